@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/offline"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const testHelp = `Check what a queues.yaml does against files of assertions, without a server.
@@ -31,7 +32,7 @@ const testExamples = `  canopy test --config examples/tenants.yaml examples/tena
 
 func testCommand() *cobra.Command {
 	var config, output string
-	var bounds configs.Options
+	var bounds queuesyaml.Options
 	cmd := &cobra.Command{
 		Use:     "test --config FILE ASSERTIONS...",
 		Short:   "Check what a queues.yaml does against files of assertions",
@@ -89,7 +90,7 @@ type assertionFile struct {
 
 // testFiles checks the assertions of files. All files are read, so that all mistakes are reported;
 // from the first file with mistakes on no assertion is checked, and the result is an error.
-func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o configs.Options) (*assertionReport, error) {
+func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o queuesyaml.Options) (*assertionReport, error) {
 	t, bad := &assertionReport{}, 0
 	for _, name := range files {
 		text, err := readConfig(name, in, o)

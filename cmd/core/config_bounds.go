@@ -12,12 +12,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // addBounds adds the flags that bound the size of a configuration. Problems name the bounds by these
 // flags.
-func addBounds(f *pflag.FlagSet, o *configs.Options) {
-	d := configs.DefaultOptions()
+func addBounds(f *pflag.FlagSet, o *queuesyaml.Options) {
+	d := queuesyaml.DefaultOptions()
 	f.IntVar(&o.MaxBytes, "max-config-bytes", d.MaxBytes, "refuse a queues.yaml with more bytes; 1 GiB at most")
 	f.IntVar(&o.MaxValues, "max-config-values", d.MaxValues,
 		"refuse a queues.yaml with more values (texts, lists and mappings, counted roughly); each takes 300 bytes to read")
@@ -30,7 +31,7 @@ func addBounds(f *pflag.FlagSet, o *configs.Options) {
 const maxConfigBytes = 1 << 30
 
 // checkBounds reports invalid bounds.
-func checkBounds(o configs.Options) error {
+func checkBounds(o queuesyaml.Options) error {
 	above := func(flag string, n int) error {
 		if n > 0 {
 			return nil
@@ -48,7 +49,7 @@ func checkBounds(o configs.Options) error {
 // readConfig reads a file, at most one byte more than o.MaxBytes: enough to see that it is too long.
 // The name - is standard input. A file that is not regular is refused without opening it: opening a
 // named pipe waits for its writer (CFG-93). The caller must have checked the bounds.
-func readConfig(name string, stdin io.Reader, o configs.Options) ([]byte, error) {
+func readConfig(name string, stdin io.Reader, o queuesyaml.Options) ([]byte, error) {
 	in := stdin
 	if name != "-" {
 		if !isOpenFile(name) {
@@ -76,7 +77,7 @@ func isOpenFile(name string) bool {
 
 // loadConfig reads the queues.yaml that a flag names and prints its problems to errs. A file with
 // errors is an exitError with exitRefused, a file that cannot be read one with exitUsage.
-func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*configs.Config, error) {
+func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o queuesyaml.Options) (*configs.Config, error) {
 	p, err := loadProposal(flag, name, stdin, errs, o)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o configs.Op
 }
 
 // loadProposal is loadConfig for callers that report the warnings (CFG-94).
-func loadProposal(flag, name string, stdin io.Reader, errs io.Writer, o configs.Options) (*reload.Proposal, error) {
+func loadProposal(flag, name string, stdin io.Reader, errs io.Writer, o queuesyaml.Options) (*reload.Proposal, error) {
 	text, err := readConfig(name, stdin, o)
 	if err != nil {
 		return nil, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}

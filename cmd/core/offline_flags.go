@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/canopy-scheduler/canopy/internal/offline"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // offlineFlags are the flags of commands that evaluate a configuration without a server.
@@ -16,7 +16,7 @@ type offlineFlags struct {
 	config    string
 	partition string
 	output    string
-	bounds    configs.Options
+	bounds    queuesyaml.Options
 }
 
 func (f *offlineFlags) add(flags *pflag.FlagSet) {

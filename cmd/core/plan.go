@@ -17,6 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const planHelp = `Say what a new queues.yaml would change, before it is put in force.
@@ -48,7 +49,7 @@ type planFlags struct {
 	config, against, address string
 	partition, output, color string
 	timeout                  time.Duration
-	bounds                   configs.Options
+	bounds                   queuesyaml.Options
 }
 
 // planCommand compares a new configuration with another one, or with that of a server (CFG-126).

@@ -12,7 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -116,8 +116,8 @@ func TestPlan_JSON(t *testing.T) {
 	assert.Equal(t, code, exitImpact)
 	var got plan.Plan
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	old, _ := configs.Load([]byte(oldPlan))
-	new, _ := configs.Load([]byte(newPlan))
+	old, _ := queuesyaml.Load([]byte(oldPlan))
+	new, _ := queuesyaml.Load([]byte(newPlan))
 	assert.DeepEqual(t, got, plan.Compute(old, new, nil))
 }
 

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -26,7 +26,7 @@ func (discardSink) Deliver([]scheduler.Effect) {}
 // preemptServer serves a partition with a full node and preemption.priority: leaf. The ask high is
 // nominated for the node and waits for the victim low to terminate.
 func preemptServer(t *testing.T) (address string) {
-	conf, problems := configs.Load([]byte(`partitions:
+	conf, problems := queuesyaml.Load([]byte(`partitions:
 - name: default
   queues:
   - name: root

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -23,7 +23,7 @@ type replayFlags struct {
 	seed                uint64
 	address             string
 	decisions           string // the file to write them to; empty: none
-	bounds              configs.Options
+	bounds              queuesyaml.Options
 
 	order, priorities string       // age or qos; none or qos
 	qosNumbers        classNumbers // priorities by QoS class; a missing class has the default

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // replayContested replays the sample on half of its nodes, class by class, in one leaf with
@@ -113,7 +113,7 @@ func TestReplay_LifetimesWithPreemption(t *testing.T) {
 func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	f := replayFlags{
 		nodes: sampleNodes, pods: samplePods, mode: "fill", nodesPercent: 50, order: "qos", priorities: "qos", queue: "root.shared", preemption: "on",
-		config: filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), bounds: configs.DefaultOptions(),
+		config: filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), bounds: queuesyaml.DefaultOptions(),
 	}
 	tr, err := readTrace(&f)
 	assert.NilError(t, err)

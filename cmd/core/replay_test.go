@@ -13,7 +13,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -183,7 +183,7 @@ func TestReplay_AgainstAddress(t *testing.T) {
 // A scheduler with another configuration does not place tasks that the client finds feasible.
 func TestReplay_BrokenInvariantIsReported(t *testing.T) {
 	text := strings.Replace(narrowYAML, "vcore: 100", "vcore: 1", 1)
-	first, err := reload.Read(reload.File, "", []byte(text), configs.Options{})
+	first, err := reload.Read(reload.File, "", []byte(text), queuesyaml.Options{})
 	assert.NilError(t, err)
 	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{InitialConfig: first, IgnoreRMConfig: true}))
 	assert.NilError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -80,7 +81,7 @@ func readFile[T any](name string, read func(name string, in io.Reader) (T, error
 // configure parses the configuration and checks that every task has a leaf and, where it is needed, a
 // priority. name is the name of the configuration in errors.
 func (t *trace) configure(name string, f *replayFlags) error {
-	conf, problems := configs.LoadWith([]byte(t.config), f.bounds)
+	conf, problems := queuesyaml.LoadWith([]byte(t.config), f.bounds)
 	if conf == nil {
 		lines := make([]string, len(problems))
 		for i, p := range problems {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const schemaHelp = `Print the JSON Schema (2020-12) of queues.yaml, for editors and other checkers.
@@ -27,7 +27,7 @@ func schemaCommand() *cobra.Command {
 		Example: schemaExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(configs.Schema())
+			_, err := cmd.OutOrStdout().Write(queuesyaml.Schema())
 			return err
 		},
 	}

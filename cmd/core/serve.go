@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
@@ -92,7 +92,7 @@ type serveFlags struct {
 	http          httpFlags
 	lifetimes     objects.Lifetimes
 	grpc          grpcLimits
-	bounds        configs.Options // of the file and of the configurations of resource managers
+	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }
 
 func serveCommand() *cobra.Command {

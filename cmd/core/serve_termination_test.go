@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 func TestTermination_StuckStepsAreReported(t *testing.T) {
@@ -74,7 +74,7 @@ func TestServe_SignalInterruptsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	in, never := io.Pipe()
 	defer never.Close()
-	f := serveFlags{bounds: configs.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
+	f := serveFlags{bounds: queuesyaml.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, f, in, io.Discard, io.Discard) }()
 	_, err := never.Write([]byte("partitions:\n")) // returns once serve reads

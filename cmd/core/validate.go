@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const validateHelp = `Read queues.yaml files and report everything that is wrong with them.
@@ -106,10 +106,10 @@ type validation struct {
 }
 
 type validatedFile struct {
-	File       string           `json:"file"`
-	Valid      bool             `json:"valid"`
-	Unreadable string           `json:"unreadable,omitempty"` // why the file could not be read
-	Problems   configs.Problems `json:"problems"`
+	File       string              `json:"file"`
+	Valid      bool                `json:"valid"`
+	Unreadable string              `json:"unreadable,omitempty"` // why the file could not be read
+	Problems   queuesyaml.Problems `json:"problems"`
 }
 
 // validateFlags are the flags of validate.
@@ -117,7 +117,7 @@ type validateFlags struct {
 	strict  bool
 	address string // empty: none is given
 	timeout time.Duration
-	bounds  configs.Options
+	bounds  queuesyaml.Options
 }
 
 func (f *validateFlags) check() error {
@@ -145,16 +145,16 @@ func (flags *validateFlags) validate(files []string, stdin io.Reader) validation
 	var v validation
 	for _, name := range files {
 		text, err := readConfig(name, stdin, bounds)
-		f := validatedFile{File: name, Problems: configs.Problems{}}
+		f := validatedFile{File: name, Problems: queuesyaml.Problems{}}
 		if err != nil {
 			f.Unreadable = err.Error()
 			v.Files = append(v.Files, f)
 			continue
 		}
-		_, f.Problems = configs.LoadWith(text, bounds)
+		_, f.Problems = queuesyaml.LoadWith(text, bounds)
 		for i := range f.Problems {
 			if flags.strict {
-				f.Problems[i].Severity = configs.Error
+				f.Problems[i].Severity = queuesyaml.Error
 			}
 		}
 		f.Valid = !f.Problems.HasErrors()
@@ -225,14 +225,14 @@ func printRules(out io.Writer, format string) error {
 			Summary  string `json:"summary"`
 		}
 		var all []rule
-		for _, x := range configs.ValidationRules() {
+		for _, x := range queuesyaml.ValidationRules() {
 			all = append(all, rule{x.ID, x.Severity.String(), x.Summary})
 		}
 		return printJSON(out, map[string]any{"rules": all})
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RULE\tSEVERITY\tSUMMARY")
-	for _, x := range configs.ValidationRules() {
+	for _, x := range queuesyaml.ValidationRules() {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", x.ID, x.Severity, x.Summary)
 	}
 	return table.Flush()

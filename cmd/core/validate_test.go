@@ -14,7 +14,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const (
@@ -133,8 +133,8 @@ func TestValidate_JSON(t *testing.T) {
 	assert.Equal(t, len(got.Files), 3)
 	assert.Assert(t, got.Files[0].Valid && !got.Files[1].Valid && !got.Files[2].Valid)
 	assert.Equal(t, got.Files[2].Unreadable, "open missing.yaml: no such file or directory")
-	assert.DeepEqual(t, got.Files[1].Problems[0], configs.Problem{
-		Line: 4, Col: 5, Path: "root", RuleID: "yaml-unknown-key", Severity: configs.Error,
+	assert.DeepEqual(t, got.Files[1].Problems[0], queuesyaml.Problem{
+		Line: 4, Col: 5, Path: "root", RuleID: "yaml-unknown-key", Severity: queuesyaml.Error,
 		Message: `unknown key "submitACL" in a queue`, Hint: `did you mean "submitacl"?`,
 	})
 	code, _, _ = runValidate(t, brokenQueues, "-o", "json", "-")
@@ -145,7 +145,7 @@ func TestValidate_Rules(t *testing.T) {
 	code, out, _ := runValidate(t, "", "--rules")
 	assert.Equal(t, code, 0)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	assert.Equal(t, len(lines), 1+len(configs.ValidationRules()))
+	assert.Equal(t, len(lines), 1+len(queuesyaml.ValidationRules()))
 	assert.Assert(t, strings.HasPrefix(lines[0], "RULE "))
 	assert.Assert(t, strings.Contains(out, "\nV6                           error     names of siblings are unique"))
 
@@ -155,11 +155,11 @@ func TestValidate_Rules(t *testing.T) {
 		Rules []struct{ ID, Severity, Summary string }
 	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	assert.Equal(t, len(got.Rules), len(configs.ValidationRules()))
+	assert.Equal(t, len(got.Rules), len(queuesyaml.ValidationRules()))
 }
 
 func TestValidate_InputIsBounded(t *testing.T) {
-	code, out, _ := runValidate(t, strings.Repeat("#", configs.DefaultOptions().MaxBytes+5), "-")
+	code, out, _ := runValidate(t, strings.Repeat("#", queuesyaml.DefaultOptions().MaxBytes+5), "-")
 	assert.Equal(t, code, 1)
 	assert.Assert(t, strings.HasPrefix(out, "-:1:1: error [bound-bytes] "), out)
 }

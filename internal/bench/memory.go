@@ -4,7 +4,7 @@ import (
 	"errors"
 	"runtime"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -50,7 +50,7 @@ func (s *stream) bytesPerLeaf() (float64, error) {
 	smallText, largeText := few.configText(), s.configText()
 	held := func(text string) (uint64, *scheduler.Core, error) {
 		before := heapHeld()
-		conf, problems := configs.Load([]byte(text))
+		conf, problems := queuesyaml.Load([]byte(text))
 		if conf == nil {
 			return 0, nil, problems
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -17,7 +18,7 @@ const reloads = 200
 // configuration: from the command to the end of its decisions. Two configurations alternate, one with
 // the node sort policy fair and one with binpacking, so that all nodes are re-sorted.
 func measureReload(s *stream, r *result) error {
-	other, problems := configs.Load([]byte(s.otherConfig()))
+	other, problems := queuesyaml.Load([]byte(s.otherConfig()))
 	if other == nil {
 		return fmt.Errorf("the other configuration: %s", problems.Error())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -75,7 +76,7 @@ func newStream(spec Spec, seed uint64) (*stream, error) {
 
 // finish reads the configuration and computes the digest.
 func (s *stream) finish() error {
-	conf, problems := configs.Load([]byte(s.config))
+	conf, problems := queuesyaml.Load([]byte(s.config))
 	if conf == nil {
 		return fmt.Errorf("the configuration of the workload: %s", problems.Error())
 	}

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -64,7 +65,7 @@ partitions:
     - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
     - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
 `, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

@@ -14,9 +14,10 @@ var clocks = map[string]bool{
 	"NewTimer": true, "NewTicker": true, "Sleep": true, "Tick": true,
 }
 
-// coreHasNoClockOrGoroutine refuses clocks, goroutines and channels below the loop.
+// coreHasNoClockOrGoroutine refuses clocks, goroutines and channels in the core and in the packages of
+// deterministic.
 func coreHasNoClockOrGoroutine(s source) []string {
-	if !isPure(s.dir()) || s.isTest() {
+	if !isDeterministic(s.dir()) || s.isTest() {
 		return nil
 	}
 	var problems []string
@@ -80,6 +81,11 @@ func TestCore_NoClockOrGoroutine(t *testing.T) {
 				"a channel type in the pure core", "a go statement in the pure core", "a send in the pure core",
 				"a select in the pure core", "a receive in the pure core",
 			},
+		}, {
+			name: "the reader of queues.yaml, above the core, has no clock either",
+			path: "pkg/configs/queuesyaml/a.go",
+			text: "package queuesyaml\n" + clock + "var now = time.Now()",
+			want: []string{"time.Now in the pure core"},
 		}, {
 			name: "the loop may do all that",
 			path: "internal/loop/a.go",

@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const checkedYAML = `
@@ -45,7 +45,7 @@ partitions:
 `
 
 func TestCheck_Assertions(t *testing.T) {
-	conf, problems := configs.Load([]byte(checkedYAML))
+	conf, problems := queuesyaml.Load([]byte(checkedYAML))
 	assert.Assert(t, conf != nil, problems)
 	cases := []struct {
 		name, text string
@@ -137,7 +137,7 @@ func TestCheck_Assertions(t *testing.T) {
 }
 
 func TestCheck_UnknownPartition(t *testing.T) {
-	conf, _ := configs.Load([]byte(checkedYAML))
+	conf, _ := queuesyaml.Load([]byte(checkedYAML))
 	all, mistakes := ReadAssertions([]byte("partition: cpu\nassertions:\n- {queue: root, expect: {maxapplications: 1}}"))
 	assert.Equal(t, len(mistakes), 0)
 	_, err := Check(conf, all)
@@ -154,7 +154,7 @@ func BenchmarkCheck(b *testing.B) {
 			fmt.Fprintf(&text, "      - {name: q%d, resources: {max: {vcore: 10}}, properties: {priority.offset: %d}}\n", j, j)
 		}
 	}
-	conf, problems := configs.Load([]byte(text.String()))
+	conf, problems := queuesyaml.Load([]byte(text.String()))
 	assert.Assert(b, conf != nil, problems)
 	asked.WriteString("cluster: {vcore: 1000}\nassertions:\n")
 	for i := range 333 {

@@ -5,7 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const tenantsYAML = `
@@ -36,7 +36,7 @@ partitions:
 
 func newTestPartition(t testing.TB, text, partition string) *Partition {
 	t.Helper()
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, conf != nil, problems)
 	w, err := New(conf, partition)
 	assert.NilError(t, err)

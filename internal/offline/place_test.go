@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -108,7 +109,7 @@ func TestPlace_CreateForcedGoesToRecoveryQueue(t *testing.T) {
 
 func TestNew_FindsPartitionByName(t *testing.T) {
 	assert.Equal(t, newTestPartition(t, tenantsYAML, "gpu").conf.Name, "GPU")
-	conf, _ := configs.Load([]byte(tenantsYAML))
+	conf, _ := queuesyaml.Load([]byte(tenantsYAML))
 	_, err := New(conf, "cpu")
 	assert.Error(t, err, `there is no partition "cpu": the configuration has default, GPU`)
 	_, err = New(&configs.Config{}, "default")

@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // Hints about illegal paths and about empty quantities.
@@ -115,7 +115,7 @@ func FuzzAssertions(f *testing.F) {
 	f.Add([]byte("assertions: [{work: [{queue: root.open, used: {gpu: 1}}, {queue: root.x.y, user: admin, pending: {vcore: 1}}], expect: {order: [root.open, root.x]}}]"))
 	f.Add([]byte("assertions: [{place: {user: admin, tags: {team: blue}}, cluster: {vcore: 9223372036854775807m}, expect: {max: {vcore: unlimited}}}]"))
 	f.Add([]byte("partition: gpu\nassertions: [{queue: root, expect: {guaranteed: {vcore: 0}, maxapplications: 1}}]"))
-	conf, problems := configs.Load([]byte(tenantsYAML))
+	conf, problems := queuesyaml.Load([]byte(tenantsYAML))
 	assert.Assert(f, conf != nil, problems)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, mistakes := ReadAssertions(text)

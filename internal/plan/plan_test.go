@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -44,7 +45,7 @@ partitions:
 
 func load(t testing.TB, text string) *configs.Config {
 	t.Helper()
-	c, problems := configs.Load([]byte(text))
+	c, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, c != nil, problems)
 	return c
 }

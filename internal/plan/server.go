@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -29,7 +30,7 @@ type Server struct {
 const maxAnswerBytes = 1 << 30
 
 // Config reads the configuration in force. ErrNoConfig: the server is too old.
-func (s Server) Config(ctx context.Context, o configs.Options) (*configs.Config, error) {
+func (s Server) Config(ctx context.Context, o queuesyaml.Options) (*configs.Config, error) {
 	var all []struct {
 		Number uint64 `json:"generation"`
 		Active bool   `json:"active"`
@@ -47,7 +48,7 @@ func (s Server) Config(ctx context.Context, o configs.Options) (*configs.Config,
 
 // generation reads the text of a generation. The document at /ws/v1/config cannot be used: it is
 // completed by the server, and has keys that are not legal in queues.yaml (CFG-121).
-func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*configs.Config, error) {
+func (s Server) generation(ctx context.Context, n uint64, o queuesyaml.Options) (*configs.Config, error) {
 	var g struct {
 		Text string `json:"text"`
 	}
@@ -56,9 +57,9 @@ func (s Server) generation(ctx context.Context, n uint64, o configs.Options) (*c
 	}
 	text := []byte(g.Text)
 	if len(text) == 0 {
-		text = configs.Default()
+		text = queuesyaml.Default()
 	}
-	conf, problems := configs.LoadWith(text, o)
+	conf, problems := queuesyaml.LoadWith(text, o)
 	if conf == nil {
 		return nil, fmt.Errorf("%s: the configuration in force cannot be read: %w", s.Address, problems.Errors())
 	}

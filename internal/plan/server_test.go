@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -37,12 +37,12 @@ func TestServer_ConfigIsTheActiveGeneration(t *testing.T) {
 		"/ws/v1/config/history":   `[{"generation":3},{"generation":2,"active":true}]`,
 		"/ws/v1/config/history/2": `{"generation":2,"text":"partitions: [{name: gpu, queues: []}]"}`,
 	})
-	c, err := s.Config(t.Context(), configs.DefaultOptions())
+	c, err := s.Config(t.Context(), queuesyaml.DefaultOptions())
 	assert.NilError(t, err)
 	assert.Equal(t, c.Partitions[0].Name, "gpu")
 
 	s = fakeServer(t, map[string]string{"/ws/v1/config/history": `[{"generation":1,"active":true}]`, "/ws/v1/config/history/1": `{"text":""}`})
-	c, err = s.Config(t.Context(), configs.DefaultOptions())
+	c, err = s.Config(t.Context(), queuesyaml.DefaultOptions())
 	assert.NilError(t, err)
 	assert.Equal(t, len(c.Partitions), 1, "an empty text means the default configuration")
 }
@@ -90,7 +90,7 @@ func TestServer_Errors(t *testing.T) {
 			"the configuration in force cannot be read: 1:13: error [yaml-type]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := fakeServer(t, c.answers).Config(t.Context(), configs.DefaultOptions())
+			_, err := fakeServer(t, c.answers).Config(t.Context(), queuesyaml.DefaultOptions())
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
@@ -99,7 +99,7 @@ func TestServer_Errors(t *testing.T) {
 	_, err = fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"gpu"},{"name":"default"}]`}).State(t.Context(), []string{"cpu"}, nil)
 	assert.ErrorContains(t, err, " has no partition cpu; it has default, gpu")
 	s := Server{Address: "127.0.0.1:1", Client: http.DefaultClient}
-	_, err = s.Config(t.Context(), configs.DefaultOptions())
+	_, err = s.Config(t.Context(), queuesyaml.DefaultOptions())
 	assert.ErrorContains(t, err, "127.0.0.1:1")
 	_, err = Server{Address: "a b", Client: http.DefaultClient}.State(t.Context(), nil, nil)
 	assert.ErrorContains(t, err, "a b is not an address")

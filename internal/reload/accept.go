@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // Current is the generation in force.
@@ -35,7 +35,7 @@ func (r *Reloader) Generation(n uint64) (g *Generation, ok bool) {
 }
 
 // Warnings are the warnings about the text in force.
-func (r *Reloader) Warnings() configs.Problems {
+func (r *Reloader) Warnings() queuesyaml.Problems {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.textWarnings
@@ -48,12 +48,12 @@ const loggedWarnings = 50
 // the Store; the configuration is in force all the same (CFG-120). Requires: r.applyMu is held,
 // or r is not shared yet.
 func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, storeErr error) {
-	var changes *configs.Change
+	var changes *queuesyaml.Change
 	switch {
 	case p.Config == nil:
-		changes = &configs.Change{Partitions: []configs.PartitionChange{}}
+		changes = &queuesyaml.Change{Partitions: []queuesyaml.PartitionChange{}}
 	case r.conf != nil:
-		d := configs.Diff(r.conf, p.Config)
+		d := queuesyaml.Diff(r.conf, p.Config)
 		changes = &d
 	}
 	if p.Config != nil {
@@ -160,7 +160,7 @@ func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 }
 
 // truncatedProblems is the text of problems, cut to 64 KiB for the log.
-func truncatedProblems(problems configs.Problems) string {
+func truncatedProblems(problems queuesyaml.Problems) string {
 	const longest = 64 << 10
 	text := problems.Error()
 	if len(text) > longest {

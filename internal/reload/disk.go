@@ -16,7 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // Disk is a Store in a file of a directory (CFG-118). An interrupted write leaves the former
@@ -43,15 +43,15 @@ var (
 
 // record is the JSON form of a Generation in the file. Its names are part of diskFormat.
 type record struct {
-	Number   uint64            `json:"number"`
-	At       time.Time         `json:"at"`
-	Source   Source            `json:"source"`
-	From     string            `json:"from"`
-	Checksum string            `json:"checksum"`
-	Text     string            `json:"text"`
-	Extra    map[string]string `json:"extra,omitempty"`
-	Changes  *configs.Change   `json:"changes,omitempty"`
-	Paused   time.Duration     `json:"paused"`
+	Number   uint64             `json:"number"`
+	At       time.Time          `json:"at"`
+	Source   Source             `json:"source"`
+	From     string             `json:"from"`
+	Checksum string             `json:"checksum"`
+	Text     string             `json:"text"`
+	Extra    map[string]string  `json:"extra,omitempty"`
+	Changes  *queuesyaml.Change `json:"changes,omitempty"`
+	Paused   time.Duration      `json:"paused"`
 }
 
 // OpenDisk opens the history in a directory, and creates both if they do not exist. A file that is
@@ -210,7 +210,7 @@ func (d *Disk) StoredState() StoredState { return d.stored }
 
 // Latest is the configuration that was in force when the program ended; nil: there is none.
 // A configuration that this version of the program finds invalid is an error (CFG-118).
-func (d *Disk) Latest(bounds configs.Options) (*Proposal, error) {
+func (d *Disk) Latest(bounds queuesyaml.Options) (*Proposal, error) {
 	n := len(d.stored.Generations)
 	if n == 0 {
 		return nil, nil

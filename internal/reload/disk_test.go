@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 func openDisk(t *testing.T, dir string) *reload.Disk {
@@ -31,7 +31,7 @@ func runOnDisk(t *testing.T, dir, first string, keep int, during func(w *fixture
 	defer func() { assert.NilError(t, d.Close()) }()
 	w := &fixture{t: t, cluster: &fakeCluster{}}
 	opt := reload.Options{Store: d, StoredState: d.StoredState(), MaxGenerations: keep, Now: func() time.Time { return noon }}
-	p, err := d.Latest(configs.Options{})
+	p, err := d.Latest(queuesyaml.Options{})
 	assert.NilError(t, err)
 	if first != "" {
 		p = w.proposal(reload.File, "q.yaml", first)
@@ -169,7 +169,7 @@ func TestDisk_LatestInvalidIsAnError(t *testing.T) {
 	runOnDisk(t, dir, text("a", "b"), 9, func(*fixture) {})
 	d := openDisk(t, dir)
 	defer func() { assert.NilError(t, d.Close()) }()
-	_, err := d.Latest(configs.Options{MaxQueues: 1})
+	_, err := d.Latest(queuesyaml.Options{MaxQueues: 1})
 	bad := new(reload.InvalidError)
 	assert.Assert(t, errors.As(err, &bad))
 	assert.ErrorContains(t, err, "generation 1 of the history "+filepath.Join(dir, "config.db"))

@@ -3,7 +3,7 @@ package reload
 import (
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // keepClassesAndBudgets adds the priority classes and the disruption budgets in force to a text of a
@@ -16,12 +16,12 @@ func (r *Reloader) keepClassesAndBudgets(next *Proposal, current *Generation) {
 	sent := next.Config
 	if !sent.HasClasses {
 		r.keepList(next, "priority classes", func(text []byte) ([]byte, error) {
-			return configs.EditClasses(text, r.conf.Classes, r.opt.Bounds)
+			return queuesyaml.EditClasses(text, r.conf.Classes, r.opt.Bounds)
 		})
 	}
 	if !sent.HasBudgets {
 		r.keepList(next, "disruption budgets", func(text []byte) ([]byte, error) {
-			return configs.EditBudgets(text, r.conf.Budgets, r.opt.Bounds)
+			return queuesyaml.EditBudgets(text, r.conf.Budgets, r.opt.Bounds)
 		})
 	}
 	if next.Config != sent && next.Config.Checksum == current.Checksum {
@@ -35,7 +35,7 @@ func (r *Reloader) keepList(next *Proposal, what string, edit func([]byte) ([]by
 	if err == nil && string(text) == next.Text {
 		return // nothing to add
 	}
-	conf, _ := configs.LoadWith(text, r.opt.Bounds)
+	conf, _ := queuesyaml.LoadWith(text, r.opt.Bounds)
 	if err != nil || conf == nil {
 		r.opt.Log.Error("objects in force are lost: they do not fit into the text of the resource manager",
 			zap.String("objects", what), zap.String("from", next.From), zap.Error(err))

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
@@ -47,15 +48,15 @@ type StoredState struct {
 
 // Options configure a Reloader. The zero value has the defaults.
 type Options struct {
-	Now            func() time.Time // nil: time.Now
-	Log            *zap.Logger      // nil: nothing is logged
-	Bounds         configs.Options  // of texts; zero: the default ones
-	MaxGenerations int              // length of the history; 0: 50
-	PauseTimeout   time.Duration    // how long a reload waits for the partitions to pause; 0: 30 s (CFG-104)
-	Store          Store            // nil: generations are lost when the program ends
-	StoredState    StoredState      // the content of Store
+	Now            func() time.Time   // nil: time.Now
+	Log            *zap.Logger        // nil: nothing is logged
+	Bounds         queuesyaml.Options // of texts; zero: the default ones
+	MaxGenerations int                // length of the history; 0: 50
+	PauseTimeout   time.Duration      // how long a reload waits for the partitions to pause; 0: 30 s (CFG-104)
+	Store          Store              // nil: generations are lost when the program ends
+	StoredState    StoredState        // the content of Store
 	// NodeResources returns the resource names of the nodes of each partition, as far as they
-	// are known without waiting (configs.Options): Read compares texts with them. Nil: unknown.
+	// are known without waiting (queuesyaml.Options): Read compares texts with them. Nil: unknown.
 	NodeResources func() map[string][]string
 	// OnInForce is called with each generation that comes into force, the first included, one
 	// after the other. It must not change the configuration. May be nil.
@@ -74,8 +75,8 @@ type Reloader struct {
 
 	mu           sync.Mutex // guards the rest
 	history      history
-	textWarnings configs.Problems // of the text in force
-	stored       bool             // the generation in force is in Store
+	textWarnings queuesyaml.Problems // of the text in force
+	stored       bool                // the generation in force is in Store
 	rejections   map[Source]uint64
 }
 
@@ -122,7 +123,7 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 			r.notifyInForce(last)
 			return r
 		}
-		r.conf, _ = configs.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
+		r.conf, _ = queuesyaml.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
 		if !proposal.HasExtra {
 			proposal.Extra = last.Extra
 		}
@@ -136,7 +137,7 @@ func (r *Reloader) MaxBytes() int {
 	if n := r.opt.Bounds.MaxBytes; n > 0 {
 		return min(n, math.MaxInt-1)
 	}
-	return configs.DefaultOptions().MaxBytes
+	return queuesyaml.DefaultOptions().MaxBytes
 }
 
 // Read makes a Proposal of a text, within the bounds of r and with warnings of resources that
@@ -155,7 +156,7 @@ func (r *Reloader) ReadFirst(source Source, from string, text []byte) (*Proposal
 	return r.readWith(source, from, text, r.opt.Bounds)
 }
 
-func (r *Reloader) readWith(source Source, from string, text []byte, bounds configs.Options) (*Proposal, error) {
+func (r *Reloader) readWith(source Source, from string, text []byte, bounds queuesyaml.Options) (*Proposal, error) {
 	p, err := Read(source, from, text, bounds)
 	if err != nil {
 		r.LogRefusal(source, from, err)
@@ -165,12 +166,12 @@ func (r *Reloader) readWith(source Source, from string, text []byte, bounds conf
 
 // EditClasses is the text of a generation with its priority classes replaced, within the bounds of r.
 func (r *Reloader) EditClasses(g *Generation, to priorities.Registry) ([]byte, error) {
-	return configs.EditClasses([]byte(g.Text), to, r.opt.Bounds)
+	return queuesyaml.EditClasses([]byte(g.Text), to, r.opt.Bounds)
 }
 
 // EditBudgets is the text of a generation with its disruption budgets replaced, within the bounds of r.
 func (r *Reloader) EditBudgets(g *Generation, to budgets.Registry) ([]byte, error) {
-	return configs.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
+	return queuesyaml.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
 }
 
 // Apply puts a Proposal in force (CFG-98, CFG-102). An error means that nothing has changed:

@@ -18,6 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -72,7 +73,7 @@ func newFixture(t *testing.T, opt reload.Options) *fixture {
 
 func (w *fixture) proposal(source reload.Source, from, text string) *reload.Proposal {
 	w.t.Helper()
-	p, err := reload.Read(source, from, []byte(text), configs.Options{})
+	p, err := reload.Read(source, from, []byte(text), queuesyaml.Options{})
 	assert.NilError(w.t, err)
 	return p
 }
@@ -151,7 +152,7 @@ func TestApply_RefusalChangesNothing(t *testing.T) {
 }
 
 func TestRead_ReportsAllErrors(t *testing.T) {
-	w := newFixture(t, reload.Options{Bounds: configs.Options{MaxBytes: 1000}})
+	w := newFixture(t, reload.Options{Bounds: queuesyaml.Options{MaxBytes: 1000}})
 	_, err := w.Read(reload.REST, "", []byte("partitions: [{queues: [{name: root, submitACL: x}, {name: a.b}]}]"))
 	bad := new(reload.InvalidError)
 	assert.Assert(t, errors.As(err, &bad))
@@ -278,8 +279,8 @@ func TestGeneration_HasChanges(t *testing.T) {
 }
 
 func TestMaxBytes_PlusOneDoesNotOverflow(t *testing.T) {
-	for set, want := range map[int]int{0: configs.DefaultOptions().MaxBytes, 5: 5, math.MaxInt: math.MaxInt - 1} {
-		w := newFixture(t, reload.Options{Bounds: configs.Options{MaxBytes: set}})
+	for set, want := range map[int]int{0: queuesyaml.DefaultOptions().MaxBytes, 5: 5, math.MaxInt: math.MaxInt - 1} {
+		w := newFixture(t, reload.Options{Bounds: queuesyaml.Options{MaxBytes: set}})
 		assert.Equal(t, w.MaxBytes(), want)
 	}
 }

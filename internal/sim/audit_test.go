@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -20,7 +20,7 @@ import (
 // blocks k3, and k4 fits on no node; a foreign allocation uses part of a node.
 func idleSnapshot(t *testing.T) *scheduler.Snapshot {
 	t.Helper()
-	conf, problems := configs.Load([]byte(twoQueues))
+	conf, problems := queuesyaml.Load([]byte(twoQueues))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	core := scheduler.New(conf.Partitions[0], nil)
 	now := time.Unix(1, 0)

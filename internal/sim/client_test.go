@@ -13,7 +13,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -160,15 +160,15 @@ func TestClient_AuditFindsErrors(t *testing.T) {
 	assert.NilError(t, c.Submit(ctx, ask("k1", "app", 2000), ask("k2", "app", 2000)))
 	assert.NilError(t, c.WaitIdle(ctx))
 
-	conf, _ := configs.Load([]byte(twoQueues))
+	conf, _ := queuesyaml.Load([]byte(twoQueues))
 	assert.NilError(t, c.Audit(conf.Partitions[0]))
 
-	wider, _ := configs.Load([]byte(replaceMax("vcore: 4")))
+	wider, _ := queuesyaml.Load([]byte(replaceMax("vcore: 4")))
 	assert.Error(t, c.Audit(wider.Partitions[0]), "ask k2 of queue root.a is pending, and node n1 has "+
 		"space for it: "+
 		"{memory=1 vcore=2000} of {memory=9 vcore=6000}")
 
-	narrower, _ := configs.Load([]byte(replaceMax("vcore: 1")))
+	narrower, _ := queuesyaml.Load([]byte(replaceMax("vcore: 1")))
 	assert.Error(t, c.Audit(narrower.Partitions[0]), "queue root.a may hold ≤{vcore=1000}, and "+
 		"{memory=1 vcore=2000} is allocated")
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -27,7 +27,7 @@ func TestWorkload_HasRequestedSize(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", size), func(t *testing.T) {
 			w := sim.NewWorkload(size)
-			conf, problems := configs.Load([]byte(w.Config))
+			conf, problems := queuesyaml.Load([]byte(w.Config))
 			assert.Equal(t, len(problems), 0, "%v", problems)
 			queues := 0
 			for _, tenant := range conf.Partitions[0].Root.Children {
@@ -84,7 +84,7 @@ func TestDemo_PlacesAllAsks(t *testing.T) {
 	lines := sim.QueueLines(snap)
 	assert.Equal(t, len(lines), 10)
 	assert.DeepEqual(t, lines[0].Allocated, r.AllocatedResources)
-	conf, _ := configs.Load([]byte(d.Workload.Config))
+	conf, _ := queuesyaml.Load([]byte(d.Workload.Config))
 	assert.DeepEqual(t, lines, d.Client.QueueLines(conf.Partitions[0]))
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -22,7 +22,7 @@ const sharedLeafConfig = sim.PreemptionDemoConfig
 func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Client, *sim.Replay, string) {
 	t.Helper()
 	ctx := testContext(t)
-	conf, problems := configs.Load([]byte(config))
+	conf, problems := queuesyaml.Load([]byte(config))
 	assert.Assert(t, conf != nil, problems)
 	clock := sim.NewClock()
 	s, c := startPair(t, loop.Options{Now: clock.Now}, config)
@@ -159,7 +159,7 @@ func TestVictimWait_FollowsFromConfiguration(t *testing.T) {
 		strings.Replace(sharedLeafConfig, "    queues:", "    preemption: {enabled: false}\n    queues:", 1):                   "0s",
 		strings.Replace(sharedLeafConfig, "preemption.priority: leaf", "preemption.priority: fence, preemption.delay: 90s", 1): "6s",
 	} {
-		conf, problems := configs.Load([]byte(config))
+		conf, problems := queuesyaml.Load([]byte(config))
 		assert.Assert(t, conf != nil, problems)
 		assert.Equal(t, sim.VictimWait(conf.Partitions[0]).String(), want, config)
 	}
@@ -180,9 +180,9 @@ func TestReplay_WaitsForGuaranteeDelay(t *testing.T) {
 }
 
 func TestAuditPreemption_FindsMissedVictim(t *testing.T) {
-	conf, _ := configs.Load([]byte(sharedLeafConfig))
-	off, _ := configs.Load([]byte(strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)))
-	max, _ := configs.Load([]byte(strings.Replace(sharedLeafConfig, "- name: shared", "- name: shared\n            resources: {max: {vcore: 1m}}", 1)))
+	conf, _ := queuesyaml.Load([]byte(sharedLeafConfig))
+	off, _ := queuesyaml.Load([]byte(strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)))
+	max, _ := queuesyaml.Load([]byte(strings.Replace(sharedLeafConfig, "- name: shared", "- name: shared\n            resources: {max: {vcore: 1m}}", 1)))
 	ctx := testContext(t)
 	_, c := startPair(t, loop.Options{}, strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)) // a scheduler that does not preempt
 	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(3, 10)}))

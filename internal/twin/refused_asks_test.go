@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -23,7 +23,7 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
 // refusingRun is a random run on two full nodes: the asks of an application are of few groups, all may
 // preempt, and the resource manager rejects most of them.
 func refusingRun(t *testing.T, seed uint64) Run {
-	conf, problems := configs.Load([]byte(refusedConfig))
+	conf, problems := queuesyaml.Load([]byte(refusedConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
 	rng := rand.New(rand.NewPCG(seed, 43))
 	s := Run{

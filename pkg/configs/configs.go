@@ -1,11 +1,12 @@
-// Package configs decodes and validates queues.yaml into typed, immutable values.
+// Package configs has the settings of partitions and queues as typed, immutable values, and pure
+// functions on them: what the properties of a queue mean, which of them are inherited, the defaults,
+// and the quotas that the tags of an application set.
 //
-// Load decodes and validates in one call, so later code never holds a quantity, a policy
-// or an access list as text, and a configuration that passes cannot fail to load (CFG-1).
-// Load reports every problem, each with its line, column, path and rule (CFG-12). The
-// meaning of the settings is in the packages that define their types.
+// It knows no text of a whole document: package queuesyaml reads and validates queues.yaml into these
+// values and writes them. The meaning of quantities, policies, access lists, limits and placement
+// rules is in the packages that define their types.
 //
-// Invariant: a Partition that Load returned is valid; its users do not validate again.
+// Invariant: a Partition that queuesyaml.Load returned is valid; its users do not validate again.
 package configs
 
 import (
@@ -27,7 +28,7 @@ type Config struct {
 	HasClasses bool                // the document has the key priorityclasses
 	Budgets    budgets.Registry    // disruption budgets of the whole cluster; each partition has them too
 	HasBudgets bool                // the document has the key disruptionbudgets
-	spellings  map[spelling]string // how the document writes quantities
+	Spellings  Spellings           // how the document writes quantities
 	Checksum   string              // SHA-256 of the text in upper-case hex, without its own checksum (CFG-20)
 }
 
@@ -63,6 +64,19 @@ type Churn struct {
 	Cycles         int           // at most 1000; 0: cycles are not detected. Default 10
 	Window         time.Duration // above 0. Default 30 minutes
 	CoolDown       time.Duration // above 0. Default 5 minutes
+}
+
+// DefaultNominationTimeout is well above usual grace periods of pods: the default in
+// Kubernetes is 30 seconds.
+const DefaultNominationTimeout = 5 * time.Minute
+
+// MaxChurnCycles bounds Churn.Cycles.
+const MaxChurnCycles = 1000
+
+// DefaultChurn has bounds that a cluster with useful preemption does not reach: in each cycle a
+// victim terminates, asks again, waits until it is evaluated and preempts another allocation.
+func DefaultChurn() Churn {
+	return Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute}
 }
 
 // Queue is the valid configuration of one queue and of the queues below it. Properties

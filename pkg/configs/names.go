@@ -5,24 +5,21 @@ import (
 	"regexp"
 )
 
+// Names with a meaning of their own, and the bound on queue names.
 const (
-	defaultPartition = "default"
-	rootName         = "root"
-	maxNameLength    = 64 // of one level of a queue path
+	DefaultPartition = "default" // the partition of documents and requests that name none
+	RootQueue        = "root"    // the queue above all others of a partition
+
+	MaxQueueNameLength = 64 // of one level of a queue path, in bytes
 )
 
-// The patterns of queue names (CFG-36) and of names of placement rules (CFG-65). Those of users and
-// groups are in package security (CFG-38).
-var (
-	queuePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, maxNameLength))
-	rulePattern  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-)
+// queuePattern is the pattern of queue names (CFG-36). Those of users and groups are in package
+// security (CFG-38).
+var queuePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, MaxQueueNameLength))
 
 // IsQueueName reports whether name is legal as one level of a queue path (CFG-36).
 func IsQueueName(name string) bool { return queuePattern.MatchString(name) }
 
-const (
-	queueNameHint = "1 to 64 letters, digits or any of _ : # / @ -"
-	userNameHint  = "a letter or _, then letters, digits or any of : # / _ . @ -, and perhaps a last $"
-	groupNameHint = "a letter or _, then letters, digits or any of : _ . -"
-)
+// Names with a meaning of their own, and the bound on queue names.
+// QueueNamePattern is the regular expression of the names that IsQueueName accepts, for schemas.
+func QueueNamePattern() string { return queuePattern.String() }

@@ -2,6 +2,8 @@ package configs
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,83 +13,105 @@ import (
 
 // The properties of queues.
 const (
-	sortPolicyProperty              = "application.sort.policy"
-	sortPriorityProperty            = "application.sort.priority"
-	priorityPolicyProperty          = "priority.policy"
-	priorityOffsetProperty          = "priority.offset"
-	preemptionPolicyProperty        = "preemption.policy"
-	preemptionDelayProperty         = "preemption.delay"
-	priorityPreemptionProperty      = "preemption.priority"
-	priorityPreemptionDelayProperty = "preemption.priority.delay"
-	victimUnitProperty              = "preemption.victim.unit"
-	gangPreemptionProperty          = "preemption.gang"
-	budgetPolicyProperty            = "disruption.budgets"
-	victimOrderProperty             = "preemption.victim.order"
-	victimQoSProperty               = "preemption.victim.qos"
-	quotaPreemptionDelayProperty    = "quota.preemption.delay"
-	backoffProperty                 = "application.unschedasks.backoff"
-	backoffDelayProperty            = "application.unschedasks.backoff.delay"
+	SortPolicyProperty              = "application.sort.policy"
+	SortPriorityProperty            = "application.sort.priority"
+	PriorityPolicyProperty          = "priority.policy"
+	PriorityOffsetProperty          = "priority.offset"
+	PreemptionPolicyProperty        = "preemption.policy"
+	PreemptionDelayProperty         = "preemption.delay"
+	PriorityPreemptionProperty      = "preemption.priority"
+	PriorityPreemptionDelayProperty = "preemption.priority.delay"
+	VictimUnitProperty              = "preemption.victim.unit"
+	GangPreemptionProperty          = "preemption.gang"
+	BudgetPolicyProperty            = "disruption.budgets"
+	VictimOrderProperty             = "preemption.victim.order"
+	VictimQoSProperty               = "preemption.victim.qos"
+	QuotaPreemptionDelayProperty    = "quota.preemption.delay"
+	BackoffProperty                 = "application.unschedasks.backoff"
+	BackoffDelayProperty            = "application.unschedasks.backoff.delay"
 )
 
-// property is a property of queues, and how its text is parsed.
-type property struct {
-	name     string
-	accepted string   // description of the legal values, for hints and the schema
-	words    []string // all legal values, or examples
+// Property is a property of queues, and how its text is parsed.
+type Property struct {
+	Name     string
+	Accepted string   // description of the legal values, for hints and the schema
+	Words    []string // all legal values, or examples
 	// read sets a field of s and reports whether the text is legal. An illegal text leaves s
 	// unchanged, so the default stays. Requires: the text is not empty.
 	read func(s *Settings, text string) bool
 }
 
-var properties = []property{
-	{sortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readAppSort},
-	{sortPriorityProperty, "enabled or disabled", []string{"enabled", "disabled"}, readPrioritySort},
-	{priorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriorityPolicy},
-	{priorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readPriorityOffset},
-	{preemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemptionPolicy},
-	{preemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
-	{priorityPreemptionProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPriorityPreemption},
-	{priorityPreemptionDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityPreemptionDelay},
-	{victimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
-	{gangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
-	{budgetPolicyProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgetPolicy},
-	{victimOrderProperty, "compatible or priority", []string{"compatible", "priority"}, readVictimOrder},
-	{victimQoSProperty, "disabled or enabled", []string{"disabled", "enabled"}, readVictimQoS},
-	{quotaPreemptionDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaPreemptionDelay},
-	{backoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
-	{backoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
+var properties = []Property{
+	{SortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readAppSort},
+	{SortPriorityProperty, "enabled or disabled", []string{"enabled", "disabled"}, readPrioritySort},
+	{PriorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriorityPolicy},
+	{PriorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readPriorityOffset},
+	{PreemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"}, readPreemptionPolicy},
+	{PreemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
+	{PriorityPreemptionProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPriorityPreemption},
+	{PriorityPreemptionDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityPreemptionDelay},
+	{VictimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"}, readVictimUnit},
+	{GangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
+	{BudgetPolicyProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgetPolicy},
+	{VictimOrderProperty, "compatible or priority", []string{"compatible", "priority"}, readVictimOrder},
+	{VictimQoSProperty, "disabled or enabled", []string{"disabled", "enabled"}, readVictimQoS},
+	{QuotaPreemptionDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaPreemptionDelay},
+	{BackoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
+	{BackoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
 }
 
-func propertyNames() []string {
+// Properties are the known properties, in the order in which they are documented.
+func Properties() []Property { return slices.Clone(properties) }
+
+// PropertyNames are the names of the known properties, in the order of Properties.
+func PropertyNames() []string {
 	names := make([]string, 0, len(properties))
 	for _, p := range properties {
-		names = append(names, p.name)
+		names = append(names, p.Name)
 	}
 	return names
 }
 
-func findProperty(name string) (property, bool) {
+// FindProperty finds a known property by its name. ok is false if there is none.
+func FindProperty(name string) (p Property, ok bool) {
 	for _, p := range properties {
-		if p.name == name {
+		if p.Name == name {
 			return p, true
 		}
 	}
-	return property{}, false
+	return Property{}, false
+}
+
+// Accepts reports whether a text is a legal value. An empty text, which means the default, is not.
+func (p Property) Accepts(text string) bool { return text != "" && p.read(&Settings{}, text) }
+
+// IsDefaultProperty reports whether a property has the same effect as a missing one. An unknown
+// property has no effect, but REST shows it: it is the default only if it is empty.
+func IsDefaultProperty(name, value string) bool {
+	p, ok := FindProperty(name)
+	if !ok {
+		return value == ""
+	}
+	s := DefaultSettings()
+	if value != "" {
+		p.read(&s, value)
+	}
+	return reflect.DeepEqual(s, DefaultSettings())
 }
 
 // DefaultSettings are the settings of a queue without properties.
-func DefaultSettings() Settings { return readSettings(map[string]string{}) }
+func DefaultSettings() Settings { return ReadSettings(map[string]string{}) }
 
-// readSettings parses resolved properties, and keeps the map. A malformed value means the
-// default, with a warning of checkProperty (QUE-7, CFG-74).
-func readSettings(resolved map[string]string) Settings {
+// ReadSettings parses resolved properties, and keeps the map. A malformed value means the
+// default (QUE-7).
+func ReadSettings(resolved map[string]string) Settings {
 	s := Settings{
 		PreemptionDelay:        30 * time.Second,
 		UnschedAskBackoffDelay: 30 * time.Second,
 		Properties:             resolved,
 	}
 	for _, p := range properties {
-		if text := resolved[p.name]; text != "" {
+		if text := resolved[p.Name]; text != "" {
 			p.read(&s, text)
 		}
 	}

@@ -6,34 +6,37 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
+// Spellings are how a document writes quantities (CFG-44). The zero value has none.
+type Spellings struct{ texts map[spelling]string }
+
 // spelling is a quantity of a resource, the key of the texts by which a document writes it.
 type spelling struct {
 	resource string
 	n        resources.Quantity
 }
 
-// maxSpellings bounds how many spellings a Config keeps (CFG-44). Documents have few different
+// maxSpellings bounds how many spellings are kept (CFG-44). Documents have few different
 // quantities, however many queues they have.
 const maxSpellings = 10_000
 
-// recordSpelling records how a quantity is written. A quantity that is written in two ways has no spelling.
-func (r *reader) recordSpelling(resource string, n resources.Quantity, text string) {
+// Record records how a quantity is written. A quantity that is written in two ways has no spelling.
+func (s *Spellings) Record(resource string, n resources.Quantity, text string) {
 	text = strings.Join(strings.Fields(text), "")
 	key := spelling{resource, n}
-	if before, there := r.spellings[key]; there {
+	if before, there := s.texts[key]; there {
 		if before != text {
-			r.spellings[key] = ""
+			s.texts[key] = ""
 		}
 		return
 	}
-	if len(r.spellings) < maxSpellings {
-		if r.spellings == nil {
-			r.spellings = map[spelling]string{}
+	if len(s.texts) < maxSpellings {
+		if s.texts == nil {
+			s.texts = map[spelling]string{}
 		}
 		if strings.HasPrefix(text, "0") && n != 0 {
 			text = "" // leading zeroes are not repeated in output
 		}
-		r.spellings[key] = text
+		s.texts[key] = text
 	}
 }
 
@@ -42,7 +45,7 @@ func (r *reader) recordSpelling(resource string, n resources.Quantity, text stri
 // resources.FormatQuantity; so is any amount if c is nil.
 func (c *Config) FormatQuantity(resource string, n resources.Quantity) string {
 	if c != nil {
-		if text := c.spellings[spelling{resource, n}]; text != "" {
+		if text := c.Spellings.texts[spelling{resource, n}]; text != "" {
 			return text
 		}
 	}
@@ -51,41 +54,4 @@ func (c *Config) FormatQuantity(resource string, n resources.Quantity) string {
 
 // EmptyCopy is a configuration without partitions, classes and budgets that formats quantities
 // as c does.
-func (c *Config) EmptyCopy() *Config { return &Config{Checksum: c.Checksum, spellings: c.spellings} }
-
-// restoreSpelling formats the quantities of changes as their documents write them.
-func restoreSpelling(changes []ValueChange, old, new *Config) {
-	for i := range changes {
-		v := &changes[i]
-		if resource, ok := quantityOf(v.Name); ok {
-			v.Before, v.After = old.rewriteQuantity(resource, v.Before), new.rewriteQuantity(resource, v.After)
-		}
-	}
-}
-
-// rewriteQuantity reformats an output of resources.FormatQuantity as the document writes the quantity.
-func (c *Config) rewriteQuantity(resource, text string) string {
-	if text == "" {
-		return ""
-	}
-	n, err := resources.Parse(resource, text)
-	if err != nil {
-		return text
-	}
-	return c.FormatQuantity(resource, n)
-}
-
-// quantityOf is the resource of a ValueChange by its name; ok is false if the value is no quantity.
-func quantityOf(name string) (resource string, ok bool) {
-	if strings.HasPrefix(name, "classquota ") {
-		_, resource, ok = strings.Cut(name, " hard ")
-		return resource, ok
-	}
-	name = strings.TrimPrefix(name, "childtemplate ")
-	for _, key := range []string{"max ", "guaranteed ", "maxresources "} {
-		if resource, ok = strings.CutPrefix(name, key); ok {
-			return strings.TrimSuffix(resource, " of its own"), true
-		}
-	}
-	return "", false
-}
+func (c *Config) EmptyCopy() *Config { return &Config{Checksum: c.Checksum, Spellings: c.Spellings} }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -85,7 +85,7 @@ func newFixture(t *testing.T, text string) *fixture {
 
 func (w *fixture) configure(text string) {
 	w.t.Helper()
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(w.t, !problems.HasErrors(), "%v", problems)
 	assert.NilError(w.t, w.Configure(w.t.Context(), conf))
 }

@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -38,7 +38,7 @@ func testUser(name string, groups ...string) security.User {
 
 func aclPartition(t *testing.T) *objects.Partition {
 	t.Helper()
-	conf, problems := configs.Load([]byte(manyLists))
+	conf, problems := queuesyaml.Load([]byte(manyLists))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return objects.NewPartition(conf.Partitions[0])
 }

@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -15,7 +15,7 @@ import (
 // auditPartition is a partition in which every total is above zero.
 func auditPartition(t *testing.T) *Partition {
 	t.Helper()
-	conf, problems := configs.Load([]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
+	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
 		{name: a, resources: {max: {vcore: 50}, guaranteed: {vcore: 5}}, limits: [{limit: l, users: ['*'], maxresources: {vcore: 40}, maxapplications: 3}],
 		 classquotas: [{name: q, match: {operator: Exists}, hard: {pods: 100}}]},
 		{name: b, properties: {application.sort.policy: fair}}]}]}]`))

@@ -9,14 +9,14 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 func quotaPartition(t testing.TB, quotas string) *Partition {
 	t.Helper()
-	conf, problems := configs.Load([]byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, classquotas: [" + quotas + "]}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, classquotas: [" + quotas + "]}]}]}]"))
 	assert.Assert(t, conf != nil, problems)
 	p := NewPartition(conf.Partitions[0])
 	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))

@@ -31,7 +31,7 @@ type queueDifference struct {
 	children    []queueDifference // with differences, in the order of the new configuration; then removed ones by name
 }
 
-// NewDifference compares two configurations of one partition. Requires: both are from configs.Load.
+// NewDifference compares two configurations of one partition. Requires: both are from queuesyaml.Load.
 func NewDifference(from, to configs.Partition) *Difference {
 	return buildDifference(from, to, childDifferences(&from.Root, &to.Root))
 }

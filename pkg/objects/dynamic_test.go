@@ -5,14 +5,14 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // QUE-25: the max of a child template may be larger than the max of the queue above. An ask that is
 // within the max of the dynamic leaf must still fit the queue above.
 func TestCreateLeaf_TemplateMaxMayExceedMaxAbove(t *testing.T) {
-	conf, problems := configs.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
+	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
 		{name: team, parent: true, resources: {max: {vcore: 2}}, childtemplate: {resources: {max: {vcore: 8}, guaranteed: {vcore: 4}}}}]}]}]`))
 	assert.Assert(t, conf != nil, problems)
 	assert.Equal(t, len(problems), 0, "%v", problems)

@@ -11,7 +11,7 @@ import (
 // CheckReconfigure is the error with which Reconfigure would refuse conf; nil: none. It changes
 // nothing. A leaf with applications cannot become a parent, nor a parent with applications below it
 // a leaf (CFG-103). The error names the queues and their applications, up to maxNamed. prepared is
-// the difference to the configuration in force, or nil. Requires: conf is from configs.Load and has
+// the difference to the configuration in force, or nil. Requires: conf is from queuesyaml.Load and has
 // the name of the partition.
 func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *Difference) error {
 	return p.queueTypeError(p.differenceTo(conf, prepared))

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -133,7 +133,7 @@ func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 // changeClass creates, updates or deletes a class as REST does, and returns the reason of a
 // refusal.
 func (s *endpoint) changeClass(t *testing.T, step classStep) string {
-	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
+	doc, problems := queuesyaml.ReadClass(step.Class, "", queuesyaml.Options{})
 	if problems.HasErrors() {
 		return strings.TrimPrefix(problems[0].RuleID, "class-")
 	}

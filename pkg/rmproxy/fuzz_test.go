@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // Whatever bytes arrive: neither the API nor the core panics, every answer can be marshalled, and
@@ -55,7 +55,7 @@ func addSeeds(f *testing.F, messages ...proto.Message) *reload.Proposal {
 		assert.NilError(f, err)
 		f.Add(bytes)
 	}
-	first, err := reload.Read(reload.File, "", []byte(twoPartitions), configs.Options{})
+	first, err := reload.Read(reload.File, "", []byte(twoPartitions), queuesyaml.Options{})
 	assert.NilError(f, err)
 	return first
 }

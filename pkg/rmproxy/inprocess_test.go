@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // shim is a callback that records its calls.
@@ -366,7 +366,7 @@ func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
 	assert.NilError(t, update(queues, nil))
 	assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default"})
 	assert.NilError(t, update("", nil))
-	want, _ := configs.Load(configs.Default())
+	want, _ := queuesyaml.Load(queuesyaml.Default())
 	assert.Equal(t, d.Cluster().Config().Checksum, want.Checksum)
 }
 

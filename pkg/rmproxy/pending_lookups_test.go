@@ -16,6 +16,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -191,7 +192,7 @@ func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 // The initial configuration was checked before; if its directory fails nevertheless, applications
 // are rejected.
 func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
-	first, err := reload.Read(reload.File, "", []byte(configWithResolver), configs.Options{})
+	first, err := reload.Read(reload.File, "", []byte(configWithResolver), queuesyaml.Options{})
 	assert.NilError(t, err)
 	fail := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
 		return nil, errors.New("no server")
@@ -301,7 +302,7 @@ func FuzzUsers(f *testing.F) {
 	f.Add("system:serviceaccount:ns:x", "data.science", false, true, byte(2))
 	f.Add("\xff", "a\x00b", true, false, byte(3))
 	f.Add("1st*)(uid=", " ", false, true, byte(4))
-	first, err := reload.Read(reload.File, "", []byte(configWithResolver), configs.Options{})
+	first, err := reload.Read(reload.File, "", []byte(configWithResolver), queuesyaml.Options{})
 	assert.NilError(f, err)
 	f.Fuzz(func(t *testing.T, name, group string, force, given bool, kind byte) {
 		var directory Directory

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // Registration is what a resource manager sent when it registered (RMI-16). It is immutable; a new
@@ -157,7 +157,7 @@ func (p *Proxy) readConfig(rm, text string, extra map[string]string, read readCo
 
 // problemsText lists the problems in 64 KiB at most: gRPC sends an error in a header, whose size
 // clients limit (CFG-95, RMI-11).
-func problemsText(problems configs.Problems) string {
+func problemsText(problems queuesyaml.Problems) string {
 	const longest = 64 << 10
 	text := strings.ToValidUTF8(problems.Error(), "?")
 	if len(text) <= longest {

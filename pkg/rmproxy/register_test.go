@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 func wantStatus(t *testing.T, err error, code codes.Code, texts ...string) {
@@ -76,7 +76,7 @@ func TestRegister_ErrorTextIsBounded(t *testing.T) {
 }
 
 func TestRegister_ConfigurationBoundsAreEnforced(t *testing.T) {
-	r := newRig(t, Options{Reload: reload.Options{Bounds: configs.Options{MaxQueues: 1}}})
+	r := newRig(t, Options{Reload: reload.Options{Bounds: queuesyaml.Options{MaxQueues: 1}}})
 	wantStatus(t, r.register("rm", queues), codes.InvalidArgument, "more than max-queues (1) queues")
 }
 
@@ -124,7 +124,7 @@ func TestRegister_EmptyConfigurationMeansTheDefault(t *testing.T) {
 }
 
 func TestRegister_FileConfigurationOverridesRM(t *testing.T) {
-	first, err := reload.Read(reload.File, "queues.yaml", []byte(queues), configs.Options{})
+	first, err := reload.Read(reload.File, "queues.yaml", []byte(queues), queuesyaml.Options{})
 	assert.NilError(t, err)
 	r := newRig(t, Options{InitialConfig: first, IgnoreRMConfig: true})
 	assert.NilError(t, r.register("rm", twoPartitions))

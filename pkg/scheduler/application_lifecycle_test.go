@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -37,7 +38,7 @@ func (r *lifecycleCore) conf(queues string) configs.Partition {
 	for _, line := range strings.Split(queues, "\n") {
 		text += "    - {" + line + "}\n"
 	}
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(r.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

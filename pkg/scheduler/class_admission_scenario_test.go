@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -114,7 +114,7 @@ func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key obj
 // applyClassStep returns the classes after a change, or the unchanged classes and the reason of the
 // rejection.
 func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
-	doc, problems := configs.ReadClass(step.Class, "", configs.Options{})
+	doc, problems := queuesyaml.ReadClass(step.Class, "", queuesyaml.Options{})
 	if problems.HasErrors() {
 		return classes, strings.TrimPrefix(problems[0].RuleID, "class-")
 	}

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -95,7 +96,7 @@ func (s *quotaScenario) config(t *testing.T) configs.Partition {
 		}}},
 	}}})
 	assert.NilError(t, err)
-	conf, problems := configs.Load(text)
+	conf, problems := queuesyaml.Load(text)
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -349,7 +350,7 @@ func limitOf(vcore int64) resources.Limit {
 
 // A dry run rejects what a submission would reject (PRE-116).
 func TestDryRun_RejectsAClassWherePrioritiesAreOff(t *testing.T) {
-	conf, problems := configs.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
 	core := scheduler.New(conf.Partitions[0], nil)
 	core.Step(epoch, scheduler.AddApplication{App: "x", Queue: "root.a"})

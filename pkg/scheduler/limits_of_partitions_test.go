@@ -6,7 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -15,7 +15,7 @@ import (
 
 // A user in two partitions has the limits of each, and what the user uses in one does not count in the other (LIM-22).
 func TestLimits_BelongToOnePartition(t *testing.T) {
-	conf, problems := configs.Load([]byte(`
+	conf, problems := queuesyaml.Load([]byte(`
 partitions:
   - name: small
     limits: [{limit: ann, users: [ann], maxresources: {vcore: 2m}}]

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -37,7 +38,7 @@ func newNominationCore(t *testing.T, timeout string, count int) *nominationCore 
 }
 
 func (w *nominationCore) conf(timeout string) configs.Partition {
-	conf, problems := configs.Load([]byte("partitions: [{preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
+	conf, problems := queuesyaml.Load([]byte("partitions: [{preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]"))
 	assert.Assert(w.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]

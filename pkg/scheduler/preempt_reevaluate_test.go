@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -54,7 +55,7 @@ func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 			func(*evaluationCore) {}, scheduler.AddApplication{App: "other", Queue: "root.dyn.x", User: ann, Tags: map[string]string{configs.TagMax: `{"resources":{"vcore":{"value":8}}}`}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
+			conf, problems := queuesyaml.Load(fmt.Appendf(nil, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
 			assert.Assert(t, conf != nil, "%v", problems)
 			w := &evaluationCore{t, scheduler.New(conf.Partitions[0], nil), epoch}
 			leaf, maxTag := "root.a", ""

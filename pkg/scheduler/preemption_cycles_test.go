@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -15,7 +15,7 @@ import (
 // countUnsuccessfulPreemptions counts the victims of an ask that is never placed, within an hour; each
 // victim is submitted again at once.
 func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
-	conf, problems := configs.Load(fmt.Appendf(nil, "partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, queues: [{name: root,"+
+	conf, problems := queuesyaml.Load(fmt.Appendf(nil, "partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, queues: [{name: root,"+
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
 	assert.Assert(t, conf != nil, "%v", problems)
 	core, now := scheduler.New(conf.Partitions[0], acceptsOnlyBeforeRelease{"high"}), epoch

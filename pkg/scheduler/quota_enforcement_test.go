@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -47,7 +48,7 @@ func (s queueSettings) conf(t *testing.T) configs.Partition {
 			text += "      queues: [" + s.children + "]\n"
 		}
 	}
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -17,7 +17,7 @@ import (
 
 // Each reason of a rejection has its kind (ASK-10).
 func TestRejection_EachReasonHasItsKind(t *testing.T) {
-	conf, problems := configs.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
 	opt := objects.DefaultOptions()
 	opt.AskNames = 1

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -181,7 +182,7 @@ func (st *scenarioCore) config(t *testing.T) configs.Partition {
 	delete(root, "resources")
 	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"name": "default", "queues": []any{root}}}})
 	assert.NilError(t, err)
-	conf, problems := configs.Load(text)
+	conf, problems := queuesyaml.Load(text)
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -104,7 +105,7 @@ func (r rejectsPrefix) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
 }
 
 func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
-	conf, problems := configs.Load([]byte(d.Input))
+	conf, problems := queuesyaml.Load([]byte(d.Input))
 	if conf == nil {
 		return problems.Error() + "\n"
 	}

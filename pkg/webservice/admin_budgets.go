@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // routeBudgetChanges serves the requests that change disruption budgets.
@@ -20,10 +21,10 @@ func (s *service) routeBudgetChanges(mux *router) {
 // budgetChangeBody answers a change of a budget. It has no counts; GET of the budget has them.
 type budgetChangeBody struct {
 	budgetBody
-	Generation uint64           `json:"generation"`         // in force now
-	Changed    bool             `json:"changed"`            // false: the budget was like this before
-	Warnings   configs.Problems `json:"warnings,omitempty"` // about the budget in the request
-	NotStored  string           `json:"notStored,omitempty"`
+	Generation uint64              `json:"generation"`         // in force now
+	Changed    bool                `json:"changed"`            // false: the budget was like this before
+	Warnings   queuesyaml.Problems `json:"warnings,omitempty"` // about the budget in the request
+	NotStored  string              `json:"notStored,omitempty"`
 }
 
 // createBudget creates a budget in the namespace that the body names, or else the query.
@@ -66,12 +67,12 @@ func (s *service) deleteBudget(r *http.Request) (any, error) {
 }
 
 // readBudget reads the budget in the body of a request.
-func readBudget(r *http.Request, name string) (budgets.Budget, configs.Problems, error) {
+func readBudget(r *http.Request, name string) (budgets.Budget, queuesyaml.Problems, error) {
 	text, err := objectText(r)
 	if err != nil {
 		return budgets.Budget{}, nil, err
 	}
-	b, problems := configs.ReadBudget(text, r.URL.Query().Get("namespace"), name, configs.Options{})
+	b, problems := queuesyaml.ReadBudget(text, r.URL.Query().Get("namespace"), name, queuesyaml.Options{})
 	if problems.HasErrors() {
 		return budgets.Budget{}, nil, invalidObject(problems.Errors(), "budget-", "disruption budget")
 	}
@@ -80,7 +81,7 @@ func readBudget(r *http.Request, name string) (budgets.Budget, configs.Problems,
 
 // editBudgets applies a change of the budgets in force.
 func (s *service) editBudgets(
-	r *http.Request, b *budgets.Budget, warnings configs.Problems, edit func(budgets.Registry) (budgets.Registry, error),
+	r *http.Request, b *budgets.Budget, warnings queuesyaml.Problems, edit func(budgets.Registry) (budgets.Registry, error),
 ) (any, error) {
 	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
 		next, err := edit(now.Budgets)

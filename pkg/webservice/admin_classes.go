@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
@@ -77,14 +78,14 @@ func (s *service) deleteClass(r *http.Request) (any, error) {
 }
 
 // readClass reads the class in the body of a request.
-func (s *service) readClass(r *http.Request, name string) (configs.ClassDocument, error) {
+func (s *service) readClass(r *http.Request, name string) (queuesyaml.ClassDocument, error) {
 	text, err := objectText(r)
 	if err != nil {
-		return configs.ClassDocument{}, err
+		return queuesyaml.ClassDocument{}, err
 	}
-	doc, problems := configs.ReadClass(text, name, configs.Options{})
+	doc, problems := queuesyaml.ReadClass(text, name, queuesyaml.Options{})
 	if problems.HasErrors() {
-		return configs.ClassDocument{}, invalidObject(problems.Errors(), "class-", "priority class")
+		return queuesyaml.ClassDocument{}, invalidObject(problems.Errors(), "class-", "priority class")
 	}
 	return doc, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // A change of a priority class or of a disruption budget changes the configuration: the object is
@@ -20,11 +21,11 @@ var objectContentTypes = append([]string{"application/json"}, yamlContentTypes..
 // objectFailure is an errorBody with a stable reason code.
 type objectFailure struct {
 	errorBody
-	Reason   string           `json:"reason,omitempty"`
-	Problems configs.Problems `json:"problems,omitempty"`
+	Reason   string              `json:"reason,omitempty"`
+	Problems queuesyaml.Problems `json:"problems,omitempty"`
 }
 
-func newObjectFailure(status int, reason, text string, problems configs.Problems) error {
+func newObjectFailure(status int, reason, text string, problems queuesyaml.Problems) error {
 	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, reason, problems}}
 }
 
@@ -43,7 +44,7 @@ func objectText(r *http.Request) ([]byte, error) {
 
 // invalidObject refuses an invalid object: with status 422 and the reason of the first problem
 // whose rule has the prefix, else with 400.
-func invalidObject(problems configs.Problems, prefix, what string) error {
+func invalidObject(problems queuesyaml.Problems, prefix, what string) error {
 	for _, p := range problems {
 		if reason, ok := strings.CutPrefix(p.RuleID, prefix); ok {
 			return newObjectFailure(http.StatusUnprocessableEntity, reason, reason+": "+p.Path+": "+p.Message, problems)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -43,7 +43,7 @@ func newAdminFixtureWithStore(t *testing.T, text string, store reload.Store) *ad
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 	o := &adminFixture{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return discardSink{} }, nil)}
 	t.Cleanup(o.cluster.End)
-	bounds := configs.Options{MaxBytes: 10_000}
+	bounds := queuesyaml.Options{MaxBytes: 10_000}
 	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
 	assert.NilError(t, err)
 	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds, Store: store})
@@ -92,7 +92,7 @@ func wantAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body str
 }
 
 func checksumOf(text string) string {
-	conf, _ := configs.Load([]byte(text))
+	conf, _ := queuesyaml.Load([]byte(text))
 	return conf.Checksum
 }
 
@@ -176,10 +176,10 @@ func TestPostConfig_InvalidTextListsEveryProblem(t *testing.T) {
 		Status     int    `json:"status_code"`
 		Message    string `json:"message"`
 		Generation uint64 `json:"generation"`
-		Problems   configs.Problems
+		Problems   queuesyaml.Problems
 	}
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	_, want := configs.Load([]byte(bad))
+	_, want := queuesyaml.Load([]byte(bad))
 	assert.DeepEqual(t, got.Problems, want)
 	assert.Equal(t, got.Status, http.StatusBadRequest)
 	assert.Equal(t, got.Message, "the configuration is invalid: generation 1 stays in force")

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -122,7 +122,7 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, o.rollback(2).Code, http.StatusOK)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk minAvailable: 50%")
 	var history struct {
-		Changes configs.Change `json:"changes"`
+		Changes queuesyaml.Change `json:"changes"`
 	}
 	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
 	assert.Equal(t, history.Changes.Summary(), "1 disruption budget created")
@@ -202,7 +202,7 @@ func FuzzBudgetBody(f *testing.F) {
 	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}`, "a", "")
 	f.Add(`{"metadata": {"name": "x"}, "minAvailable": [1]}`, "y", "x")
 	f.Fuzz(func(t *testing.T, body, namespace, name string) {
-		b, problems := configs.ReadBudget([]byte(body), namespace, name, configs.Options{})
+		b, problems := queuesyaml.ReadBudget([]byte(body), namespace, name, queuesyaml.Options{})
 		if !problems.HasErrors() {
 			assert.Equal(t, len(b.Check()), 0)
 		}

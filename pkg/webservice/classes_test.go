@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 const (
@@ -96,7 +96,7 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, o.rollback(3).Code, http.StatusOK)
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 	var history struct {
-		Changes configs.Change `json:"changes"`
+		Changes queuesyaml.Change `json:"changes"`
 	}
 	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
 	assert.Equal(t, history.Changes.Summary(), "1 priority class created")
@@ -229,7 +229,7 @@ func FuzzClassBody(f *testing.F) {
 	f.Add(`{"name": "x", "value": 1, "submitacl": " dev", "globalDefault": true}`, "")
 	f.Add(`{"metadata": {"name": "x"}, "value": [1]}`, "y")
 	f.Fuzz(func(t *testing.T, body, name string) {
-		doc, problems := configs.ReadClass([]byte(body), name, configs.Options{})
+		doc, problems := queuesyaml.ReadClass([]byte(body), name, queuesyaml.Options{})
 		if !problems.HasErrors() {
 			assert.Equal(t, len(doc.Class.Check()), 0)
 		}

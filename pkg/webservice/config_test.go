@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // FuzzConfigView checks that viewConfig can parse every text that pkg/configs accepts, and that the
@@ -24,7 +25,7 @@ func FuzzConfigView(f *testing.F) {
 		assert.NilError(f, err)
 		f.Add(string(text))
 	}
-	f.Add(string(configs.Default()))
+	f.Add(string(queuesyaml.Default()))
 	f.Add("partitions: [{name: DEFAULT, queues: [{name: a, maxapplications: '5', resources: {max: {memory: 10}}}]}]")
 	f.Add("partitions: [{queues: [{name: ROOT, parent: yes, properties: {a: 1, b: true, c: null}}], limits: " +
 		"[{users: ['*'], maxapplications: 7}], preemption: {enabled: no}, nodesortpolicy: {resourceweights: {vcore: 1}}}]")
@@ -37,7 +38,7 @@ func FuzzConfigView(f *testing.F) {
 	f.Add("disruptionbudgets: [{metadata: {name: a, namespace: b}, spec: {minAvailable: 0x10, selector: {matchLabels: {a: yes, b: }}}, " +
 		"status: {c: 1}}, {name: b, maxUnavailable: 5%, selector: {matchExpressions: [{key: c, operator: In, values: [1, true]}]}}, {name: c, allowed: 0}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		conf, _ := configs.Load([]byte(text))
+		conf, _ := queuesyaml.Load([]byte(text))
 		if conf == nil {
 			return
 		}
@@ -50,7 +51,7 @@ func FuzzConfigView(f *testing.F) {
 			"partitions": body.Partitions, "priorityclasses": body.PriorityClasses, "disruptionbudgets": body.DisruptionBudgets,
 		})
 		assert.NilError(t, err)
-		again, problems := configs.Load(out)
+		again, problems := queuesyaml.Load(out)
 		assert.Assert(t, again != nil, "%v\n%s", problems, out)
 		assert.Equal(t, len(again.Partitions), len(conf.Partitions))
 		for i := range conf.Partitions {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // generationBody is a generation of the configuration. Ours: YuniKorn keeps only the one in force.
@@ -22,17 +22,17 @@ type generationBody struct {
 // generationDetail is generationBody with the text of the configuration.
 type generationDetail struct {
 	generationBody
-	Text    string            `json:"text"`
-	Extra   map[string]string `json:"extra,omitempty"`
-	Changes *configs.Change   `json:"changes,omitempty"` // from the generation before, if that is kept
+	Text    string             `json:"text"`
+	Extra   map[string]string  `json:"extra,omitempty"`
+	Changes *queuesyaml.Change `json:"changes,omitempty"` // from the generation before, if that is kept
 }
 
 // reloadBody answers a change of the configuration.
 type reloadBody struct {
 	generationBody
-	Changed  bool             `json:"changed"` // false: this text was in force already
-	Changes  *configs.Change  `json:"changes,omitempty"`
-	Warnings configs.Problems `json:"warnings"`
+	Changed  bool                `json:"changed"` // false: this text was in force already
+	Changes  *queuesyaml.Change  `json:"changes,omitempty"`
+	Warnings queuesyaml.Problems `json:"warnings"`
 	// NotStored is why the change, which is in force, could not be stored and would be lost in a
 	// restart (OBS-81). Missing: it was stored, or there is no store.
 	NotStored string `json:"notStored,omitempty"`
@@ -41,8 +41,8 @@ type reloadBody struct {
 // invalidConfigBody is an errorBody with all problems, as canopy validate lists them.
 type invalidConfigBody struct {
 	errorBody
-	Generation uint64           `json:"generation"` // still in force
-	Problems   configs.Problems `json:"problems"`
+	Generation uint64              `json:"generation"` // still in force
+	Problems   queuesyaml.Problems `json:"problems"`
 }
 
 func viewGeneration(g, current *reload.Generation) generationBody {

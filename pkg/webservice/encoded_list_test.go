@@ -17,7 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -54,7 +54,7 @@ type randomCluster struct {
 
 func newRandomCluster(t *testing.T, seed, cache int64) *randomCluster {
 	t.Helper()
-	conf, problems := configs.Load([]byte(randomClusterYAML))
+	conf, problems := queuesyaml.Load([]byte(randomClusterYAML))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)

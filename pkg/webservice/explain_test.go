@@ -11,7 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -41,7 +41,7 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	now := func() time.Time { return noon }
 	h := history.New(now)
-	conf, _ := configs.Load([]byte(clusterYAML))
+	conf, _ := queuesyaml.Load([]byte(clusterYAML))
 	refused := make(chan struct{}, 10)
 	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return historySink{h, partition, refused} }, nil)
 	t.Cleanup(c.End)
@@ -114,7 +114,7 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the ask may preempt.
 func TestExplain_NoListeningResourceManager(t *testing.T) {
-	conf, problems := configs.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
+	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
   {name: a, properties: {preemption.priority: leaf}}]}]}]`))
 	assert.Assert(t, conf != nil, "%v", problems)
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)

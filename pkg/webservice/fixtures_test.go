@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -61,7 +61,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // startCluster starts the loops of a configuration, with a clock that always shows noon.
 func startCluster(t testing.TB, text string) *loop.Cluster {
 	t.Helper()
-	conf, problems := configs.Load([]byte(text))
+	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	opt := loop.Options{Now: func() time.Time { return noon }}
 	c := loop.NewCluster(opt, func(string) loop.Sink { return discardSink{} }, nil)
@@ -130,7 +130,7 @@ func endedCluster(t *testing.T) *loop.Cluster {
 		_, err := l.Call(t.Context(), scheduler.AddApplication{App: "lost", User: bob, Queue: queue})
 		assert.NilError(t, err)
 	}
-	conf, problems := configs.Load([]byte(strings.Replace(clusterYAML, "- name: idle", "- name: other", 1)))
+	conf, problems := queuesyaml.Load([]byte(strings.Replace(clusterYAML, "- name: idle", "- name: other", 1)))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	return c

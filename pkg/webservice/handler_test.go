@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
@@ -192,7 +192,7 @@ func TestHandler_StoppedSchedulerIsUnavailable(t *testing.T) {
 }
 
 func TestHandler_CancelledRequestIsNotWaitedFor(t *testing.T) {
-	conf, _ := configs.Load([]byte(clusterYAML))
+	conf, _ := queuesyaml.Load([]byte(clusterYAML))
 	clock := make(chan struct{})
 	opt := loop.Options{Now: func() time.Time { <-clock; return time.Unix(0, 0) }}
 	c := loop.NewCluster(opt, func(string) loop.Sink { return discardSink{} }, nil)

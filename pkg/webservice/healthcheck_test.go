@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -98,7 +98,7 @@ func TestHealthCheck_FindsInconsistentAccounting(t *testing.T) {
 // An overdue victim is named in a warning: the check succeeds, as the fault is not the scheduler's.
 func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, problems := configs.Load([]byte(preemptionYAML))
+		conf, problems := queuesyaml.Load([]byte(preemptionYAML))
 		assert.Assert(t, !problems.HasErrors(), "%v", problems)
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)
@@ -137,7 +137,7 @@ func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 // A partition that does not answer makes the scheduler unhealthy; the check waits at most 5 s.
 func TestHealthCheck_StuckPartitionIsUnhealthy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, _ := configs.Load([]byte(clusterYAML))
+		conf, _ := queuesyaml.Load([]byte(clusterYAML))
 		clock := make(chan struct{})
 		opt := loop.Options{Now: func() time.Time { <-clock; return time.Unix(0, 0) }}
 		c := loop.NewCluster(opt, func(string) loop.Sink { return discardSink{} }, nil)
@@ -170,7 +170,7 @@ func TestHealthCheck_BeforeFirstConfiguration(t *testing.T) {
 // blockedCluster is a cluster whose loop blocks on delivering an effect until the test ends.
 func blockedCluster(t *testing.T) (*loop.Cluster, *loop.Loop) {
 	t.Helper()
-	conf, problems := configs.Load([]byte(clusterYAML))
+	conf, problems := queuesyaml.Load([]byte(clusterYAML))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	release := make(chan struct{})
 	c := loop.NewCluster(loop.Options{SyncDelivery: true}, func(string) loop.Sink { return blockingSink(release) }, nil)
@@ -216,7 +216,7 @@ func TestHealthz_AnswersWithoutTheLoop(t *testing.T) {
 // A health request starts an audit if the last one is old, and does not wait for it.
 func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, _ := configs.Load([]byte(clusterYAML))
+		conf, _ := queuesyaml.Load([]byte(clusterYAML))
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)
 		assert.NilError(t, c.Configure(t.Context(), conf))

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -18,7 +18,7 @@ import (
 // A pending ask shows its nominated node, its victim in the preemption history the grace period.
 func TestS3_27_NominatedNodeIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		conf, problems := configs.Load([]byte(preemptionYAML))
+		conf, problems := queuesyaml.Load([]byte(preemptionYAML))
 		assert.Assert(t, !problems.HasErrors(), "%v", problems)
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 		t.Cleanup(c.End)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -29,7 +30,7 @@ func queuesConf(t *testing.T, most int) *configs.Config {
 		b.WriteString("]}, ")
 	}
 	b.WriteString("]}]}]")
-	conf, problems := configs.Load([]byte(b.String()))
+	conf, problems := queuesyaml.Load([]byte(b.String()))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf
 }

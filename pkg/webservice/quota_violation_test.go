@@ -7,7 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -37,7 +37,7 @@ partitions:
 	)
 	assert.Assert(t, !strings.Contains(fetch(c, "/ws/v1/partition/default/queues").Body.String(), "quotaViolation"))
 
-	conf, problems := configs.Load([]byte(strings.Replace(before, "max: {vcore: 4}", "max: {vcore: 1500m}", 1)))
+	conf, problems := queuesyaml.Load([]byte(strings.Replace(before, "max: {vcore: 4}", "max: {vcore: 1500m}", 1)))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	var root struct {

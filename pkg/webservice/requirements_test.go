@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -101,7 +101,7 @@ partitions:
 	t.Run("S3-9 pending asks with a system priority while preemption is off", func(t *testing.T) {
 		assert.Equal(t, partition()["preemptionEnabled"], false)
 		assert.Equal(t, partition()["pendingSystemAsks"], 2.0)
-		conf, problems := configs.Load([]byte(strings.Replace(text, "enabled: false", "enabled: true", 1)))
+		conf, problems := queuesyaml.Load([]byte(strings.Replace(text, "enabled: false", "enabled: true", 1)))
 		assert.Assert(t, !problems.HasErrors(), "%v", problems)
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		assert.Equal(t, partition()["pendingSystemAsks"], nil, "with preemption on")

@@ -1,0 +1,202 @@
+package queuesyaml
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// maxProperties bounds the properties of a queue, inherited ones included (CFG-16). Without
+// the bound a document could make each of many queues inherit very many properties.
+const maxProperties = 256
+
+// checkQueueProperties warns of properties that have no effect or a malformed value (CFG-73 to
+// CFG-78). They are warnings and not errors because YuniKorn ignores them.
+func (r *report) checkQueueProperties(q *queueDraft) {
+	r.countProperties(q)
+	for _, s := range q.settings {
+		r.checkProperty(q, "", s)
+		if q.partition.priorityDisabled {
+			r.checkPriorityPreemption(q, s)
+		}
+		if !q.partition.quotaPreemptionEnabled {
+			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
+		}
+	}
+	sort, ok := q.ownSetting(configs.SortPolicyProperty)
+	switch {
+	case !ok:
+	case q.isParent() && sort.value.text == policies.StateAware.String():
+		r.add(q, sort.value.position, "stateaware-parent",
+			"stateaware has no effect on a parent: child queues are always sorted by fair share",
+			"only leaf queues below inherit it; set it there")
+	case !q.isParent() && sort.value.text == policies.Fair.String() && q.guaranteed.hasNoQuantity():
+		r.add(q, sort.value.position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
+			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
+	}
+}
+
+// countProperties bounds the number of properties of a queue, inherited ones included (CFG-16).
+func (r *report) countProperties(q *queueDraft) {
+	if q.parentQueue != nil {
+		q.propertyCount = q.parentQueue.propertyCount
+	}
+	if q.propertyCount > maxProperties {
+		return // reported above
+	}
+	for _, s := range q.settings {
+		if !q.parentQueue.hasProperty(s.name.text) {
+			q.propertyCount++
+		}
+	}
+	if q.propertyCount > maxProperties {
+		r.add(q, q.position, "bound-properties",
+			fmt.Sprintf("the queue has more than %d properties, inherited ones included", maxProperties), "")
+	}
+}
+
+// hasProperty reports whether a queue has a property, of its own or inherited.
+func (q *queueDraft) hasProperty(name string) bool {
+	for ; q != nil; q = q.parentQueue {
+		if _, ok := q.ownSetting(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// checkProperty warns of one unknown or malformed property (CFG-73, CFG-74). An empty value
+// is the default and is not warned of.
+func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
+	p, ok := configs.FindProperty(s.name.text)
+	if !ok && r.limitReached("property-unknown") {
+		return
+	}
+	if !ok {
+		r.add(q, s.name.position, "property-unknown",
+			fmt.Sprintf("unknown %sproperty %s has no effect", prefix, quote(s.name.text)),
+			suggestion(s.name.text, configs.PropertyNames()))
+		return
+	}
+	text := s.value.text
+	if text == "" || p.Accepts(text) {
+		return
+	}
+	hint := p.Accepted
+	if near := strings.ToLower(strings.TrimSpace(text)); p.Accepts(near) {
+		hint = fmt.Sprintf("write %q; %s", near, p.Accepted)
+	}
+	r.add(q, s.value.position, "property-value",
+		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), prefix, p.Name), hint)
+}
+
+// checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).
+// Requires: the partition of q has priorities disabled.
+func (r *report) checkPriorityPreemption(q *queueDraft, s setting) {
+	if s.name.text == configs.PriorityPreemptionProperty && settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
+		r.add(q, s.name.position, "priority-off", configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
+	}
+}
+
+// checkQuotaPreemptionDelay warns of a quota.preemption.delay above zero that has no effect, for
+// the given reason (CFG-78).
+func (r *report) checkQuotaPreemptionDelay(q *queueDraft, prefix string, s setting, reason, hint string) {
+	if s.name.text == configs.QuotaPreemptionDelayProperty && settingsOf(s).QuotaPreemptionDelay > 0 {
+		r.add(q, s.name.position, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
+	}
+}
+
+// settingsOf are the settings of a queue that has only the given properties. A malformed value means
+// the default.
+func settingsOf(written ...setting) configs.Settings {
+	return configs.ReadSettings(resolve(map[string]string{}, written))
+}
+
+// checkTemplate warns of a child template without effect, and of a max or a guarantee of zeroes
+// only (CFG-75, CFG-43).
+func (r *report) checkTemplate(q *queueDraft) {
+	r.checkZero(q, "max", &q.max)
+	r.checkZero(q, "guaranteed", &q.guaranteed)
+	t := q.childTemplate
+	if t == nil {
+		return
+	}
+	r.checkZero(q, "childtemplate max", &t.max)
+	r.checkZero(q, "childtemplate guaranteed", &t.guaranteed)
+	for _, s := range t.settings {
+		r.checkProperty(q, "childtemplate ", s)
+		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
+	}
+	if t.tooManyProperties {
+		r.add(q, t.position, "bound-properties",
+			fmt.Sprintf("the childtemplate has more than %d properties", maxProperties), "")
+	}
+	if !q.isParent() {
+		r.add(q, t.position, "template-leaf", "childtemplate has no effect on a leaf",
+			"give the queue the flag parent: true")
+	}
+}
+
+// checkZero warns that a max or a guarantee of zeroes only counts as not set (CFG-43).
+func (r *report) checkZero(q *queueDraft, what string, amounts *quantities) {
+	if amounts.isZero() {
+		r.add(q, amounts.position, "zero-resources",
+			"all quantities of "+what+" are zero, which is the same as not setting it", "")
+	}
+}
+
+// The highest value of a PriorityClass that users can create in Kubernetes, and the lowest
+// value of its system classes.
+const (
+	highestUserPriority  = 1_000_000_000
+	lowestSystemPriority = 2_000_000_000
+)
+
+// checkOffsets warns where offsets raise the highest priority of a user's class to that of a
+// system class (CFG-77). Root's offset has no effect, and a child template counts as a child.
+func (r *report) checkOffsets(root *queueDraft) {
+	r.highestPriority(root)
+}
+
+// highestPriority is the highest current priority that q can have from asks of users: that of
+// its children, or of its own asks, plus its offset; with a fence it is the offset alone. A
+// queue that was warned of counts as if it had no offset, so a queue above is
+// warned of only for its own offset.
+func (r *report) highestPriority(q *queueDraft) int64 {
+	highest := int64(highestUserPriority)
+	if t := q.childTemplate; t != nil && q.isParent() {
+		highest = max(highest, r.checkPriorityOffset(q, "childtemplate ", t.settings, highestUserPriority))
+	}
+	for _, c := range q.children {
+		highest = max(highest, r.highestPriority(c))
+	}
+	if q.parentQueue == nil {
+		return highest
+	}
+	return r.checkPriorityOffset(q, "", q.settings, highest)
+}
+
+func (r *report) checkPriorityOffset(q *queueDraft, prefix string, settings []setting, highest int64) int64 {
+	offset, _ := find(settings, configs.PriorityOffsetProperty)
+	policy, _ := find(settings, configs.PriorityPolicyProperty)
+	if offset == (setting{}) && policy == (setting{}) {
+		return highest
+	}
+	s := settingsOf(offset, policy)
+	highest += int64(s.PriorityOffset)
+	system := int64(lowestSystemPriority)
+	if s.PriorityPolicy == policies.PriorityFence { // the current priority is the offset alone
+		highest, system = int64(s.PriorityOffset), highestUserPriority+1
+	}
+	if highest < system {
+		return highest
+	}
+	r.add(q, offset.value.position, "offset-system",
+		fmt.Sprintf("with the %soffset %d, asks of users can have priority %d; system priorities begin at %d",
+			prefix, s.PriorityOffset, min(highest, math.MaxInt32), system),
+		"the offsets of a path should stay below 1000000000 together")
+	return highestUserPriority
+}

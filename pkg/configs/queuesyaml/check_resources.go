@@ -1,0 +1,85 @@
+package queuesyaml
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkGuarantees applies V22, V23 and V24 to the whole tree (CFG-48 to CFG-50).
+func (r *report) checkGuarantees(root *queueDraft) {
+	r.checkGuaranteeTree(root, resources.Limit{}, root)
+}
+
+// checkGuaranteeTree checks a queue and the queues below it, and returns what the queue counts
+// against its parent's guarantee: its own guarantee, or without one the sum of its
+// children's. parentMax is the parent's effective max, limitingQueue the lowest queue above
+// with a max.
+//
+// An excess that is reported is cut off, so that the queues above do not report it
+// again.
+func (r *report) checkGuaranteeTree(q *queueDraft, parentMax resources.Limit, limitingQueue *queueDraft) resources.Amounts {
+	for _, name := range sortedKeys(q.max.n) {
+		n := q.max.n[name]
+		if most, ok := parentMax.Get(name); ok && n > most {
+			r.add(q, q.max.positions[name], "V23", fmt.Sprintf("max %s %s is more than the %s allowed above, by %s",
+				name, resources.FormatQuantity(name, n), resources.FormatQuantity(name, most), limitingQueue.path()), "")
+		}
+	}
+	effective := parentMax.Tighten(resources.LimitFromMap(q.max.n))
+	if len(q.max.n) > 0 {
+		limitingQueue = q
+	}
+	own := r.checkOwnGuarantee(q)
+	var children resources.Amounts
+	for _, c := range q.children {
+		children = children.Add(r.checkGuaranteeTree(c, effective, limitingQueue))
+	}
+	children = r.checkChildGuarantees(q, children, effective)
+	if own.IsZero() {
+		return children
+	}
+	return own
+}
+
+// checkOwnGuarantee applies V22 and returns the guarantee of q, cut off at its max.
+func (r *report) checkOwnGuarantee(q *queueDraft) resources.Amounts {
+	own := maps.Clone(q.guaranteed.n)
+	for _, name := range sortedKeys(own) {
+		if most, ok := q.max.n[name]; ok && own[name] > most {
+			r.add(q, q.guaranteed.positions[name], "V22", fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
+				name, resources.FormatQuantity(name, own[name]), resources.FormatQuantity(name, most)), "")
+			own[name] = most
+		}
+	}
+	return resources.FromMap(own)
+}
+
+// checkChildGuarantees applies V24 to the sum of the guarantees of the children of q. An
+// explicit guarantee of zero counts as zero: the children cannot have any (CFG-50).
+func (r *report) checkChildGuarantees(
+	q *queueDraft, sum resources.Amounts, effective resources.Limit,
+) resources.Amounts {
+	out := sum.Map()
+	for name, n := range sum.All() {
+		bound, what := resources.Quantity(0), ""
+		where := positionOr(q.max.positions[name], q.position)
+		if most, ok := effective.Get(name); ok && n > most {
+			bound, what = most, "effective max"
+		}
+		if own, ok := q.guaranteed.n[name]; ok && n > own {
+			bound, what, where = own, "guarantee of the queue itself", q.guaranteed.positions[name]
+		}
+		if what == "" {
+			continue
+		}
+		r.add(q, where, "V24", fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
+			name, resources.FormatQuantity(name, n), what, resources.FormatQuantity(name, bound)), "")
+		out[name] = bound
+	}
+	return resources.FromMap(out)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

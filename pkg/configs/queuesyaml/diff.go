@@ -1,0 +1,197 @@
+package queuesyaml
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// Change is the difference between two configurations (CFG-125). It does not depend on the state
+// of a cluster. Documents that differ only in comments, spelling of quantities or order of keys
+// have an empty Change. The JSON names are a public interface and stay.
+type Change struct {
+	Partitions []PartitionChange `json:"partitions"` // in name order; unchanged partitions are left out
+	Classes    []ClassChange     `json:"priorityclasses,omitempty"`
+	Budgets    []BudgetChange    `json:"disruptionbudgets,omitempty"`
+}
+
+// PartitionChange is the difference between two configurations of one partition.
+type PartitionChange struct {
+	Partition string        `json:"partition"`
+	Kind      ChangeKind    `json:"kind"`
+	Settings  []ValueChange `json:"settings,omitempty"` // of the partition itself
+	Queues    []QueueChange `json:"queues,omitempty"`   // in path order
+	Limits    []LimitChange `json:"limits,omitempty"`   // by path, then users before groups, then name
+}
+
+// QueueChange is the difference between two configurations of one queue.
+type QueueChange struct {
+	Queue  string        `json:"queue"` // the path
+	Kind   ChangeKind    `json:"kind"`
+	Values []ValueChange `json:"values,omitempty"` // empty for a removed queue
+}
+
+// LimitChange is the difference for a user or a group that the limits of a queue name. Values
+// are effective: they are combined with the limits of the queues above.
+type LimitChange struct {
+	Queue  string        `json:"queue"`
+	Kind   ChangeKind    `json:"kind"`
+	User   string        `json:"user,omitempty"`  // "*": every user not named
+	Group  string        `json:"group,omitempty"` // if User is empty; "*": every group not named
+	Values []ValueChange `json:"values,omitempty"`
+}
+
+// ValueChange is a value before and after, both as queues.yaml writes them; empty: not set,
+// which for a max is unlimited.
+type ValueChange struct {
+	Name      string `json:"name"` // max vcore, priority.offset, submitacl, ...
+	Before    string `json:"before,omitempty"`
+	After     string `json:"after,omitempty"`
+	Inherited bool   `json:"inherited,omitempty"` // it changes only because a queue above changes
+}
+
+// ChangeKind is whether an object is created, removed or changed. The values are those of the JSON form.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Created ChangeKind = "created"
+	Removed ChangeKind = "removed" // a queue or partition drains, and is removed when it is empty
+	Changed ChangeKind = "changed"
+)
+
+// IsEmpty reports whether nothing changes.
+func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes)+len(c.Budgets) == 0 }
+
+// Count is how many queues, and how many limits of users and groups, have a change of a kind.
+func (c Change) Count(kind ChangeKind) (queues, limits int) {
+	for _, p := range c.Partitions {
+		for _, q := range p.Queues {
+			if q.Kind == kind {
+				queues++
+			}
+		}
+		for _, l := range p.Limits {
+			if l.Kind == kind {
+				limits++
+			}
+		}
+	}
+	return queues, limits
+}
+
+// Summary counts the changes by kind: "2 queues created, 1 queue changed, 1 limit changed".
+func (c Change) Summary() string {
+	if c.IsEmpty() {
+		return "nothing changes"
+	}
+	var parts []string
+	add := func(n int, what string, kind ChangeKind) {
+		switch {
+		case n == 1:
+			parts = append(parts, fmt.Sprintf("1 %s %s", what, kind))
+		case n > 1 && strings.HasSuffix(what, "s"):
+			parts = append(parts, fmt.Sprintf("%d %ses %s", n, what, kind))
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, kind))
+		}
+	}
+	partitions := map[ChangeKind]int{}
+	for _, p := range c.Partitions {
+		if p.Kind != Changed || len(p.Settings) > 0 {
+			partitions[p.Kind]++
+		}
+	}
+	kinds := []ChangeKind{Created, Removed, Changed}
+	for _, k := range kinds {
+		add(partitions[k], "partition", k)
+	}
+	for _, k := range kinds {
+		queues, _ := c.Count(k)
+		add(queues, "queue", k)
+	}
+	for _, k := range kinds {
+		_, limits := c.Count(k)
+		add(limits, "limit", k)
+	}
+	for _, k := range kinds {
+		add(countKind(c.Classes, func(x ClassChange) ChangeKind { return x.Kind }, k), "priority class", k)
+	}
+	for _, k := range kinds {
+		add(countKind(c.Budgets, func(x BudgetChange) ChangeKind { return x.Kind }, k), "disruption budget", k)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Diff is the Change from old to new. A nil configuration is empty, so everything in the other
+// is created or removed.
+func Diff(old, new *configs.Config) Change {
+	was, is := partitionsByName(old), partitionsByName(new)
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
+			p.Partition = name
+			for i := range p.Queues {
+				restoreSpelling(p.Queues[i].Values, old, new)
+			}
+			for i := range p.Limits {
+				restoreSpelling(p.Limits[i].Values, old, new)
+			}
+			out.Partitions = append(out.Partitions, p)
+		}
+	}
+	return out
+}
+
+func partitionsByName(c *configs.Config) map[string]*configs.Partition {
+	out := map[string]*configs.Partition{}
+	if c != nil {
+		for i := range c.Partitions {
+			out[c.Partitions[i].Name] = &c.Partitions[i]
+		}
+	}
+	return out
+}
+
+func (p *PartitionChange) isEmpty() bool {
+	return p.Kind == Changed && len(p.Settings)+len(p.Queues)+len(p.Limits) == 0
+}
+
+// diffPartition compares partitions; nil: the partition does not exist on that side.
+func diffPartition(old, new *configs.Partition) PartitionChange {
+	out := PartitionChange{Kind: kindOf(old, new)}
+	d := &treeDiff{out: &out}
+	var before, after *diffQueue
+	if old != nil {
+		before = &diffQueue{q: &old.Root}
+	}
+	if new != nil {
+		after = &diffQueue{q: &new.Root}
+	}
+	if out.Kind == Changed || new != nil {
+		out.Settings = diffValues(partitionValues(old), partitionValues(new), nil, nil)
+	}
+	d.compareQueues(configs.RootQueue, before, after)
+	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
+	slices.SortStableFunc(out.Limits, func(a, b LimitChange) int {
+		return cmp.Or(strings.Compare(a.Queue, b.Queue), cmp.Compare(len(a.Group), 0)-cmp.Compare(len(b.Group), 0),
+			strings.Compare(a.User+a.Group, b.User+b.Group))
+	})
+	return out
+}
+
+func kindOf[T any](old, new *T) ChangeKind {
+	switch {
+	case old == nil:
+		return Created
+	case new == nil:
+		return Removed
+	}
+	return Changed
+}

@@ -1,0 +1,92 @@
+package queuesyaml
+
+import "github.com/canopy-scheduler/canopy/pkg/limits"
+
+// compareLimits compares the effective limits of all users and groups that the limits of a queue name.
+// The limits of a created queue are created and those of a removed queue removed, so that the
+// reverse Diff has as many changes.
+func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
+	named := map[limitKey]bool{}
+	for _, s := range []*diffQueue{before, after} {
+		if s != nil {
+			for key := range s.limits {
+				named[key] = true
+			}
+		}
+	}
+	for key := range named {
+		was, ownBefore, had := before.effectiveBound(key)
+		is, ownAfter, has := after.effectiveBound(key)
+		c := LimitChange{Queue: path, Kind: Changed}
+		switch {
+		case !had:
+			c.Kind = Created
+		case !has:
+			c.Kind = Removed
+		}
+		if key.group {
+			c.Group = key.name
+		} else {
+			c.User = key.name
+		}
+		if c.Values = diffValues(boundValues(was), boundValues(is), nil, nil); len(c.Values) == 0 {
+			continue
+		}
+		for i := range c.Values {
+			c.Values[i].Inherited = had && has && ownBefore.Equal(ownAfter)
+		}
+		d.out.Limits = append(d.out.Limits, c)
+	}
+}
+
+// limitKey is a user or a group.
+type limitKey struct {
+	group bool
+	name  string
+}
+
+// effectiveBound is the effective limit of a user or group in a queue, and the queue's own limit for it. ok is
+// false if the queue's own limits do not name the user or group.
+func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) {
+	if s == nil {
+		return b, own, false
+	}
+	own, ok = s.limits[key]
+	for ; s != nil; s = s.parent {
+		at, named := s.limits[key]
+		if !named && !key.group {
+			at = s.limits[limitKey{false, limits.Wildcard}]
+		}
+		b = b.Tighten(at)
+	}
+	return b, own, ok
+}
+
+// limitsByHolder are the limits of one queue by user and group. Lookups agree with limits.ForUser and
+// limits.ForGroup, and are fast for documents with very many names.
+type limitsByHolder map[limitKey]limits.Bound
+
+func limitsByHolderOf(rules []limits.Limit) limitsByHolder {
+	l := limitsByHolder{}
+	put := func(key limitKey, b limits.Bound) {
+		if _, ok := l[key]; !ok { // the first rule counts
+			l[key] = b
+		}
+	}
+	for _, r := range rules {
+		for _, u := range r.Users {
+			put(limitKey{false, u}, r.Bound())
+		}
+		for _, g := range r.Groups {
+			put(limitKey{true, g}, r.Bound())
+		}
+	}
+	return l
+}
+
+func boundValues(b limits.Bound) map[string]string {
+	v := map[string]string{}
+	putLimit(v, "maxresources ", b.MaxResources)
+	putCount(v, "maxapplications", b.MaxApplications)
+	return v
+}

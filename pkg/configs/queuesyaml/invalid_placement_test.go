@@ -1,0 +1,282 @@
+package queuesyaml
+
+import "strings"
+
+// placementHead has the queues for the placement rules.
+const placementHead = rootHead + `
+    queues:
+    - name: Leaf
+    - name: flagged
+      parent: true
+    - name: full
+      queues:
+      - name: leaf
+  placementrules:
+`
+
+func badPlacement() []badDocument {
+	return []badDocument{
+		{"illegal names of placement rules", placementHead + `
+  - name: «V26»my-rule
+  - «V26»create: true
+  - name: user
+    parent:
+      name: «V26»""
+`},
+		{"unknown placement rules", placementHead + `
+  - name: «L3»provide
+  - name: «L3»recovery
+  - name: «L3»test
+  - name: user
+    parent: {name: «L3»nothing}
+`},
+		{"placement rules without a value", placementHead + `
+  - name: «L3»fixed
+  - name: «L3»tag
+  - name: tag
+    value: «L3»""
+  - name: user
+    value: ignored
+`},
+		{"illegal values of fixed rules", placementHead + `
+  - name: fixed
+    value: «L3»root..leaf
+  - name: fixed
+    value: «L3»root.
+  - name: fixed
+    value: «L3»leaf.b%d
+  - name: fixed
+    value: «L3»Root.leaf
+    parent: {name: user}
+  - name: fixed
+    value: «L3»root
+    parent: {name: fixed, value: full}
+`},
+		{"filters of an unknown type", placementHead + `
+  - name: user
+    filter: {type: «V27»refuse}
+    create: true
+`},
+		{"a single filter element that is neither a name nor an expression", placementHead + `
+  - name: user
+    filter:
+      users: [«V28»"1st"]
+      groups: [«V28»"*"]
+  - name: user
+    filter:
+      users: [«V28»"(a"]
+      groups: [«V28»""]
+  - name: user
+    filter:
+      users: [«V28»"` + strings.Repeat("a+", maxExpressionLength) + `"]
+`},
+		{"an expression in a filter list of several elements", placementHead + `
+  - name: user
+    filter:
+      users: [alice, «filter-name»"b.*"]
+      groups: [dev, «filter-name»""]
+`},
+		{"fixed rules to queues that do not exist", placementHead + `
+  - name: fixed
+    value: «V29»root.nowhere
+  - name: Fixed
+    value: «V29»full.nowhere
+  - name: fixed
+    value: «V29»rootfoo
+  - name: user
+    parent: {name: fixed, value: «V29»nowhere, create: true}
+  - name: user
+    create: true
+    parent: {name: fixed, value: nowhere}
+  - name: user
+    parent: {name: fixed, value: full}
+  - name: tag
+    value: namespace
+    parent: {name: fixed, value: root.flagged}
+  - name: fixed
+    value: nowhere.at.all
+    create: true
+`},
+		{"fixed rules to queues below a leaf", placementHead + `
+  - name: fixed
+    value: «V29»leaf.below
+    create: true
+  - name: user
+    create: true
+    parent: {name: fixed, value: «V29»LEAF}
+  - name: fixed
+    value: «V29»below
+    create: true
+    parent: {name: fixed, value: root.full.leaf}
+`},
+		{"fixed rules to a parent queue", placementHead + `
+  - name: fixed
+    value: «V29»root.flagged
+  - name: fixed
+    value: «V29»full
+    create: true
+  - name: fixed
+    value: «V29»root
+`},
+	}
+}
+
+func badProperties() []badDocument {
+	return []badDocument{
+		{"unknown properties", rootHead + `
+    properties:
+      «property-unknown»appication.sort.priority: disabled
+    childtemplate:
+      properties:
+        «property-unknown»priority.offest: 5
+        «property-unknown»Priority.Offset: 5
+`},
+		{"malformed property values", rootHead + `
+    properties:
+      priority.policy: «property-value»fenced
+      priority.offset: «property-value»high
+      application.sort.priority: «property-value»yes
+    childtemplate:
+      properties:
+        priority.offset: «property-value»"5 "
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: «property-value»Fifo
+        application.unschedasks.backoff.delay: «property-value»soon
+        application.unschedasks.backoff: «property-value»-1
+        preemption.delay: «property-value»0s
+        preemption.policy: «property-value»off
+        priority.offset: «property-value»2147483648
+        priority.policy: «property-value»fenced
+        quota.preemption.delay: «property-value»-1s
+    - name: b
+      properties:
+        priority.offset:
+        priority.policy: ""
+        preemption.policy: FENCE
+        quota.preemption.delay: 0s
+`},
+		{"quota.preemption.delay without quota preemption", rootHead + `
+    properties:
+      «quota-delay»quota.preemption.delay: 5m
+    queues:
+    - name: a
+      properties:
+        quota.preemption.delay: 0s
+    - name: b
+      childtemplate:
+        properties:
+          «quota-delay»quota.preemption.delay: 5m
+      parent: true
+`},
+		{"preemption.priority where priority is disabled", `
+partitions:
+- priority: disabled
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {«priority-off»preemption.priority: fence}
+    queues:
+    - name: a
+      properties: {preemption.priority: disabled}
+- name: b
+  priority: enabled
+  queues: [{name: root, submitacl: '*', properties: {preemption.priority: leaf}}]
+`},
+		{"quota.preemption.delay with quota preemption", `
+partitions:
+- preemption: {quotapreemptionenabled: true}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties:
+      quota.preemption.delay: 5m
+`},
+		{"stateaware on a parent", rootHead + `
+    properties:
+      application.sort.policy: «stateaware-parent»stateaware
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: stateaware
+`},
+		{"fair without a guarantee", rootHead + `
+    properties:
+      application.sort.policy: fair
+    queues:
+    - name: a
+      properties:
+        application.sort.policy: «fair-raw»fair
+    - name: b
+    - name: c
+      resources: {guaranteed: {memory: 1Gi}}
+      properties:
+        application.sort.policy: fair
+`},
+		{"resources of zeroes only", rootHead + `
+    childtemplate:
+      resources:
+        max: «zero-resources»{memory: 0}
+        guaranteed: «zero-resources»{memory: 0}
+    queues:
+    - name: a
+      resources:
+        max: «zero-resources»{memory: 0, vcore: 0}
+        guaranteed: «zero-resources»{memory: 0}
+    - name: b
+      resources:
+        max: {memory: 0, vcore: 1}
+`},
+		{"a child template on a leaf", rootHead + `
+    queues:
+    - name: a
+      childtemplate:
+        «template-leaf»maxapplications: 5
+    - name: b
+      childtemplate:
+        properties: {"": x, priority.offset: ""}
+        resources: {max: {}}
+`},
+		{"priority offsets that reach system priorities", rootHead + `
+    properties:
+      priority.offset: 2000000000
+    queues:
+    - name: alone
+      properties: {priority.offset: «offset-system»1000000000}
+    - name: below
+      properties: {priority.offset: 999999999}
+    - name: sum
+      properties: {priority.offset: «offset-system»1}
+      queues:
+      - name: a
+        properties: {priority.offset: 999999999}
+      - name: b
+        properties: {priority.offset: 5}
+    - name: lowered
+      properties: {priority.offset: -1}
+      queues:
+      - name: a
+        properties: {priority.offset: «offset-system»1000000000}
+    - name: raised
+      properties: {priority.offset: 1}
+      queues:
+      - name: a
+        properties: {priority.offset: «offset-system»1000000000}
+    - name: fenced
+      properties: {priority.offset: 1000000000, priority.policy: fence}
+      queues:
+      - name: a
+        properties: {priority.offset: 999999999}
+    - name: highfence
+      properties: {priority.offset: «offset-system»2000000000, priority.policy: FENCE}
+    - name: overfence
+      properties: {priority.offset: «offset-system»1000000001, priority.policy: fence}
+    - name: dynamic
+      parent: true
+      properties: {priority.offset: «offset-system»1}
+      childtemplate:
+        properties: {priority.offset: 999999999}
+`},
+	}
+}

@@ -1,0 +1,116 @@
+// Package queuesyaml reads and validates queues.yaml into the typed settings of package configs,
+// compares two documents, edits the lists of named objects in a document, and describes the format
+// as a JSON Schema.
+//
+// Load reads and validates in one call, so later code never holds a quantity, a policy
+// or an access list as text, and a document that passes cannot fail to load (CFG-1).
+// Load reports every problem, each with its line, column, path and rule (CFG-12). The meaning of
+// the settings is in package configs and the packages of their types.
+//
+// Invariant: a Config that Load returned is valid, and Load has no state: the same text and options
+// give the same Config and the same problems.
+package queuesyaml
+
+import "github.com/canopy-scheduler/canopy/pkg/configs"
+
+// Options bound the size of a document, so that no text can exhaust the memory of the program
+// (CFG-15). A bound of zero means that of DefaultOptions. Problems name the bounds like the
+// flags of the commands: max-config-bytes, max-config-values, max-queues, max-depth.
+type Options struct {
+	MaxBytes  int // length of the text in bytes
+	MaxValues int // estimated number of scalars, lists and mappings; each costs some 300 bytes to read
+	MaxQueues int // queues in all partitions together, each partition's root included
+	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
+
+	// NodeResources are the names of the resources that the nodes of each partition have, by
+	// partition name. With them, a quantity of any other resource is warned of (CFG-81). A
+	// missing or empty entry means unknown: names are compared with well-known names and with
+	// each other instead.
+	NodeResources map[string][]string
+}
+
+// DefaultOptions are the default bounds, far above the size of real configurations.
+func DefaultOptions() Options {
+	return Options{MaxBytes: 8 << 20, MaxValues: 1_000_000, MaxQueues: 100_000, MaxDepth: 64}
+}
+
+// Load reads a document with the default bounds.
+func Load(text []byte) (*configs.Config, Problems) { return LoadWith(text, DefaultOptions()) }
+
+// LoadWith reads and validates a document, or the document in a Kubernetes ConfigMap (CFG-1, CFG-18).
+// The Config is nil if, and only if, one of the problems is an Error; warnings may come with
+// a Config. A Config has at least one partition: a text without partitions is refused, because
+// it may be a file that was truncated or not mounted, and would remove all partitions (CFG-7).
+func LoadWith(text []byte, o Options) (*configs.Config, Problems) {
+	r := newReader(o)
+	var d documentDraft
+	r.untilErrorLimit(func() {
+		d = r.read(text)
+		r.check(d.partitions)
+		r.checkClasses(d.classes)
+		r.checkBudgets(d.budgets)
+		r.checkClassQuotas(d.partitions, d.classes, d.hasClasses)
+		r.checkHasPartition(&d)
+		r.warnResources()
+	})
+	r.relocateEmbedded()
+	problems := r.sorted()
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	c := &configs.Config{
+		Spellings: r.spellings, Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
+		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
+	}
+	for _, x := range d.partitions {
+		p := x.build()
+		p.Budgets = c.Budgets
+		c.Partitions = append(c.Partitions, p)
+	}
+	return c, problems
+}
+
+func (o Options) withDefaults() Options {
+	d := DefaultOptions()
+	if o.MaxBytes == 0 {
+		o.MaxBytes = d.MaxBytes
+	}
+	if o.MaxValues == 0 {
+		o.MaxValues = d.MaxValues
+	}
+	if o.MaxQueues == 0 {
+		o.MaxQueues = d.MaxQueues
+	}
+	if o.MaxDepth == 0 {
+		o.MaxDepth = d.MaxDepth
+	}
+	return o
+}
+
+// check applies the rules that compare several values of the partitions.
+func (r *report) check(partitions []*partitionDraft) {
+	r.checkPartitionNames(partitions)
+	r.checkDefaultPartition(partitions)
+	for _, p := range partitions {
+		r.checkPartitionLimits(p)
+		r.checkQueues(p.root)
+		r.checkGuarantees(p.root)
+		r.checkPlacement(p)
+		r.checkOffsets(p.root)
+		r.checkSubmitters(p)
+		r.checkResourceNames(p)
+	}
+}
+
+// checkQueues applies the rules about q and the queues below it.
+func (r *report) checkQueues(q *queueDraft) {
+	r.checkChildNames(q)
+	r.checkMaxApplications(q)
+	r.checkLimits(q, q.limits)
+	r.checkInheritedLimits(q)
+	r.checkQueueProperties(q)
+	r.checkTemplate(q)
+	for _, c := range q.children {
+		r.checkQueues(c)
+	}
+}

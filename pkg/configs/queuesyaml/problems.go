@@ -1,0 +1,164 @@
+package queuesyaml
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity is whether a document with the problem is refused.
+type Severity uint8
+
+// The severities.
+const (
+	Error   Severity = iota // the document is refused
+	Warning                 // the document loads, but probably does not mean what was intended (CFG-72)
+)
+
+func (s Severity) String() string { return [...]string{"error", "warning"}[s] }
+
+// Problem is one error or warning of a document, with its position (CFG-12).
+type Problem struct {
+	Line, Col     int    // from 1; columns count characters
+	Path          string // the queue, placement rule or partition; empty: the document itself
+	RuleID        string // the ID of one of ValidationRules
+	Severity      Severity
+	Message, Hint string // Hint may be empty
+}
+
+// String is "line:col: error [V6] root.a: message (hint: ...)".
+func (p Problem) String() string { return fmt.Sprintf("%d:%d: %s", p.Line, p.Col, p.text()) }
+
+// WithFile is String after the name of the file, as compilers print it.
+func (p Problem) WithFile(file string) string { return file + ":" + p.String() }
+
+func (p Problem) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s [%s] ", p.Severity, p.RuleID)
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		b.WriteString(" (hint: " + p.Hint + ")")
+	}
+	return b.String()
+}
+
+// Problems are all problems of a document, ordered by line, column and rule. Problems
+// implement error, but the document is refused only if HasErrors.
+type Problems []Problem
+
+// Error has one line per problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// HasErrors reports whether the document is refused.
+func (p Problems) HasErrors() bool {
+	return slices.ContainsFunc(p, func(x Problem) bool { return x.Severity == Error })
+}
+
+// Errors are the problems with severity Error.
+func (p Problems) Errors() Problems { return p.only(Error) }
+
+// Warnings are the problems with severity Warning.
+func (p Problems) Warnings() Problems { return p.only(Warning) }
+
+func (p Problems) only(s Severity) Problems {
+	var out Problems
+	for _, x := range p {
+		if x.Severity == s {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// subject is the object that a problem is about, for Problem.Path.
+type subject interface{ path() string }
+
+// maxProblems bounds how many problems of one severity are listed (CFG-17). A text can have one in
+// every other byte, and finding all of 8 MiB took seconds and a gigabyte.
+const maxProblems = 1_000
+
+// report collects problems.
+type report struct {
+	problems    Problems
+	counts      [2]int // by severity, problems that are not listed included
+	stopAtLimit bool   // true during untilErrorLimit
+}
+
+// errorLimitReached is the value with which add panics, during untilErrorLimit, after maxProblems errors.
+type errorLimitReached struct{}
+
+// add adds a problem. A nil subject is the document itself; an empty hint is none. After
+// maxProblems errors it ends untilErrorLimit by a panic.
+func (r *report) add(o subject, where position, rule, message, hint string) {
+	severity := severityOf(rule)
+	if r.counts[severity]++; r.counts[severity] > maxProblems {
+		if severity == Error && r.stopAtLimit {
+			panic(errorLimitReached{})
+		}
+		return
+	}
+	p := Problem{
+		Line: max(where.line, 1), Col: max(where.col, 1),
+		RuleID: rule, Severity: severity, Message: message, Hint: hint,
+	}
+	if o != nil {
+		p.Path = o.path()
+	}
+	r.problems = append(r.problems, p)
+}
+
+// limitReached reports whether a further warning of a rule would not be listed, and counts it in that
+// case. The caller need not make its message: making a million messages that are not listed took
+// longer than all else. It is false for errors, which end the reading at their limit.
+func (r *report) limitReached(rule string) bool {
+	if severity := severityOf(rule); severity == Warning && r.counts[severity] >= maxProblems {
+		r.counts[severity]++
+		return true
+	}
+	return false
+}
+
+// untilErrorLimit calls find, and returns early when there are too many errors.
+func (r *report) untilErrorLimit(find func()) {
+	r.stopAtLimit = true
+	defer func() {
+		r.stopAtLimit = false
+		if p := recover(); p != nil {
+			if _, ok := p.(errorLimitReached); !ok {
+				panic(p)
+			}
+		}
+	}()
+	find()
+}
+
+// sorted returns the problems in the order of Problems. The last key is the message, so the
+// result does not depend on the order in which problems were found.
+func (r *report) sorted() Problems {
+	more := func(message string, x ...any) {
+		r.problems = append(r.problems, Problem{
+			Line: 1, Col: 1, RuleID: "bound-problems", Severity: Warning, Message: fmt.Sprintf(message, x...),
+		})
+	}
+	if r.counts[Error] > maxProblems {
+		more("there are more than %d errors: the document was not checked further", maxProblems)
+	}
+	if n := r.counts[Warning]; n > maxProblems {
+		more("there are %d warnings, of which %d are listed", n, maxProblems)
+	}
+	slices.SortFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.RuleID, b.RuleID),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(r.problems)
+}

@@ -1,0 +1,258 @@
+package queuesyaml
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+)
+
+// reader turns YAML nodes into drafts. It reports each problem and continues; a missing or
+// null node is read as the zero value (CFG-11).
+type reader struct {
+	report
+	options            Options
+	queueCount         int // read so far
+	placementRuleCount int // placement rules read so far, parents included
+
+	currentPartition string // the name of the partition that is read
+	resourceUses     resourceUses
+
+	spellings       configs.Spellings   // of quantities
+	misreadMappings map[*yaml.Node]bool // mappings that were partly not understood
+	documentMisread bool                // the top mapping of the document is one of them
+
+	source            []byte     // the text, or the queues.yaml of a ConfigMap
+	embeddedText      *yaml.Node // the queues.yaml of a ConfigMap, if positions in it are not exact; see relocateEmbedded
+	configMapProblems int        // with embeddedText: how many problems are about the ConfigMap itself
+}
+
+func newReader(o Options) *reader {
+	return &reader{options: o.withDefaults(), resourceUses: newResourceUses()}
+}
+
+// pair is one entry of a mapping.
+type pair struct {
+	name       string
+	key, value *yaml.Node
+}
+
+// pairs returns the entries of a mapping in the order of the document. It reports duplicate
+// keys and leaves them out (CFG-3).
+func (r *reader) pairs(o subject, what string, n *yaml.Node) []pair {
+	return r.pairsUpTo(math.MaxInt, o, what, n)
+}
+
+// pairsUpTo is pairs for at most most entries. Further entries are neither read nor checked, so
+// it is only for mappings where that many entries are refused.
+func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pair {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode || n.Tag != "!!map" {
+		r.wrongType(o, what, n, "a mapping")
+		return nil
+	}
+	out := make([]pair, 0, min(most, len(n.Content)/2))
+	var seen map[string]int // index in out by key; nil while there are few keys
+	for i := 0; i+1 < len(n.Content) && len(out) < most; i += 2 {
+		key := n.Content[i]
+		if !isText(key) {
+			r.wrongType(o, "a key of "+what, key, "a text")
+			continue
+		}
+		name := textOf(key)
+		if first := indexOfKey(name, out, seen); first >= 0 {
+			r.markMisread(n)
+			r.add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("duplicate key %s in %s", quote(name), what),
+				fmt.Sprintf("the first one is in line %d", out[first].key.Line))
+			continue
+		}
+		out = append(out, pair{name, key, n.Content[i+1]})
+		switch {
+		case seen != nil:
+			seen[name] = len(out) - 1
+		case len(out) > maxLinearKeys:
+			seen = make(map[string]int, 2*len(out))
+			for j := range out {
+				seen[out[j].name] = j
+			}
+		}
+	}
+	return out
+}
+
+// maxLinearKeys is the number of keys up to which duplicates are found by linear search without a table:
+// nearly all mappings have fewer keys, and a document may have a million mappings.
+const maxLinearKeys = 16
+
+func indexOfKey(name string, pairs []pair, table map[string]int) int {
+	if table != nil {
+		if i, ok := table[name]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(pairs, func(p pair) bool { return p.name == name })
+}
+
+// list returns the elements of a list.
+func (r *reader) list(o subject, what string, n *yaml.Node) []*yaml.Node {
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode || n.Tag != "!!seq" {
+		r.wrongType(o, what, n, "a list")
+		return nil
+	}
+	return n.Content
+}
+
+// mappings returns the elements of a list of mappings. A null element counts as an empty
+// mapping, in which required keys are missing.
+func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for _, x := range r.list(o, what, n) {
+		if isNull(x) || x.Kind == yaml.MappingNode {
+			out = append(out, x)
+		} else {
+			r.wrongType(o, "an element of "+what, x, "a mapping")
+		}
+	}
+	return out
+}
+
+// text returns a text. Numbers, booleans and dates are texts as they are written (CFG-9).
+func (r *reader) text(o subject, what string, n *yaml.Node) string {
+	if n == nil {
+		return ""
+	}
+	if !isText(n) {
+		r.wrongType(o, what, n, "a text")
+		return ""
+	}
+	return textOf(n)
+}
+
+// tokens returns a list of texts.
+func (r *reader) tokens(o subject, what string, n *yaml.Node) []token {
+	list := r.list(o, what, n)
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]token, 0, len(list))
+	for _, x := range list {
+		out = append(out, token{positionOf(x), r.text(o, "an element of "+what, x)})
+	}
+	return out
+}
+
+// flag returns a boolean, or defaultValue if it is missing.
+func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) bool {
+	if isNull(n) {
+		return defaultValue
+	}
+	var b bool
+	if n.Kind != yaml.ScalarNode || n.Decode(&b) != nil {
+		r.wrongType(o, what, n, "true or false")
+		return defaultValue
+	}
+	return b
+}
+
+// count returns a whole number, zero or more.
+func (r *reader) count(o subject, what string, n *yaml.Node) count {
+	if isNull(n) {
+		return count{ok: true}
+	}
+	c := count{position: positionOf(n)}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.n) != nil {
+		r.wrongType(o, what, n, "a whole number, zero or more")
+		return c
+	}
+	c.ok = true
+	return c
+}
+
+// duration returns a duration of zero or more, or defaultValue if it is missing.
+func (r *reader) duration(o subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+	if isNull(n) {
+		return defaultValue
+	}
+	d, err := time.ParseDuration(textOf(n))
+	if !isText(n) || err != nil || d < 0 {
+		r.wrongType(o, what, n, "a time such as 5m, or 0s")
+		return defaultValue
+	}
+	return d
+}
+
+// number returns a weight. It may be negative, but not infinite or undefined.
+func (r *reader) number(o subject, what string, n *yaml.Node) (f float64, ok bool) {
+	numeric := n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
+	if !numeric || n.Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		r.wrongType(o, what, n, "a number")
+		return 0, false
+	}
+	return f, true
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.Tag {
+	case "!!null":
+		return "nothing"
+	case "!!str":
+		return "the text " + quote(n.Value)
+	case "!!int", "!!float", "!!bool", "!!timestamp":
+		return quote(n.Value)
+	}
+	return "a value with the tag " + quote(n.Tag)
+}
+
+func isNull(n *yaml.Node) bool {
+	return n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+}
+
+// isText reports whether n can be read as a text: any scalar can, except one with a tag of
+// its own, such as !!binary (CFG-9).
+func isText(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	return slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!timestamp", "!!null"}, n.Tag)
+}
+
+func textOf(n *yaml.Node) string {
+	if isNull(n) {
+		return ""
+	}
+	return n.Value
+}
+
+// peek returns the text of one key of a mapping, without reporting problems: the subject of a
+// problem needs its name before problems can be reported.
+func peek(n *yaml.Node, name string) string {
+	if isNull(n) || n.Kind != yaml.MappingNode {
+		return ""
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; isText(key) && textOf(key) == name && isText(n.Content[i+1]) {
+			return textOf(n.Content[i+1])
+		}
+	}
+	return ""
+}
+
+// element is the name of the i-th element of a list, for paths.
+func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

@@ -1,0 +1,183 @@
+package queuesyaml
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// resourceUse is the use of one resource name in a partition of the document.
+type resourceUse struct {
+	partition, name string
+	first           occurrences // the first position of the name
+	count           int         // how often the name is written
+	positive        bool        // some quantity of it is above zero, or it has a weight
+	small           occurrences // the first implausibly small quantity; none: count is 0
+	smallText       string      // the text of that quantity
+}
+
+func (x *resourceUse) add(o subject, what string, where position, positive bool) {
+	x.count++
+	x.first.add(o, what, where)
+	x.positive = x.positive || positive
+}
+
+// occurrences is the first position for a warning, with the lines of the further ones.
+type occurrences struct {
+	position
+	subject subject
+	what    string // the key that has the quantity, such as max
+	lines   []int  // lines of the first maxLinesListed further positions
+	count   int    // number of positions
+}
+
+// maxLinesListed bounds the further lines that a warning lists (CFG-83).
+const maxLinesListed = 5
+
+func (f *occurrences) add(o subject, what string, where position) {
+	switch f.count++; {
+	case f.count == 1:
+		f.subject, f.what, f.position = o, what, where
+	case len(f.lines) < maxLinesListed:
+		f.lines = append(f.lines, where.line)
+	}
+}
+
+// furtherLines lists the further positions: " (also in lines 3, 5 and 12 more)". Empty: there are none.
+func (f *occurrences) furtherLines() string {
+	if f.count < 2 {
+		return ""
+	}
+	lines := slices.Compact(slices.Sorted(slices.Values(f.lines)))
+	words := make([]string, len(lines))
+	for i, n := range lines {
+		words[i] = fmt.Sprint(n)
+	}
+	text := " (also in line "
+	if len(words) > 1 {
+		text = " (also in lines "
+	}
+	text += strings.Join(words, ", ")
+	if more := f.count - 1 - len(f.lines); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ")"
+}
+
+// resourceUses are the resource names that a document uses.
+type resourceUses struct {
+	all   map[[2]string]*resourceUse // by partition and name
+	names map[string]int             // number of names by partition
+}
+
+func newResourceUses() resourceUses {
+	return resourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
+}
+
+// use returns the use of a name in a partition, and adds a new one. Names beyond the bound of a partition
+// are not kept: the document is refused, and may have a million of them.
+func (u resourceUses) use(partition, name string) *resourceUse {
+	key := [2]string{partition, name}
+	x := u.all[key]
+	if x != nil {
+		return x
+	}
+	x = &resourceUse{partition: partition, name: name}
+	if u.names[partition] <= resources.MaxNames {
+		u.names[partition]++
+		u.all[key] = x
+	}
+	return x
+}
+
+// recordResourceUse records a quantity of a resource of the document. In a class quota, pods is the
+// number of asks and allocations and not a resource of nodes, so it is not recorded there.
+func (r *reader) recordResourceUse(o subject, what, name string, key, value position, n resources.Quantity, text string) {
+	r.spellings.Record(name, n, text)
+	if what == hardKey && name == "pods" {
+		return
+	}
+	x := r.resourceUses.use(r.currentPartition, name)
+	x.add(o, what, key, n > 0)
+	if n > 0 && n < smallestPlausible(name) {
+		if x.small.count == 0 {
+			x.smallText = text
+		}
+		x.small.add(o, what, value)
+	}
+}
+
+// hardKey is the key of the quantities of a class quota.
+const hardKey = "hard"
+
+// warnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
+// asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
+func (r *reader) warnResources() {
+	all := make([]*resourceUse, 0, len(r.resourceUses.all))
+	for _, x := range r.resourceUses.all {
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b *resourceUse) int {
+		return cmp.Or(cmp.Compare(a.first.line, b.first.line), cmp.Compare(a.first.col, b.first.col),
+			cmp.Compare(a.partition, b.partition), cmp.Compare(a.name, b.name))
+	})
+	near := findSimilarNames(all)
+	for _, x := range all {
+		if nodes := r.options.NodeResources[x.partition]; len(nodes) > 0 {
+			r.warnAbsentResource(x, nodes)
+		} else {
+			r.warnMisnamedResource(x, near)
+		}
+		r.warnSmallQuantity(x)
+	}
+}
+
+// warnMisnamedResource warns of a name that resembles a well-known name, or one that is used more often.
+func (r *reader) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
+	if known := wellKnownName(x.name); known != "" {
+		r.add(x.first.subject, x.first.position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
+			x.first.what, quote(x.name), known, x.first.furtherLines()), suggestionText(known))
+	} else if other := near[x.name]; other != nil {
+		r.add(x.first.subject, x.first.position, "resource-similar", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
+			x.first.what, quote(x.name), other.first.line, quote(other.name), x.first.furtherLines()), suggestionText(other.name))
+	}
+}
+
+// warnAbsentResource warns of a resource that no node of a server has (CFG-81). A resource with zeroes only
+// is not warned of, because it may be forbidden in advance, unless its name resembles one that nodes have.
+func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
+	if slices.Contains(nodes, x.name) {
+		return
+	}
+	hint := ""
+	if known := wellKnownName(x.name); known != "" && slices.Contains(nodes, known) {
+		hint = suggestionText(known)
+	} else if i := slices.IndexFunc(nodes, func(n string) bool { return isSimilarName(x.name, n) }); i >= 0 {
+		hint = suggestionText(nodes[i])
+	} else if !x.positive {
+		return
+	} else {
+		hint = "the nodes have " + quotedList(nodes)
+	}
+	r.add(x.first.subject, x.first.position, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
+		x.first.what, quote(x.name), x.first.furtherLines()), hint)
+}
+
+func suggestionText(name string) string { return fmt.Sprintf("did you mean %q?", name) }
+
+// quotedList lists quoted names, at most the first twelve.
+func quotedList(names []string) string {
+	const most = 12
+	var out []string
+	for _, n := range names[:min(most, len(names))] {
+		out = append(out, quote(n))
+	}
+	text := strings.Join(out, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+package queuesyaml
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+	"gotest.tools/v3/assert"
+)
+
+// badResources are documents whose quantities are legal and probably mistakes.
+func badResources() []badDocument {
+	return []badDocument{
+		{"names of well-known resources in other systems", rootHead + `
+    queues:
+    - name: a
+      resources:
+        max: {«resource-name»cpu: 2, «resource-name»mem: 4Gi}
+        guaranteed: {«resource-name»Memory: 1Gi, vcore: 1}
+    - name: b
+      resources: {max: {«resource-name»vCore: 2, «resource-name»ephemeral_storage: 1Gi, «resource-name»memroy: 1Gi, «resource-name»pod: 3}}
+`},
+		{"misnamed resources in all mappings with quantities", `
+partitions:
+- limits: [{users: [ann], maxresources: {«resource-name»cores: 2}}]
+  nodesortpolicy: {resourceweights: {vcore: 1, «resource-name»cpus: 1}}
+  queues:
+  - name: root
+    submitacl: '*'
+    queues:
+    - name: a
+      parent: true
+      childtemplate: {resources: {max: {«resource-name»ram: 8Gi}, guaranteed: {«resource-name»requests.cpu: 1}}}
+      classquotas: [{name: all, match: {operator: Exists}, hard: {«resource-name»vcores: 5, pods: 10}}]
+      limits: [{users: ['*'], maxresources: {«resource-name»nvidia.com/gpus: 1}}]
+`},
+		{"resource names similar to others of the partition", rootHead + `
+    queues:
+    - name: a
+      resources: {max: {example.com/fpga: 2, licence-solver: 1, scratch: 1}}
+    - name: b
+      resources: {max: {«resource-similar»example.com/fpgas: 2, «resource-similar»licence-solvr: 1, «resource-similar»Scratch: 5}}
+    - name: c
+      resources: {max: {«resource-similar»fpga: 2}}
+`},
+		{"quantities without a unit", rootHead + `
+    queues:
+    - name: a
+      resources:
+        max: {memory: «quantity-small»10, vcore: «quantity-small»10m, ephemeral-storage: «quantity-small»100}
+        guaranteed: {memory: 0, gpu: 1}
+    - name: b
+      resources: {max: {hugepages-2Mi: «quantity-small»512, hugepages-1Gi: 1Gi, gpu: 1, pods: 1}}
+`},
+	}
+}
+
+func TestWarnings_SuggestTheProbableValue(t *testing.T) {
+	for _, c := range []struct{ max, want string }{
+		{"{cpu: 2}", `max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`},
+		{"{mem: 2Gi}", `max is for a resource "mem", which is not "memory" (hint: did you mean "memory"?)`},
+		{"{Memory: 2Gi}", `max is for a resource "Memory", which is not "memory" (hint: did you mean "memory"?)`},
+		{"{memory: 2Gi, Memory: 2Gi}", `max is for a resource "Memory", which is not "memory" (hint: did you mean "memory"?)`},
+		{"{gpu: 1, amd.com/gpu: 1}", `max is for a resource "gpu", and line 6 has another one, "amd.com/gpu" (hint: did you mean "amd.com/gpu"?)`},
+		{"{nvidia.com/gpu: 1, amd.com/gpu: 1}", ""},
+		{"{memory: 10}", "max memory 10 is only 10 bytes (hint: did you mean 10Gi?)"},
+		{"{memory: 1}", "max memory 1 is only 1 byte (hint: did you mean 1Gi?)"},
+		{"{memory: 8192}", "max memory 8192 is only 8192 bytes (hint: did you mean 8192Mi?)"},
+		{"{memory: 512Ki}", "max memory 512Ki is only 524288 bytes (hint: did you mean 512Mi?)"},
+		{"{memory: 4M}", "max memory 4M is only 4000000 bytes (hint: did you mean 4Gi?)"},
+		{"{vcore: 10m}", "max vcore 10m is only 0.01 of a core (hint: m is a thousandth; did you mean 10?)"},
+		{"{vcore: 100m, memory: 6Mi, gpu: 1, ephemeral-storage: 0}", ""},
+	} {
+		_, problems := Load([]byte(rootHead + "    queues: [{name: a, resources: {max: " + c.max + "}}]\n"))
+		var got []string
+		for _, p := range problems {
+			assert.Equal(t, p.Severity, Warning)
+			assert.Equal(t, p.Path, "root.a")
+			_, text, _ := strings.Cut(p.String(), " root.a: ")
+			got = append(got, text)
+		}
+		assert.Equal(t, strings.Join(got, "\n"), c.want, c.max)
+	}
+}
+
+// A misnamed resource in a hundred queues has one warning (CFG-83).
+func TestWarnings_OnePerResourceName(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(rootHead + "    queues:\n")
+	for i := range 100 {
+		fmt.Fprintf(&b, "    - {name: q%d, resources: {max: {cpu: 2, memory: %d}}}\n", i, i+1)
+	}
+	_, problems := Load([]byte(b.String()))
+	assert.Equal(t, problems.Error(), `7:36: warning [resource-name] root.q0: max is for a resource "cpu", which is not "vcore"`+
+		` (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean "vcore"?)`+"\n"+
+		"7:52: warning [quantity-small] root.q0: max memory 1 is only 1 byte (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean 1Gi?)")
+}
+
+// With Options.NodeResources, names that nodes have are right and others are warned of (CFG-81).
+func TestWarnings_CompareWithNodeResources(t *testing.T) {
+	load := func(max string, nodes ...string) string {
+		_, problems := LoadWith([]byte(rootHead+"    queues: [{name: a, resources: {max: "+max+"}}]\n"),
+			Options{NodeResources: map[string][]string{"default": nodes, "other": {"vcore"}}})
+		return problems.Error()
+	}
+	const place = "6:42: warning [resource-absent] root.a: "
+	nodes := []string{"memory", "nvidia.com/gpu", "vcore"}
+	for _, c := range []struct{ max, want string }{
+		{"{vcore: 1, nvidia.com/gpu: 1}", ""},
+		{"{nvidia.com/gpus: 1}", place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
+		{"{gpu: 1}", place + `max is for a resource "gpu", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
+		{"{cpu: 1}", place + `max is for a resource "cpu", which no node has (hint: did you mean "vcore"?)`},
+		{"{amd.com/gpu: 1}", place + `max is for a resource "amd.com/gpu", which no node has (hint: the nodes have "memory", "nvidia.com/gpu", "vcore")`},
+		{"{amd.com/gpu: 0, vcore: 1}", ""}, // zero forbids a future resource
+		{"{nvidia.com/gpus: 0, vcore: 1}", place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
+	} {
+		assert.Equal(t, load(c.max, nodes...), c.want, c.max)
+	}
+	assert.Equal(t, load("{cpu: 1}", "cpu", "memory"), "", "a name that nodes have is right")
+	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes no name is absent")
+}
+
+func TestIsMisspelt_KeepsDeviceNamesApart(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"vcore", "vcores"}, {"vcore", "VCore"}, {"vcore", "vcoer"}, {"vcore", "vcor"}, {"vcore", "vcpre"}, {"memory", "memorry"},
+		{"nvidia.com/gpu", "nvidia.com/gpus"}, {"nvidia.com/gpu", "nvidia.com/GPU"}, {"nvidia.com/gpu", "nvidia/com/gpu"},
+		{"nvidia.com/gpu", "nvidi.com/gpu"}, {"ephemeral-storage", "ephemeralStorage"},
+	} {
+		assert.Assert(t, isMisspelt(pair[0], pair[1]) && isMisspelt(pair[1], pair[0]), "%v", pair)
+	}
+	for _, pair := range [][2]string{
+		{"vcore", "vcore"}, {"example.com/a100", "example.com/h100"}, {"example.com/gpu", "example.com/tpu"}, {"x/gpu1", "x/gpu2"},
+		{"nvidia.com/gpu", "nvidia.com/vgpu"}, {"nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.5gb"}, {"hugepages-2Mi", "hugepages-2Gi"},
+		{"rdma/hca_a", "rdma/hca_b"}, {"nvidia.com/gpu", "amd.com/gpu"}, {"a", "as"}, {"", "s"}, {"team1", "team"},
+	} {
+		assert.Assert(t, !isMisspelt(pair[0], pair[1]) && !isMisspelt(pair[1], pair[0]), "%v", pair)
+	}
+}
+
+// The shipped examples have no warnings (CFG-72).
+func TestWarnings_NoneForExamples(t *testing.T) {
+	files, err := filepath.Glob("../../../examples/*.yaml")
+	assert.NilError(t, err)
+	checked := 0
+	for _, name := range append(files, "../../../examples/shim-go/queues.yaml", "../../../internal/sim/openb.yaml", "default.yaml", "testdata/production.yaml") {
+		text, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		if strings.HasSuffix(name, "_test.yaml") {
+			continue // assertions
+		}
+		_, problems := Load(text)
+		assert.Equal(t, problems.Error(), "", name)
+		checked++
+	}
+	assert.Assert(t, checked >= 10, "%d", checked)
+}
+
+func TestWarnings_NoneForScenarios(t *testing.T) {
+	files, err := filepath.Glob("../../scheduler/testdata/scenarios/*.json")
+	assert.NilError(t, err)
+	checked := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		assert.NilError(t, err)
+		var file struct {
+			Scenarios []struct {
+				ID    string
+				Given struct {
+					Queues []struct {
+						Path            string
+						Guaranteed, Max map[string]int64
+					}
+					Quotas []struct{ Hard map[string]int64 }
+				}
+			}
+		}
+		assert.NilError(t, json.Unmarshal(text, &file))
+		for _, s := range file.Scenarios {
+			queues := []any{}
+			for _, q := range s.Given.Queues {
+				queues = append(queues, map[string]any{"name": strings.ReplaceAll(q.Path, ".", "-"),
+					"resources": map[string]any{"max": q.Max, "guaranteed": q.Guaranteed}})
+			}
+			for i, q := range s.Given.Quotas {
+				queues = append(queues, map[string]any{"name": fmt.Sprint("quota-", i), "classquotas": []any{
+					map[string]any{"name": "q", "match": map[string]any{"operator": "Exists"}, "hard": q.Hard}}})
+			}
+			text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"queues": []any{
+				map[string]any{"name": "root", "submitacl": "*", "queues": queues}}}}})
+			assert.NilError(t, err)
+			_, problems := Load(text)
+			assert.Equal(t, problems.Error(), "", "%s %s", name, s.ID)
+			checked += len(queues)
+		}
+	}
+	assert.Assert(t, checked > 50, "%d", checked)
+}
