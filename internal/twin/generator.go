@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -63,7 +64,7 @@ func generateRun(source rand.Source, steps int) Run {
 			MaxEnded:   pick(a, 0, 2, 5, 1000, 1000),
 			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
 		},
-		Shapes:        pick(a, objects.DefaultShapes, objects.DefaultShapes, 0, 1, 2, 3, 5, 70),
+		Shapes:        pick(a, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 1, 2, 3, 5, 70),
 		MaxCandidates: pick(a, 1<<30, 1<<30, 1, 2, 3),
 	}
 	for range pick(a, 0, 3, 4, a.nodePool) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -66,7 +67,7 @@ func (s Run) Execute() *Failure { return s.executeOn(s.newHarness()) }
 // newHarness is the state at the start of a run.
 func (s Run) newHarness() *harness {
 	oracle := s.Oracle.oracle()
-	opt := objects.Options{Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}
+	opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}
 	p := &harness{
 		now: startTime(), events: newEventState(), reader: newSnapshotReader(s.Seed), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}

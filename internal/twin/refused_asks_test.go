@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
@@ -27,7 +29,7 @@ func refusingRun(t *testing.T, seed uint64) Run {
 	assert.Assert(t, conf != nil, "%v", problems)
 	rng := rand.New(rand.NewPCG(seed, 43))
 	s := Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: RejectMost, Lifetimes: objects.DefaultLifetimes(), Shapes: objects.DefaultShapes,
+		Seed: seed, Partition: conf.Partitions[0], Oracle: RejectMost, Lifetimes: objects.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
 		MaxRefusals: rng.IntN(4), MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {

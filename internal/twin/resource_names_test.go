@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"testing"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
@@ -81,7 +83,7 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 // countRejections is how many asks and nodes a core rejects in a run.
 func countRejections(s Run) (n int) {
 	core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{
-		Shapes: objects.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,
+		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,
 	})
 	now := startTime()
 	for _, b := range s.Steps {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -19,10 +20,10 @@ type account struct {
 	max             resources.LimitVector // limit, dense
 	maxApplications uint64                // applications that may run; 0: any number
 	allocated       resources.Vector
-	running         int            // number of running applications
-	members         []*Application // in no order
-	changeRecorded  bool           // in Partition.watch
-	fit             Mask           // the shapes that are within max, without those of applications that may not start
+	running         int              // number of running applications
+	members         []*Application   // in no order
+	changeRecorded  bool             // in Partition.watch
+	fit             feasibility.Mask // the shapes that are within max, without those of applications that may not start
 }
 
 // UserOrGroup is the user or group of a limit.
@@ -158,7 +159,7 @@ func (p *Partition) joinAccount(a *Application, q *Queue, h UserOrGroup, limit l
 	a.memberships = append(a.memberships, membership{x, len(x.members)})
 	x.members = append(x.members, a)
 	p.recordAccountChange(x)
-	p.slots.addResources(p.names.Len())
+	p.shapes.AddResources(p.names.Len())
 	p.fitAccount(x, &x.fit)
 }
 
@@ -197,21 +198,22 @@ func (p *Partition) postToAccounts(a *Application, v resources.Vector, sign int)
 // changed, Partition.reindex updates the other members too.
 func (p *Partition) refitAccount(x *account) {
 	p.fitAccount(x, &p.fitScratch)
-	if !p.fitScratch.equal(x.fit) {
-		x.fit.copyFrom(p.fitScratch)
+	if !p.fitScratch.Equal(x.fit) {
+		x.fit.CopyFrom(p.fitScratch)
 		p.refitAccounts = append(p.refitAccounts, x)
 	}
 }
 
-func (p *Partition) fitAccount(x *account, fit *Mask) {
-	p.slots.addResources(p.names.Len())
-	p.slots.setAll(fit)
+func (p *Partition) fitAccount(x *account, fit *feasibility.Mask) {
+	p.shapes.AddResources(p.names.Len())
+	p.shapes.SetAll(fit)
 	for i := range x.max {
 		k, left := x.max.Remaining(i, x.allocated)
-		p.slots.dropExceeding(*fit, k, left)
+		p.shapes.DropExceeding(*fit, k, left)
 	}
 	if x.atMaxApplications() {
-		fit.subtract(p.slots.maxAppsSlots)
+		p.shapes.DropVariant(*fit, maxAppsQueuesAndLimits)
+		p.shapes.DropVariant(*fit, maxAppsLimitsOnly)
 	}
 }
 
@@ -221,6 +223,6 @@ func (x *account) atMaxApplications() bool {
 }
 
 // allows reports whether an ask of shape s is within the limit of x.
-func (x *account) allows(s *Shape) bool {
-	return !(s.maxAppsCheck != maxAppsUnchecked && x.atMaxApplications()) && x.max.Allows(x.allocated, s.vector)
+func (x *account) allows(s *feasibility.Shape) bool {
+	return !(s.Variant() != maxAppsUnchecked && x.atMaxApplications()) && x.max.Allows(x.allocated, s.Vector())
 }

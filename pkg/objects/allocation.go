@@ -3,6 +3,7 @@ package objects
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -60,7 +61,7 @@ func (p PreemptionPolicy) AllowPreemptOther() bool { return p&PolicyAllowPreempt
 type Allocation struct {
 	ask       *Ask
 	app       *Application
-	shape     *Shape
+	shape     *feasibility.Shape
 	group     *AskGroup // while pending
 	node      *Node     // nil: pending
 	key       policies.AskKey
@@ -79,7 +80,7 @@ func (x *Allocation) Key() AllocationKey { return x.ask.Key }
 func (x *Allocation) Application() *Application { return x.app }
 
 // Shape is the resources and constraints of the ask.
-func (x *Allocation) Shape() *Shape { return x.shape }
+func (x *Allocation) Shape() *feasibility.Shape { return x.shape }
 
 // AskGroup is the group of a pending ask; nil once it has a node.
 func (x *Allocation) AskGroup() *AskGroup { return x.group }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -47,9 +48,9 @@ type Application struct {
 
 	completingEntry *list.Element // in Partition.completing; nil: not completing, or its time has passed
 
-	key           policies.AppKey     // in the indexes of its leaf
-	entry         entry[*Application] // in queue.apps, if it has pending asks
-	startingEntry entry[*Application] // in queue.starting
+	key           policies.AppKey                 // in the indexes of its leaf
+	entry         feasibility.Entry[*Application] // in queue.apps, if it has pending asks
+	startingEntry feasibility.Entry[*Application] // in queue.starting
 	buffers       appBuffers
 }
 
@@ -87,22 +88,22 @@ func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.prior
 
 // RestrictToHeadroom removes from f the shapes for which the user limit or the group limit of a
 // leaves no headroom (LIM-11).
-func (a *Application) RestrictToHeadroom(f Mask) {
+func (a *Application) RestrictToHeadroom(f feasibility.Mask) {
 	for _, s := range a.memberships {
-		f.intersectWith(s.account.fit)
+		f.IntersectWith(s.account.fit)
 	}
 }
 
 // NextAskGroup is the first ask group with schedulable asks whose slot is in f. Requires: there is
 // one.
-func (a *Application) NextAskGroup(f Mask) *AskGroup {
-	c, _ := a.askGroups.order.first(f)
+func (a *Application) NextAskGroup(f feasibility.Mask) *AskGroup {
+	c, _ := a.askGroups.order.First(f)
 	return c
 }
 
 // FeasibleAskGroups are the ask groups with schedulable asks whose slot is in f, in order.
-func (a *Application) FeasibleAskGroups(f Mask) iter.Seq[*AskGroup] {
-	return a.askGroups.order.eachIntersecting(f)
+func (a *Application) FeasibleAskGroups(f feasibility.Mask) iter.Seq[*AskGroup] {
+	return a.askGroups.order.EachIntersecting(f)
 }
 
 // Pending is what the pending asks request. Read-only.
@@ -124,7 +125,7 @@ func (a *Application) Allocations() []*Allocation {
 // have ramped up.
 func (a *Application) StateAwareAllows() bool {
 	q := a.queue
-	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.lowest() == a
+	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.Lowest() == a
 }
 
 func (p *Partition) addPending(x *Allocation) {
@@ -146,7 +147,7 @@ func (p *Partition) addPending(x *Allocation) {
 	a.askGroups.reindex(group)
 	a.pendingCount++
 	a.priority.Add(policies.Pending(x.ask.Priority))
-	a.pending.Add(x.shape.vector)
+	a.pending.Add(x.shape.Vector())
 }
 
 func (p *Partition) removePending(x *Allocation) {
@@ -165,7 +166,7 @@ func (p *Partition) removePending(x *Allocation) {
 	}
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))
-	a.pending.Sub(x.shape.vector)
+	a.pending.Sub(x.shape.Vector())
 }
 
 // rekey updates the sort key of a after a quantity changed.

@@ -28,7 +28,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		id: id, user: user, tags: tags, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
-	a.entry.item, a.startingEntry.item, a.entry.mask = a, a, a.buffers.mask[:0]
+	a.entry.Item, a.startingEntry.Item, a.entry.Mask = a, a, a.buffers.mask[:0]
 	a.pending, a.allocated, a.peak = a.buffers.pending[:0], a.buffers.allocated[:0], a.buffers.peak[:0]
 	p.apps[id] = a
 	p.appList.add(a)
@@ -85,7 +85,7 @@ func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Tim
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	a := x.app
 	p.register(x)
-	p.postPending(a, x.shape.vector, 1)
+	p.postPending(a, x.shape.Vector(), 1)
 	p.reindex(a)
 	p.onAskAdded(a, now)
 	return x, nil
@@ -110,7 +110,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	p.register(x)
-	p.postPending(x.app, x.shape.vector, 1)
+	p.postPending(x.app, x.shape.Vector(), 1)
 	p.onAskAdded(x.app, now)
 	p.notePlacedResources(x.shape)
 	p.bindToNode(x, n, now)
@@ -134,7 +134,7 @@ func (p *Partition) removeAsk(x *Allocation) {
 	a := x.app
 	p.ClearNomination(x)
 	p.removePending(x)
-	p.postPending(a, x.shape.vector, -1)
+	p.postPending(a, x.shape.Vector(), -1)
 	p.unregister(x)
 	p.reindex(a)
 }

@@ -3,6 +3,7 @@ package objects
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
@@ -14,12 +15,12 @@ type AskGroup struct {
 	app                  *Application
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head                 int
-	listIndex            int32            // in askGroups.list
-	preemptorListed      bool             // was listed as a preemptor: package preemption knows the group
-	firstAskChangeListed bool             // in Partition.firstAskChanged
-	maxAppsCheck         maxAppsCheck     // which max-applications slot of its shape it uses
-	key                  policies.AskKey  // of the first schedulable ask
-	entry                entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
+	listIndex            int32                        // in askGroups.list
+	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
+	firstAskChangeListed bool                         // in Partition.firstAskChanged
+	maxAppsCheck         maxAppsCheck                 // which max-applications slot of its shape it uses
+	key                  policies.AskKey              // of the first schedulable ask
+	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
 	unschedulable allocationList // refused by the RM on every node, until a requeue
 
@@ -30,7 +31,7 @@ type AskGroup struct {
 // oldest, and an ask that becomes older stays entitled to preempt.
 type askGroupID struct {
 	priority  int32
-	shape     *Shape
+	shape     *feasibility.Shape
 	preempts  bool   // the preemption policy allows an ask to have victims (PRE-8)
 	taskGroup string // a gang is evaluated together, so other asks must not wait behind it
 }
@@ -41,7 +42,7 @@ func askGroupIDOf(x *Allocation) askGroupID {
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
 	c := &AskGroup{id: id, app: a}
-	c.entry.item, c.entry.mask = c, id.shape.slotMask
+	c.entry.Item, c.entry.Mask = c, id.shape.Mask()
 	return c
 }
 
@@ -49,7 +50,7 @@ func newAskGroup(id askGroupID, a *Application) *AskGroup {
 func (g *AskGroup) Priority() int32 { return g.id.priority }
 
 // Shape is the shape of every ask of the group.
-func (g *AskGroup) Shape() *Shape { return g.id.shape }
+func (g *AskGroup) Shape() *feasibility.Shape { return g.id.shape }
 
 // SchedulableAsks are the pending asks that are not unschedulable, in order. Read-only, valid until
 // the partition changes.

@@ -1,20 +1,23 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/policies"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
 
 // askGroups are the ask groups of one application: their order, and an index. Most applications
 // have one or two groups, some as many as asks.
 type askGroups struct {
-	list  []*AskGroup              // in no order
-	byID  map[askGroupID]*AskGroup // nil: list has not been longer than maxUnindexedAskGroups
-	order index[*AskGroup]         // with schedulable asks, by the first of these
+	list  []*AskGroup                  // in no order
+	byID  map[askGroupID]*AskGroup     // nil: list has not been longer than maxUnindexedAskGroups
+	order feasibility.Index[*AskGroup] // with schedulable asks, by the first of these
 }
 
 // maxUnindexedAskGroups is how many groups are searched without a map.
 const maxUnindexedAskGroups = 8
 
 func newAskGroups() askGroups {
-	return askGroups{order: index[*AskGroup]{compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) }}}
+	return askGroups{order: feasibility.Index[*AskGroup]{Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) }}}
 }
 
 // find is the group of id; nil: there is none.
@@ -63,5 +66,5 @@ func (s *askGroups) reindex(c *AskGroup) {
 	if hasSchedulable {
 		c.key = c.asks[c.head].key
 	}
-	s.order.reindex(&c.entry, hasSchedulable)
+	s.order.Reindex(&c.entry, hasSchedulable)
 }

@@ -31,7 +31,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 	}
 	var held resources.Vector
 	for _, x := range n.allocations {
-		held.Add(x.shape.vector)
+		held.Add(x.shape.Vector())
 	}
 	c.node[n.id] = c.p.Amounts(held)
 	a.node = nil
@@ -77,7 +77,7 @@ func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	switch {
 	case x.app != a || c.p.allocations[key] != x || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
 		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.id)
-	case c.p.shapes[shapeKey(x.ask)] != x.shape || !c.p.Amounts(x.shape.vector).Equal(x.ask.Amounts):
+	case c.p.shapes.Find(x.ask.Amounts, string(x.ask.RequiredNode)) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
 		return fmt.Errorf("the shape of %s differs from its ask", key)
 	case x.Pending():
 		return checkInGroup(x)
@@ -94,13 +94,13 @@ func (c *recount) totalsOf(a *Application) (t totals) {
 		switch {
 		case !x.Pending():
 			t.bound++
-			sums[boolToInt(x.ask.Placeholder)].Add(x.shape.vector)
+			sums[boolToInt(x.ask.Placeholder)].Add(x.shape.Vector())
 			continue
 		case t.asks == 0 || policies.Pending(x.ask.Priority).Compare(t.top) > 0:
 			t.top = policies.Pending(x.ask.Priority)
 		}
 		t.asks++
-		sums[2].Add(x.shape.vector)
+		sums[2].Add(x.shape.Vector())
 	}
 	for i, v := range sums {
 		t.amounts[i] = c.p.Amounts(v)

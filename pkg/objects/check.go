@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -46,7 +47,7 @@ type recount struct {
 
 // countAllocations counts all asks and allocations.
 func (c *recount) countAllocations() error {
-	shaped, bound := map[*Shape]int{}, 0
+	shaped, bound := map[*feasibility.Shape]int{}, 0
 	for key, x := range c.p.allocations {
 		a := c.p.apps[x.ask.App]
 		if a == nil || a != x.app || !a.allocations.has(x, indexInApp) || x.Key() != key {
@@ -77,13 +78,13 @@ func (c *recount) countAllocations() error {
 			c.queue[q.path] = sums
 		}
 	}
-	if bound != c.p.boundCount || len(shaped) != len(c.p.shapes) {
+	if bound != c.p.boundCount || len(shaped) != c.p.shapes.Len() {
 		return fmt.Errorf("the partition counts %d allocations and %d shapes; there are %d and %d",
-			c.p.boundCount, len(c.p.shapes), bound, len(shaped))
+			c.p.boundCount, c.p.shapes.Len(), bound, len(shaped))
 	}
 	for s, n := range shaped {
-		if s.refs != n {
-			return fmt.Errorf("shape %v counts %d asks and allocations; there are %d", s.amounts, s.refs, n)
+		if s.Users() != n {
+			return fmt.Errorf("shape %v counts %d asks and allocations; there are %d", s.Amounts(), s.Users(), n)
 		}
 	}
 	return nil
@@ -103,7 +104,7 @@ func (c *recount) checkNodes() error {
 func (p *Partition) joiningNodes() map[*Node]bool {
 	joining := map[*Node]bool{}
 	for _, n := range p.joining {
-		joining[n] = n.schedulable && !n.entry.indexed()
+		joining[n] = n.schedulable && !n.entry.Indexed()
 	}
 	return joining
 }
@@ -125,13 +126,13 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 	if got := c.p.Amounts(n.available); !got.Equal(want) {
 		return fmt.Errorf("node %s has available %v; capacity less allocations and foreign usage is %v", id, got, want)
 	}
-	listed := n.schedulable && !joining || !n.schedulable && !n.entry.mask.empty()
-	if n.key.Score != c.p.nodeScorer.score(n) || n.entry.indexed() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
+	listed := n.schedulable && !joining || !n.schedulable && !n.entry.Mask.Empty()
+	if n.key.Score != c.p.nodeScorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
 		return fmt.Errorf("node %s has a wrong score or is in the wrong order", id)
 	}
-	for _, s := range c.p.slots.shapes {
-		if s != nil && n.entry.mask.has(s.slot) != n.Fits(s) {
-			return fmt.Errorf("the mask of node %s is wrong for shape %v", id, s.vector)
+	for s := range c.p.shapes.Slots {
+		if n.entry.Mask.Has(s.Slot()) != n.Fits(s) {
+			return fmt.Errorf("the mask of node %s is wrong for shape %v", id, s.Vector())
 		}
 	}
 	return nil
@@ -144,17 +145,17 @@ func (p *Partition) checkCluster() error {
 	for _, n := range p.nodes {
 		capacity.Add(n.total)
 		foreign += len(n.foreign)
-		schedulable += boolToInt(n.schedulable && n.entry.indexed())
-		unschedulable += boolToInt(!n.schedulable && n.entry.indexed())
+		schedulable += boolToInt(n.schedulable && n.entry.Indexed())
+		unschedulable += boolToInt(!n.schedulable && n.entry.Indexed())
 	}
 	if got, want := p.Amounts(p.capacity), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
 	}
-	if schedulable != p.schedulableNodes.n || unschedulable != p.unschedulableNodes.n || foreign != len(p.foreign) || len(p.nodes) != len(p.nodeList.all) {
+	if schedulable != p.schedulableNodes.Len() || unschedulable != p.unschedulableNodes.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.nodeList.all) {
 		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
-			p.schedulableNodes.n, schedulable, p.unschedulableNodes.n, unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.nodeList.all))
+			p.schedulableNodes.Len(), schedulable, p.unschedulableNodes.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.nodeList.all))
 	}
-	return cmp.Or(p.schedulableNodes.check("nodes"), p.unschedulableNodes.check("unschedulable nodes"))
+	return cmp.Or(p.schedulableNodes.Check("nodes"), p.unschedulableNodes.Check("unschedulable nodes"))
 }
 
 // totals are the sums over the asks and allocations of an application.
@@ -206,18 +207,18 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		}
 	}
 	inGroups := 0
-	var mask Mask
+	var mask feasibility.Mask
 	for i, group := range a.askGroups.list {
 		if int(group.listIndex) != i || group.empty() || a.askGroups.find(group.id) != group || group.app != a ||
-			group.entry.indexed() != group.hasSchedulable() || group.hasSchedulable() && group.key != group.SchedulableAsks()[0].key {
+			group.entry.Indexed() != group.hasSchedulable() || group.hasSchedulable() && group.key != group.SchedulableAsks()[0].key {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
 		inGroups += len(group.SchedulableAsks()) + len(group.unschedulable)
-		if group.maxAppsCheck != c.p.maxAppsCheckOf(a) || group.maxAppsCheck != maxAppsUnchecked && group.slotShape().refs < 1 {
+		if group.maxAppsCheck != c.p.maxAppsCheckOf(a) || group.maxAppsCheck != maxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}
 		if group.hasSchedulable() && a.StateAwareAllows() {
-			mask.set(group.slotShape().slot, true)
+			mask.Set(group.slotShape().Slot(), true)
 		}
 	}
 	a.RestrictToHeadroom(mask)
@@ -229,7 +230,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	if err := c.checkMemberships(a); err != nil {
 		return err
 	}
-	if err := a.askGroups.order.check("ask groups of " + string(a.id)); err != nil {
+	if err := a.askGroups.order.Check("ask groups of " + string(a.id)); err != nil {
 		return err
 	}
 	switch {
@@ -240,9 +241,9 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.id, a.key.Priority, t.top)
 	case a.countedRunning != (a.state == Running) || a.countedInLimits != (a.countedRunning && !a.restarting):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.id, a.state)
-	case a.entry.indexed() != (a.pendingCount > 0) || a.startingEntry.indexed() != a.isStarting():
+	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.id)
-	case a.entry.indexed() && !a.entry.mask.equal(mask):
+	case a.entry.Indexed() && !a.entry.Mask.Equal(mask):
 		return fmt.Errorf("the mask of application %s differs from its pending shapes", a.id)
 	case c.p.apps[a.id] != a || !c.p.appList.has(a):
 		return fmt.Errorf("application %s is not listed", a.id)
@@ -295,15 +296,15 @@ func (c *recount) checkQueue(q *Queue) error {
 		if p := a.AskMaxPriority(); p.Compare(top) > 0 {
 			top = p
 		}
-		apps += boolToInt(a.entry.indexed())
-		starting += boolToInt(a.startingEntry.indexed())
+		apps += boolToInt(a.entry.Indexed())
+		starting += boolToInt(a.startingEntry.Indexed())
 	}
 	for _, child := range q.byName {
 		if p := child.CurrentPriority(); p.Compare(top) > 0 {
 			top = p
 		}
-		children += boolToInt(child.entry.indexed())
-		if child.entry.indexed() != child.HasPending() || child.parent != q {
+		children += boolToInt(child.entry.Indexed())
+		if child.entry.Indexed() != child.HasPending() || child.parent != q {
 			return fmt.Errorf("queue %s is in the wrong order", child.path)
 		}
 		if !c.p.sharesStale && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
@@ -313,21 +314,21 @@ func (c *recount) checkQueue(q *Queue) error {
 	switch {
 	case q.priorities.Max() != top:
 		return fmt.Errorf("queue %s counts %v as the highest priority below; it is %v", q.path, q.priorities.Max(), top)
-	case children != q.children.n || apps != q.apps.n || starting != q.starting.n:
+	case children != q.children.Len() || apps != q.apps.Len() || starting != q.starting.Len():
 		return fmt.Errorf("queue %s has unknown members in its order", q.path)
 	}
-	for _, s := range c.p.slots.shapes {
-		if s != nil && !q.policy.unbounded && q.fit.has(s.slot) != c.p.hasHeadroom(q, s) {
-			return fmt.Errorf("the mask of queue %s is wrong about headroom for shape %v", q.path, s.vector)
+	for s := range c.p.shapes.Slots {
+		if !q.policy.unbounded && q.fit.Has(s.Slot()) != c.p.hasHeadroom(q, s) {
+			return fmt.Errorf("the mask of queue %s is wrong about headroom for shape %v", q.path, s.Vector())
 		}
 	}
-	var mask Mask
-	mask.copyFrom(q.feasibleBelow())
-	if q.RestrictToHeadroom(mask); q.entry.indexed() && !q.entry.mask.equal(mask) {
+	var mask feasibility.Mask
+	mask.CopyFrom(q.feasibleBelow())
+	if q.RestrictToHeadroom(mask); q.entry.Indexed() && !q.entry.Mask.Equal(mask) {
 		return fmt.Errorf("the mask of queue %s differs from the feasible shapes below it", q.path)
 	}
-	return cmp.Or(q.children.check("children of "+string(q.path)), q.starting.check("starting applications of "+string(q.path)),
-		q.apps.check("applications of "+string(q.path)))
+	return cmp.Or(q.children.Check("children of "+string(q.path)), q.starting.Check("starting applications of "+string(q.path)),
+		q.apps.Check("applications of "+string(q.path)))
 }
 
 // checkLists checks that the lists of objects and the counts of the partition are complete.
@@ -347,9 +348,9 @@ func (p *Partition) checkLists() error {
 	for _, a := range p.apps {
 		asks, bound = asks+a.pendingCount, bound+a.boundCount
 	}
-	for _, s := range p.shapes {
-		if refs += s.refs; s.refs <= 0 {
-			return fmt.Errorf("shape %v counts %d asks and allocations", s.amounts, s.refs)
+	for s := range p.shapes.Shapes {
+		if refs += s.Users(); s.Users() <= 0 {
+			return fmt.Errorf("shape %v counts %d asks and allocations", s.Amounts(), s.Users())
 		}
 	}
 	if bound != p.boundCount || asks+bound != len(p.allocations) || refs != len(p.allocations) {

@@ -51,9 +51,9 @@ func (c *recount) checkAccounts(q *Queue) error {
 			return fmt.Errorf("%s has %d applications in queue %s, %d of them running; its account counts %d and %d",
 				h, held.members, q.path, held.running, len(x.members), x.running)
 		}
-		for _, s := range c.p.slots.shapes {
-			if s != nil && x.fit.has(s.slot) != x.allows(s) {
-				return fmt.Errorf("the mask of %s in queue %s is wrong for shape %v", h, q.path, s.vector)
+		for s := range c.p.shapes.Slots {
+			if x.fit.Has(s.Slot()) != x.allows(s) {
+				return fmt.Errorf("the mask of %s in queue %s is wrong for shape %v", h, q.path, s.Vector())
 			}
 		}
 	}

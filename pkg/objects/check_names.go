@@ -42,8 +42,8 @@ func (p *Partition) checkNames() error {
 	for _, q := range p.queues {
 		q.eachName(func(name string) { add(name, q.namesHeldBy) })
 	}
-	for _, s := range p.shapes {
-		for name := range s.amounts.All() {
+	for s := range p.shapes.Shapes {
+		for name := range s.Amounts().All() {
 			add(name, resources.Asks)
 		}
 	}

@@ -38,7 +38,7 @@ func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err e
 	wanted := p.names.Hold(amounts, resources.Asks)
 	defer p.names.Release(wanted, resources.Asks)
 	growth := slices.Clone(wanted)
-	growth.Sub(x.shape.vector)
+	growth.Sub(x.shape.Vector())
 	class := p.PriorityClass(x)
 	p.eachClassQuota(x.app, class, func(c classQuotaRef) bool {
 		err = p.quotaExceeded(c, class, growth, 0)

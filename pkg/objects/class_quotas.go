@@ -120,7 +120,7 @@ func (p *Partition) postClassQuotas(x *Allocation, sign int) {
 			}
 			c.queue.classUsage[c.id] = m
 		}
-		addSigned(&m.used, x.shape.vector, sign)
+		addSigned(&m.used, x.shape.Vector(), sign)
 		if m.pods += sign; m.pods > 0 {
 			return true
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
 
@@ -166,20 +168,20 @@ func (p *Partition) orderingText() []string {
 	}
 	slices.Sort(ramping)
 	for _, q := range p.queues {
-		var fit Mask
-		for _, s := range p.slots.shapes {
-			if s != nil && !q.policy.unbounded {
-				fit.set(s.slot, q.fit.has(s.slot))
+		var fit feasibility.Mask
+		for s := range p.shapes.Slots {
+			if !q.policy.unbounded {
+				fit.Set(s.Slot(), q.fit.Has(s.Slot()))
 			}
 		}
 		var order []string
-		for c := range q.children.members {
-			order = append(order, string(c.item.path))
+		for c := range q.children.Entries {
+			order = append(order, string(c.Item.path))
 		}
-		for a := range q.apps.members {
-			order = append(order, string(a.item.id), fmt.Sprint(a.item.key.Shares, a.mask))
+		for a := range q.apps.Entries {
+			order = append(order, string(a.Item.id), fmt.Sprint(a.Item.key.Shares, a.Mask))
 		}
-		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.indexed(), order, q.managed, q.draining, q.recheckListed,
+		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining, q.recheckListed,
 			q.max, q.guaranteed, q.conf))
 	}
 	slices.Sort(out)

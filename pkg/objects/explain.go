@@ -3,6 +3,7 @@ package objects
 import (
 	"iter"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -10,9 +11,9 @@ import (
 
 // QueueMaxTooSmall is the first queue from the leaf up, root excluded, whose max is below the
 // request of shape s even with nothing allocated (ORD-51); nil: there is none.
-func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
+func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *feasibility.Shape) *Queue {
 	for q := leaf; q.parent != nil; q = q.parent {
-		if !q.max.Allows(nil, s.vector) {
+		if !q.max.Allows(nil, s.Vector()) {
 			return q
 		}
 	}
@@ -21,9 +22,9 @@ func (p *Partition) QueueMaxTooSmall(leaf *Queue, s *Shape) *Queue {
 
 // LimitTooSmall is the limit of the user or the group of a that is below the request of shape s
 // even with nothing allocated (ORD-50). ok is false if there is none.
-func (p *Partition) LimitTooSmall(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
+func (p *Partition) LimitTooSmall(a *Application, s *feasibility.Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
-		if x := m.account; !x.max.Allows(nil, s.vector) {
+		if x := m.account; !x.max.Allows(nil, s.Vector()) {
 			return x.queue, x.userOrGroup, true
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -19,7 +21,7 @@ func TestFreedNodes_UnfitShapeIsReevaluated(t *testing.T) {
 	vcore := func(n resources.Quantity) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
-	for _, freed := range []int{1, maxFreedNodes - 1, maxFreedNodes, maxFreedNodes + 1, 3*maxFreedNodes + 7} {
+	for _, freed := range []int{1, feasibility.MaxFreedNodes - 1, feasibility.MaxFreedNodes, feasibility.MaxFreedNodes + 1, 3*feasibility.MaxFreedNodes + 7} {
 		p := NewPartitionWithOptions(configs.Partition{Root: configs.Queue{Name: "root"}}, Options{})
 		assert.NilError(t, p.AddApplication("app", security.User{}, RootPath, nil, now))
 		for i := range freed {

@@ -1,11 +1,14 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/resources"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
 
 // BlockingQueue is the first queue, from the leaf up, whose headroom an ask of shape s exceeds;
 // nil: there is none (QUO-1). The max of root is the capacity of the cluster; a resource that no
 // node has is zero there (QUO-4).
-func (p *Partition) BlockingQueue(leaf *Queue, s *Shape) *Queue {
+func (p *Partition) BlockingQueue(leaf *Queue, s *feasibility.Shape) *Queue {
 	for q := leaf; q != nil; q = q.parent {
 		if !p.hasHeadroom(q, s) {
 			return q
@@ -37,9 +40,9 @@ func (p *Partition) BlockingMaxApplications(a *Application) (q *Queue, userOrGro
 
 // BlockingLimit is the user limit or group limit of a that an ask of shape s exceeds; ok is
 // false if there is none (LIM-11).
-func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrGroup, ok bool) {
+func (p *Partition) BlockingLimit(a *Application, s *feasibility.Shape) (q *Queue, h UserOrGroup, ok bool) {
 	for _, m := range a.memberships {
-		if x := m.account; !x.max.Allows(x.allocated, s.vector) {
+		if x := m.account; !x.max.Allows(x.allocated, s.Vector()) {
 			return x.queue, x.userOrGroup, true
 		}
 	}
@@ -48,21 +51,21 @@ func (p *Partition) BlockingLimit(a *Application, s *Shape) (q *Queue, h UserOrG
 
 // QuotasAllow reports whether no quota, no limit and no max applications block an ask of shape s of
 // a.
-func (p *Partition) QuotasAllow(a *Application, s *Shape) bool {
+func (p *Partition) QuotasAllow(a *Application, s *feasibility.Shape) bool {
 	_, _, blocked := p.BlockingMaxApplications(a)
 	_, _, over := p.BlockingLimit(a, s)
 	return !blocked && !over && p.BlockingQueue(a.queue, s) == nil
 }
 
 // hasHeadroom reports whether an ask of shape s is within the headroom of q itself.
-func (p *Partition) hasHeadroom(q *Queue, s *Shape) bool {
-	if s.maxAppsCheck == maxAppsQueuesAndLimits && q.atMaxApplications() {
+func (p *Partition) hasHeadroom(q *Queue, s *feasibility.Shape) bool {
+	if s.Variant() == maxAppsQueuesAndLimits && q.atMaxApplications() {
 		return false
 	}
 	if q.parent == nil {
-		return p.capacity.CoversAfter(q.allocated, s.vector)
+		return p.capacity.CoversAfter(q.allocated, s.Vector())
 	}
-	return q.max.Allows(q.allocated, s.vector)
+	return q.max.Allows(q.allocated, s.Vector())
 }
 
 // Headroom is how much more q may allocate: the minimum of max less allocated over q and its

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -57,7 +58,7 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 	}
 	x.Allocation = &Allocation{
 		ask: ask, app: a, key: policies.AskKey{Priority: p.effectivePriority(ask), Created: created.UnixNano(), Arrival: p.arrivals + 1},
-		shape: &Shape{amounts: ask.Amounts, vector: p.names.Hold(ask.Amounts, resources.Asks), required: ask.RequiredNode},
+		shape: feasibility.NewShape(ask.Amounts, p.names.Hold(ask.Amounts, resources.Asks), string(ask.RequiredNode)),
 	}
 	x.MustStartFirst, x.names = a.mustStartBefore(ask.Priority), p.names
 	return x, nil
@@ -109,7 +110,7 @@ func (p *Partition) hypotheticalMemberships(a *Application) {
 // mustStartBefore is the starting application of a StateAware leaf that goes before a, if a had one
 // more ask of that priority; nil: none (ORD-55).
 func (a *Application) mustStartBefore(priority int32) *Application {
-	first := a.queue.starting.lowest()
+	first := a.queue.starting.Lowest()
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || first == nil || first == a {
 		return nil
 	}
@@ -126,14 +127,14 @@ func (a *Application) mustStartBefore(priority int32) *Application {
 // hypothetical asks, which have no slot in the index.
 func (p *Partition) ScanFittingNodes(x *Allocation) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
-		if id := x.shape.required; id != "" {
-			if n, ok := p.nodes[id]; ok && n.Fits(x.shape) {
+		if id := x.shape.RequiredNode(); id != "" {
+			if n, ok := p.nodes[NodeID(id)]; ok && n.Fits(x.shape) {
 				yield(n)
 			}
 			return
 		}
-		for m := range p.schedulableNodes.members {
-			if m.item.Fits(x.shape) && !yield(m.item) {
+		for m := range p.schedulableNodes.Entries {
+			if m.Item.Fits(x.shape) && !yield(m.Item) {
 				return
 			}
 		}

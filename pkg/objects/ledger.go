@@ -46,7 +46,7 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
 // changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
-	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || x.shape.required != "" && x.shape.required != n.id {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(string(n.id), true) {
 		return ErrDoesNotFit
 	}
 	if q := p.BlockingQueue(x.app.queue, x.shape); q != nil {
@@ -91,7 +91,7 @@ func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	}
 	a := x.app
 	p.unbindFromNode(x)
-	p.postPending(a, x.shape.vector, 1)
+	p.postPending(a, x.shape.Vector(), 1)
 	x.node = nil
 	if a.allocationsMade--; a.allocationsMade < policies.RampAllocations {
 		a.rampedUp = false
@@ -116,7 +116,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	wanted := p.names.Hold(amounts, resources.Asks)
 	defer p.names.Release(wanted, resources.Asks)
 	growth := slices.Clone(wanted)
-	growth.Sub(x.shape.vector)
+	growth.Sub(x.shape.Vector())
 	if p.root.pending.Overflows(p.root.allocated, growth) {
 		return nil, ErrOverflow
 	}
@@ -126,7 +126,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	d, wasPreempting := p.preempting[x]
 	p.unpost(x)
 	p.postClassQuotas(x, -1)
-	p.releaseShape(x.shape, x.ask)
+	p.releaseShape(x.shape)
 	x.ask, x.shape = &ask, p.acquireShape(&ask)
 	if n != nil {
 		p.notePlacedResources(x.shape)
@@ -134,7 +134,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.postClassQuotas(x, 1)
 	if n == nil {
 		p.addPending(x)
-		p.postPending(a, x.shape.vector, 1)
+		p.postPending(a, x.shape.Vector(), 1)
 	} else {
 		p.post(x, n, 1)
 	}
@@ -152,7 +152,7 @@ func (p *Partition) unpost(x *Allocation) {
 	if x.Pending() {
 		p.ClearNomination(x)
 		p.removePending(x)
-		p.postPending(x.app, x.shape.vector, -1)
+		p.postPending(x.app, x.shape.Vector(), -1)
 		return
 	}
 	p.removePreempting(x)
@@ -178,7 +178,7 @@ func (p *Partition) unregister(x *Allocation) {
 	p.classNumbers.release(x.key.ClassID)
 	delete(p.allocations, x.Key())
 	x.app.allocations.remove(x, indexInApp)
-	p.releaseShape(x.shape, x.ask)
+	p.releaseShape(x.shape)
 }
 
 // bindToNode makes a pending x an allocation of n.
@@ -186,7 +186,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	p.ClearNomination(x)
 	p.removePending(x)
-	p.postPending(a, x.shape.vector, -1)
+	p.postPending(a, x.shape.Vector(), -1)
 	x.node, x.boundAt = n, now.UnixNano()
 	n.allocations.add(x, indexOnNode)
 	a.boundCount++
@@ -221,7 +221,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	if x.ask.Placeholder {
 		total = &x.app.placeholders
 	}
-	v := x.shape.vector
+	v := x.shape.Vector()
 	if addSigned(total, v, sign); sign > 0 {
 		x.app.peak.SetMax(*total)
 	}
@@ -234,7 +234,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	p.updateNode(n, func() { addSigned(&n.allocated, v, sign) })
 	if sign < 0 {
-		p.noteFreedNode(n)
+		p.freedNodes.Add(n)
 	}
 }
 

@@ -3,6 +3,7 @@ package objects
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
@@ -18,7 +19,7 @@ import (
 
 // maxAppsCheck is which max applications an application must be within before it may be allocated
 // anything.
-type maxAppsCheck uint8
+type maxAppsCheck = feasibility.Variant
 
 const (
 	maxAppsUnchecked       maxAppsCheck = iota // none: it is counted
@@ -117,31 +118,17 @@ func (p *Partition) setMaxAppsCheck(group *AskGroup, check maxAppsCheck) (change
 	s, before := group.id.shape, group.maxAppsCheck
 	group.maxAppsCheck = check
 	if check != maxAppsUnchecked {
-		if s.byMaxAppsCheck[check] == nil {
-			s.byMaxAppsCheck[check] = &Shape{vector: s.vector, required: s.required, maxAppsCheck: check}
-			if added := p.slots.assign(s.byMaxAppsCheck[check]); added != nil {
-				p.addShapeToMasks(added)
-			}
-		}
-		s.byMaxAppsCheck[check].refs++
+		p.addShapeToMasks(p.shapes.AcquireVariant(s, check))
 	}
-	group.entry.mask = group.slotShape().slotMask
+	group.entry.Mask = group.slotShape().Mask()
 	if before != maxAppsUnchecked {
-		if s.byMaxAppsCheck[before].refs--; s.byMaxAppsCheck[before].refs == 0 {
-			p.slots.release(s.byMaxAppsCheck[before])
-			s.byMaxAppsCheck[before] = nil
-		}
+		p.shapes.ReleaseVariant(s, before)
 	}
 	return true
 }
 
 // slotShape is the shape whose slot g has.
-func (g *AskGroup) slotShape() *Shape {
-	if g.maxAppsCheck != maxAppsUnchecked {
-		return g.id.shape.byMaxAppsCheck[g.maxAppsCheck]
-	}
-	return g.id.shape
-}
+func (g *AskGroup) slotShape() *feasibility.Shape { return g.id.shape.OfVariant(g.maxAppsCheck) }
 
 // Exact reports whether masks are exact for g; otherwise they hold for its bucket.
 func (g *AskGroup) Exact() bool { return g.slotShape().Exact() }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -12,8 +13,8 @@ import (
 type Node struct {
 	id          NodeID
 	schedulable bool
-	key         policies.NodeKey // in the node order
-	entry       entry[*Node]     // in Partition.schedulableNodes or unschedulableNodes; its mask has the shapes that fit
+	key         policies.NodeKey         // in the node order
+	entry       feasibility.Entry[*Node] // in Partition.schedulableNodes or unschedulableNodes; its mask has the shapes that fit
 
 	total           resources.Vector // capacity
 	allocated       resources.Vector // used by allocations
@@ -40,7 +41,7 @@ type nodeBuffers struct {
 
 func newNode(id NodeID, attributes map[string]string) *Node {
 	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
-	n.key.ID, n.entry.item, n.entry.mask = string(id), n, n.buffers.mask[:0]
+	n.key.ID, n.entry.Item, n.entry.Mask = string(id), n, n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
 	return n
 }
@@ -70,17 +71,10 @@ func (n *Node) Available() resources.Vector { return n.available }
 func (n *Node) Score() float64 { return n.key.Score }
 
 // Fits reports whether an ask of shape s can be placed here now (NOD-25).
-func (n *Node) Fits(s *Shape) bool { return n.Accepts(s) && n.hasFree(s.vector) }
+func (n *Node) Fits(s *feasibility.Shape) bool { return n.Accepts(s) && n.hasFree(s.Vector()) }
 
 // Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
-// An ask that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods of
-// DaemonSets run on cordoned nodes too.
-func (n *Node) Accepts(s *Shape) bool {
-	if s.required != "" {
-		return s.required == n.id
-	}
-	return n.schedulable || s.pinned
-}
+func (n *Node) Accepts(s *feasibility.Shape) bool { return s.AcceptsNode(string(n.id), n.schedulable) }
 
 // Allocations are the allocations on the node in key order, in a new slice.
 func (n *Node) Allocations() []*Allocation {

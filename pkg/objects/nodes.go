@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -63,7 +64,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	}
 	p.setSchedulable(n, false)
 	p.clearNominationsOn(n, func(*Allocation) bool { return true })
-	p.unschedulableNodes.reindex(&n.entry, false)
+	p.unschedulableNodes.Reindex(&n.entry, false)
 	p.capacity.Sub(n.total)
 	p.refitQueue(p.root)
 	delete(p.nodes, id)
@@ -96,7 +97,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.capacity = remaining
 	p.capacity.Add(v)
 	p.updateNode(n, func() { n.total.Difference(v, nil, nil) })
-	p.noteFreedNode(n)
+	p.freedNodes.Add(n)
 	p.refitQueue(p.root)
 	p.sharesStale = true
 	p.RequestRequeue()
@@ -108,7 +109,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	if n.schedulable == schedulable {
 		return
 	}
-	p.nodeIndexFor(n).reindex(&n.entry, false)
+	p.nodeIndexFor(n).Reindex(&n.entry, false)
 	n.schedulable = schedulable
 	p.preemptionGeneration++
 	p.markNodeChanged(n)
@@ -119,7 +120,7 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	p.joining = append(p.joining, n)
-	p.noteFreedNode(n)
+	p.freedNodes.Add(n)
 	p.RequestRequeue()
 }
 
@@ -136,19 +137,19 @@ func (p *Partition) updateNode(n *Node, change func()) {
 
 // fitNode computes the shapes that fit n.
 func (p *Partition) fitNode(n *Node) {
-	p.slots.addResources(p.names.Len())
-	p.slots.setAll(&n.entry.mask)
+	p.shapes.AddResources(p.names.Len())
+	p.shapes.SetAll(&n.entry.Mask)
 	for k := range p.names.Len() {
-		p.slots.dropExceeding(n.entry.mask, resources.Index(k), n.free(resources.Index(k)))
+		p.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
 	}
-	p.slots.dropOtherRequiredNodes(n.entry.mask, n.id)
+	p.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.id))
 	if !n.schedulable {
-		p.slots.keepPinned(n.entry.mask)
+		p.shapes.KeepPinned(n.entry.Mask)
 	}
 }
 
 // nodeIndexFor is the index of n.
-func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
+func (p *Partition) nodeIndexFor(n *Node) *feasibility.Index[*Node] {
 	if n.schedulable {
 		return &p.schedulableNodes
 	}
@@ -161,31 +162,31 @@ func (p *Partition) nodeIndexFor(n *Node) *index[*Node] {
 func (p *Partition) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
-		p.unschedulableNodes.reindex(&n.entry, p.nodes[n.id] == n && !n.entry.mask.empty())
-	case n.entry.indexed():
-		p.schedulableNodes.reindex(&n.entry, true)
+		p.unschedulableNodes.Reindex(&n.entry, p.nodes[n.id] == n && !n.entry.Mask.Empty())
+	case n.entry.Indexed():
+		p.schedulableNodes.Reindex(&n.entry, true)
 	}
 }
 
 // indexJoining adds the nodes that became schedulable since the last call to the node order. Many
 // are sorted together, which costs less than one insertion each.
 func (p *Partition) indexJoining() {
-	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.indexed() })
+	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.Indexed() })
 	p.joining = nil
 	if len(joining) < 64 {
 		for _, n := range joining {
-			p.schedulableNodes.reindex(&n.entry, true)
+			p.schedulableNodes.Reindex(&n.entry, true)
 		}
 		return
 	}
-	all := make([]*entry[*Node], 0, p.schedulableNodes.n+len(joining))
-	for m := range p.schedulableNodes.members {
+	all := make([]*feasibility.Entry[*Node], 0, p.schedulableNodes.Len()+len(joining))
+	for m := range p.schedulableNodes.Entries {
 		all = append(all, m)
 	}
 	for _, n := range joining {
 		all = append(all, &n.entry)
 	}
-	p.schedulableNodes.fill(all)
+	p.schedulableNodes.Fill(all)
 }
 
 // AddForeign records a foreign allocation, or replaces the former report of the key (ASK-56).
@@ -231,7 +232,7 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	was := p.names.Vector(f.Amounts)
 	p.updateNode(n, func() { n.occupied.Sub(was) })
 	p.names.Release(was, resources.Cluster)
-	p.noteFreedNode(n)
+	p.freedNodes.Add(n)
 	p.RequestRequeue()
 	return f, true
 }

@@ -1,6 +1,10 @@
 package objects
 
-import "time"
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+)
 
 // Options are bounds on sizes and times. Table sizes do not change decisions.
 type Options struct {
@@ -25,7 +29,9 @@ type Options struct {
 }
 
 // DefaultOptions are the options of NewPartition.
-func DefaultOptions() Options { return Options{Shapes: DefaultShapes, Lifetimes: DefaultLifetimes()} }
+func DefaultOptions() Options {
+	return Options{Shapes: feasibility.DefaultShapes, Lifetimes: DefaultLifetimes()}
+}
 
 // Lifetimes are the times after which states end. A time of zero ends at once.
 type Lifetimes struct {

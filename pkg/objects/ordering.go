@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -50,11 +51,11 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 // reindexEntry updates the mask and the position of a in the order of its leaf. The mask has the
 // shapes that a may be allocated; an application with nothing pending is not in the order (ORD-24).
 func (a *Application) reindexEntry() {
-	if a.entry.mask = a.entry.mask[:0]; a.StateAwareAllows() {
-		a.entry.mask.copyFrom(a.askGroups.order.union())
-		a.RestrictToHeadroom(a.entry.mask)
+	if a.entry.Mask = a.entry.Mask[:0]; a.StateAwareAllows() {
+		a.entry.Mask.CopyFrom(a.askGroups.order.Union())
+		a.RestrictToHeadroom(a.entry.Mask)
 	}
-	a.queue.apps.reindex(&a.entry, a.pendingCount > 0)
+	a.queue.apps.Reindex(&a.entry, a.pendingCount > 0)
 }
 
 // reindexInLeaf updates a in both orders of its leaf. It reports whether the first starting
@@ -65,15 +66,15 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 		a.reindexEntry()
 		return false
 	}
-	before := q.starting.lowest()
-	q.starting.reindex(&a.startingEntry, a.isStarting())
-	after := q.starting.lowest()
+	before := q.starting.Lowest()
+	q.starting.Reindex(&a.startingEntry, a.isStarting())
+	after := q.starting.Lowest()
 	a.reindexEntry()
 	if before == after {
 		return false
 	}
 	for _, other := range []*Application{before, after} {
-		if other != nil && other != a && other.entry.indexed() {
+		if other != nil && other != a && other.entry.Indexed() {
 			other.reindexEntry()
 		}
 	}
@@ -94,17 +95,17 @@ func (q *Queue) reindexInParent() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()
 	q.key.Pending = q.pending.Sum()
-	q.entry.mask.copyFrom(q.feasibleBelow())
-	q.RestrictToHeadroom(q.entry.mask)
-	q.parent.children.reindex(&q.entry, q.HasPending())
+	q.entry.Mask.CopyFrom(q.feasibleBelow())
+	q.RestrictToHeadroom(q.entry.Mask)
+	q.parent.children.Reindex(&q.entry, q.HasPending())
 }
 
 // feasibleBelow is the shapes of pending asks below q for which the queues below q have headroom.
-func (q *Queue) feasibleBelow() Mask {
+func (q *Queue) feasibleBelow() feasibility.Mask {
 	if q.Leaf() {
-		return q.apps.union()
+		return q.apps.Union()
 	}
-	return q.children.union()
+	return q.children.Union()
 }
 
 // refitQueue computes the shapes for which q has headroom, after its allocated resources, its
@@ -113,20 +114,20 @@ func (p *Partition) refitQueue(q *Queue) {
 	if q.policy.unbounded {
 		return
 	}
-	p.slots.addResources(p.names.Len())
-	p.slots.setAll(&q.fit)
+	p.shapes.AddResources(p.names.Len())
+	p.shapes.SetAll(&q.fit)
 	if q.atMaxApplications() {
-		q.fit.subtract(p.slots.maxAppsQueueSlots)
+		p.shapes.DropVariant(q.fit, maxAppsQueuesAndLimits)
 	}
 	if q.parent == nil {
 		for k := range p.names.Len() {
 			k := resources.Index(k)
-			p.slots.dropExceeding(q.fit, k, resources.SubSaturated(p.capacity.At(k), q.allocated.At(k)))
+			p.shapes.DropExceeding(q.fit, k, resources.SubSaturated(p.capacity.At(k), q.allocated.At(k)))
 		}
 		return
 	}
 	for i := range q.max {
 		k, left := q.max.Remaining(i, q.allocated)
-		p.slots.dropExceeding(q.fit, k, left)
+		p.shapes.DropExceeding(q.fit, k, left)
 	}
 }

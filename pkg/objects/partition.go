@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -37,7 +38,7 @@ type Partition struct {
 	allocations map[AllocationKey]*Allocation // pending and bound
 	nodes       map[NodeID]*Node
 	foreign     map[AllocationKey]*Foreign
-	shapes      map[string]*Shape
+	shapes      *feasibility.Table
 
 	appList   indexedList[Application] // apps
 	nodeList  indexedList[Node]        // nodes
@@ -47,13 +48,11 @@ type Partition struct {
 	placedResources     resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
 
-	capacity           resources.Vector // the sum of all nodes, schedulable or not (QUO-5)
-	schedulableNodes   index[*Node]     // in node order
-	unschedulableNodes index[*Node]     // that asks require; in node order
-	joining            []*Node          // became schedulable since RefreshShares; may be removed again
-	slots              slots
-	freedNodes         []*Node // with more free resources than before, the latest last
-	freedBase          uint64  // sequence number of freedNodes[0], from 1
+	capacity           resources.Vector         // the sum of all nodes, schedulable or not (QUO-5)
+	schedulableNodes   feasibility.Index[*Node] // in node order
+	unschedulableNodes feasibility.Index[*Node] // that asks require; in node order
+	joining            []*Node                  // became schedulable since RefreshShares; may be removed again
+	freedNodes         feasibility.FreedNodes[*Node]
 	nodeScorer         nodeScorer
 	arrivals           uint64 // how many asks were ever admitted
 
@@ -95,10 +94,10 @@ type Partition struct {
 	hasClassQuotas   bool         // a queue may have class quotas, or asks may need one
 	classQuotaQueues int          // number of queues with class quotas
 
-	hasMaxApps    bool       // a queue or a limit bounds running applications
-	maxAppsQueues int        // number of queues with such a bound, their own or in a limit
-	refitAccounts []*account // with space for other shapes than before, until Partition.reindex
-	fitScratch    Mask       // buffer of refitAccount
+	hasMaxApps    bool             // a queue or a limit bounds running applications
+	maxAppsQueues int              // number of queues with such a bound, their own or in a limit
+	refitAccounts []*account       // with space for other shapes than before, until Partition.reindex
+	fitScratch    feasibility.Mask // buffer of refitAccount
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -113,12 +112,12 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
 		preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{},
-		shapes: map[string]*Shape{}, slots: newSlots(opt.Shapes), freedBase: 1,
+		shapes:    feasibility.NewTable(opt.Shapes),
 		lifetimes: lifetimes,
 		completed: newHistory(lifetimes.Completed, lifetimes.MaxEnded, false), rejected: newHistory(lifetimes.Rejected, lifetimes.MaxEnded, true),
 	}
-	p.schedulableNodes.compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
-	p.unschedulableNodes.compare = p.schedulableNodes.compare
+	p.schedulableNodes.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
+	p.unschedulableNodes.Compare = p.schedulableNodes.Compare
 	p.appList.index = func(a *Application) *int32 { return &a.listIndex }
 	p.nodeList.index = func(n *Node) *int32 { return &n.listIndex }
 	p.queueList.index = func(q *Queue) *int32 { return &q.listIndex }
@@ -185,28 +184,28 @@ func (p *Partition) Node(id NodeID) (*Node, bool) {
 }
 
 // FirstFittingNode is the first node in node order that fits s now; nil: there is none.
-func (p *Partition) FirstFittingNode(s *Shape) *Node {
-	if p.fitsNoNode(s) {
+func (p *Partition) FirstFittingNode(s *feasibility.Shape) *Node {
+	if p.freedNodes.FitsNone(s) {
 		return nil
 	}
 	for n := range p.FittingNodes(s) {
 		return n
 	}
-	s.noFitSince = p.freedBase + uint64(len(p.freedNodes))
+	p.freedNodes.SetFitsNone(s)
 	return nil
 }
 
 // FittingNodes yields the nodes that fit s now, in node order.
-func (p *Partition) FittingNodes(s *Shape) iter.Seq[*Node] {
+func (p *Partition) FittingNodes(s *feasibility.Shape) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
-		if s.required != "" {
-			if n, ok := p.nodes[s.required]; ok && n.Fits(s) {
+		if id := s.RequiredNode(); id != "" {
+			if n, ok := p.nodes[NodeID(id)]; ok && n.Fits(s) {
 				yield(n)
 			}
 			return
 		}
-		for m := range p.schedulableNodes.eachWithSlot(s.slot) {
-			if m.item.Fits(s) && !yield(m.item) {
+		for m := range p.schedulableNodes.EachWithSlot(s.Slot()) {
+			if m.Item.Fits(s) && !yield(m.Item) {
 				return
 			}
 		}
@@ -214,13 +213,11 @@ func (p *Partition) FittingNodes(s *Shape) iter.Seq[*Node] {
 }
 
 // FeasibleShapes sets f to the shapes for which a node and the cluster as a whole have space.
-func (p *Partition) FeasibleShapes(f *Mask) {
-	f.copyFrom(p.schedulableNodes.union())
-	f.unionWith(p.unschedulableNodes.union())
-	if p.slots.requiredInCatchAll > 0 {
-		f.set(p.slots.catchAll.slot, true)
-	}
-	f.intersectWith(p.root.fit)
+func (p *Partition) FeasibleShapes(f *feasibility.Mask) {
+	f.CopyFrom(p.schedulableNodes.Union())
+	f.UnionWith(p.unschedulableNodes.Union())
+	p.shapes.AddCatchAll(f)
+	f.IntersectWith(p.root.fit)
 }
 
 // Nodes are all nodes in ID order, in a new slice.

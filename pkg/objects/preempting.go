@@ -44,7 +44,7 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 			p.removePreempting(y)
 		}
 		p.removeNomination(x)
-		p.noteFreedNode(n)
+		p.freedNodes.Add(n)
 		p.preemptionGeneration = generation
 	}
 }
@@ -54,10 +54,10 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.nominated[x] = nomination{n, now}
 	p.nominees = append(p.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.nominated.Add(x.shape.vector)
+		q.nominated.Add(x.shape.Vector())
 	}
 	n.nominees = append(n.nominees, x)
-	p.updateNode(n, func() { n.heldForNominees.Add(x.shape.vector) })
+	p.updateNode(n, func() { n.heldForNominees.Add(x.shape.Vector()) })
 }
 
 // removeNomination reverts addNomination.
@@ -67,9 +67,9 @@ func (p *Partition) removeNomination(x *Allocation) {
 	delete(p.nominated, x)
 	p.nominees, n.nominees = removeAllocationFrom(p.nominees, x), removeAllocationFrom(n.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.nominated.Sub(x.shape.vector)
+		q.nominated.Sub(x.shape.Vector())
 	}
-	p.updateNode(n, func() { n.heldForNominees.Sub(x.shape.vector) })
+	p.updateNode(n, func() { n.heldForNominees.Sub(x.shape.Vector()) })
 }
 
 // PreemptionGeneration grows with every change that could let an ask preempt that could not before.
@@ -92,7 +92,7 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 		x.node.preempting = append(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.releaseTotal(d).Add(x.shape.vector)
+		q.releaseTotal(d).Add(x.shape.Vector())
 		p.markToRecheck(q)
 	}
 }
@@ -107,7 +107,7 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	p.removeNomination(x)
 	p.addPreemptor(x.group)
 	p.noteFirstAskChange(x.group)
-	p.noteFreedNode(n)
+	p.freedNodes.Add(n)
 	p.RequestRequeue()
 }
 
@@ -138,7 +138,7 @@ func (p *Partition) removePreempting(x *Allocation) {
 		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.releaseTotal(d).Sub(x.shape.vector)
+		q.releaseTotal(d).Sub(x.shape.Vector())
 		p.markToRecheck(q)
 	}
 }
@@ -168,9 +168,9 @@ func (p *Partition) Nominees() []*Allocation { return p.nominees }
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.nominated[x].node
 	if len(n.nominees) == 1 { // the usual case
-		return n.available.Covers(x.shape.vector)
+		return n.available.Covers(x.shape.Vector())
 	}
-	return n.FreeFor(x).Covers(x.shape.vector)
+	return n.FreeFor(x).Covers(x.shape.Vector())
 }
 
 // FreeFor is what x may use of n now: what is available, less what is held for other nominees of at
@@ -182,7 +182,7 @@ func (n *Node) FreeFor(x *Allocation) resources.Vector { return n.freeForInto(ni
 func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resources.Vector {
 	free = n.freeForInto(free, x)
 	for _, y := range n.preempting {
-		free.Add(y.shape.vector)
+		free.Add(y.shape.Vector())
 	}
 	return free
 }
@@ -191,7 +191,7 @@ func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vecto
 	free = append(free[:0], n.available...)
 	for _, other := range n.nominees {
 		if other != x && other.ask.Priority >= x.ask.Priority {
-			free.Sub(other.shape.vector)
+			free.Sub(other.shape.Vector())
 		}
 	}
 	return free

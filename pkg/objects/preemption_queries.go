@@ -15,7 +15,7 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 	if len(q.guaranteed) == 0 {
 		return false
 	}
-	for k, n := range y.shape.vector {
+	for k, n := range y.shape.Vector() {
 		k := resources.Index(k)
 		if g, ok := q.guaranteed.At(k); ok && n > 0 && q.allocatedWithout(k, y, victims) < g {
 			return true
@@ -27,10 +27,10 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 // allocatedWithout is the quantity of k that q would use without y, victims and the expected
 // releases. It is called for each candidate, so it allocates no vector.
 func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Allocation) resources.Quantity {
-	left := resources.SubSaturated(resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k)), y.shape.vector.At(k))
+	left := resources.SubSaturated(resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k)), y.shape.Vector().At(k))
 	for _, z := range victims {
 		if q.IsSelfOrAncestorOf(z.app.queue) {
-			left = resources.SubSaturated(left, z.shape.vector.At(k))
+			left = resources.SubSaturated(left, z.shape.Vector().At(k))
 		}
 	}
 	return left
@@ -43,9 +43,9 @@ func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
 	used := slices.Clone(q.allocated)
 	used.Sub(q.expectedRelease)
 	used.Add(q.nominated)
-	used.Add(x.shape.vector)
+	used.Add(x.shape.Vector())
 	within = true
-	for k, n := range x.shape.vector {
+	for k, n := range x.shape.Vector() {
 		if g, ok := q.guaranteed.At(resources.Index(k)); ok && n > 0 {
 			guaranteed = true
 			within = within && used.At(resources.Index(k)) <= g
@@ -76,12 +76,12 @@ func CompareAskGroups(a, b *AskGroup) int {
 		return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)
 	}
 	if a.app.queue == b.app.queue {
-		return a.app.queue.apps.compare(a.app, b.app)
+		return a.app.queue.apps.Compare(a.app, b.app)
 	}
 	left, right := a.app.queue.pathFromRoot(), b.app.queue.pathFromRoot()
 	for i := range left { // both begin at root
 		if left[i] != right[i] {
-			return left[i].parent.children.compare(left[i], right[i])
+			return left[i].parent.children.Compare(left[i], right[i])
 		}
 	}
 	panic("objects: a leaf queue is an ancestor of another")
@@ -139,7 +139,7 @@ func (p *Partition) noteFirstAskChange(group *AskGroup) {
 // MayPreempt reports whether the preemption policy of the asks allows them to preempt (PRE-8), and
 // the configuration lets them or they require a node (PRE-98).
 func (g *AskGroup) MayPreempt() bool {
-	return g.id.preempts && (g.app.queue.policy.mayPreempt || g.id.shape.required != "")
+	return g.id.preempts && (g.app.queue.policy.mayPreempt || g.id.shape.RequiredNode() != "")
 }
 
 // MarkPreemptorListed makes addPreemptor skip g.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -17,22 +18,22 @@ import (
 // loading them.
 type Queue struct {
 	parent     *Queue
-	key        policies.QueueKey        // in parent.children
-	entry      entry[*Queue]            // in parent.children
-	policy     queuePolicy              // what decisions read of conf
-	priorities policies.PriorityCounter // priorities of the children or applications
-	apps       index[*Application]      // with something pending, in order; leaf only
+	key        policies.QueueKey               // in parent.children
+	entry      feasibility.Entry[*Queue]       // in parent.children
+	policy     queuePolicy                     // what decisions read of conf
+	priorities policies.PriorityCounter        // priorities of the children or applications
+	apps       feasibility.Index[*Application] // with something pending, in order; leaf only
 
 	pending, allocated resources.Vector
 	boundCount         int                    // number of allocations of allocated
 	max                resources.LimitVector  // conf.Max
 	shareDenominators  resources.Denominators // for the fair share
-	fit                Mask                   // shapes within max or, at root, the capacity; unused if unbounded
+	fit                feasibility.Mask       // shapes within max or, at root, the capacity; unused if unbounded
 	buffers            queueBuffers
 
-	children   index[*Queue]         // with something pending, in order
-	starting   index[*Application]   // those of which only the first may start; StateAware leaf only
-	guaranteed resources.LimitVector // conf.Guaranteed
+	children   feasibility.Index[*Queue]       // with something pending, in order
+	starting   feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
+	guaranteed resources.LimitVector           // conf.Guaranteed
 
 	path               QueuePath
 	expectedRelease    resources.Vector             // of allocated: preempting, not overdue
@@ -92,15 +93,15 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 	}
 	q.key.Path = string(q.path)
 	q.setConf(&conf)
-	q.entry.item, q.entry.mask, q.fit = q, q.buffers.mask[:0], q.buffers.fit[:0]
+	q.entry.Item, q.entry.Mask, q.fit = q, q.buffers.mask[:0], q.buffers.fit[:0]
 	q.pending, q.allocated = q.buffers.pending[:0], q.buffers.allocated[:0]
-	q.children.compare = func(a, b *Queue) int {
+	q.children.Compare = func(a, b *Queue) int {
 		return policies.CompareQueues(&a.key, &b.key, q.policy.prioritySort)
 	}
-	q.apps.compare = func(a, b *Application) int {
+	q.apps.Compare = func(a, b *Application) int {
 		return q.policy.sort.CompareApps(&a.key, &b.key, q.policy.prioritySort)
 	}
-	q.starting.compare = func(a, b *Application) int {
+	q.starting.Compare = func(a, b *Application) int {
 		return policies.CompareStateAware(&a.key, &b.key, q.policy.prioritySort)
 	}
 	return q
@@ -203,40 +204,42 @@ func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantSha
 
 // HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the
 // queues below it matter.
-func (q *Queue) HasFeasible(f Mask) bool { return q.feasibleBelow().intersects(f) }
+func (q *Queue) HasFeasible(f feasibility.Mask) bool { return q.feasibleBelow().Intersects(f) }
 
 // NextChild is the first child below which a shape of f can be placed. Requires: HasFeasible(f).
-func (q *Queue) NextChild(f Mask) *Queue {
-	child, _ := q.children.first(f)
+func (q *Queue) NextChild(f feasibility.Mask) *Queue {
+	child, _ := q.children.First(f)
 	return child
 }
 
 // RestrictToHeadroom removes from f the shapes for which q has no headroom.
-func (q *Queue) RestrictToHeadroom(f Mask) {
+func (q *Queue) RestrictToHeadroom(f feasibility.Mask) {
 	if !q.policy.unbounded {
-		f.intersectWith(q.fit)
+		f.IntersectWith(q.fit)
 	}
 }
 
 // NextApplication is the first application that may be allocated a shape of f. Requires:
 // HasFeasible(f).
-func (q *Queue) NextApplication(f Mask) *Application {
-	a, _ := q.apps.first(f)
+func (q *Queue) NextApplication(f feasibility.Mask) *Application {
+	a, _ := q.apps.First(f)
 	return a
 }
 
 // FeasibleChildren are the children below which a shape of f may be placed, in order.
-func (q *Queue) FeasibleChildren(f Mask) iter.Seq[*Queue] { return q.children.eachIntersecting(f) }
+func (q *Queue) FeasibleChildren(f feasibility.Mask) iter.Seq[*Queue] {
+	return q.children.EachIntersecting(f)
+}
 
 // FeasibleApplications are the applications that may be allocated a shape of f, in order.
-func (q *Queue) FeasibleApplications(f Mask) iter.Seq[*Application] {
-	return q.apps.eachIntersecting(f)
+func (q *Queue) FeasibleApplications(f feasibility.Mask) iter.Seq[*Application] {
+	return q.apps.EachIntersecting(f)
 }
 
 // FirstStarting is the only application of a StateAware leaf that may be allocated something
 // although it has not ramped up (ORD-32); nil: there is none.
 func (q *Queue) FirstStarting() *Application {
-	return q.starting.lowest()
+	return q.starting.Lowest()
 }
 
 // Children are the queues of a parent in path order, in a new slice.

@@ -42,14 +42,14 @@ func (s *QuotaShortfall) ReducibleOnAnyNode() bool { return s.queue == nil || s.
 // QuotaShortfalls are the quotas and limits that block x even after all expected releases, when the
 // other nominees of at least its priority are placed. None: nothing blocks x.
 func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall) {
-	v, outranked := x.shape.vector, p.outrankedNominees(x)
+	v, outranked := x.shape.Vector(), p.outrankedNominees(x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		used := slices.Clone(q.allocated)
 		used.Sub(q.expectedRelease)
 		used.Add(q.nominated)
 		for _, y := range outranked {
 			if q.IsSelfOrAncestorOf(y.app.queue) {
-				used.Sub(y.shape.vector)
+				used.Sub(y.shape.Vector())
 			}
 		}
 		if q.parent != nil {
@@ -112,12 +112,12 @@ func (p *Partition) usedAfterPreemption(a *account, x *Allocation) resources.Vec
 	used := slices.Clone(a.allocated)
 	for y, d := range p.preempting {
 		if !d.overdue && y.app.memberOf(a) {
-			used.Sub(y.shape.vector)
+			used.Sub(y.shape.Vector())
 		}
 	}
 	for _, y := range p.nominees {
 		if y != x && y.ask.Priority >= x.ask.Priority && y.app.memberOf(a) {
-			used.Add(y.shape.vector)
+			used.Add(y.shape.Vector())
 		}
 	}
 	return used

@@ -76,7 +76,7 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 		for _, a := range q.byID {
 			a.rekey()
 		}
-		q.apps.rebuild()
+		q.apps.Rebuild()
 	}
 	p.sharesStale = true
 	for ; q.parent != nil; q = q.parent {

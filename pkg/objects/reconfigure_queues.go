@@ -187,7 +187,7 @@ func (r *reload) refreshDenominatorsFrom(q *Queue) {
 			r.fairMaxParent, r.fairMax = q.parent, p.fairMaxBelow(q.parent)
 		}
 		p.setShareDenominators(q, r.fairMax)
-		if !q.entry.indexed() { // an indexed queue gets its key when it is reindexed: one member of an index at a time
+		if !q.entry.Indexed() { // an indexed queue gets its key when it is reindexed: one member of an index at a time
 			q.key.Share = q.Share()
 		}
 	}
@@ -222,14 +222,15 @@ func (r *reload) reindex(m visitedQueue) {
 // clearOrdering removes all members from the orders of q, which rebuildMembers then builds with
 // another order. sort is the former order of its applications.
 func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
-	q.children.fill(nil)
-	q.apps.fill(nil)
-	q.starting.fill(nil)
+	q.children.Fill(nil)
+	q.apps.Fill(nil)
+	q.starting.Fill(nil)
 	for _, c := range q.byName {
-		c.entry.block = nil
+		c.entry.Reset()
 	}
 	for _, a := range q.byID {
-		a.entry.block, a.startingEntry.block = nil, nil
+		a.entry.Reset()
+		a.startingEntry.Reset()
 		if sort == policies.StateAware {
 			p.untrackRamp(a)
 		}

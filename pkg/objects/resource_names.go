@@ -1,6 +1,9 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/resources"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
 
 // Vectors have quantities by the index of the resource, which must not change while a vector has
 // it. So whatever has a name holds it: a node and a foreign allocation their resources, a queue
@@ -100,8 +103,8 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 
 // notePlacedResources records the resources of a reported allocation in placedResources. Decided placements
 // need no record: their nodes have these resources.
-func (p *Partition) notePlacedResources(s *Shape) {
-	p.placedResources.SetMax(s.vector)
+func (p *Partition) notePlacedResources(s *feasibility.Shape) {
+	p.placedResources.SetMax(s.Vector())
 	if p.namesGivenAtRefresh != p.names.Assigned() {
 		p.sharesStale = true // shares need denominators for a new resource
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -58,7 +59,7 @@ func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominator
 		p.setShareDenominators(c, fairMax)
 		c.key.Share = c.Share()
 	}
-	q.children.rebuild()
+	q.children.Rebuild()
 }
 
 // fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.
@@ -91,18 +92,18 @@ func (p *Partition) rebuildOrdering() {
 	p.applyNodeOrder()
 	p.setShareDenominators(p.root, p.clusterFairMax())
 	p.rebuildOrderingBelow(p.root)
-	var nodes, unschedulable []*entry[*Node]
+	var nodes, unschedulable []*feasibility.Entry[*Node]
 	for _, n := range p.nodes {
 		n.key.Score = p.nodeScorer.score(n)
 		switch {
 		case n.schedulable:
 			nodes = append(nodes, &n.entry)
-		case n.entry.indexed():
+		case n.entry.Indexed():
 			unschedulable = append(unschedulable, &n.entry)
 		}
 	}
-	p.schedulableNodes.fill(nodes)
-	p.unschedulableNodes.fill(unschedulable)
+	p.schedulableNodes.Fill(nodes)
+	p.unschedulableNodes.Fill(unschedulable)
 }
 
 // refreshAskPriorities updates the priorities of asks after a configuration that enables or
@@ -128,28 +129,30 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 // Requires: none of its applications is in Partition.ramping.
 func (p *Partition) rebuildMembers(q *Queue) {
 	q.priorities = policies.PriorityCounter{}
-	q.children.fill(nil)
-	q.apps.fill(nil)
-	q.starting.fill(nil)
+	q.children.Fill(nil)
+	q.apps.Fill(nil)
+	q.starting.Fill(nil)
 	for _, c := range q.byName {
-		c.entry.block = nil
+		c.entry.Reset()
 		q.priorities.Add(c.CurrentPriority())
 		c.reindexInParent()
 	}
 	for _, a := range q.byID {
-		a.entry.block, a.startingEntry.block, a.key.Shares = nil, nil, a.key.Shares[:0]
+		a.entry.Reset()
+		a.startingEntry.Reset()
+		a.key.Shares = a.key.Shares[:0]
 		a.rekey()
 		q.priorities.Add(a.key.Priority)
 		p.trackRamp(a)
-		a.askGroups.order.fill(nil)
+		a.askGroups.order.Fill(nil)
 		for _, c := range a.askGroups.list {
-			c.entry.block = nil
+			c.entry.Reset()
 			p.refreshAskPriorities(c)
 			c.requeue()
 		}
 	}
 	for _, a := range q.byID {
-		q.starting.reindex(&a.startingEntry, a.isStarting())
+		q.starting.Reindex(&a.startingEntry, a.isStarting())
 	}
 	for _, a := range q.byID {
 		a.reindexEntry()

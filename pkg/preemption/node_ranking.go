@@ -5,13 +5,14 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // rankingKey is what the rank of a node depends on, besides the node.
 type rankingKey struct {
-	shape    *objects.Shape
+	shape    *feasibility.Shape
 	priority int32
 }
 

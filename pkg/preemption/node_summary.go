@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -29,7 +30,7 @@ type nodeSummary struct {
 // search reads a thousand, and following a pointer to each would take most of its time (PRE-101).
 type nodeCandidate struct {
 	allocation     *objects.Allocation
-	shape          *objects.Shape
+	shape          *feasibility.Shape
 	startedAt      int64 // in nanoseconds
 	leafIndex      int32 // in nodeCache.leaves
 	priority       int32

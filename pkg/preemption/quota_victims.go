@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -77,7 +78,7 @@ type queueGuarantee struct {
 // alikeKey is equal for candidates that are interchangeable: if one is no solution, the other is none.
 type alikeKey struct {
 	leaf  *objects.Queue
-	shape *objects.Shape
+	shape *feasibility.Shape
 	group *objects.Allocation // the first member: no group is like another
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
@@ -38,8 +39,8 @@ type Core struct {
 	oracleAsked     bool                   // the RM was asked in the current evaluation of an ask
 	oracleRefused   bool                   // the RM refused a node in the current evaluation of an ask
 
-	feasible    objects.Mask   // scratch of decide
-	maskByDepth []objects.Mask // scratch of findGroup, by depth of the queue
+	feasible    feasibility.Mask   // scratch of decide
+	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
 }
 
 // New returns a Core for a partition without nodes and applications. With a nil oracle every node passes

@@ -141,7 +141,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 	for n := range c.part.EachNode {
 		e.Nodes.Total++
 		switch {
-		case s.RequiredNode() != "" && s.RequiredNode() != n.ID():
+		case s.RequiredNode() != "" && s.RequiredNode() != string(n.ID()):
 			e.Nodes.NotRequired++
 			continue
 		case !n.Accepts(s):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
@@ -112,7 +113,7 @@ func (c *Core) search() *preemption.Search {
 // thousand applications of a leaf with identical asks one is evaluated (PRE-93).
 type evaluationKey struct {
 	leaf            *objects.Queue
-	shape           *objects.Shape
+	shape           *feasibility.Shape
 	priority        int32
 	reasons         int
 	firstReason     preemption.Reason

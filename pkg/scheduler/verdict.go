@@ -151,7 +151,7 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 	if fits {
 		return NotPending, ""
 	}
-	if id := s.RequiredNode(); id != "" {
+	if id := objects.NodeID(s.RequiredNode()); id != "" {
 		n, known := c.part.Node(id)
 		switch {
 		case !known:

@@ -1,4 +1,4 @@
-package objects
+package feasibility
 
 import (
 	"cmp"
@@ -25,18 +25,18 @@ func (n *resourceRequests) add(slot int, q resources.Quantity) {
 		from = at + 1
 	}
 	for i := range n.upTo {
-		n.upTo[i].set(slot, i >= from)
+		n.upTo[i].Set(slot, i >= from)
 	}
 }
 
-// addResources adds resourceRequests for new resource indexes. count is the number of indexes.
-func (t *slots) addResources(count int) {
+// AddResources adds resourceRequests for new resource indexes. count is the number of indexes.
+func (t *Table) AddResources(count int) {
 	for k := len(t.requests); k < count; k++ {
 		t.requests = append(t.requests, t.requestsOf(resources.Index(k)))
 	}
 }
 
-func (t *slots) requestsOf(k resources.Index) resourceRequests {
+func (t *Table) requestsOf(k resources.Index) resourceRequests {
 	n := resourceRequests{upTo: []Mask{nil}}
 	known := slices.Clone(t.shapes)
 	slices.SortFunc(known, func(a, b *Shape) int { return cmp.Compare(requestOf(a, k), requestOf(b, k)) })
@@ -55,12 +55,12 @@ func requestOf(s *Shape, k resources.Index) resources.Quantity {
 	return s.vector.At(k)
 }
 
-// dropExceeding removes from m the shapes that request more than left of k.
-func (t *slots) dropExceeding(m Mask, k resources.Index, left resources.Quantity) {
+// DropExceeding removes from m the shapes that request more than left of k.
+func (t *Table) DropExceeding(m Mask, k resources.Index, left resources.Quantity) {
 	n := &t.requests[k]
 	i, found := slices.BinarySearch(n.amounts, left)
 	if found {
 		i++
 	}
-	m.intersectWith(n.upTo[i])
+	m.IntersectWith(n.upTo[i])
 }

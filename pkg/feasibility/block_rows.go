@@ -1,4 +1,4 @@
-package objects
+package feasibility
 
 // The rows of a block: the mask of each entry or child, all of the same width.
 

@@ -1,4 +1,4 @@
-package objects
+package feasibility
 
 import "fmt"
 
@@ -14,7 +14,7 @@ const (
 type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	children []*block[T] // in order; or
-	entries  []*entry[T] // in order: one of the two is empty
+	entries  []*Entry[T] // in order: one of the two is empty
 	rows     []uint64    // the masks of children or entries, width words each
 	width    int         // at least 1
 	mask     Mask        // the union of rows
@@ -24,18 +24,18 @@ type block[T any] struct {
 // most leaves few applications.
 type smallBlock[T any] struct {
 	block[T]
-	members [4]*entry[T]
+	members [4]*Entry[T]
 	masks   [5]uint64
 }
 
-func newLeafBlock[T any](list []*entry[T]) *block[T] {
+func newLeafBlock[T any](list []*Entry[T]) *block[T] {
 	s := &smallBlock[T]{}
 	b := &s.block
 	b.width, b.rows, b.mask = 1, s.masks[0:0:4], s.masks[4:4:5]
 	b.entries = append(s.members[:0:4], list...)
 	for i, m := range b.entries {
 		m.block = b
-		b.insertRow(i, m.mask)
+		b.insertRow(i, m.Mask)
 	}
 	return b
 }
@@ -59,7 +59,7 @@ func (b *block[T]) last() T {
 	for !b.isLeaf() {
 		b = b.children[len(b.children)-1]
 	}
-	return b.entries[len(b.entries)-1].item
+	return b.entries[len(b.entries)-1].Item
 }
 
 // isEdge reports whether b is the first block of its level or, with after, the last.
@@ -127,7 +127,7 @@ func (b *block[T]) rebuildMasks() {
 		return
 	}
 	for i, m := range b.entries {
-		b.setRow(i, m.mask)
+		b.setRow(i, m.Mask)
 	}
 	for i, c := range b.children {
 		c.rebuildMasks()
@@ -136,7 +136,7 @@ func (b *block[T]) rebuildMasks() {
 	b.refreshMask()
 }
 
-func (b *block[T]) each(yield func(*entry[T]) bool) bool {
+func (b *block[T]) each(yield func(*Entry[T]) bool) bool {
 	if b == nil {
 		return true
 	}
@@ -153,8 +153,8 @@ func (b *block[T]) each(yield func(*entry[T]) bool) bool {
 	return true
 }
 
-func (b *block[T]) eachWithSlot(slot int, yield func(*entry[T]) bool) bool {
-	if b == nil || !b.mask.has(slot) {
+func (b *block[T]) eachWithSlot(slot int, yield func(*Entry[T]) bool) bool {
+	if b == nil || !b.mask.Has(slot) {
 		return true
 	}
 	for at, i := slot>>6, 0; i < b.size(); at, i = at+b.width, i+1 {
@@ -172,14 +172,14 @@ func (b *block[T]) eachWithSlot(slot int, yield func(*entry[T]) bool) bool {
 }
 
 func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
-	if b == nil || !b.mask.intersects(f) {
+	if b == nil || !b.mask.Intersects(f) {
 		return true
 	}
 	for i := range b.size() {
 		switch {
-		case !b.row(i).intersects(f):
+		case !b.row(i).Intersects(f):
 		case b.isLeaf():
-			if !yield(b.entries[i].item) {
+			if !yield(b.entries[i].Item) {
 				return false
 			}
 		case !b.children[i].eachIntersecting(f, yield):
@@ -189,13 +189,13 @@ func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
 	return true
 }
 
-// check reports the first error of x: an entry out of order or in the wrong block, or a block whose
+// Check reports the first error of x: an entry out of order or in the wrong block, or a block whose
 // masks differ from those below it.
-func (x *index[T]) check(name string) error {
-	var before *entry[T]
+func (x *Index[T]) Check(name string) error {
+	var before *Entry[T]
 	n := 0
-	for m := range x.members {
-		if before != nil && x.compare(before.item, m.item) >= 0 {
+	for m := range x.Entries {
+		if before != nil && x.Compare(before.Item, m.Item) >= 0 {
 			return fmt.Errorf("%s: entry %d is out of order", name, n)
 		}
 		before = m
@@ -213,14 +213,14 @@ func (b *block[T]) consistent(above *block[T]) bool {
 	}
 	var union Mask
 	for i, m := range b.entries {
-		if union.unionWith(m.mask); m.block != b || !b.row(i).equal(m.mask) {
+		if union.UnionWith(m.Mask); m.block != b || !b.row(i).Equal(m.Mask) {
 			return false
 		}
 	}
 	for i, c := range b.children {
-		if union.unionWith(c.mask); !c.consistent(b) || !b.row(i).equal(c.mask) {
+		if union.UnionWith(c.mask); !c.consistent(b) || !b.row(i).Equal(c.mask) {
 			return false
 		}
 	}
-	return b.parent == above && union.equal(b.mask) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
+	return b.parent == above && union.Equal(b.mask) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
 }

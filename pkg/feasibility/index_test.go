@@ -1,4 +1,4 @@
-package objects
+package feasibility
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // indexItem is an item of an index in these tests.
 type indexItem struct {
-	entry   entry[*indexItem]
+	entry   Entry[*indexItem]
 	key, id int
 }
 
@@ -23,9 +23,9 @@ func compareIndexItems(a, b *indexItem) int {
 
 // randomizeMask gives t up to two random slots.
 func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
-	t.entry.mask = t.entry.mask[:0]
+	t.entry.Mask = t.entry.Mask[:0]
 	for range r.IntN(3) {
-		t.entry.mask.set(r.IntN(slots), true)
+		t.entry.Mask.Set(r.IntN(slots), true)
 	}
 }
 
@@ -34,50 +34,50 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		x := index[*indexItem]{compare: compareIndexItems}
+		x := Index[*indexItem]{Compare: compareIndexItems}
 		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{5, 100, 2000}[r.IntN(3)]
 		var all []*indexItem
 		for step := range 5000 {
 			all = randomOperation(r, &x, all, step, slots, size)
 			f := Mask{}
 			for range r.IntN(3) {
-				f.set(r.IntN(slots), true)
+				f.Set(r.IntN(slots), true)
 			}
-			got, _ := x.first(f)
+			got, _ := x.First(f)
 			assert.Assert(t, got == scanFirst(all, f), "seed %d, step %d", seed, step)
 			if step%97 == 0 {
-				assert.NilError(t, x.check("items"), "seed %d, step %d", seed, step)
+				assert.NilError(t, x.Check("items"), "seed %d, step %d", seed, step)
 				assert.Equal(t, x.n, len(all), "seed %d, step %d", seed, step)
-				assert.Assert(t, x.lowest() == scanFirst(all, nil), "seed %d, step %d", seed, step)
+				assert.Assert(t, x.Lowest() == scanFirst(all, nil), "seed %d, step %d", seed, step)
 			}
 		}
 	}
 }
 
 // randomOperation changes an index and the list of its items.
-func randomOperation(r *rand.Rand, x *index[*indexItem], all []*indexItem, step, slots, size int) []*indexItem {
+func randomOperation(r *rand.Rand, x *Index[*indexItem], all []*indexItem, step, slots, size int) []*indexItem {
 	op := r.IntN(20)
 	if len(all) == 0 || op < 6 && len(all) < size {
 		m := &indexItem{key: r.IntN(50), id: step}
-		m.entry.item = m
+		m.entry.Item = m
 		m.randomizeMask(r, slots)
-		x.reindex(&m.entry, true)
+		x.Reindex(&m.entry, true)
 		return append(all, m)
 	}
 	i := r.IntN(len(all))
 	switch m := all[i]; {
 	case op < 8 || op < 14 && step > 3500:
-		x.reindex(&m.entry, false)
+		x.Reindex(&m.entry, false)
 		return slices.Delete(all, i, i+1)
 	case op == 19:
 		for _, m := range all {
 			m.key = r.IntN(50)
 		}
-		x.rebuild()
+		x.Rebuild()
 	default:
 		m.key += r.IntN(5) - 2
 		m.randomizeMask(r, slots)
-		x.reindex(&m.entry, true)
+		x.Reindex(&m.entry, true)
 	}
 	return all
 }
@@ -85,7 +85,7 @@ func randomOperation(r *rand.Rand, x *index[*indexItem], all []*indexItem, step,
 // scanFirst finds the first of all whose mask intersects f; if f is nil, the first of all.
 func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 	for _, m := range all {
-		if (f == nil || m.entry.mask.intersects(f)) && (found == nil || compareIndexItems(m, found) < 0) {
+		if (f == nil || m.entry.Mask.Intersects(f)) && (found == nil || compareIndexItems(m, found) < 0) {
 			found = m
 		}
 	}
@@ -94,19 +94,19 @@ func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 
 func TestIndex_EachWithSlotIsOrdered(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	x := index[*indexItem]{compare: compareIndexItems}
+	x := Index[*indexItem]{Compare: compareIndexItems}
 	var want []int
 	for id := range 1000 {
 		m := &indexItem{key: id, id: id}
-		m.entry.item = m
-		if m.randomizeMask(r, 4); m.entry.mask.has(2) {
+		m.entry.Item = m
+		if m.randomizeMask(r, 4); m.entry.Mask.Has(2) {
 			want = append(want, id)
 		}
-		x.reindex(&m.entry, true)
+		x.Reindex(&m.entry, true)
 	}
 	var got []int
-	for m := range x.eachWithSlot(2) {
-		got = append(got, m.item.id)
+	for m := range x.EachWithSlot(2) {
+		got = append(got, m.Item.id)
 	}
 	assert.DeepEqual(t, got, want)
 }
@@ -119,28 +119,28 @@ func TestMask_SetLaws(t *testing.T) {
 		for range r.IntN(12) {
 			slot, in := r.IntN(150), r.IntN(4) > 0
 			a[slot] = in
-			ma.set(slot, in)
+			ma.Set(slot, in)
 		}
 		for range r.IntN(12) {
 			slot := r.IntN(150)
 			b[slot] = true
-			mb.set(slot, true)
+			mb.Set(slot, true)
 		}
 		var union, both Mask
-		union.copyFrom(ma)
-		union.unionWith(mb)
-		both.copyFrom(ma)
-		both.intersectWith(mb)
+		union.CopyFrom(ma)
+		union.UnionWith(mb)
+		both.CopyFrom(ma)
+		both.IntersectWith(mb)
 		meets, same := false, true
 		for slot := range 200 {
-			assert.Equal(t, union.has(slot), a[slot] || b[slot], "seed %d, slot %d", seed, slot)
-			assert.Equal(t, both.has(slot), a[slot] && b[slot], "seed %d, slot %d", seed, slot)
+			assert.Equal(t, union.Has(slot), a[slot] || b[slot], "seed %d, slot %d", seed, slot)
+			assert.Equal(t, both.Has(slot), a[slot] && b[slot], "seed %d, slot %d", seed, slot)
 			meets = meets || a[slot] && b[slot]
 			same = same && a[slot] == b[slot]
 		}
-		assert.Equal(t, ma.intersects(mb), meets, "seed %d", seed)
-		assert.Equal(t, ma.equal(mb), same, "seed %d", seed)
-		assert.Equal(t, both.empty(), !meets, "seed %d", seed)
+		assert.Equal(t, ma.Intersects(mb), meets, "seed %d", seed)
+		assert.Equal(t, ma.Equal(mb), same, "seed %d", seed)
+		assert.Equal(t, both.Empty(), !meets, "seed %d", seed)
 	}
 }
 
@@ -150,13 +150,13 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		compared := 0
-		x := index[*indexItem]{compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}
+		x := Index[*indexItem]{Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}
 		all := make([]*indexItem, n)
 		for i := range all {
 			all[i] = &indexItem{key: r.IntN(n), id: i}
-			all[i].entry.item = all[i]
+			all[i].entry.Item = all[i]
 			all[i].randomizeMask(r, 100)
-			x.reindex(&all[i].entry, true)
+			x.Reindex(&all[i].entry, true)
 		}
 		depth := 0
 		for b := x.root; b != nil && !b.isLeaf(); b = b.children[0] {
@@ -169,7 +169,7 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 		for range moves {
 			m := all[r.IntN(n)]
 			m.key = r.IntN(n)
-			x.reindex(&m.entry, true)
+			x.Reindex(&m.entry, true)
 		}
 		most := bits.Len(uint(n)) + 6
 		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d expected",

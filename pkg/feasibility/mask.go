@@ -1,16 +1,17 @@
-package objects
+package feasibility
 
 // Mask is a set of shapes, by their slots. Masks may differ in length; a slot beyond the end is not
 // in the set.
 type Mask []uint64
 
-func (m Mask) has(slot int) bool {
+// Has reports whether slot is in m.
+func (m Mask) Has(slot int) bool {
 	w := slot >> 6
 	return w < len(m) && m[w]>>(slot&63)&1 != 0
 }
 
-// set adds slot to m, or removes it.
-func (m *Mask) set(slot int, in bool) {
+// Set adds slot to m, or removes it.
+func (m *Mask) Set(slot int, in bool) {
 	w := slot >> 6
 	for len(*m) <= w {
 		*m = append(*m, 0)
@@ -22,8 +23,8 @@ func (m *Mask) set(slot int, in bool) {
 	(*m)[w] &^= 1 << (slot & 63)
 }
 
-// intersects reports whether m and n have a slot in common.
-func (m Mask) intersects(n Mask) bool {
+// Intersects reports whether m and n have a slot in common.
+func (m Mask) Intersects(n Mask) bool {
 	for w := range min(len(m), len(n)) {
 		if m[w]&n[w] != 0 {
 			return true
@@ -32,8 +33,8 @@ func (m Mask) intersects(n Mask) bool {
 	return false
 }
 
-// empty reports whether m has no slot.
-func (m Mask) empty() bool {
+// Empty reports whether m has no slot.
+func (m Mask) Empty() bool {
 	for _, w := range m {
 		if w != 0 {
 			return false
@@ -42,8 +43,8 @@ func (m Mask) empty() bool {
 	return true
 }
 
-// equal reports whether m and n have the same slots.
-func (m Mask) equal(n Mask) bool {
+// Equal reports whether m and n have the same slots.
+func (m Mask) Equal(n Mask) bool {
 	if len(m) < len(n) {
 		m, n = n, m
 	}
@@ -52,11 +53,11 @@ func (m Mask) equal(n Mask) bool {
 			return false
 		}
 	}
-	return m[len(n):].empty()
+	return m[len(n):].Empty()
 }
 
-// unionWith adds all slots of n to m.
-func (m *Mask) unionWith(n Mask) {
+// UnionWith adds all slots of n to m.
+func (m *Mask) UnionWith(n Mask) {
 	for len(*m) < len(n) {
 		*m = append(*m, 0)
 	}
@@ -65,18 +66,18 @@ func (m *Mask) unionWith(n Mask) {
 	}
 }
 
-// copyFrom makes m equal to n, in place.
-func (m *Mask) copyFrom(n Mask) { *m = append((*m)[:0], n...) }
+// CopyFrom makes m equal to n, in place.
+func (m *Mask) CopyFrom(n Mask) { *m = append((*m)[:0], n...) }
 
-// subtract removes from m the slots of n.
-func (m Mask) subtract(n Mask) {
+// Subtract removes from m the slots of n.
+func (m Mask) Subtract(n Mask) {
 	for w := range min(len(m), len(n)) {
 		m[w] &^= n[w]
 	}
 }
 
-// intersectWith removes from m the slots that are not in n.
-func (m Mask) intersectWith(n Mask) {
+// IntersectWith removes from m the slots that are not in n.
+func (m Mask) IntersectWith(n Mask) {
 	for w := range m {
 		if w < len(n) {
 			m[w] &= n[w]

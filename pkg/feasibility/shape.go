@@ -1,0 +1,99 @@
+package feasibility
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Shape is what decides which nodes an ask fits: its resources and its required node. Asks with the
+// same share one Shape, so that a check of one holds for all. (A production trace of 8,152 tasks
+// has 151 shapes.)
+type Shape struct {
+	amounts    resources.Amounts
+	vector     resources.Vector // amounts as a vector
+	required   string           // the ID of the only node; empty: any
+	pinned     bool             // a bucket of shapes that require one node each
+	refs       int              // number of asks and allocations of this shape
+	slot       int              // index in masks
+	slotMask   Mask             // the mask of that slot
+	bucket     *Shape           // the bucket that has the slot; nil: it has a slot of its own
+	noFitSince uint64           // it fits no node except freed ones from this sequence number on; 0: unknown
+	variant    Variant          // of another shape
+	variants   [Variants]*Shape // those in use; the first is unused
+}
+
+// Variant distinguishes asks of one shape that the same free resources do not all help, such as those of
+// an application that may not start. Each variant of a shape has a slot of its own, so that a mask can
+// have the asks of one variant and not those of another. Zero is the shape itself.
+type Variant uint8
+
+// Variants is the number of variants.
+const Variants = 3
+
+// NewShape returns a shape without a slot; masks cannot be used for it.
+func NewShape(amounts resources.Amounts, vector resources.Vector, required string) *Shape {
+	return &Shape{amounts: amounts, vector: vector, required: required}
+}
+
+// Amounts is what an ask of this shape requests.
+func (s *Shape) Amounts() resources.Amounts { return s.amounts }
+
+// Vector is Amounts as a vector. Read-only.
+func (s *Shape) Vector() resources.Vector { return s.vector }
+
+// RequiredNode is the ID of the only node on which an ask of this shape may be placed; empty: any.
+func (s *Shape) RequiredNode() string { return s.required }
+
+// Exact reports whether the shape has a slot of its own. Otherwise masks hold for its bucket and
+// the caller must check the shape itself.
+func (s *Shape) Exact() bool { return s.bucket == nil }
+
+// Slot is the index of s, or of its bucket, in masks.
+func (s *Shape) Slot() int { return s.slot }
+
+// Mask is the set of Slot. Read-only.
+func (s *Shape) Mask() Mask { return s.slotMask }
+
+// Variant is the variant that s is of another shape; zero: it is none.
+func (s *Shape) Variant() Variant { return s.variant }
+
+// OfVariant is the variant v of s; zero: s itself. nil: it is not in use.
+func (s *Shape) OfVariant(v Variant) *Shape {
+	if v == 0 {
+		return s
+	}
+	return s.variants[v]
+}
+
+// Users is how many times s was acquired and not released.
+func (s *Shape) Users() int { return s.refs }
+
+// AcceptsNode reports whether an ask of s may be placed on the node of an ID, if there are enough free
+// resources. An ask that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods
+// of DaemonSets run on cordoned nodes too.
+func (s *Shape) AcceptsNode(id string, schedulable bool) bool {
+	if s.required != "" {
+		return s.required == id
+	}
+	return schedulable || s.pinned
+}
+
+// shapeKey is equal for two requests if and only if they have the same shape: each name is preceded by
+// its length, so keys are unambiguous.
+func shapeKey(amounts resources.Amounts, required string) string {
+	var b strings.Builder
+	put := func(s string) {
+		b.WriteString(strconv.Itoa(len(s)))
+		b.WriteByte(':')
+		b.WriteString(s)
+	}
+	put(required)
+	for name, n := range amounts.All() {
+		put(name)
+		b.WriteString(strconv.FormatInt(int64(n), 10))
+		b.WriteByte(';')
+	}
+	return b.String()
+}

@@ -1,0 +1,38 @@
+package objects
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+)
+
+// acquireShape finds or makes the shape of ask. It is removed with its last user.
+func (p *Partition) acquireShape(ask *Ask) *feasibility.Shape {
+	s, added := p.shapes.Acquire(p.names, ask.Amounts, string(ask.RequiredNode))
+	p.addShapeToMasks(added)
+	return s
+}
+
+func (p *Partition) releaseShape(s *feasibility.Shape) { p.shapes.Release(p.names, s) }
+
+// addShapeToMasks sets the slot of a new shape in the masks of all queues, accounts and nodes that
+// it fits; nil: there is none.
+func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
+	if s == nil {
+		return
+	}
+	for _, q := range p.queues {
+		if !q.policy.unbounded {
+			q.fit.Set(s.Slot(), p.hasHeadroom(q, s))
+		}
+	}
+	for _, q := range p.queues {
+		for _, x := range q.accounts {
+			x.fit.Set(s.Slot(), x.allows(s))
+		}
+	}
+	for _, n := range p.nodes {
+		if n.entry.Mask.Set(s.Slot(), n.Fits(s)); !n.schedulable {
+			p.reindexNode(n)
+		}
+	}
+	p.schedulableNodes.RebuildMasks()
+}
