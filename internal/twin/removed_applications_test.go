@@ -74,7 +74,7 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
 	"Partition.completed": true, "Partition.rejected": true, "Partition.stateChanges": true, "Partition.arrivals": true,
-	"Partition.names": true, "Partition.placedResources": true, "Partition.namesGivenAtRefresh": true, "Queue.extraResources": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Partition.slots": true, "Partition.nodeScorer": true, "Partition.freedNodes": true, "Partition.freedBase": true,
+	"Partition.names": true, "Partition.placedResources": true, "Partition.namesGivenAtRefresh": true, "Queue.extraResources": true, "Partition.preemptionGeneration": true, "Partition.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true, "Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true, "Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true, "Table.removedShapes": true, "Table.requiredInCatchAll": true, "Partition.nodeScorer": true, "Partition.freedNodes": true,
 	"Partition.joining": true, "Partition.changedNodes": true, "Partition.expectedReleases": true, "Partition.timeoutsRestartedAt": true, "Partition.unschedulableNodes": true, "Node.entry": true, "Partition.endedNominations": true, "Partition.nodeSetGeneration": true, "Partition.configGeneration": true, "Node.inChangedNodes": true, "Partition.requeueRequested": true, "Partition.hasMaxApps": true, "Partition.hasClassQuotas": true,
 	"Partition.appList": true, "Partition.nodeList": true, "Partition.queueList": true, "Partition.watch": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "account.changeRecorded": true,
@@ -108,10 +108,10 @@ func (d *dump) value(path string, v reflect.Value) {
 	switch {
 	case name == "Mask" || v.Kind() == reflect.Func:
 		return
-	case strings.HasPrefix(name, "index["):
+	case strings.HasPrefix(name, "Index["):
 		d.line(path+".n", v.FieldByName("n"))
 		return
-	case strings.HasPrefix(name, "entry["):
+	case strings.HasPrefix(name, "Entry["):
 		d.line(path+".in", !v.FieldByName("block").IsNil())
 		return
 	case name == "Vector" || name == "Denominators":
