@@ -13,7 +13,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -53,7 +53,7 @@ func newPolledCluster(t testing.TB) *polledCluster {
 		text.WriteString("]},")
 	}
 	text.WriteString("]}]}]\n")
-	conf, problems := configs.Load([]byte(text.String()))
+	conf, problems := queuesyaml.Load([]byte(text.String()))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
 	h := history.New(nil)
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return historySink{h} }, nil)
