@@ -35,8 +35,14 @@ partitions:
     queues:
       - name: root
         submitacl: '*'
+        limits:
+          - {limit: g, users: [user0, "named@only"], groups: [g0], maxresources: {vcore: 100}, maxapplications: 90}
+          - {limit: all, users: ['*'], maxapplications: 80}
         queues:
-          - {name: a, resources: {max: {vcore: 40}}, queues: [{name: x, resources: {max: {vcore: 15, memory: 9G}}}, {name: y}]}
+          - name: a
+            resources: {max: {vcore: 40}}
+            limits: [{limit: named, users: [user1], groups: [g1, g2], maxresources: {vcore: 30, memory: 0}, maxapplications: 7}, {limit: rest, groups: ['*'], maxapplications: 9}]
+            queues: [{name: x, resources: {max: {vcore: 15, memory: 9G}}}, {name: y}]
           - {name: b, parent: true}
           - {name: c}
 `
@@ -94,7 +100,7 @@ func (r *randomCluster) step() {
 		queues := []string{"root.a.x", "root.a.y", "root.c", "root.b.d" + fmt.Sprint(r.rng.IntN(9)), "root.b.deep.e"}
 		r.call(scheduler.AddApplication{
 			App: objects.AppID(app), Queue: queues[r.rng.IntN(len(queues))],
-			User: security.User{Name: fmt.Sprint("user", r.rng.IntN(5)), Groups: []string{"g"}},
+			User: security.User{Name: fmt.Sprint("user", r.rng.IntN(5)), Groups: []string{fmt.Sprint("g", r.rng.IntN(4))}},
 		})
 	case n < 15 && len(r.apps) > 0:
 		for range 1 + r.rng.IntN(4) {

@@ -33,7 +33,7 @@ func eventPieces(instance string, b history.Batch, next uint64) pieces {
 			}
 			t.end(']')
 		}
-		t.optionalNumber("NextID", int64(next))
+		t.optionalCount("NextID", next)
 		t.end('}')
 		yield(t.text)
 	}

@@ -109,6 +109,14 @@ func (t *jsonText) optionalNumber(name string, n int64) {
 	}
 }
 
+// optionalCount is optionalNumber for a number that is never negative.
+func (t *jsonText) optionalCount(name string, n uint64) {
+	if n != 0 {
+		t.name(name)
+		t.text, t.comma = strconv.AppendUint(t.text, n, 10), true
+	}
+}
+
 // optionalTrue appends a field that is true, or left out.
 func (t *jsonText) optionalTrue(name string, is bool) {
 	if is {
@@ -125,6 +133,20 @@ func (t *jsonText) optionalAmounts(name string, a resources.Amounts) {
 	t.name(name)
 	t.begin('{')
 	for resource, n := range a.All() {
+		t.key(resource)
+		t.number(int64(n))
+	}
+	t.end('}')
+}
+
+// optionalLimit is optionalAmounts with the quantities of a limit, zeroes included.
+func (t *jsonText) optionalLimit(name string, l resources.Limit) {
+	if l.IsUnlimited() {
+		return
+	}
+	t.name(name)
+	t.begin('{')
+	for resource, n := range l.All() {
 		t.key(resource)
 		t.number(int64(n))
 	}

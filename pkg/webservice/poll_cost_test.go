@@ -177,7 +177,11 @@ func BenchmarkPoll(b *testing.B) {
 func TestPoll_AllocatesLittle(t *testing.T) {
 	p := newPolledCluster(t)
 	for path, most := range map[string]uint64{
-		"/ws/v1/events/batch": 64 << 10, // of 3 MB
+		"/ws/v1/events/batch":                   64 << 10, // of 3 MB
+		polledPartition + "usage/users":         200 << 10,
+		polledPartition + "usage/user/user-1":   200 << 10,
+		polledPartition + "usage/groups":        200 << 10,
+		polledPartition + "usage/group/group-1": 200 << 10,
 	} {
 		for _, gzipped := range []bool{false, true} {
 			cost, answer := p.poll(t, path, gzipped)

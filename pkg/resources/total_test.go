@@ -1,0 +1,25 @@
+package resources_test
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// A Total is the sum by Amounts.Add, saturated at the same places.
+func TestTotal_AddsLikeAmounts(t *testing.T) {
+	var total resources.Total
+	rapid.Check(t, func(t *rapid.T) {
+		total.Reset()
+		var want amounts
+		for range rapid.IntRange(0, 6).Draw(t, "n") {
+			a := amountsOf(t, "a", anyQuantity)
+			total.Add(a)
+			want = want.Add(a)
+		}
+		assert.Assert(t, total.Amounts().Equal(want), "%v, want %v", total.Amounts(), want)
+	})
+}

@@ -1,0 +1,215 @@
+package webservice
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The bodies whose JSON usages.pieces writes, and the sums computed in the simplest way.
+
+type userBody struct {
+	UserName string            `json:"userName"`
+	Groups   map[string]string `json:"groups,omitempty"` // by application: the group whose limit it counts against
+	Queues   *usageBody        `json:"queues,omitempty"`
+}
+
+type groupBody struct {
+	GroupName    string     `json:"groupName"`
+	Applications []string   `json:"applications,omitempty"`
+	Queues       *usageBody `json:"queues,omitempty"`
+}
+
+type usageBody struct {
+	QueuePath           string      `json:"queuePath"`
+	ResourceUsage       quantities  `json:"resourceUsage,omitempty"`
+	RunningApplications []string    `json:"runningApplications,omitempty"`
+	MaxResources        quantities  `json:"maxResources,omitempty"`
+	MaxApplications     uint64      `json:"maxApplications,omitempty"`
+	Children            []usageBody `json:"children,omitempty"`
+}
+
+// naiveUsages adds up the usage of all users, or of all groups, in a snapshot anew.
+type naiveUsages struct {
+	groups bool
+	apps   map[string][]*scheduler.ApplicationView // by name, sorted by queue and ID
+}
+
+// naiveUsage is the usage of one user or group in one queue, with the queues below.
+type naiveUsage struct {
+	body usageBody
+	used resources.Amounts
+}
+
+// sumQueue returns the usage in q and below it, by name.
+func (u *naiveUsages) sumQueue(q *scheduler.QueueView) map[string]*naiveUsage {
+	nodes := map[string]*naiveUsage{}
+	of := func(name string) *naiveUsage {
+		if name == "" {
+			return nil
+		}
+		n := nodes[name]
+		if n == nil {
+			n = &naiveUsage{body: usageBody{QueuePath: string(q.Path)}}
+			nodes[name] = n
+		}
+		return n
+	}
+	for a := range q.Applications.All() {
+		name := u.userOrGroup(a)
+		n := of(name)
+		if n == nil {
+			continue
+		}
+		u.apps[name] = append(u.apps[name], a)
+		n.used = n.used.Add(a.Allocated).Add(a.Placeholders)
+		if a.State == objects.Running {
+			n.body.RunningApplications = append(n.body.RunningApplications, string(a.ID))
+		}
+	}
+	for child := range q.Children.All() {
+		for name, below := range u.sumQueue(child) {
+			n := of(name)
+			n.used = n.used.Add(below.used)
+			n.body.RunningApplications = append(n.body.RunningApplications, below.body.RunningApplications...)
+			n.body.Children = append(n.body.Children, below.body)
+		}
+	}
+	for _, rule := range q.LimitRules {
+		names := rule.Users
+		if u.groups {
+			names = rule.Groups
+		}
+		for _, name := range names {
+			if name != limits.Wildcard {
+				of(name)
+			}
+		}
+	}
+	for name, n := range nodes {
+		slices.Sort(n.body.RunningApplications)
+		n.body.ResourceUsage = quantitiesOf(n.used.All())
+		if rule, ok := u.rule(q.LimitRules, name); ok {
+			n.body.MaxResources, n.body.MaxApplications = quantitiesOf(rule.MaxResources.All()), rule.MaxApplications
+		}
+	}
+	return nodes
+}
+
+// userOrGroup is the user or the group that the application counts for; empty: none.
+func (u *naiveUsages) userOrGroup(a *scheduler.ApplicationView) string {
+	if u.groups {
+		return a.LimitGroup
+	}
+	return a.User.Name
+}
+
+func (u *naiveUsages) rule(rules []limits.Limit, name string) (limits.Limit, bool) {
+	if u.groups {
+		return limits.ForGroup(rules, name)
+	}
+	return limits.ForUser(rules, name)
+}
+
+func (u *naiveUsages) viewUser(name string, n *naiveUsage) userBody {
+	v := userBody{UserName: name, Groups: map[string]string{}, Queues: &n.body}
+	for _, a := range u.apps[name] {
+		if a.LimitGroup != "" {
+			v.Groups[string(a.ID)] = a.LimitGroup
+		}
+	}
+	return v
+}
+
+func (u *naiveUsages) viewGroup(name string, n *naiveUsage) groupBody {
+	v := groupBody{GroupName: name, Queues: &n.body}
+	for _, a := range u.apps[name] {
+		v.Applications = append(v.Applications, string(a.ID))
+	}
+	slices.Sort(v.Applications)
+	return v
+}
+
+// marshal is the expected text of the list, and of each user or group alone.
+func (u *naiveUsages) marshal(t *testing.T, root *scheduler.QueueView) (list string, each map[string]string) {
+	byName := u.sumQueue(root)
+	all, each := []any{}, map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		var view any = u.viewUser(name, byName[name])
+		if u.groups {
+			view = u.viewGroup(name, byName[name])
+		}
+		text, err := json.Marshal(view)
+		assert.NilError(t, err)
+		all, each[name] = append(all, view), string(text)
+	}
+	text, err := json.Marshal(all)
+	assert.NilError(t, err)
+	return string(text), each
+}
+
+// Usages that are partly kept from earlier snapshots are those added up anew.
+func TestUsage_EqualsAddingUpTheSnapshot(t *testing.T) {
+	listed := 0
+	for seed := range int64(4) {
+		r := newRandomCluster(t, seed, DefaultCacheBytes)
+		for range 20 {
+			for range r.rng.IntN(30) {
+				r.step()
+			}
+			snap := r.waitIdle()
+			for kind, groups := range map[string]bool{"user": false, "group": true} {
+				want, each := (&naiveUsages{groups: groups, apps: map[string][]*scheduler.ApplicationView{}}).marshal(t, snap.Root)
+				const usage = "/ws/v1/partition/default/usage/"
+				for _, gzipped := range []bool{false, true} {
+					assert.Equal(t, string(r.get(usage+kind+"s", gzipped)), want, "seed %d", seed)
+				}
+				for name, want := range each {
+					assert.Equal(t, string(r.get(usage+kind+"/"+url.PathEscape(url.QueryEscape(name)), false)), want, "seed %d", seed)
+				}
+				listed += len(each)
+			}
+		}
+	}
+	assert.Assert(t, listed > 500, "%d users and groups", listed)
+}
+
+// Only the sums of changed queues, and of the users in them, are added up again.
+func TestUsage_UnchangedSumsAreKept(t *testing.T) {
+	p := newPolledCluster(t)
+	snapshot := func() *scheduler.Snapshot {
+		snap, err := p.Snapshot(t.Context())
+		assert.NilError(t, err)
+		return snap
+	}
+	before := sumUsages(snapshot(), false, nil, nil)
+	assert.Assert(t, sumUsages(snapshot(), false, before, nil).root == before.root, "nothing has changed")
+	p.change(t, 1, 1)
+	after := sumUsages(snapshot(), false, before, nil)
+	added := 0
+	var compare func(x, old *queueUsages)
+	compare = func(x, old *queueUsages) {
+		if x == old {
+			return
+		}
+		for i := range x.byName {
+			if x.byName[i] != old.byName[i] {
+				added++
+			}
+		}
+		for i := range x.children {
+			compare(x.children[i], old.children[i])
+		}
+	}
+	compare(after.root, before.root)
+	assert.Assert(t, added > 0 && added <= 6, "%d sums of two applications, in three queues each", added)
+}
