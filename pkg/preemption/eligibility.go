@@ -1,6 +1,7 @@
 package preemption
 
 import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -47,7 +48,7 @@ type victimSearch struct {
 	scope           *objects.Queue // the highest queue whose allocations may be victims; nil for a required node
 	guaranteedQueue *objects.Queue // the queue whose guarantee entitles the ask; nil by other reasons
 	leafEligibility map[*objects.Queue]queueEligibility
-	groups          map[groupKey]*victimGroup // the victim groups met so far
+	groups          map[groupKey]*victimUnit // the victim groups met so far
 
 	victimOrder policies.VictimOrder
 	qosCounts   bool // preemption.victim.qos is enabled
@@ -64,6 +65,16 @@ type queueEligibility struct {
 	ineligible     IneligibleReason
 	commonAncestor *objects.Queue // of the leaf and the leaf of the ask; nil for a required node
 	askPriority    int32          // the priority of the ask as commonAncestor sees it; for a required node the plain one
+}
+
+// cachedEligibility is the eligibility of a leaf, and the last priority that was translated by it.
+type cachedEligibility struct {
+	queueEligibility
+	generation      uint64 // of the search; of another one: stale
+	hasGuarantee    bool   // a queue from the leaf up to commonAncestor has a guarantee
+	exposedKnown    bool   // priority and exposedPriority are set
+	priority        int32  // of the last candidate
+	exposedPriority int32  // priority, as commonAncestor sees it
 }
 
 // begin starts a search. The caches of the search before are cleared.
@@ -90,46 +101,85 @@ func (h *victimSearch) yunikornCompatible() bool {
 	return h.reason == ReasonGuarantee && h.victimOrder == policies.VictimOrderCompatible
 }
 
-// ineligibleReason is why y may not be a victim: the first eligibility check that it fails (PRE-21). Guarantees and budgets are not checked
-// here: they depend on the other victims, see victimSelector.protectionOf. A member of a victim group is
-// ineligible if any member has a required node, and has the priority of the group (PRE-51, PRE-52).
-func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason {
+// ineligibleForAll is why y may be a victim of no ask and no quota (PRE-22, PRE-23, QUO-53). The node cache keeps
+// the allocations that pass it, so none of what it reads may change without the node being reported as changed.
+func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleReason {
 	switch {
-	case h.part.Preempting(y):
+	case p.Preempting(y):
 		return IneligibleAlreadyPreempting
 	case y.Ask().RequiredNode != "":
 		return IneligibleRequiredNode
-	case !sharesResource(y, h.ask):
+	}
+	return Eligible
+}
+
+// candidateFacts is what ineligibleForAsk reads of an allocation.
+type candidateFacts struct {
+	shape             *feasibility.Shape
+	priority          int32 // for victims, see Allocation.VictimPriority; of a victim group that of the group (PRE-51)
+	groupRequiresNode bool  // a member of its victim group has a required node
+}
+
+// ineligibleForAsk is why an allocation that passes ineligibleForAll may not be a victim of the ask: the first
+// eligibility check that it fails (PRE-21). Every search, report and dry run decides by this function. g is about
+// the leaf of the allocation. Guarantees and budgets are not checked here: they depend on the other victims, see
+// victimSelector.protectionOf.
+func (h *victimSearch) ineligibleForAsk(f candidateFacts, leaf *objects.Queue, g *cachedEligibility) IneligibleReason {
+	switch {
+	case !holdsAnyOf(f.shape.Vector(), h.ask.Shape().Vector()):
 		return IneligibleNoSharedResource
-	}
-	priority := y.VictimPriority()
-	if y.PreemptedAsUnit() {
-		group := h.groupOf(y)
-		if priority = group.priority; group.requiresNode {
-			return IneligibleRequiredNode
-		}
-	}
-	if h.isSystemPriority(priority) {
+	case f.groupRequiresNode:
+		return IneligibleRequiredNode
+	case hasSystemPriority(f.priority) && h.ask.Ask().Priority <= f.priority: // plain priorities (PRE-25)
 		return IneligibleSystemPriority
-	}
-	leaf := y.Application().Queue()
-	g := h.eligibility(leaf)
-	if g.ineligible != Eligible {
+	case g.ineligible != Eligible:
 		return g.ineligible
-	}
-	if h.reason != ReasonRequiredNode {
-		priority = leaf.ExposedPriority(priority, g.commonAncestor)
-	}
-	if h.isTooImportant(priority, &g) {
+	case h.isTooImportant(h.exposedPriority(f.priority, leaf, g), &g.queueEligibility):
 		return IneligiblePriority
 	}
 	return Eligible
 }
 
-// isSystemPriority reports whether a priority is a system priority that the ask does not exceed. The plain
-// priorities are compared (PRE-25).
-func (h *victimSearch) isSystemPriority(priority int32) bool {
-	return priority >= minSystemPriority && h.ask.Ask().Priority <= priority
+// ineligibleReason is why y may not be a victim of the ask (PRE-21). A member of a victim group is ineligible if
+// any member has a required node, and has the priority of the group (PRE-51, PRE-52).
+func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason {
+	if reason := ineligibleForAll(h.part, y); reason != Eligible {
+		return reason
+	}
+	f := candidateFacts{shape: y.Shape(), priority: y.VictimPriority()}
+	if y.PreemptedAsUnit() {
+		group := h.groupOf(y)
+		f.priority, f.groupRequiresNode = group.priority, group.requiresNode
+	}
+	leaf := y.Application().Queue()
+	g := cachedEligibility{queueEligibility: h.eligibility(leaf)}
+	return h.ineligibleForAsk(f, leaf, &g)
+}
+
+// isEligible is ineligibleReason == Eligible for a candidate of the node cache that is in no victim group, with
+// its leaf cached. Requires: resetLeafCache was called after the last change of l.
+func (h *victimSearch) isEligible(l *nodeCache, w *nodeCandidate) bool {
+	leaf, g := l.leaves[w.leafIndex], &h.leafCache[w.leafIndex]
+	if g.generation != h.generation {
+		*g = cachedEligibility{queueEligibility: h.eligibility(leaf), generation: h.generation}
+		g.hasGuarantee = h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor)
+	}
+	return h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
+}
+
+// hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).
+func hasSystemPriority(priority int32) bool { return priority >= minSystemPriority }
+
+// exposedPriority is a priority of a leaf as the common ancestor of g sees it; for a required node it is the plain
+// one (PRE-32).
+func (h *victimSearch) exposedPriority(priority int32, leaf *objects.Queue, g *cachedEligibility) int32 {
+	if h.reason == ReasonRequiredNode {
+		return priority
+	}
+	if !g.exposedKnown || g.priority != priority {
+		g.exposedKnown, g.priority, g.exposedPriority = true, priority, leaf.ExposedPriority(priority, g.commonAncestor)
+	}
+	return g.exposedPriority
 }
 
 // isTooImportant reports whether a priority, as commonAncestor sees it, is too high for a victim: higher than
@@ -137,6 +187,14 @@ func (h *victimSearch) isSystemPriority(priority int32) bool {
 // (PRE-32).
 func (h *victimSearch) isTooImportant(priority int32, g *queueEligibility) bool {
 	return priority > g.askPriority || priority == g.askPriority && h.reason == ReasonPriority
+}
+
+// resetLeafCache makes all cached eligibilities stale: the indexes of leaves may have changed.
+func (h *victimSearch) resetLeafCache(l *nodeCache) {
+	h.generation++
+	if n := len(l.leaves) - len(h.leafCache); n > 0 {
+		h.leafCache = append(h.leafCache, make([]cachedEligibility, n)...)
+	}
 }
 
 func (h *victimSearch) eligibility(leaf *objects.Queue) queueEligibility {
@@ -206,11 +264,7 @@ func (h *victimSearch) hasGuaranteeBelow(leaf, above *objects.Queue) bool {
 	return false
 }
 
-// sharesResource reports whether y holds a resource that x requests (PRE-24).
-func sharesResource(y, x *objects.Allocation) bool {
-	return holdsAnyOf(y.Shape().Vector(), x.Shape().Vector())
-}
-
+// holdsAnyOf reports whether held has a resource that wanted requests (PRE-24).
 func holdsAnyOf(held, wanted resources.Vector) bool {
 	for k, n := range wanted {
 		if n > 0 && k < len(held) && held[k] > 0 {

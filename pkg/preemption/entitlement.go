@@ -39,80 +39,131 @@ func (b NotEntitledReason) String() string {
 	}[b]
 }
 
-// Entitlements says of each reason whether x is entitled to preempt by it at now (PRE-114). Where NotEntitled is
-// Entitled, EntitledReasons has the reason.
-func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) [3]Entitlement {
-	return [...]Entitlement{requiredNodeEntitlement(p, x), guaranteeEntitlement(p, x, now), priorityEntitlement(p, x, now)}
+// Entitlements says of each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18,
+// PRE-114).
+func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (out [numAskReasons]Entitlement) {
+	excluded := excludedReasons(p, x)
+	for i := range out {
+		out[i] = entitlement(x, Reason(i), excluded[i], now)
+	}
+	return out
 }
 
-func requiredNodeEntitlement(p *objects.Partition, x *objects.Allocation) Entitlement {
-	switch {
-	case !x.Ask().Policy.AllowPreemptOther():
-		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledPolicy}
-	case x.Ask().RequiredNode == "":
-		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledNoRequiredNode}
-	case p.Config().PriorityDisabled:
-		return Entitlement{Reason: ReasonRequiredNode, NotEntitled: NotEntitledDisabled}
-	}
-	return Entitlement{Reason: ReasonRequiredNode}
-}
-
-// commonNotEntitledReason is why x may preempt neither by guarantee nor by priority, as far as both share it.
-func commonNotEntitledReason(p *objects.Partition, x *objects.Allocation) NotEntitledReason {
-	switch {
-	case !x.Ask().Policy.AllowPreemptOther():
-		return NotEntitledPolicy
-	case x.Ask().RequiredNode != "":
-		return NotEntitledRequiredNode
-	case !p.Config().PreemptionEnabled || p.Config().PriorityDisabled:
-		return NotEntitledDisabled
-	}
-	return Entitled
-}
-
-func guaranteeEntitlement(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
-	c := Entitlement{Reason: ReasonGuarantee, NotEntitled: commonNotEntitledReason(p, x)}
-	if c.NotEntitled != Entitled {
-		return c
-	}
-	leaf := x.Application().Queue()
-	if c.Queue = entitlingQueue(x); c.Queue == nil {
-		c.NotEntitled, c.Queue = NotEntitledNoGuarantee, nearestGuaranteedQueue(x)
-		if c.Queue != nil {
-			c.NotEntitled = NotEntitledAboveGuarantee
+// EntitledReasons are the reasons by which Entitlements says that x may preempt at now; none if it may not. due
+// is the end of the first delay that keeps another reason from x; the zero time: no delay does.
+func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []Reason, due time.Time) {
+	for _, c := range Entitlements(p, x, now) {
+		switch c.NotEntitled {
+		case Entitled:
+			reasons = append(reasons, c.Reason)
+		case NotEntitledDelay:
+			due = earlier(due, c.Due)
 		}
-		return c
 	}
-	if at := x.Created().Add(leaf.Settings().PreemptionDelay); now.Before(at) {
+	return reasons, due
+}
+
+// NextDelayEnd is the first end after a time of a delay of x, of a reason that is not excluded (PRE-16). The zero
+// time: there is none. Whether x is then entitled is for EntitledReasons to say.
+func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
+	for i, notEntitled := range excludedReasons(p, x) {
+		if at, delayed := delayEnd(x, Reason(i)); delayed && notEntitled == Entitled && at.After(after) {
+			next = earlier(next, at)
+		}
+	}
+	return next
+}
+
+// earlier is the earlier of two times, of which the zero time is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// excludedReasons says of each reason of asks why x may not preempt by it, whatever its age and the usage of its
+// queue; Entitled: nothing excludes it.
+func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [numAskReasons]NotEntitledReason) {
+	if !x.Ask().Policy.AllowPreemptOther() {
+		return [numAskReasons]NotEntitledReason{NotEntitledPolicy, NotEntitledPolicy, NotEntitledPolicy}
+	}
+	conf := p.Config()
+	if x.Ask().RequiredNode != "" {
+		by = [numAskReasons]NotEntitledReason{Entitled, NotEntitledRequiredNode, NotEntitledRequiredNode}
+		if conf.PriorityDisabled {
+			by[ReasonRequiredNode] = NotEntitledDisabled
+		}
+		return by
+	}
+	by[ReasonRequiredNode] = NotEntitledNoRequiredNode
+	switch {
+	case conf.PriorityDisabled || !conf.PreemptionEnabled:
+		by[ReasonGuarantee], by[ReasonPriority] = NotEntitledDisabled, NotEntitledDisabled
+	case x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionDisabled:
+		by[ReasonPriority] = NotEntitledPriorityDisabled
+	}
+	return by
+}
+
+// delayEnd is when the delay ends that x waits for before it may preempt by r (PRE-15, PRE-18); delayed is false
+// for a reason without a delay.
+func delayEnd(x *objects.Allocation, r Reason) (at time.Time, delayed bool) {
+	conf := x.Application().Queue().Settings()
+	switch r {
+	case ReasonGuarantee:
+		return x.Created().Add(conf.PreemptionDelay), true
+	case ReasonPriority:
+		return x.Created().Add(conf.PriorityPreemptionDelay), true
+	}
+	return at, false
+}
+
+// entitlement is the entitlement of x by r, which excludedReasons has excluded or not.
+func entitlement(x *objects.Allocation, r Reason, excluded NotEntitledReason, now time.Time) Entitlement {
+	c, leaf := Entitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
+	switch {
+	case excluded == NotEntitledPriorityDisabled:
+		c.Queue = leaf
+		return c
+	case excluded != Entitled:
+		return c
+	case r == ReasonGuarantee:
+		within := false
+		switch c.Queue, within = guaranteedQueue(x); {
+		case c.Queue == nil:
+			c.NotEntitled = NotEntitledNoGuarantee
+			return c
+		case !within:
+			c.NotEntitled = NotEntitledAboveGuarantee
+			return c
+		}
+	}
+	if at, delayed := delayEnd(x, r); delayed && now.Before(at) {
 		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
 	}
 	return c
 }
 
-func priorityEntitlement(p *objects.Partition, x *objects.Allocation, now time.Time) Entitlement {
-	c := Entitlement{Reason: ReasonPriority, NotEntitled: commonNotEntitledReason(p, x)}
-	leaf := x.Application().Queue()
-	if c.NotEntitled != Entitled {
-		return c
-	}
-	if leaf.Settings().PriorityPreemption == policies.PriorityPreemptionDisabled {
-		c.NotEntitled, c.Queue = NotEntitledPriorityDisabled, leaf
-	} else if at := x.Created().Add(leaf.Settings().PriorityPreemptionDelay); now.Before(at) {
-		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
-	}
-	return c
-}
-
-// nearestGuaranteedQueue is the first queue, from the leaf of x up to the preemption fence, whose guarantee names
-// a resource that x requests; nil: there is none.
-func nearestGuaranteedQueue(x *objects.Allocation) *objects.Queue {
+// guaranteedQueue is the nearest queue, from the leaf of x up to the preemption fence, whose guarantee names a
+// resource that x requests; nil: there is none. within: it stays within its guarantee with x, and so entitles x
+// (PRE-13, PRE-19).
+func guaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {
-		if about, _ := q.WithinGuarantee(x); about {
-			return q
+		if about, within := q.WithinGuarantee(x); about {
+			return q, within
 		}
 		if q.Settings().PreemptionPolicy == policies.PreemptFence {
 			break
 		}
+	}
+	return nil, false
+}
+
+// entitlingQueue is the queue whose guarantee entitles x; nil: there is none.
+func entitlingQueue(x *objects.Allocation) *objects.Queue {
+	if q, within := guaranteedQueue(x); within {
+		return q
 	}
 	return nil
 }

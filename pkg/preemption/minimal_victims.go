@@ -25,7 +25,7 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	}
 	t.selected, t.victims = t.selected[:0], t.victims[:0]
 	for _, w := range h.inVictimOrder(c) {
-		if !h.isEligible(l, w) || h.leafCache[w.leafIndex].hasGuarantee && h.protectedByGuarantee(w.allocation, t.victims) {
+		if !h.isEligible(l, &w) || h.leafCache[w.leafIndex].hasGuarantee && h.protectedByGuarantee(w.allocation, t.victims) {
 			continue
 		}
 		t.selected, t.victims = append(t.selected, w.asUnit()), append(t.victims, w.allocation)
@@ -66,46 +66,4 @@ func (w *nodeCandidate) asUnit() victimUnit {
 	u := victimUnit{first: w.allocation, priority: w.priority, startedAt: w.startedAt, optedOut: w.softProtection&2 != 0, originator: w.softProtection&1 != 0}
 	u.single[0] = w.allocation
 	return u
-}
-
-// isEligible is ineligibleReason(w) == Eligible for a candidate, with the leaf cached. Requires: resetLeafCache
-// was called after the last change of l.
-func (h *victimSearch) isEligible(l *nodeCache, w nodeCandidate) bool {
-	priority := w.priority
-	if h.isSystemPriority(priority) {
-		return false
-	}
-	g := &h.leafCache[w.leafIndex]
-	if g.generation != h.generation {
-		*g = cachedEligibility{queueEligibility: h.eligibility(l.leaves[w.leafIndex]), generation: h.generation}
-		g.hasGuarantee = h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(l.leaves[w.leafIndex], g.commonAncestor)
-	}
-	if g.ineligible != Eligible {
-		return false
-	}
-	if h.reason != ReasonRequiredNode {
-		if !g.exposedKnown || g.priority != priority {
-			g.exposedKnown, g.priority, g.exposedPriority = true, priority, l.leaves[w.leafIndex].ExposedPriority(priority, g.commonAncestor)
-		}
-		priority = g.exposedPriority
-	}
-	return !h.isTooImportant(priority, &g.queueEligibility) && holdsAnyOf(w.shape.Vector(), h.ask.Shape().Vector())
-}
-
-// cachedEligibility is the eligibility of a leaf, and the last priority that was translated by it.
-type cachedEligibility struct {
-	queueEligibility
-	generation      uint64 // of the search; of another one: stale
-	hasGuarantee    bool   // a queue from the leaf up to commonAncestor has a guarantee
-	exposedKnown    bool   // priority and exposedPriority are set
-	priority        int32  // of the last candidate
-	exposedPriority int32  // priority, as commonAncestor sees it
-}
-
-// resetLeafCache makes all cached eligibilities stale: the indexes of leaves may have changed.
-func (h *victimSearch) resetLeafCache(l *nodeCache) {
-	h.generation++
-	if n := len(l.leaves) - len(h.leafCache); n > 0 {
-		h.leafCache = append(h.leafCache, make([]cachedEligibility, n)...)
-	}
 }

@@ -82,7 +82,7 @@ func NodePressureVictims(l NodeLoad) (victims []*objects.Ask) {
 	}
 	order := slices.DeleteFunc(EvictionOrder(l.Allocations, resource), func(c ResourceUsage) bool { return c.Ask.RequiredNode != "" })
 	slices.SortStableFunc(order, func(a, b ResourceUsage) int {
-		return boolToInt(a.Ask.Priority >= minSystemPriority) - boolToInt(b.Ask.Priority >= minSystemPriority)
+		return boolToInt(hasSystemPriority(a.Ask.Priority)) - boolToInt(hasSystemPriority(b.Ask.Priority))
 	})
 	available := l.Available
 	for _, c := range order {

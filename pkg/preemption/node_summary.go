@@ -9,8 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeSummary has the candidates of a node: its allocations without required-node and preempting ones, by
-// ascending priority, and in full victim order once sortedCandidates was called. Releasing all candidates up to
+// nodeSummary has the candidates of a node: its allocations that pass ineligibleForAll, by ascending priority, and in full victim order once sortedCandidates was called. Releasing all candidates up to
 // priorityLevels[i] frees freedBy(i), releasing all of them frees freedInAll.
 type nodeSummary struct {
 	candidates      []nodeCandidate
@@ -60,7 +59,7 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 	l.scratchCandidates, l.sortKeys = l.scratchCandidates[:0], l.sortKeys[:0]
 	severalLevels := false
 	for y := range n.EachAllocation {
-		if y.Ask().RequiredNode != "" || l.part.Preempting(y) {
+		if ineligibleForAll(l.part, y) != Eligible {
 			continue
 		}
 		w := nodeCandidate{allocation: y, shape: y.Shape(), startedAt: y.BoundAt().UnixNano(), leafIndex: l.leafIndexOf(y.Application().Queue()), priority: y.VictimPriority(), softProtection: softProtectionOf(!y.Ask().Policy.AllowPreemptSelf(), y.Ask().Originator)}

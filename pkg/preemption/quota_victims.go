@@ -109,13 +109,13 @@ func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGua
 func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees []*queueGuarantee) {
 	var groups []*objects.Allocation // one member of each group met
 	for y := range a.EachBound {
-		if s.groups.part.Preempting(y) || slices.ContainsFunc(groups, y.SameVictimUnit) {
+		if ineligibleForAll(s.groups.part, y) != Eligible || slices.ContainsFunc(groups, y.SameVictimUnit) {
 			continue
 		}
 		if y.PreemptedAsUnit() {
 			groups = append(groups, y)
 		}
-		if c := s.newCandidate(s.groups.unitOf(y), guarantees); c.priority < minSystemPriority && s.reducesExcess(&c) && c.acceptsAnyNode() {
+		if c := s.newCandidate(s.groups.unitOf(y), guarantees); !hasSystemPriority(c.priority) && !c.requiresNode && s.reducesExcess(&c) {
 			s.candidates = append(s.candidates, c)
 		}
 	}
@@ -138,16 +138,6 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 		}
 	}
 	return c
-}
-
-// acceptsAnyNode reports whether no member of c has a required node.
-func (c *quotaCandidate) acceptsAnyNode() bool {
-	for _, y := range c.members() {
-		if y.Ask().RequiredNode != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // compareQuotaCandidates is the victim order for an enforced max (QUO-54), negative when a is preempted before b:

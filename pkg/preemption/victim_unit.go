@@ -18,6 +18,7 @@ type victimUnit struct {
 	priority       int32                  // of a group the highest of its members (PRE-51)
 	optedOut       bool                   // a member has no allowPreemptSelf
 	originator     bool                   // a member is an originator
+	requiresNode   bool                   // a member has a required node
 	startedAt      int64                  // start of the oldest member, in nanoseconds
 	qos            priorities.QoS         // the highest of its members, if preemption.victim.qos is enabled
 	violatesBudget bool                   // it would be beyond a disruption budget
@@ -26,7 +27,7 @@ type victimUnit struct {
 // unitOf is the victim unit of y.
 func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 	if y.PreemptedAsUnit() {
-		return h.groupOf(y).victimUnit
+		return *h.groupOf(y)
 	}
 	return h.singleUnit(y)
 }
@@ -35,7 +36,7 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
 		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
-		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator,
+		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator, requiresNode: y.Ask().RequiredNode != "",
 	}
 	if h.qosCounts {
 		u.qos = priorities.QoSOf(y.Ask().Tags)
@@ -49,15 +50,9 @@ type groupKey struct {
 	group string // the task group; empty: the whole application
 }
 
-// victimGroup is a victim group as one search finds it. An application may have thousands of allocations, so the
-// group is summed up once.
-type victimGroup struct {
-	victimUnit
-	requiresNode bool // a member has a required node
-}
-
-// groupOf is the victim group of y (PRE-50 to PRE-52). Requires: y.PreemptedAsUnit(), and y is not preempting.
-func (h *victimSearch) groupOf(y *objects.Allocation) *victimGroup {
+// groupOf is the victim group of y as one search finds it (PRE-50 to PRE-52). An application may have thousands of
+// allocations, so the group is summed up once. Requires: y.PreemptedAsUnit(), and y is not preempting.
+func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	key := groupKey{app: y.Application()}
 	if key.app.Queue().Settings().VictimUnit == policies.VictimUnitTaskGroup {
 		key.group = y.Ask().TaskGroup
@@ -67,18 +62,19 @@ func (h *victimSearch) groupOf(y *objects.Allocation) *victimGroup {
 		return f
 	}
 	group := h.part.VictimUnit(y)
-	f = &victimGroup{victimUnit: h.singleUnit(group[0])}
+	one := h.singleUnit(group[0])
+	f = &one
 	for _, z := range group {
 		one := h.singleUnit(z)
 		f.priority, f.optedOut, f.originator = max(f.priority, one.priority), f.optedOut || one.optedOut, f.originator || one.originator
-		f.qos, f.requiresNode = max(f.qos, one.qos), f.requiresNode || z.Ask().RequiredNode != ""
+		f.qos, f.requiresNode = max(f.qos, one.qos), f.requiresNode || one.requiresNode
 		f.startedAt = min(f.startedAt, one.startedAt)
 	}
 	if len(group) > 1 {
 		f.group = group
 	}
 	if h.groups == nil {
-		h.groups = map[groupKey]*victimGroup{}
+		h.groups = map[groupKey]*victimUnit{}
 	}
 	h.groups[key] = f
 	return f
