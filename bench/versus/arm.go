@@ -12,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
@@ -31,7 +32,10 @@ func startScheduler(arm string) (api.SchedulerAPI, error) {
 		// Scheduling in its own goroutine, without the web application.
 		return entrypoint.StartAllServicesWithParams(false, false).RMProxy, nil
 	case canopy:
-		return rmproxy.NewInProcess(rmproxy.Options{}), nil
+		e := engine.New(engine.Options{})
+		scheduler := rmproxy.New(e, rmproxy.Options{}).InProcess()
+		e.Start(nil)
+		return scheduler, nil
 	}
 	return nil, fmt.Errorf("arm %q: is neither %s nor %s", arm, yunikorn, canopy)
 }

@@ -40,7 +40,8 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 }
 
 func TestServe_LifetimesOfApplications(t *testing.T) {
-	s := newServers((&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, nil, zap.NewNop()), false, httpFlags{}, "")
+	opt, rm := (&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, zap.NewNop())
+	s := newServers(opt, rm, nil, false, httpFlags{}, "")
 	defer s.stop()
 	l, ok := s.proxy.Cluster().Partition("default")
 	assert.Assert(t, ok)

@@ -16,7 +16,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 type quantity = resources.Quantity
@@ -164,7 +163,7 @@ func TestReplay_RejectionsInText(t *testing.T) {
 // The report of a scheduler at --address is the same, apart from times.
 func TestReplay_AgainstAddress(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{}))
+	s, err := sim.Serve(t.Context(), sim.ServerOptions{})
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, s.Close()) }()
 	for _, mode := range []string{"fill", "lifetimes", "fill"} { // each replaces the one before
@@ -185,7 +184,7 @@ func TestReplay_BrokenInvariantIsReported(t *testing.T) {
 	text := strings.Replace(narrowYAML, "vcore: 100", "vcore: 1", 1)
 	first, err := reload.Read(reload.File, "", []byte(text), queuesyaml.Options{})
 	assert.NilError(t, err)
-	s, err := sim.Serve(t.Context(), rmproxy.New(rmproxy.Options{InitialConfig: first, IgnoreRMConfig: true}))
+	s, err := sim.Serve(t.Context(), sim.ServerOptions{Config: first})
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, s.Close()) }()
 	code, out, errs := replaySample("--address", s.Address(), "--config", writeTempFile(t, "queues.yaml", narrowYAML))

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
@@ -166,7 +167,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	if err != nil {
 		return err
 	}
-	opt := f.options(first, store, log.Logger)
+	opt, rm := f.options(store, log.Logger)
 	opt.Directories = directoriesOf(users)
 	flagLevel := level.Level()
 	checked := extraCheck{log: log.Logger, flagLevel: flagLevel}
@@ -174,7 +175,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 		level.SetLevel(extraLevel(g.Extra, flagLevel))
 		checked.check(g.Extra)
 	}
-	s := newServers(opt, f.admin, f.http, f.fileWarning())
+	s := newServers(opt, rm, first, f.admin, f.http, f.fileWarning())
 	s.termination = term
 	s.metrics.SetLogSource(log.Lines)
 	s.start(opened)
@@ -205,15 +206,15 @@ func (f *serveFlags) checkAudit() error {
 	return nil
 }
 
-// options are those of the scheduler. first is its first configuration, nil: the embedded default;
-// store keeps the history, nil: it is not stored.
-func (f *serveFlags) options(first *reload.Proposal, store *reload.Disk, log *zap.Logger) rmproxy.Options {
-	opt := rmproxy.Options{
-		Log: log, InitialConfig: first, IgnoreRMConfig: f.config != "", Reload: reload.Options{Bounds: f.bounds, MaxGenerations: f.history},
-		Loop: loop.Options{Lifetimes: &f.lifetimes, AuditEvery: f.auditInterval}, StrictClasses: f.strictClasses, Limits: f.grpc.rm,
+// options are those of the scheduler and of the API of resource managers. store keeps the history, nil:
+// it is not stored.
+func (f *serveFlags) options(store *reload.Disk, log *zap.Logger) (engine.Options, rmproxy.Options) {
+	opt := engine.Options{
+		Log: log, Reload: reload.Options{Bounds: f.bounds, MaxGenerations: f.history},
+		Loop: loop.Options{Lifetimes: &f.lifetimes, AuditEvery: f.auditInterval},
 	}
 	if store != nil {
 		opt.Reload.Store, opt.Reload.StoredState = store, store.StoredState()
 	}
-	return opt
+	return opt, rmproxy.Options{Log: log, IgnoreRMConfig: f.config != "", StrictClasses: f.strictClasses, Limits: f.grpc.rm}
 }

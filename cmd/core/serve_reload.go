@@ -15,7 +15,7 @@ import (
 
 // configCounts are the metrics of the configuration.
 func (s *servers) configCounts() metrics.Config {
-	c := s.proxy.Reloads().Counts()
+	c := s.engine.Reloads().Counts()
 	out := metrics.Config{Generation: c.Generation, HasStore: c.HasStore, Stored: c.Stored, Rejections: map[string]uint64{}}
 	for source, n := range c.Rejections {
 		out.Rejections[string(source)] = n
@@ -58,7 +58,7 @@ func (s *servers) watchConfig(ctx context.Context, f *serveFlags, known *reload.
 	if file == "" || !f.configWatch {
 		return
 	}
-	opt := configwatch.Options{MaxBytes: s.proxy.Reloads().MaxBytes(), Log: s.log}
+	opt := configwatch.Options{MaxBytes: s.engine.Reloads().MaxBytes(), Log: s.log}
 	s.serving.Go(func() {
 		configwatch.Watch(ctx, file, []byte(known.Text), opt, func(text []byte) (done bool) {
 			return !errors.Is(s.applyConfig(ctx, reload.File, file, text), reload.ErrBusy)
@@ -74,21 +74,21 @@ func (s *servers) reloadFile(ctx context.Context, f *serveFlags, file string) {
 	}
 	text, err := configwatch.Read(file, f.bounds.MaxBytes)
 	if err != nil {
-		s.proxy.Reloads().LogRefusal(reload.Signal, file, err)
+		s.engine.Reloads().LogRefusal(reload.Signal, file, err)
 		return
 	}
 	if err := s.applyConfig(ctx, reload.Signal, file, text); err == nil {
 		s.log.Info("SIGHUP: the configuration of the file is in force", zap.String("file", file),
-			zap.Uint64("generation", s.proxy.Reloads().Current().Number))
+			zap.Uint64("generation", s.engine.Reloads().Current().Number))
 	}
 }
 
 // applyConfig puts a configuration in force. The result is logged by Reloads.
 func (s *servers) applyConfig(ctx context.Context, source reload.Source, from string, text []byte) error {
-	proposal, err := s.proxy.Reloads().Read(source, from, text)
+	proposal, err := s.engine.Reloads().Read(source, from, text)
 	if err != nil {
 		return err
 	}
-	_, err = s.proxy.Reloads().Apply(ctx, proposal)
+	_, err = s.engine.Reloads().Apply(ctx, proposal)
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/canopy-scheduler/canopy/internal/effectlog"
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
@@ -32,6 +33,7 @@ const shutdownTimeout = 2 * time.Second
 // servers are the APIs of a running scheduler: gRPC, REST and the admin API.
 type servers struct {
 	log       *zap.Logger
+	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
 	history   *history.History
 	effectLog *effectlog.Log
@@ -49,7 +51,7 @@ type servers struct {
 	err         error         // the first failure; may be read after failed is closed, or after stop
 }
 
-func newServers(opt rmproxy.Options, admin bool, web httpFlags, fileWarning string) *servers {
+func newServers(opt engine.Options, rm rmproxy.Options, first *reload.Proposal, admin bool, web httpFlags, fileWarning string) *servers {
 	s := &servers{log: opt.Log, health: health.NewServer(), failed: make(chan struct{})}
 	s.history = history.New(opt.Loop.Now)
 	counts := new(httpserver.Counts)
@@ -61,7 +63,7 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags, fileWarning stri
 		s.metrics.OnEffects(partition, effects)
 		s.effectLog.OnEffects(partition, effects)
 	}
-	opt.OnAPIRejected = s.effectLog.OnAPIRejected
+	rm.OnAPIRejected = s.effectLog.OnAPIRejected
 	opt.Loop.OnAudit = func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) }
 	opt.Loop.DecisionMeter = s.metrics.DecisionMeter
 	previous := opt.Reload.OnInForce
@@ -71,20 +73,22 @@ func newServers(opt rmproxy.Options, admin bool, web httpFlags, fileWarning stri
 			previous(g)
 		}
 	}
-	s.proxy = rmproxy.New(opt)
+	s.engine = engine.New(opt)
+	s.proxy = rmproxy.New(s.engine, rm)
+	s.engine.Start(first)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
 	s.grpc = s.newGRPCServer()
 	s.health.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	rest := webservice.Options{
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
-		ReadyCheck: s.ready, Log: s.log, Reloads: s.proxy.Reloads(), History: s.history, AdminEnabled: admin, FileWarning: fileWarning,
+		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history, AdminEnabled: admin, FileWarning: fileWarning,
 		Managers: managers{s.proxy},
-		Metrics:  s.metrics.Handler(s.proxy.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, LargeAnswers: large,
+		Metrics:  s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: web.cacheBytes, LargeAnswers: large,
 	}
-	s.http = s.newHTTPServer(webservice.Handler(s.proxy.Cluster(), rest), web, counts)
+	s.http = s.newHTTPServer(webservice.Handler(s.engine.Cluster(), rest), web, counts)
 	if admin {
-		s.admin = s.newHTTPServer(webservice.Admin(s.proxy.Cluster(), rest), web, counts)
+		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), web, counts)
 	}
 	return s
 }
@@ -102,7 +106,7 @@ func (s *servers) start(d listeners) {
 		l.log = s.log
 	}
 	s.serving.Go(func() {
-		if err := s.grpc.Serve(d.grpc); err != nil {
+		if err := s.grpc.Serve(d.grpc); err != nil && !errors.Is(err, grpc.ErrServerStopped) { // it may be stopped before it serves
 			s.fail(fmt.Errorf("grpc: %w", err))
 		}
 	})
@@ -156,7 +160,10 @@ func (s *servers) stop() {
 		defer context.AfterFunc(ctx, s.grpc.Stop)()
 		s.termination.step("the gRPC server", s.grpc.GracefulStop)
 	})
-	s.termination.step("the partitions and the streams of the resource manager", s.proxy.Close)
+	s.termination.step("the partitions and the streams of the resource manager", func() {
+		s.proxy.Close()
+		s.engine.End()
+	})
 	s.effectLog.Close() // after the last effect, and before the log
 	ending.Wait()
 	s.termination.step("the watch of the configuration file", s.serving.Wait)

@@ -8,7 +8,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 // simulator is the ID of the simulated resource manager.
@@ -26,11 +25,11 @@ func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
 	// An application must not complete before its next ask is submitted.
 	lifetimes := objects.DefaultLifetimes()
 	lifetimes.Completing = math.MaxInt64
-	opt := rmproxy.Options{Loop: loop.Options{Lifetimes: &lifetimes}}
+	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}}
 	if clock != nil {
 		opt.Loop.Now = clock.Now
 	}
-	server, err := sim.Serve(ctx, rmproxy.New(opt))
+	server, err := sim.Serve(ctx, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 // userFlags are the flags of the user group resolvers (ACL-31).
@@ -41,9 +41,9 @@ func (f *userFlags) open() *usergroup.Resolvers {
 
 // directoriesOf returns a function that finds the user directories of a configuration, by partition.
 // Its error names the missing or malformed settings of every partition (ACL-40).
-func directoriesOf(users *usergroup.Resolvers) rmproxy.Directories {
-	return func(conf *configs.Config, now map[string]rmproxy.Directory) (map[string]rmproxy.Directory, error) {
-		all := map[string]rmproxy.Directory{}
+func directoriesOf(users *usergroup.Resolvers) engine.Directories {
+	return func(conf *configs.Config, now map[string]engine.Directory) (map[string]engine.Directory, error) {
+		all := map[string]engine.Directory{}
 		var failed []error
 		for _, p := range conf.Partitions {
 			former, _ := now[p.Name].(*usergroup.Resolver) // nil: the partition has none

@@ -18,7 +18,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -73,14 +72,13 @@ func serveHere(ctx context.Context) (*serverProcess, error) {
 	hist := history.New(nil)
 	limiter := httpserver.NewResponseLimiter(httpserver.DefaultLargeAnswers, &counts)
 	meters := metrics.New(metrics.Options{History: hist, HTTP: &counts, LargeAnswers: limiter})
-	proxy := rmproxy.New(rmproxy.Options{
+	rpc, err := sim.Serve(ctx, sim.ServerOptions{
 		Loop: loop.Options{DecisionMeter: meters.DecisionMeter},
 		OnEffects: func(partition string, effects []scheduler.Effect) {
 			hist.OnEffects(partition, effects)
 			meters.OnEffects(partition, effects)
 		},
 	})
-	rpc, err := sim.Serve(ctx, proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +86,8 @@ func serveHere(ctx context.Context) (*serverProcess, error) {
 	if err != nil {
 		return nil, errors.Join(err, rpc.Close())
 	}
-	server := httpserver.New(webservice.Handler(proxy.Cluster(), webservice.Options{
-		Reloads: proxy.Reloads(), History: hist, Metrics: meters.Handler(proxy.Cluster()),
+	server := httpserver.New(webservice.Handler(rpc.Cluster(), webservice.Options{
+		Reloads: rpc.Reloads(), History: hist, Metrics: meters.Handler(rpc.Cluster()),
 		LargeAnswers: limiter, Counts: &counts, CacheBytes: webservice.DefaultCacheBytes,
 	}), httpserver.Options{Liveness: webservice.Liveness, Counts: &counts})
 	ended := make(chan error, 1)

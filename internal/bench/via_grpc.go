@@ -24,8 +24,7 @@ import (
 // included.
 type grpcClient struct {
 	address   string
-	server    *sim.Server    // nil: the server is another process
-	proxy     *rmproxy.Proxy // of server
+	server    *sim.Server // nil: the server is another process
 	conn      *grpc.ClientConn
 	streamCtx context.Context // of the streams
 	cancel    context.CancelFunc
@@ -43,12 +42,11 @@ type grpcClient struct {
 
 // openGRPC serves in this process.
 func openGRPC(ctx context.Context, s *stream, rec *recorder) (apiClient, error) {
-	proxy := rmproxy.New(rmproxy.Options{Loop: loop.Options{Lifetimes: neverCompleting()}})
-	server, err := sim.Serve(ctx, proxy)
+	server, err := sim.Serve(ctx, sim.ServerOptions{Loop: loop.Options{Lifetimes: neverCompleting()}})
 	if err != nil {
 		return nil, err
 	}
-	return (&grpcClient{address: server.Address(), server: server, proxy: proxy, recorder: rec, stream: s}).open(ctx)
+	return (&grpcClient{address: server.Address(), server: server, recorder: rec, stream: s}).open(ctx)
 }
 
 // dialGRPC is a client of a running server.
@@ -174,7 +172,7 @@ func (g *grpcClient) send(m mem.BufferSlice) error {
 }
 
 // check audits the accounting of the server, which must be in this process.
-func (g *grpcClient) check() error { return checkAccounting(g.proxy.Cluster()) }
+func (g *grpcClient) check() error { return checkAccounting(g.server.Cluster()) }
 
 func (g *grpcClient) close() (err error) {
 	g.cancel()

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -15,11 +16,14 @@ import (
 // inProcessClient uses the in-process API. Its callback accepts every placement.
 type inProcessClient struct {
 	*rmproxy.InProcess
-	stream *stream
+	cluster *loop.Cluster
+	stream  *stream
 }
 
 func openInProcess(s *stream, rec *recorder) (apiClient, error) {
-	d := inProcessClient{rmproxy.NewInProcess(rmproxy.Options{Loop: loop.Options{Lifetimes: neverCompleting()}}), s}
+	e := engine.New(engine.Options{Loop: loop.Options{Lifetimes: neverCompleting()}})
+	d := inProcessClient{rmproxy.New(e, rmproxy.Options{}).InProcess(), e.Cluster(), s}
+	e.Start(nil)
 	if _, err := d.RegisterResourceManager(registration(s), shim{recorder: rec}); err != nil {
 		d.Stop()
 		return nil, err
@@ -47,7 +51,7 @@ func (d inProcessClient) sendAsks(first, next int, ends []int) error {
 	return d.UpdateAllocation(m)
 }
 
-func (d inProcessClient) check() error { return checkAccounting(d.Cluster()) }
+func (d inProcessClient) check() error { return checkAccounting(d.cluster) }
 
 func (d inProcessClient) close() error {
 	d.Stop()

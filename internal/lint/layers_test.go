@@ -27,10 +27,12 @@ var layers = [][]string{
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},
+	{"internal/engine"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/sim", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
+		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
 	},
+	{"internal/sim"},
 	{"internal/bench"}, // drives all of these
 	{"cmd/core"},
 }

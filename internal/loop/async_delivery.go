@@ -7,8 +7,9 @@ import (
 )
 
 // runAsync delivers effects on a goroutine of its own (ORD-5). Decisions run ahead of a slow Sink
-// up to MaxUndelivered effects; commands never wait for it.
-func (l *Loop) runAsync(ctx context.Context) {
+// up to MaxUndelivered effects; commands never wait for it. It returns when ctx ends, or, with ended
+// false, when the mode has changed; all effects are delivered then.
+func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 	batches, emptied := make(chan []scheduler.Effect), make(chan []scheduler.Effect, 1)
 	sinkDone := make(chan struct{})
 	go func() {
@@ -21,18 +22,21 @@ func (l *Loop) runAsync(ctx context.Context) {
 	delivering, inFlight := false, 0 // the Sink has a batch, with this many effects
 	var spare []scheduler.Effect     // buffer for the next batch
 	defer func() {
-		close(l.ended)
+		if ended {
+			close(l.ended)
+		}
 		if delivering {
 			<-emptied
 		}
 		if len(l.undelivered) > 0 {
 			batches <- l.undelivered
+			l.undelivered = <-emptied
 		}
 		close(batches)
 		<-sinkDone
+		l.noteSinkBacklog(0)
 	}()
 
-	l.startAudits()
 	var timer deadlineTimer
 	defer timer.stop()
 	for {
@@ -48,7 +52,7 @@ func (l *Loop) runAsync(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			l.closeMailbox()
-			return
+			return true
 		case <-l.wake:
 		case <-timer.set(l):
 			timer.fired()
@@ -62,6 +66,9 @@ func (l *Loop) runAsync(ctx context.Context) {
 		}
 		l.idle.Store(false)
 		l.drainMailbox()
+		if l.sync {
+			return false
+		}
 		if l.mayDecide() {
 			l.decide(l.decisionBatch())
 		}

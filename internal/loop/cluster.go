@@ -14,9 +14,8 @@ import (
 // Cluster holds the loops of all partitions. Partitions share nothing, so each has its own
 // goroutine; operations on all of them are methods of Cluster.
 type Cluster struct {
-	opt    Options
-	oracle func(partition string) scheduler.Oracle
-	sink   func(partition string) Sink
+	opt  Options
+	sink func(partition string) Sink
 
 	ctx    context.Context // ends with the Cluster
 	cancel context.CancelFunc
@@ -28,6 +27,7 @@ type Cluster struct {
 	loops        map[string]*partitionLoop
 	removed      map[string]*partitionLoop // partitions that were removed; their Sinks may still be busy
 	conf         *configs.Config
+	mode         Mode // of the partitions
 	notListening bool // the RM does not get decisions
 }
 
@@ -39,15 +39,12 @@ type partitionLoop struct {
 }
 
 // NewCluster returns a Cluster without partitions. sink and oracle are called once per partition;
-// a nil oracle means that no partition has one.
+// a nil oracle means that no partition has one. Reset changes oracle and opt.SyncDelivery.
 func NewCluster(opt Options, sink func(partition string) Sink, oracle func(partition string) scheduler.Oracle) *Cluster {
-	if oracle == nil {
-		oracle = func(string) scheduler.Oracle { return nil }
-	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	c := &Cluster{opt: opt, oracle: oracle, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
+	c := &Cluster{opt: opt, mode: Mode{opt.SyncDelivery, oracle}, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
 	c.partitionsLock = make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -70,7 +67,11 @@ func (c *Cluster) unlockPartitions() { <-c.partitionsLock }
 // so that its effects are delivered before. The caller must hold partitionsLock.
 func (c *Cluster) startPartition(p configs.Partition) {
 	ctx, stop := context.WithCancel(context.Background())
-	l := New(scheduler.NewWith(p, c.oracle(p.Name), c.opt.core()), c.sink(p.Name), c.opt)
+	c.mu.Lock()
+	opt, mode := c.opt, c.mode
+	c.mu.Unlock()
+	opt.SyncDelivery = mode.Sync
+	l := New(scheduler.NewWith(p, mode.oracleOf(p.Name), opt.core()), c.sink(p.Name), opt)
 	if c.opt.DecisionMeter != nil {
 		l.onDecided = c.opt.DecisionMeter(p.Name)
 	}
@@ -192,22 +193,6 @@ func (c *Cluster) fullLoops() (full []*Loop) {
 		}
 	}
 	return full
-}
-
-// Reset removes the nodes, applications and allocations of all partitions.
-func (c *Cluster) Reset(ctx context.Context) error {
-	if err := c.lockPartitions(ctx); err != nil {
-		return err
-	}
-	defer c.unlockPartitions()
-	for _, name := range c.Partitions() {
-		if l, ok := c.Partition(name); ok {
-			if _, err := l.Call(ctx, scheduler.ResetPartition{}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // End stops all partitions and waits until they have stopped and their effects are delivered

@@ -24,7 +24,7 @@ type Sink interface{ Deliver([]scheduler.Effect) }
 type Options struct {
 	Now            func() time.Time // the clock; nil: time.Now
 	DecisionBatch  int              // decisions before waiting commands are applied; 0: 256
-	SyncDelivery   bool             // deliver each decision before anything else is done
+	SyncDelivery   bool             // deliver each decision before anything else is done, until Cluster.Reset changes it
 	MaxUndelivered int              // effects that may wait for the Sink before decisions pause; 0: 8192
 	// HighWater is how many commands may wait before Wait blocks; 0: 65536. Wait also blocks at four times
 	// MaxUndelivered effects.
@@ -78,6 +78,7 @@ type Loop struct {
 	queryLock chan struct{} // holds a token during a slow query (Explain, DryRun)
 
 	// Only the goroutine of Run accesses the fields below.
+	sync            bool                // effects are delivered by the loop itself; see Mode
 	lastTime        time.Time           // the time of the last step: time never goes back
 	undelivered     []scheduler.Effect  // effects waiting for the Sink
 	spareMailbox    []envelope          // an empty buffer for mailbox
@@ -110,7 +111,7 @@ func New(core *scheduler.Core, sink Sink, opt Options) *Loop {
 	opt.DecisionBatch = orDefault(opt.DecisionBatch, 256)
 	opt.MaxUndelivered = orDefault(opt.MaxUndelivered, 8192)
 	opt.HighWater = orDefault(opt.HighWater, 65536)
-	return &Loop{core: core, sink: sink, opt: opt, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	return &Loop{core: core, sink: sink, opt: opt, sync: opt.SyncDelivery, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		queryLock: make(chan struct{}, 1)}
 }
 
@@ -124,11 +125,14 @@ func orDefault(n, fallback int) int {
 // Run drives the Core until ctx ends. Commands that were sent before are applied and their
 // effects delivered; nothing more is decided.
 func (l *Loop) Run(ctx context.Context) {
-	if l.opt.SyncDelivery {
-		l.runSync(ctx)
-		return
+	l.startAudits()
+	for ended := false; !ended; { // once more for each change of the mode
+		if l.sync {
+			ended = l.runSync(ctx)
+		} else {
+			ended = l.runAsync(ctx)
+		}
 	}
-	l.runAsync(ctx)
 }
 
 // decide lets the Core make up to n decisions (OBS-67).

@@ -101,7 +101,7 @@ func (l *Loop) DryRun(ctx context.Context, h scheduler.DryRunRequest) (*schedule
 		if ctx.Err() != nil {
 			return answer{} // the caller does not wait any more
 		}
-		if l.opt.SyncDelivery {
+		if l.sync {
 			l.deliver() // the resource manager must know all placements before its predicates are called (ADR 16)
 		}
 		out, err := l.core.DryRun(h, l.now())

@@ -8,15 +8,22 @@ import (
 
 // runSync delivers on the goroutine of the loop: the effects of commands, or of one decision, are
 // delivered before anything else happens (RMI-60, NOD-31, ORD-5). A second goroutine would cost
-// more than a decision, and the next decision has to wait for the delivery anyway.
-func (l *Loop) runSync(ctx context.Context) {
-	defer close(l.ended)
-	l.startAudits()
+// more than a decision, and the next decision has to wait for the delivery anyway. It returns when
+// ctx ends, or, with ended false, when the mode has changed; all effects are delivered then.
+func (l *Loop) runSync(ctx context.Context) (ended bool) {
+	defer func() {
+		if ended {
+			close(l.ended)
+		}
+	}()
 	var timer deadlineTimer
 	defer timer.stop()
 	for {
 		l.drainMailbox()
 		l.deliver()
+		if !l.sync {
+			return false
+		}
 		for n := 0; l.needsScheduling && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
 			l.decide(1)
 			l.deliver()
@@ -31,7 +38,7 @@ func (l *Loop) runSync(ctx context.Context) {
 		if ctx.Err() != nil {
 			l.closeMailbox()
 			l.deliver()
-			return
+			return true
 		}
 		if l.hasMail.Load() || l.needsScheduling || len(l.readers) > 0 || l.auditPending() {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -44,20 +45,18 @@ func (r *Reloader) Warnings() queuesyaml.Problems {
 // loggedWarnings bounds the warnings of one configuration that are logged (CFG-114).
 const loggedWarnings = 50
 
-// accept makes a generation of a configuration that has been put in force. storeErr is the error of
+// accept makes a generation of a configuration that has been put in force. before was in force until then;
+// nil: it is unknown, or there was none. storeErr is the error of
 // the Store; the configuration is in force all the same (CFG-120). Requires: r.applyMu is held,
 // or r is not shared yet.
-func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, storeErr error) {
+func (r *Reloader) accept(p *Proposal, before *configs.Config, paused time.Duration) (g *Generation, storeErr error) {
 	var changes *queuesyaml.Change
 	switch {
 	case p.Config == nil:
 		changes = &queuesyaml.Change{Partitions: []queuesyaml.PartitionChange{}}
-	case r.conf != nil:
-		d := queuesyaml.Diff(r.conf, p.Config)
+	case before != nil:
+		d := queuesyaml.Diff(before, p.Config)
 		changes = &d
-	}
-	if p.Config != nil {
-		r.conf = p.Config
 	}
 	r.mu.Lock()
 	g = &Generation{
@@ -65,8 +64,8 @@ func (r *Reloader) accept(p *Proposal, paused time.Duration) (g *Generation, sto
 		Extra: maps.Clone(p.Extra), Changes: changes, Paused: paused,
 	}
 	if len(r.history.all) > 0 {
-		before := r.history.latest()
-		g.Number, g.Checksum = before.Number+1, before.Checksum
+		last := r.history.latest()
+		g.Number, g.Checksum = last.Number+1, last.Checksum
 	}
 	if p.Config != nil {
 		g.Checksum, r.textWarnings = p.Config.Checksum, p.Warnings

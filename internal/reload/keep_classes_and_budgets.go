@@ -10,18 +10,19 @@ import (
 // resource manager that lacks the key priorityclasses or disruptionbudgets (CFG-96). Shims for
 // YuniKorn do not know these keys, so a text without them is not meant to remove them.
 func (r *Reloader) keepClassesAndBudgets(next *Proposal, current *Generation) {
-	if next.Source != RM || next.Config == nil || r.conf == nil {
+	inForce := r.cluster.Config()
+	if next.Source != RM || next.Config == nil || inForce == nil {
 		return
 	}
 	sent := next.Config
 	if !sent.HasClasses {
 		r.keepList(next, "priority classes", func(text []byte) ([]byte, error) {
-			return queuesyaml.EditClasses(text, r.conf.Classes, r.opt.Bounds)
+			return queuesyaml.EditClasses(text, inForce.Classes, r.opt.Bounds)
 		})
 	}
 	if !sent.HasBudgets {
 		r.keepList(next, "disruption budgets", func(text []byte) ([]byte, error) {
-			return queuesyaml.EditBudgets(text, r.conf.Budgets, r.opt.Bounds)
+			return queuesyaml.EditBudgets(text, inForce.Budgets, r.opt.Bounds)
 		})
 	}
 	if next.Config != sent && next.Config.Checksum == current.Checksum {

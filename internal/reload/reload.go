@@ -30,6 +30,8 @@ var (
 // Cluster puts a configuration in force in all partitions or, on an error, in none.
 type Cluster interface {
 	Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error)
+	// Config is the configuration in force; nil before the first.
+	Config() *configs.Config
 }
 
 // Store keeps generations, and the last checksum of each source, for the next start.
@@ -69,8 +71,7 @@ type Reloader struct {
 	opt     Options
 
 	applyMu       sync.Mutex        // held while a configuration is put in force; locked before mu
-	lastChecksums map[string]string // by source; guarded by applyMu, like conf
-	conf          *configs.Config   // in force; nil: unknown, only during New
+	lastChecksums map[string]string // by source; guarded by applyMu
 	ignoredKeys   []string          // of the last text; guarded by applyMu
 
 	mu           sync.Mutex // guards the rest
@@ -113,22 +114,21 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 		panic("reload: the first configuration: " + err.Error())
 	}
 	r.logIgnoredKeys(first)
-	proposal := *first
+	proposal, before := *first, (*configs.Config)(nil)
 	if len(r.history.all) > 0 {
 		last := r.history.latest()
 		if last.Checksum == first.Config.Checksum {
-			r.conf = first.Config
 			r.setStored(opt.Store != nil)
 			r.opt.Log.Info("configuration restored", generationFields(last)...)
 			r.notifyInForce(last)
 			return r
 		}
-		r.conf, _ = queuesyaml.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
+		before, _ = queuesyaml.LoadWith([]byte(last.Text), opt.Bounds) // nil: it is not valid any more
 		if !proposal.HasExtra {
 			proposal.Extra = last.Extra
 		}
 	}
-	_, _ = r.accept(&proposal, 0) // a store error has been logged
+	_, _ = r.accept(&proposal, before, 0) // a store error has been logged
 	return r
 }
 
@@ -212,6 +212,7 @@ func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error)
 		return Result{Generation: current}, nil
 	}
 	var paused time.Duration
+	before := r.cluster.Config()
 	switch {
 	case next.Config == nil:
 		next.Text = current.Text
@@ -223,7 +224,7 @@ func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error)
 			return Result{}, reloadError(err)
 		}
 	}
-	g, storeErr := r.accept(&next, paused)
+	g, storeErr := r.accept(&next, before, paused)
 	r.rememberChecksum(p)
 	return Result{Generation: g, Changed: true, StoreError: storeErr}, nil
 }

@@ -40,6 +40,13 @@ type fakeCluster struct {
 	neverPauses bool // Reload waits until its context ends
 }
 
+func (f *fakeCluster) Config() *configs.Config {
+	if len(f.reloads) == 0 {
+		return nil
+	}
+	return f.reloads[len(f.reloads)-1]
+}
+
 func (f *fakeCluster) Reload(ctx context.Context, conf *configs.Config) (time.Duration, error) {
 	switch {
 	case f.neverPauses:

@@ -12,7 +12,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +42,7 @@ func testContext(t *testing.T) context.Context {
 func startPair(t *testing.T, opt loop.Options, config string) (*sim.Server, *sim.Client) {
 	t.Helper()
 	ctx := testContext(t)
-	s, err := sim.Serve(ctx, rmproxy.New(rmproxy.Options{Loop: opt}))
+	s, err := sim.Serve(ctx, sim.ServerOptions{Loop: opt})
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, s.Close()) })
 	c, err := sim.Dial(ctx, s.Address(), "test")

@@ -8,35 +8,43 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// LocalScheduler is a scheduler in this process that Server serves over gRPC.
-type LocalScheduler interface {
-	Register(grpc.ServiceRegistrar)
-	Cluster() *loop.Cluster
-	Close()
+// ServerOptions configure a Server. The zero value is valid.
+type ServerOptions struct {
+	Loop   loop.Options
+	Config *reload.Proposal // overrides the configuration of the client; nil: that of the client is in force
+
+	OnEffects func(partition string, effects []scheduler.Effect) // see engine.Options; may be nil
 }
 
-// Server serves a scheduler of this process over gRPC on a loopback address.
+// Server serves a scheduler of this process over gRPC on a loopback address: without REST, history and
+// metrics, and with access to the state of the partitions.
 type Server struct {
-	local   LocalScheduler
+	engine  *engine.Engine
+	proxy   *rmproxy.Proxy
 	grpc    *grpc.Server
 	address string
 	ended   chan error
 }
 
-// Serve starts serving. The server closes d.
-func Serve(ctx context.Context, d LocalScheduler) (*Server, error) {
+// Serve starts a scheduler and serves it.
+func Serve(ctx context.Context, opt ServerOptions) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		d.Close()
 		return nil, fmt.Errorf("listening on the loopback address: %w", err)
 	}
-	s := &Server{local: d, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
-	d.Register(s.grpc)
+	e := engine.New(engine.Options{Loop: opt.Loop, OnEffects: opt.OnEffects})
+	proxy := rmproxy.New(e, rmproxy.Options{IgnoreRMConfig: opt.Config != nil})
+	e.Start(opt.Config)
+	s := &Server{engine: e, proxy: proxy, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
+	proxy.Register(s.grpc)
 	go func() { s.ended <- s.grpc.Serve(listener) }()
 	return s, nil
 }
@@ -58,6 +66,12 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	}
 	return snap, nil
 }
+
+// Cluster is the partitions.
+func (s *Server) Cluster() *loop.Cluster { return s.engine.Cluster() }
+
+// Reloads is the Reloader of the configuration.
+func (s *Server) Reloads() *reload.Reloader { return s.engine.Reloads() }
 
 // Explain explains a key.
 func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
@@ -96,7 +110,7 @@ func (s *Server) Audit(ctx context.Context, c *Client) error {
 }
 
 func (s *Server) partition() (*loop.Loop, error) {
-	l, ok := s.local.Cluster().Partition(Partition)
+	l, ok := s.engine.Cluster().Partition(Partition)
 	if !ok {
 		return nil, fmt.Errorf("the configuration has no partition %s", Partition)
 	}
@@ -106,7 +120,8 @@ func (s *Server) partition() (*loop.Loop, error) {
 // Close stops serving and ends the scheduler.
 func (s *Server) Close() error {
 	s.grpc.Stop()
-	s.local.Close()
+	s.proxy.Close()
+	s.engine.End()
 	if err := <-s.ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serving on %s: %w", s.address, err)
 	}

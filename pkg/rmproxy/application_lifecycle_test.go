@@ -17,7 +17,7 @@ import (
 func TestApplication_LifecycleUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lifetimes := objects.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
-		r := newBubbleRig(t, Options{Loop: loop.Options{Lifetimes: &lifetimes}})
+		r := newBubbleRig(t, testOptions{Loop: loop.Options{Lifetimes: &lifetimes}})
 		assert.NilError(t, r.register("rm", queues))
 		n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
@@ -79,7 +79,7 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 
 // An invalid quota tag does not reject the application, and is logged.
 func TestApplication_InvalidQuotaTagIsLogged(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", `
 partitions:
   - name: default

@@ -21,7 +21,7 @@ func (*ignoringShim) UpdateAllocation(*si.AllocationResponse) error { return nil
 // newPlacementDelivery returns a function that delivers a placement of so many resources to a
 // linked shim.
 func newPlacementDelivery(t testing.TB, names int) func() {
-	d := NewInProcess(Options{})
+	d := newTestInProcess(testOptions{})
 	t.Cleanup(d.Stop)
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &ignoringShim{})
 	assert.NilError(t, err)

@@ -115,8 +115,8 @@ func TestInProcess_RejectionsDoNotBlockTheCaller(t *testing.T) {
 }
 
 func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
-	p := New(Options{})
-	defer p.Close()
+	p := newTestProxy(testOptions{})
+	defer p.stop()
 	recorder := &shim{}
 	s := newSession(p, "rm")
 	s.shim = &shimCallback{callback: recorder}

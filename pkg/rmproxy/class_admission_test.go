@@ -58,7 +58,7 @@ type endpoint struct {
 	recorder    *allocationRecorder
 }
 
-func newGRPCEndpoint(t *testing.T, opt Options) *endpoint {
+func newGRPCEndpoint(t *testing.T, opt testOptions) *endpoint {
 	r := newBubbleRig(t, opt)
 	assert.NilError(t, r.register("rm", queues))
 	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
@@ -78,8 +78,8 @@ func newGRPCEndpoint(t *testing.T, opt Options) *endpoint {
 	return s
 }
 
-func newInProcessEndpoint(t *testing.T, opt Options) *endpoint {
-	d, recorder := NewInProcess(opt), &allocationRecorder{}
+func newInProcessEndpoint(t *testing.T, opt testOptions) *endpoint {
+	d, recorder := newTestInProcess(opt), &allocationRecorder{}
 	t.Cleanup(d.Stop)
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, recorder)
 	assert.NilError(t, err)
@@ -96,12 +96,12 @@ func newInProcessEndpoint(t *testing.T, opt Options) *endpoint {
 // operators, and after the line the answers to asks. Both APIs must give the same answers. Run
 // with -rewrite after a change, then read the diff.
 func TestPriorityClasses_Transcripts(t *testing.T) {
-	endpoints := map[string]func(*testing.T, Options) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
+	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
 	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false, "classes_off": false} {
 		for name, newEndpoint := range endpoints {
 			t.Run(file+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s, directives := newEndpoint(t, Options{StrictClasses: strict}), 0
+					s, directives := newEndpoint(t, testOptions{StrictClasses: strict}), 0
 					datadriven.RunTest(t, "testdata/transcripts/"+file+".txt", func(t *testing.T, d *datadriven.TestData) string {
 						directives++
 						out := s.runDirective(t, d)
@@ -235,8 +235,8 @@ func TestClassAdmission_AllocatesOnlyForAClass(t *testing.T) {
 func newSessionWithConfig(t *testing.T, more string) *session {
 	first, err := reload.Read(reload.File, "", []byte(queues+more), reload.Options{}.Bounds)
 	assert.NilError(t, err)
-	p := New(Options{InitialConfig: first})
-	t.Cleanup(p.Close)
+	p := newTestProxy(testOptions{InitialConfig: first})
+	t.Cleanup(p.stop)
 	return newSession(p, "rm")
 }
 
@@ -296,7 +296,7 @@ func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
 	example, err := os.ReadFile("../../examples/priority-classes.yaml")
 	assert.NilError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		s := newGRPCEndpoint(t, Options{})
+		s := newGRPCEndpoint(t, testOptions{})
 		p, err := s.proxy.Reloads().Read(reload.REST, "", example)
 		assert.NilError(t, err)
 		_, err = s.proxy.Reloads().Apply(t.Context(), p)

@@ -67,11 +67,11 @@ func TestClassAdmissionScenarios(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(found), 4)
-	endpoints := map[string]func(*testing.T, Options) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
+	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
 	for _, s := range found {
 		for name, newEndpoint := range endpoints {
 			t.Run(s.ID+" "+s.Shows+" "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { s.run(t, newEndpoint(t, Options{StrictClasses: true})) })
+				synctest.Test(t, func(t *testing.T) { s.run(t, newEndpoint(t, testOptions{StrictClasses: true})) })
 			})
 		}
 	}

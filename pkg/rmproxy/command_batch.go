@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -56,7 +57,7 @@ type partitionBatch struct {
 	partition       string
 	loop            *loop.Loop
 	cmds            []scheduler.Command
-	unresolvedUsers map[int]Directory // by index in cmds: the Directory that must resolve the user first
+	unresolvedUsers map[int]engine.Directory // by index in cmds: the Directory that must resolve the user first
 }
 
 // forPartition returns the commands for a partition; nil: the partition does not exist.
@@ -88,9 +89,9 @@ func (b *commandBatch) capacity() int {
 func (p *partitionBatch) add(cmd scheduler.Command) { p.cmds = append(p.cmds, cmd) }
 
 // addUnresolved adds an application whose user must be resolved before the partition gets it.
-func (p *partitionBatch) addUnresolved(cmd scheduler.AddApplication, directory Directory) {
+func (p *partitionBatch) addUnresolved(cmd scheduler.AddApplication, directory engine.Directory) {
 	if p.unresolvedUsers == nil {
-		p.unresolvedUsers = map[int]Directory{}
+		p.unresolvedUsers = map[int]engine.Directory{}
 	}
 	p.unresolvedUsers[len(p.cmds)] = directory
 	p.add(cmd)

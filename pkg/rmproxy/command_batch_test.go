@@ -16,13 +16,13 @@ import (
 // handling ends; a smaller one needs none (RMI-42).
 func TestCommandBatch_ManyElementsAreHandledInASlot(t *testing.T) {
 	faulty := false
-	p := New(Options{OnAPIRejected: func(scheduler.Effect) {
+	p := newTestProxy(testOptions{OnAPIRejected: func(scheduler.Effect) {
 		if faulty {
 			panic("a fault")
 		}
 	}})
-	defer p.Close()
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	defer p.stop()
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
 	s := p.current()
 
 	assert.Assert(t, s.newBatch(fewElements).slot == nil)
@@ -51,8 +51,8 @@ func TestCommandBatch_ManyElementsAreHandledInASlot(t *testing.T) {
 
 // Rejections of several kinds reach the stream of their kind in the order of the message.
 func TestQueue_EffectsKeepTheirOrderInEachKind(t *testing.T) {
-	p := New(Options{})
-	defer p.Close()
+	p := newTestProxy(testOptions{})
+	defer p.stop()
 	s := newSession(p, "rm")
 	defer s.close(ErrClosed)
 	var effects []scheduler.Effect

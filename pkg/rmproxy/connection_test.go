@@ -25,7 +25,7 @@ partitions:
 
 // newFullNodeRig is a rig whose RM has placed an allocation on a full node, and then lost its
 // streams.
-func newFullNodeRig(t *testing.T, opt Options) *rig {
+func newFullNodeRig(t *testing.T, opt testOptions) *rig {
 	r := newBubbleRig(t, opt)
 	r.ctx = t.Context()
 	assert.NilError(t, r.register("rm", leafPriorityConfig))
@@ -55,7 +55,7 @@ func (r *rig) cancelStreams() {
 
 func TestConnection_RMWithoutStreamsIsDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFullNodeRig(t, Options{})
+		r := newFullNodeRig(t, testOptions{})
 		state, ok := r.p.ConnectionStatus()
 		assert.Assert(t, ok && state.Connected && state.Listening && state.ReplaceableAt.IsZero())
 		assert.DeepEqual(t, state.Streams, []string{"NodeRequest", "ApplicationRequest", "AllocationRequest"})
@@ -86,7 +86,7 @@ func TestConnection_RMWithoutStreamsIsDisconnected(t *testing.T) {
 // as soon as the RM listens again.
 func TestConnection_NothingIsPreemptedWithoutAllocationStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFullNodeRig(t, Options{})
+		r := newFullNodeRig(t, testOptions{})
 		r.cancelStreams()
 		synctest.Wait()
 		high := newAsk("high", "app")
@@ -108,7 +108,7 @@ func TestConnection_NothingIsPreemptedWithoutAllocationStream(t *testing.T) {
 
 func TestConnection_DisconnectedRMIsReplacedAfterTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFullNodeRig(t, Options{Limits: Limits{DisconnectedTimeout: time.Minute}})
+		r := newFullNodeRig(t, testOptions{Limits: Limits{DisconnectedTimeout: time.Minute}})
 		err := r.register("other", queues)
 		assert.Equal(t, status.Code(err), codes.FailedPrecondition)
 		assert.ErrorContains(t, err, "RM rm has been registered before, active partitions 1, and is connected")
@@ -130,7 +130,7 @@ func TestConnection_DisconnectedRMIsReplacedAfterTimeout(t *testing.T) {
 // waits.
 func TestConnection_FinishedRMIsReplacedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		n, x := r.openNodeStream(), r.openAllocationStream()
 		synctest.Wait()
@@ -146,7 +146,7 @@ func TestConnection_FinishedRMIsReplacedAtOnce(t *testing.T) {
 
 func TestConnection_AdministratorReleasesRM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFullNodeRig(t, Options{})
+		r := newFullNodeRig(t, testOptions{})
 		assert.ErrorIs(t, r.p.Release("other", true), ErrNotRegistered)
 		assert.ErrorIs(t, r.p.Release("rm", false), ErrConnected)
 		n := r.openNodeStream()
@@ -164,7 +164,7 @@ func TestConnection_AdministratorReleasesRM(t *testing.T) {
 // An RM that registers and opens no stream becomes disconnected.
 func TestConnection_RegistrationAloneIsNotAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		<-time.After(disconnectGrace)
 		synctest.Wait()
@@ -177,7 +177,7 @@ func TestConnection_RegistrationAloneIsNotAConnection(t *testing.T) {
 // the old one has no effect.
 func TestConnection_ReplacedStreamDoesNotDisconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newFullNodeRig(t, Options{})
+		r := newFullNodeRig(t, testOptions{})
 		r.openAllocationStream()
 		synctest.Wait()
 		state, _ := r.p.ConnectionStatus()

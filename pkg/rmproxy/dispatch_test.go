@@ -54,10 +54,10 @@ func waitEnded(t *testing.T, l *loop.Loop) {
 // Commands that the interface has an answer for are rejected, the others are logged.
 func TestDispatch_CommandsForARemovedPartitionAreRejected(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
-	p := New(Options{Log: zap.New(core)})
-	defer p.Close()
+	p := newTestProxy(testOptions{Log: zap.New(core)})
+	defer p.stop()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions}, open))
 	s := p.current()
 	batch := &commandBatch{s: s}
 	gpu := batch.forPartition("[rm]gpu")
@@ -88,10 +88,10 @@ func TestDispatch_CommandsForARemovedPartitionAreRejected(t *testing.T) {
 
 // If the partition was created again meanwhile, the new one applies the commands.
 func TestDispatch_CommandsForARecreatedPartitionAreApplied(t *testing.T) {
-	p := New(Options{})
-	defer p.Close()
+	p := newTestProxy(testOptions{})
+	defer p.stop()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions}, open))
 	s := p.current()
 	batch := &commandBatch{s: s}
 	gpu := batch.forPartition("gpu")
@@ -110,9 +110,9 @@ func TestDispatch_CommandsForARecreatedPartitionAreApplied(t *testing.T) {
 
 // Every type of command has a rejection.
 func TestDispatch_EveryCommandHasARejection(t *testing.T) {
-	p := New(Options{})
+	p := newTestProxy(testOptions{})
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, open))
 	s := p.current()
 	l, ok := p.cluster.Partition("default")
 	assert.Assert(t, ok)
@@ -121,5 +121,5 @@ func TestDispatch_EveryCommandHasARejection(t *testing.T) {
 	s.dispatch("default", l, allCommands()) // the partition is listed and does not run: this must end
 	s.mu.Unlock()
 	assert.Equal(t, len(s.drainOutboxes()), 6)
-	p.Close()
+	p.stop()
 }

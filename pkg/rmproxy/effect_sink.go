@@ -45,9 +45,6 @@ func (p *Proxy) dropUntilReset() {
 // Deliver passes the effects to the session, and waits while the session has too many undelivered
 // ones.
 func (t *effectSink) Deliver(effects []scheduler.Effect) {
-	if t.p.opt.OnEffects != nil {
-		t.p.opt.OnEffects(t.partition, effects)
-	}
 	// The session is read first: effects that are valid now must not reach an RM that registers
 	// in between.
 	s := t.p.current()

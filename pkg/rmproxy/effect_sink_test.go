@@ -23,10 +23,10 @@ func rejected(key objects.AllocationKey) scheduler.Effect { return scheduler.Ask
 func newProxyWithSession(t *testing.T) (*Proxy, *session, *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	p := New(Options{Log: zap.New(core)})
-	t.Cleanup(p.Close)
+	p := newTestProxy(testOptions{Log: zap.New(core)})
+	t.Cleanup(p.stop)
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	return p, p.current(), logs
 }
 
@@ -52,7 +52,7 @@ func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 	p, old, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
 	again := func(zapcore.Entry) error {
-		return p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
+		return p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	sink.log = zap.New(zapcore.RegisterHooks(core, again))
@@ -91,8 +91,8 @@ func TestEffectSink_InternalEffectsAreNotDelivered(t *testing.T) {
 
 func TestEffectSink_WithoutRMEffectsAreLogged(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
-	p := New(Options{Log: zap.New(core)})
-	defer p.Close()
+	p := newTestProxy(testOptions{Log: zap.New(core)})
+	defer p.stop()
 	p.effectSinks["default"].Deliver([]scheduler.Effect{rejected("1")})
 	assert.Equal(t, logs.FilterMessageSnippet("without a resource manager").Len(), 1)
 }
@@ -114,9 +114,9 @@ func TestSession_SendsNothingAfterClose(t *testing.T) {
 func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	var answered []scheduler.Effect
-	p := New(Options{Log: zap.New(core), OnAPIRejected: func(e scheduler.Effect) { answered = append(answered, e) }})
-	defer p.Close()
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	p := newTestProxy(testOptions{Log: zap.New(core), OnAPIRejected: func(e scheduler.Effect) { answered = append(answered, e) }})
+	defer p.stop()
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
 	allocation := func(key, partition, node string) wire.Allocation {
 		return wire.Allocation{Key: key, App: "app", Partition: partition, Node: node}
 	}

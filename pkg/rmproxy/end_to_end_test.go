@@ -8,7 +8,7 @@ import (
 )
 
 func TestStreams_EndToEnd(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
 
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n2")}}))

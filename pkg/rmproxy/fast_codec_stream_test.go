@@ -49,7 +49,7 @@ func (r *rig) sendRaw(method string, messages ...[]byte) error {
 }
 
 func TestFastCodec_MalformedMessageEndsTheStreamLikeGeneratedCode(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	node, err := proto.Marshal(&si.NodeRequest{RmID: "rm"})
 	assert.NilError(t, err)
@@ -75,7 +75,7 @@ func TestFastCodec_MalformedMessageEndsTheStreamLikeGeneratedCode(t *testing.T) 
 // The content of one message must not appear in the next, which is decoded into the same memory;
 // the same holds for answers.
 func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	full := newAsk("full", "app")
@@ -114,7 +114,7 @@ func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 
 // The tags and names of asks stay valid after the message was handled.
 func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	const n = 50

@@ -20,10 +20,10 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	if proto.Unmarshal(bytes, m) != nil {
 		t.Skip("gRPC refuses the message")
 	}
-	p := New(Options{InitialConfig: conf, IgnoreRMConfig: true})
-	defer p.Close()
+	p := newTestProxy(testOptions{InitialConfig: conf, IgnoreRMConfig: true})
+	defer p.stop()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	s := p.current()
 	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})
 	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}})

@@ -57,7 +57,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 }
 
 func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	n, x := r.openNodeStream(), r.openAllocationStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))

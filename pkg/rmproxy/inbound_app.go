@@ -50,7 +50,7 @@ func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	if batch == nil {
 		return unknownPartitionForApp(objects.AppID(a.ApplicationID), b.s.bareName(a.PartitionName))
 	}
-	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.directory(batch.partition))
+	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.engine.Directory(batch.partition))
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func roundTrip(t *testing.T, n si.Scheduler_UpdateNodeClient) {
 }
 
 func TestUpdateNode_EveryAction(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
 	send := func(nodes ...*si.NodeInfo) {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 }
 
 func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
 		{NodeID: "n1"},
@@ -106,7 +106,7 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 }
 
 func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
 	negative := nodeCreated("negative")
 	negative.SchedulableResource = resourceOf(-1, 1)
@@ -146,7 +146,7 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 }
 
 func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
 	otherPartition := newApp("unknownPartition", "root.a")
 	otherPartition.PartitionName = "[other]default"
@@ -203,7 +203,7 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 }
 
 func TestUpdateApplication_ForcedWithoutUserHasFallbackOwner(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
 	forced := newApp("forced", "root.a")
 	forced.Ugi, forced.Tags = nil, map[string]string{"application.create.force": "true"}
@@ -213,7 +213,7 @@ func TestUpdateApplication_ForcedWithoutUserHasFallbackOwner(t *testing.T) {
 }
 
 func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	negative, nothing := newAsk("negative", "app"), newAsk("noResources", "app")
@@ -261,7 +261,7 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 }
 
 func TestUpdateAllocation_ForeignOccupiesTheNode(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	foreign := newAsk("f1", "")
@@ -288,7 +288,7 @@ func TestUpdateAllocation_ForeignOccupiesTheNode(t *testing.T) {
 }
 
 func TestUpdateAllocation_ResizesInPlace(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
@@ -305,7 +305,7 @@ func TestUpdateAllocation_ResizesInPlace(t *testing.T) {
 }
 
 func TestUpdateAllocation_RecoveredIsReturnedAsNew(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	running := newAsk("k", "app")
@@ -317,7 +317,7 @@ func TestUpdateAllocation_RecoveredIsReturnedAsNew(t *testing.T) {
 }
 
 func TestUpdateAllocation_ReleasesAreReturnedUnlessTheyConfirm(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	m := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
@@ -341,7 +341,7 @@ func TestUpdateAllocation_ReleasesAreReturnedUnlessTheyConfirm(t *testing.T) {
 }
 
 func TestPartitions_OneMessageForTwo(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	n := r.openNodeStream()
 	gpu := nodeCreated("n1") // the same name in both partitions
@@ -390,7 +390,7 @@ func TestCreationTime_InvalidIsIgnored(t *testing.T) {
 }
 
 func TestUpdateAllocation_MessageIsAppliedAsAWhole(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	m := &si.AllocationRequest{

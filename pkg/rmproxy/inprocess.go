@@ -7,8 +7,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // InProcess is the API for a shim that links the core (RMI-2, RMI-62). Update calls return at once;
@@ -25,22 +23,9 @@ type InProcess struct{ p *Proxy }
 
 var _ api.SchedulerAPI = (*InProcess)(nil)
 
-// NewInProcess returns a scheduler whose predicates and callbacks are those of the shim that
+// InProcess returns the in-process API. The predicates and callbacks are those of the shim that
 // registers (RMI-60).
-func NewInProcess(opt Options) *InProcess {
-	opt.Loop.SyncDelivery = true
-	return &InProcess{newProxy(opt, func(p *Proxy) scheduler.Oracle { return oracle{p} })}
-}
-
-// Cluster returns the partitions, for readers.
-func (d *InProcess) Cluster() *loop.Cluster { return d.p.Cluster() }
-
-// Reloads returns the Reloader of configurations. Callbacks must not wait for it, see
-// UpdateConfiguration.
-func (d *InProcess) Reloads() *reload.Reloader { return d.p.Reloads() }
-
-// Registration returns the registered RM. ok is false when none is.
-func (d *InProcess) Registration() (Registration, bool) { return d.p.Registration() }
+func (p *Proxy) InProcess() *InProcess { return &InProcess{p} }
 
 // RegisterResourceManager registers a shim, or registers it again.
 func (d *InProcess) RegisterResourceManager(
@@ -50,7 +35,7 @@ func (d *InProcess) RegisterResourceManager(
 		return nil, fmt.Errorf("%w: there is no callback", ErrRequest)
 	}
 	open := func() *session { return newInProcessSession(d.p, m.RmID, callback) }
-	if err := d.p.registerRM(m, open); err != nil {
+	if err := d.p.registerRM(m, open, loop.Mode{Sync: true, Oracle: d.p.oracleOf}); err != nil {
 		return nil, err
 	}
 	return &si.RegisterResourceManagerResponse{}, nil
@@ -75,6 +60,9 @@ func (d *InProcess) handle(m request, k streamKind) error {
 	if err != nil {
 		return err
 	}
+	if s.shim == nil {
+		return errOtherAPI(s.rm, "over gRPC")
+	}
 	if err := s.handle(m); err != nil {
 		return fmt.Errorf("received %s, but %w", k, err)
 	}
@@ -83,12 +71,19 @@ func (d *InProcess) handle(m request, k streamKind) error {
 
 // UpdateConfiguration puts a new configuration in force (CFG-95, RMI-66).
 func (d *InProcess) UpdateConfiguration(m *si.UpdateConfigurationRequest) error {
+	const failed = "update of configuration failed: %w"
+	if s := d.p.current(); s != nil && s.shim == nil && s.rm == m.GetRmID() {
+		return fmt.Errorf(failed, errOtherAPI(s.rm, "over gRPC"))
+	}
 	if err := d.p.updateConfiguration(m); err != nil {
-		return fmt.Errorf("update of configuration failed: %w", err)
+		return fmt.Errorf(failed, err)
 	}
 	return nil
 }
 
 // Stop ends the scheduler (RMI-68). It waits for the last callback; later calls fail with
 // ErrClosed.
-func (d *InProcess) Stop() { d.p.Close() }
+func (d *InProcess) Stop() {
+	d.p.Close()
+	d.p.engine.End()
+}

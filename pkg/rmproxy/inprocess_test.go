@@ -119,7 +119,7 @@ type linkedCore struct {
 func newLinkedCore(t *testing.T, s *shim) *linkedCore {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	d := &linkedCore{NewInProcess(Options{Log: zap.New(core)}), t, logs}
+	d := &linkedCore{newTestInProcess(testOptions{Log: zap.New(core)}), t, logs}
 	t.Cleanup(d.Stop)
 	d.register(s)
 	return d
@@ -262,7 +262,7 @@ func TestInProcess_PredicatesRejectANode(t *testing.T) {
 }
 
 func TestInProcess_UpdatesOfUnregisteredRMsFail(t *testing.T) {
-	d := NewInProcess(Options{})
+	d := newTestInProcess(testOptions{})
 	defer d.Stop()
 	want := `received AllocationRequest, but RmID="rm" not registered`
 	assert.ErrorContains(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm"}), want)

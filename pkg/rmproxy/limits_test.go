@@ -33,14 +33,14 @@ func (r *rig) assertRefused(method string, in []byte, code codes.Code, text stri
 func emptyAllocations(rm string, n int) []byte { return append(str(3, rm), bytes.Repeat(sub(4), n)...) }
 
 func TestLimits_MessageLengthIsSmallWithoutRegistration(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	r.assertRefused("UpdateAllocation", emptyAllocations("rm", unregisteredBytes), codes.FailedPrecondition,
 		"received AllocationRequest of 131076 bytes, but the sender is not registered: at most 65536 bytes are read before a resource manager registers")
 	r.assertRefused("UpdateNode", append(bytes.Repeat(sub(1), 100), str(2, "rm")...), codes.FailedPrecondition, "not registered")
 }
 
 func TestLimits_RMIDIsReadBeforeDecoding(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	in := emptyAllocations("other", 4<<20)
 	var err error
 	allocated := bytesAllocated(func() { err = r.sendRaw("UpdateAllocation", in) })
@@ -51,7 +51,7 @@ func TestLimits_RMIDIsReadBeforeDecoding(t *testing.T) {
 }
 
 func TestLimits_ElementsAreCountedBeforeDecoding(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	for _, c := range []struct {
 		method string
 		in     []byte
@@ -67,25 +67,25 @@ func TestLimits_ElementsAreCountedBeforeDecoding(t *testing.T) {
 		assert.ErrorContains(t, err, "has 100001 nodes, applications, allocations and releases, at most 100000 are allowed")
 		assert.Assert(t, allocated < 4<<20, "%s: %d bytes allocated", c.method, allocated)
 	}
-	small := newRegisteredRig(t, Options{Limits: Limits{MessageElements: 3}})
+	small := newRegisteredRig(t, testOptions{Limits: Limits{MessageElements: 3}})
 	small.assertRefused("UpdateAllocation", emptyAllocations("rm", 4), codes.ResourceExhausted, "has 4 nodes")
 }
 
 func TestLimits_DecodingCostIsBounded(t *testing.T) {
-	r := newRegisteredRig(t, Options{Limits: Limits{DecodeBytes: 1 << 20}})
+	r := newRegisteredRig(t, testOptions{Limits: Limits{DecodeBytes: 1 << 20}})
 	attributes := append(str(2, "rm"), sub(1, bytes.Repeat(sub(3, str(1, "a")), 20_000))...)
 	r.assertRefused("UpdateNode", attributes, codes.ResourceExhausted, "bytes of memory, at most 1048576 are allowed")
 }
 
 func TestLimits_MessageLengthIsBounded(t *testing.T) {
-	r := newRegisteredRig(t, Options{Limits: Limits{MessageBytes: 100_000}})
+	r := newRegisteredRig(t, testOptions{Limits: Limits{MessageBytes: 100_000}})
 	r.assertRefused("UpdateNode", sub(1, str(1, strings.Repeat("n", 100_000))), codes.ResourceExhausted, "at most 100000 are allowed")
 }
 
 func TestLimits_RegistrationLengthIsBounded(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	_, err := r.client.RegisterResourceManager(r.ctx, &si.RegisterResourceManagerRequest{
-		RmID: "rm", Config: strings.Repeat("#", r.p.reloads.MaxBytes()+maxRMFields),
+		RmID: "rm", Config: strings.Repeat("#", r.p.Reloads().MaxBytes()+maxRMFields),
 	})
 	assert.Equal(t, status.Code(err), codes.ResourceExhausted, "%v", err)
 	assert.ErrorContains(t, err, "the registration has 10616")
@@ -93,7 +93,7 @@ func TestLimits_RegistrationLengthIsBounded(t *testing.T) {
 }
 
 func TestLimits_ARegistrationWithoutAMessageIsRefused(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	s, err := r.conn.NewStream(r.ctx, &grpc.StreamDesc{ClientStreams: true}, "/"+ServiceName+"/RegisterResourceManager")
 	assert.NilError(t, err)
 	assert.NilError(t, s.CloseSend())
@@ -102,7 +102,7 @@ func TestLimits_ARegistrationWithoutAMessageIsRefused(t *testing.T) {
 }
 
 func TestLimits_CompressedMessagesAreRefused(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	s, err := r.client.UpdateNode(r.ctx, grpc.UseCompressor(gzip.Name))
 	assert.NilError(t, err)
 	assert.NilError(t, s.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated(strings.Repeat("n", 1000))}}))
@@ -112,7 +112,7 @@ func TestLimits_CompressedMessagesAreRefused(t *testing.T) {
 // A message that needs more memory than is free waits.
 func TestLimits_DecodingWaitsForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		assert.NilError(t, r.p.memory.decoding.Acquire(r.ctx, DefaultDecodeBytes))
 		many := &si.NodeRequest{RmID: "rm"}
@@ -132,12 +132,12 @@ func TestLimits_DecodingWaitsForMemory(t *testing.T) {
 
 // The memory of a large message is released, whatever its result.
 func TestLimits_MemoryIsReleased(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("other", 1<<20))
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("rm", 1<<20))
 	_ = r.sendRaw("UpdateAllocation", emptyAllocations("rm", 50_000), append(emptyAllocations("rm", 50_000), 0x80))
 	assert.NilError(t, r.register("rm", queues+strings.Repeat("#", 1<<20)))
-	r.p.Close() // streams that have ended release their memory a moment later
+	r.p.stop() // streams that have ended release their memory a moment later
 	for _, budget := range []struct {
 		tryAcquire func(int64) bool
 		all        int64
@@ -175,7 +175,7 @@ func TestLimits_MessageArrivalTimeout(t *testing.T) {
 				return stallingConn{c, remaining, testCtx}, err
 			}))
 		assert.NilError(t, err)
-		r := rigOn(t, Options{}, listener, conn)
+		r := rigOn(t, testOptions{}, listener, conn)
 		assert.NilError(t, r.register("rm", queues))
 		live, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -192,7 +192,7 @@ func TestLimits_MessageArrivalTimeout(t *testing.T) {
 
 func TestStreams_FirstMessageTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		r.ctx = t.Context()
 		start := time.Now()
@@ -210,7 +210,7 @@ func TestStreams_FirstMessageTimeout(t *testing.T) {
 // A stream with a first message is served, however many silent streams there are.
 func TestStreams_OldestSilentStreamIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Limits: Limits{SilentStreams: 3}})
+		r := newBubbleRig(t, testOptions{Limits: Limits{SilentStreams: 3}})
 		assert.NilError(t, r.register("rm", queues))
 		var silent []si.Scheduler_UpdateAllocationClient
 		for i := range 10 {
@@ -234,7 +234,7 @@ func TestStreams_OldestSilentStreamIsEnded(t *testing.T) {
 // A stream belongs to the registration under which it was opened.
 func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		before, err := r.client.UpdateAllocation(r.ctx)
 		assert.NilError(t, err)
 		synctest.Wait()
@@ -255,7 +255,7 @@ func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 // The same for a stream whose first message arrives during the new registration, when it is not a
 // silent stream any more.
 func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	l := &rmStream{p: r.p, kind: nodeStream, silentEntry: &silentStream{registration: r.p.registrationCount}}
 	assert.NilError(t, r.register("rm", queues))
 	assert.ErrorIs(t, l.identify("rm"), errOpenedBeforeRegistration)
@@ -263,8 +263,8 @@ func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
 
 // RegisterResourceManager is a stream in the server and a call in the interface.
 func TestServer_ServiceMatchesTheInterface(t *testing.T) {
-	p := New(Options{})
-	defer p.Close()
+	p := newTestProxy(testOptions{})
+	defer p.stop()
 	desc := p.service()
 	var names []string
 	for _, s := range desc.Streams {
@@ -275,7 +275,7 @@ func TestServer_ServiceMatchesTheInterface(t *testing.T) {
 }
 
 func TestLimits_ExtraConfigurationLengthIsBounded(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	_, err := r.client.RegisterResourceManager(r.ctx, &si.RegisterResourceManagerRequest{
 		RmID: "rm", Config: queues, ExtraConfig: map[string]string{"key": strings.Repeat("x", 1<<20)},
 	})

@@ -57,7 +57,7 @@ type rig struct {
 	ctx    context.Context // ends when the test takes too long
 }
 
-func newRig(t *testing.T, opt Options) *rig {
+func newRig(t *testing.T, opt testOptions) *rig {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -67,7 +67,7 @@ func newRig(t *testing.T, opt Options) *rig {
 }
 
 // newBubbleRig is newRig without a network, for a bubble of package synctest.
-func newBubbleRig(t *testing.T, opt Options) *rig {
+func newBubbleRig(t *testing.T, opt testOptions) *rig {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	conn, err := grpc.NewClient("passthrough:///bubble", grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -78,11 +78,11 @@ func newBubbleRig(t *testing.T, opt Options) *rig {
 	return rigOn(t, opt, listener, conn)
 }
 
-func rigOn(t *testing.T, opt Options, listener net.Listener, conn *grpc.ClientConn) *rig {
+func rigOn(t *testing.T, opt testOptions, listener net.Listener, conn *grpc.ClientConn) *rig {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	opt.Log = zap.New(core)
-	r := &rig{t: t, p: New(opt), logs: logs, conn: conn, client: si.NewSchedulerClient(conn)}
+	r := &rig{t: t, p: newTestProxy(opt), logs: logs, conn: conn, client: si.NewSchedulerClient(conn)}
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
 	server := grpc.NewServer()
@@ -91,7 +91,7 @@ func rigOn(t *testing.T, opt Options, listener net.Listener, conn *grpc.ClientCo
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		r.check()
-		r.p.Close()
+		r.p.stop()
 		cancel()
 		assert.NilError(t, conn.Close())
 		server.Stop()
@@ -120,7 +120,7 @@ func (r *rig) register(rm, config string) error {
 }
 
 // newRegisteredRig returns a rig with the RM "rm" registered with the queues above.
-func newRegisteredRig(t *testing.T, opt Options) *rig {
+func newRegisteredRig(t *testing.T, opt testOptions) *rig {
 	t.Helper()
 	r := newRig(t, opt)
 	assert.NilError(t, r.register("rm", queues))

@@ -140,9 +140,9 @@ func decodeBombs(n int) []decodeBomb {
 func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
 	for _, b := range decodeBombs(20_000) {
 		t.Run(b.name, func(t *testing.T) {
-			p := New(Options{})
-			defer p.Close()
-			assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
+			p := newTestProxy(testOptions{})
+			defer p.stop()
+			assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
 				func() *session { return newSession(p, "rm") }))
 			in := newMessageReader(p, t.Context(), nil)
 			m := b.kind.request()

@@ -14,7 +14,7 @@ import (
 func TestReadConfig_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
 	text := []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 1}}}]}]}]")
 	synctest.Test(t, func(t *testing.T) {
-		s := newGRPCEndpoint(t, Options{})
+		s := newGRPCEndpoint(t, testOptions{})
 		problems := func(read readConfigFunc) string {
 			p, err := read(reload.REST, "", text)
 			assert.NilError(t, err)

@@ -4,17 +4,20 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34). It implements
 // scheduler.Oracle.
 type oracle struct{ p *Proxy }
 
+func (p *Proxy) oracleOf(string) scheduler.Oracle { return oracle{p} }
+
 // Fits reports whether the shim accepts the node for the ask. Without a shim every node is
 // refused.
 func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
-	return s != nil && s.shim.callback.Predicates(&si.PredicatesArgs{
+	return s != nil && s.shim != nil && s.shim.callback.Predicates(&si.PredicatesArgs{
 		AllocationKey: string(ask), NodeID: string(node), Allocate: true,
 	}) == nil
 }
@@ -22,7 +25,7 @@ func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 // FitsWithout reports whether the ask could run on the node if the victims were gone.
 func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
 	s := o.p.current()
-	if s == nil {
+	if s == nil || s.shim == nil {
 		return false
 	}
 	if len(victims) == 0 {

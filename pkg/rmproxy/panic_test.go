@@ -9,12 +9,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 func TestPanic_EndsItsStreamOnly(t *testing.T) {
-	r := newRegisteredRig(t, Options{OnAPIRejected: func(scheduler.Effect) { panic("a fault") }})
+	r := newRegisteredRig(t, testOptions{OnAPIRejected: func(scheduler.Effect) { panic("a fault") }})
 	r.withNodeAndApp()
 	n, x := r.openNodeStream(), r.openAllocationStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("")}}))
@@ -33,7 +34,7 @@ func TestPanic_EndsItsStreamOnly(t *testing.T) {
 
 func TestPanic_EndsItsRegistrationOnly(t *testing.T) {
 	var faulty atomic.Bool
-	r := newRig(t, Options{Directories: func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
+	r := newRig(t, testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
 		if faulty.Load() {
 			panic("a fault")
 		}
@@ -50,7 +51,7 @@ func TestPanic_EndsItsRegistrationOnly(t *testing.T) {
 func TestRegister_CancelledCallIsCarriedThrough(t *testing.T) {
 	begun, cancelled := make(chan struct{}), make(chan struct{})
 	var armed atomic.Bool
-	r := newRig(t, Options{Directories: func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
+	r := newRig(t, testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
 		if armed.CompareAndSwap(true, false) {
 			close(begun)
 			<-cancelled

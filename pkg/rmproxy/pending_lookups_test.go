@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -53,7 +54,7 @@ func applicationResults(t *testing.T, a receiver[*si.ApplicationResponse], n int
 func TestPendingLookups_SurviveABrokenStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
-		r := newBubbleRig(t, Options{Directories: resolver.newDirectories(t.Cleanup)})
+		r := newBubbleRig(t, testOptions{Directories: resolver.newDirectories(t.Cleanup)})
 		assert.NilError(t, r.register("rm", configWithResolver))
 		ctx, cancel := context.WithCancel(r.ctx)
 		first, err := r.client.UpdateApplication(ctx)
@@ -82,7 +83,7 @@ func TestPendingLookups_SurviveABrokenStream(t *testing.T) {
 func TestPendingLookups_CloseWhileLookupsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
-		r := newBubbleRig(t, Options{Directories: resolver.newDirectories(t.Cleanup)})
+		r := newBubbleRig(t, testOptions{Directories: resolver.newDirectories(t.Cleanup)})
 		assert.NilError(t, r.register("rm", configWithResolver))
 		a := r.openApplicationStream()
 		var many []*si.AddApplicationRequest
@@ -92,7 +93,7 @@ func TestPendingLookups_CloseWhileLookupsRun(t *testing.T) {
 		assert.NilError(t, a.Send(&si.ApplicationRequest{New: many}))
 		synctest.Wait()
 		assert.Equal(t, len(resolver.takeLookups()), 64)
-		r.p.Close()
+		r.p.stop()
 	})
 }
 
@@ -100,10 +101,10 @@ func TestPendingLookups_CloseWhileLookupsRun(t *testing.T) {
 func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver := &scriptedResolver{}
-		p := New(Options{Directories: resolver.newDirectories(t.Cleanup)})
-		t.Cleanup(p.Close)
+		p := newTestProxy(testOptions{Directories: resolver.newDirectories(t.Cleanup)})
+		t.Cleanup(p.stop)
 		open := func() *session { return newSession(p, "rm") }
-		assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
+		assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
 		s := p.current()
 		s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{appWithoutGroups("app", "ann")}})
 		asks := &si.AllocationRequest{}
@@ -136,7 +137,7 @@ func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		resolver, recorder := &scriptedResolver{}, &recordingShim{}
-		d := NewInProcess(Options{Directories: resolver.newDirectories(t.Cleanup)})
+		d := newTestInProcess(testOptions{Directories: resolver.newDirectories(t.Cleanup)})
 		t.Cleanup(d.Stop)
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
 		assert.NilError(t, err)
@@ -177,7 +178,7 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 // Streams that wait for lookups end with the session.
 func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Options{})
+		p := newTestProxy(testOptions{})
 		s := newSession(p, "rm")
 		s.lookups.count.Store(maxHeldCommands)
 		read := make(chan error, 1)
@@ -185,7 +186,7 @@ func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 		synctest.Wait()
 		s.close(ErrClosed)
 		assert.ErrorIs(t, <-read, ErrClosed)
-		p.Close()
+		p.stop()
 	})
 }
 
@@ -194,10 +195,10 @@ func TestPendingLookups_WaitEndsWithTheSession(t *testing.T) {
 func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 	first, err := reload.Read(reload.File, "", []byte(configWithResolver), queuesyaml.Options{})
 	assert.NilError(t, err)
-	fail := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
+	fail := func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
 		return nil, errors.New("no server")
 	}
-	r := newRig(t, Options{InitialConfig: first, IgnoreRMConfig: true, Directories: fail})
+	r := newRig(t, testOptions{InitialConfig: first, IgnoreRMConfig: true, Directories: fail})
 	assert.NilError(t, r.register("rm", ""))
 	a := r.openApplicationStream()
 	forced := appWithoutGroups("forced", "ann")
@@ -210,7 +211,7 @@ func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 
 // The number of groups of a user is bounded, because every limit and filter goes through them.
 func TestUsers_NumberOfGroupsIsBounded(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
 	atLimit, aboveLimit := newApp("at-limit", "root.a"), newApp("above-limit", "root.a")
 	for i := range security.MaxGroups {
@@ -244,10 +245,10 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 			group, forced, appWithoutGroups("badResource", "Zoë 1*)(uid="), newApp("usual", "root.a"),
 		}
 	}
-	directories := func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
-		return map[string]Directory{"default": fixedDirectory{groups: []string{"wheel"}}}, nil
+	directories := func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
+		return map[string]engine.Directory{"default": fixedDirectory{groups: []string{"wheel"}}}, nil
 	}
-	r := newRig(t, Options{Directories: directories})
+	r := newRig(t, testOptions{Directories: directories})
 	assert.NilError(t, r.register("rm", configWithResolver))
 	a := r.openApplicationStream()
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: apps()}))
@@ -255,7 +256,7 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		recorder := &recordingShim{}
-		d := NewInProcess(Options{Directories: directories})
+		d := newTestInProcess(testOptions{Directories: directories})
 		t.Cleanup(d.Stop)
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
 		assert.NilError(t, err)
@@ -273,7 +274,7 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 }
 
 func TestUsers_WarnsWithoutDirectories(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", configWithResolver))
 	a := r.openApplicationStream()
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{appWithoutGroups("app", "ann")}}))
@@ -305,7 +306,7 @@ func FuzzUsers(f *testing.F) {
 	first, err := reload.Read(reload.File, "", []byte(configWithResolver), queuesyaml.Options{})
 	assert.NilError(f, err)
 	f.Fuzz(func(t *testing.T, name, group string, force, given bool, kind byte) {
-		var directory Directory
+		var directory engine.Directory
 		switch kind % 4 {
 		case 0:
 			directory = fixedDirectory{groups: []string{"dev"}}
@@ -314,12 +315,12 @@ func FuzzUsers(f *testing.F) {
 		case 2:
 			directory = failingDirectory{errors.New(group)}
 		}
-		p := New(Options{InitialConfig: first, IgnoreRMConfig: true, Directories: func(*configs.Config, map[string]Directory) (map[string]Directory, error) {
-			return map[string]Directory{"default": directory}, nil
+		p := newTestProxy(testOptions{InitialConfig: first, IgnoreRMConfig: true, Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
+			return map[string]engine.Directory{"default": directory}, nil
 		}})
-		defer p.Close()
+		defer p.stop()
 		open := func() *session { return newSession(p, "rm") }
-		assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
+		assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 		s := p.current()
 		a := appWithoutGroups("app", name)
 		if given {
@@ -358,3 +359,11 @@ func FuzzUsers(f *testing.F) {
 		}
 	})
 }
+
+// failingDirectory is a Directory that cannot resolve any user.
+type failingDirectory struct{ err error }
+
+func (u failingDirectory) Cached(string) (groups []string, ok bool, err error) {
+	return nil, true, u.err
+}
+func (u failingDirectory) Resolve(string, func([]string, error)) {}

@@ -35,7 +35,7 @@ func highPriorityAsk(key string) *si.Allocation {
 
 // A full cluster of allocations with low priority, and one ask with high priority.
 func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", preemptionConfig))
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
@@ -66,7 +66,7 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shim{}
-		d := NewInProcess(Options{})
+		d := newTestInProcess(testOptions{})
 		defer d.Stop()
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
 		assert.NilError(t, err)
@@ -89,7 +89,7 @@ func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 func TestOnEffects_IncludesInternalEffects(t *testing.T) {
 	var mu sync.Mutex
 	var received []string
-	r := newRig(t, Options{OnEffects: func(partition string, effects []scheduler.Effect) {
+	r := newRig(t, testOptions{OnEffects: func(partition string, effects []scheduler.Effect) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range effects {

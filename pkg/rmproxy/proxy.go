@@ -9,15 +9,15 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // Errors of requests.
 var (
 	ErrRequest            = errors.New("invalid request")                        // a field is invalid
-	ErrConfig             = errors.New("invalid configuration")                  // the queues.yaml of a request is invalid
+	ErrConfig             = engine.ErrConfig                                     // the queues.yaml of a request is invalid
 	ErrOtherRM            = errors.New("another resource manager is registered") // only one may be
 	ErrNotRegistered      = errors.New("not registered")                         // RegisterResourceManager comes first
 	ErrPendingLookupsFull = errors.New("too many commands wait for users to be resolved: send the message again later")
@@ -29,31 +29,25 @@ var (
 
 // Options configure a Proxy (PRI-43). The zero value is valid.
 type Options struct {
-	Loop           loop.Options
-	Log            *zap.Logger      // nil: no log
-	InitialConfig  *reload.Proposal // in force until another configuration is applied; nil: the embedded default
-	IgnoreRMConfig bool             // the configuration of a registration is ignored
-	Directories    Directories      // resolve users without groups; nil: such a user has one group of the same name
+	Log            *zap.Logger // nil: no log
+	IgnoreRMConfig bool        // the configuration of a registration is ignored
 	// StrictClasses rejects asks that have a priority and no priority class (S0-11). Shims of
 	// YuniKorn 1.9 send only the priority.
 	StrictClasses bool
-	// OnEffects is called with all effects of the partitions, in order for each partition, before
-	// they are delivered to the RM. It must not block. nil: not called.
-	OnEffects func(partition string, effects []scheduler.Effect)
 	// OnAPIRejected is called with each rejection by the API itself, which no partition has seen.
 	// It must not block. nil: not called.
 	OnAPIRejected func(e scheduler.Effect)
 
-	Limits Limits         // of the gRPC API
-	Reload reload.Options // history of configurations; Now and Log are set from the fields above
+	Limits Limits // of the gRPC API
 }
 
-// Proxy connects a resource manager with the partitions, which it creates.
+// Proxy connects a resource manager with a scheduler: a remote one by the streams of the gRPC API
+// (Register), or one in this process (InProcess). One of them is registered at a time.
 type Proxy struct {
 	opt     Options
 	log     *zap.Logger
+	engine  *engine.Engine
 	cluster *loop.Cluster
-	reloads *reload.Reloader
 	ctx     context.Context // ends when the Proxy closes
 	cancel  context.CancelFunc
 
@@ -62,10 +56,8 @@ type Proxy struct {
 
 	memory memoryBudgets // for messages of all streams
 
-	currentSession atomic.Pointer[session]              // nil: no RM is registered; changed under mu
-	directories    atomic.Pointer[map[string]Directory] // by partition, of the configuration in force
+	currentSession atomic.Pointer[session] // nil: no RM is registered; changed under mu
 
-	isRemote    bool // the gRPC API, not the in-process API
 	ignored     ignoredCounts
 	disconnects atomic.Uint64 // how often an RM became disconnected
 
@@ -78,41 +70,26 @@ type Proxy struct {
 	goroutines        sync.WaitGroup // the goroutines of streams and deliveries
 }
 
-// New returns a Proxy whose partitions run under the initial configuration.
-func New(opt Options) *Proxy { return newProxy(opt, nil) }
-
-func newProxy(opt Options, oracle func(p *Proxy) scheduler.Oracle) *Proxy {
+// New returns a Proxy for a scheduler that was not started, and connects it.
+func New(e *engine.Engine, opt Options) *Proxy {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	if opt.InitialConfig == nil {
-		opt.InitialConfig = reload.Default()
-	}
 	opt.Limits = opt.Limits.withDefaults()
-	p := &Proxy{memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, callbackToken: make(chan struct{}, 1), effectSinks: map[string]*effectSink{}}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.isRemote = oracle == nil
-	p.opt.Loop.SyncDelivery = oracle != nil // a linked shim must know every placement before its predicates are called
-	var ask func(string) scheduler.Oracle
-	if oracle != nil {
-		ask = func(string) scheduler.Oracle { return oracle(p) }
+	p := &Proxy{
+		memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, engine: e, cluster: e.Cluster(),
+		callbackToken: make(chan struct{}, 1), effectSinks: map[string]*effectSink{},
 	}
-	p.cluster = loop.NewCluster(p.opt.Loop, p.newEffectSink, ask)
-	opt.Reload.Now, opt.Reload.Log = opt.Loop.Now, opt.Log
-	opt.Reload.NodeResources = p.nodeResources
-	p.reloads = reload.New(clusterWithResolvers{p}, opt.InitialConfig, opt.Reload)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	e.Connect(p.newEffectSink)
 	return p
 }
 
 // Cluster returns the partitions, for readers.
 func (p *Proxy) Cluster() *loop.Cluster { return p.cluster }
 
-// Reloads returns the Reloader, which applies configurations of every source and keeps their
-// history.
-func (p *Proxy) Reloads() *reload.Reloader { return p.reloads }
-
-// Close ends the session and its streams, then the partitions, and waits for all of them (RMI-67).
-// Callbacks must not call it.
+// Close ends the session and its streams, and waits for all of them (RMI-67). The scheduler is not
+// ended: its callers do that next. Callbacks must not call it.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -122,9 +99,8 @@ func (p *Proxy) Close() {
 	if s != nil {
 		s.close(ErrClosed) // first: goroutines that wait for the session stop waiting
 	}
-	p.lifecycleMu.Lock()
+	p.lifecycleMu.Lock() // a registration, or a change of the configuration, has ended
 	defer p.lifecycleMu.Unlock()
-	p.cluster.End()
 	p.goroutines.Wait()
 }
 
@@ -140,6 +116,11 @@ func (p *Proxy) session(rm, what string) (*session, error) {
 		return nil, fmt.Errorf("received %s, but RmID=%q %w", what, truncate(rm), ErrNotRegistered)
 	}
 	return s, nil
+}
+
+// errOtherAPI is the error of a message over another API than the one over which its RM registered.
+func errOtherAPI(rm, api string) error {
+	return fmt.Errorf("%w here: RM %s is registered %s", ErrNotRegistered, rm, api)
 }
 
 // current is the session of the registered RM; nil: none is registered.

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
@@ -39,7 +40,10 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 // An RM that was registered starts over. Its session ends, so that no more of its commands come;
 // the partitions are emptied; then the configuration is applied. In this order the configuration
 // cannot conflict with nodes or applications, because there are none.
-func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *session) error {
+//
+// mode is that of the API over which the RM registers: an RM that is registered in process has all
+// decisions delivered by calls, and is asked for predicates.
+func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *session, mode loop.Mode) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
 	if err := p.checkRegister(m.GetRmID()); err != nil {
@@ -52,11 +56,11 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 	if err := checkBuildInfo(m); err != nil {
 		return err
 	}
-	proposal, err := p.readConfig(m.RmID, m.Config, m.ExtraConfig, p.reloads.ReadFirst)
+	proposal, err := p.readConfig(m.RmID, m.Config, m.ExtraConfig, p.engine.Reloads().ReadFirst)
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
-	if err := p.reset(old, proposal); err != nil {
+	if err := p.reset(old, proposal, mode); err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
 	if err := p.startSession(m, open); err != nil {
@@ -145,8 +149,8 @@ func (p *Proxy) readConfig(rm, text string, extra map[string]string, read readCo
 		if invalid := new(reload.InvalidError); errors.As(err, &invalid) {
 			return nil, fmt.Errorf("%w:\n%s", ErrConfig, problemsText(invalid.Problems))
 		}
-		if _, err := p.newDirectories(parsed.Config); err != nil {
-			p.reloads.LogRefusal(reload.RM, rm, err)
+		if err := p.engine.CheckDirectories(parsed.Config); err != nil {
+			p.engine.Reloads().LogRefusal(reload.RM, rm, err)
 			return nil, err
 		}
 		proposal = parsed
@@ -169,7 +173,7 @@ func problemsText(problems queuesyaml.Problems) string {
 
 // reset ends the old session, empties all partitions and applies the configuration of the RM
 // (CFG-113, RMI-10).
-func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
+func (p *Proxy) reset(old *session, proposal *reload.Proposal, mode loop.Mode) error {
 	if old != nil {
 		p.mu.Lock()
 		p.currentSession.Store(nil)
@@ -180,14 +184,17 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal) error {
 		}
 		old.close(cause)
 	}
-	if p.isRemote {
+	if !mode.Sync {
 		p.cluster.SetListening(false) // until the RM opens the allocation stream
 	}
 	p.dropUntilReset()
-	if err := p.cluster.Reset(p.ctx); err != nil {
+	if err := p.cluster.Reset(p.ctx, mode); err != nil {
 		return p.asErrClosed(err)
 	}
-	_, err := p.reloads.Apply(p.ctx, proposal)
+	if mode.Sync {
+		p.cluster.SetListening(true) // a linked shim always listens; one with streams may have been registered before
+	}
+	_, err := p.engine.Reloads().Apply(p.ctx, proposal)
 	return p.asErrClosed(err)
 }
 
@@ -199,11 +206,11 @@ func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 		return fmt.Errorf("RM %s has no active partitions, make sure it is registered: %w",
 			truncate(m.GetRmID()), ErrNotRegistered)
 	}
-	proposal, err := p.readConfig(m.RmID, m.Config, m.ExtraConfig, p.reloads.Read)
+	proposal, err := p.readConfig(m.RmID, m.Config, m.ExtraConfig, p.engine.Reloads().Read)
 	if err != nil {
 		return err
 	}
-	if _, err := p.reloads.Apply(p.ctx, proposal); err != nil {
+	if _, err := p.engine.Reloads().Apply(p.ctx, proposal); err != nil {
 		return p.asErrClosed(err)
 	}
 	p.mu.Lock()
@@ -220,9 +227,4 @@ func (p *Proxy) asErrClosed(err error) error {
 	return err
 }
 
-func (p *Proxy) clock() time.Time {
-	if p.opt.Loop.Now != nil {
-		return p.opt.Loop.Now()
-	}
-	return time.Now()
-}
+func (p *Proxy) clock() time.Time { return p.engine.Now() }

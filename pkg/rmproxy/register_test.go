@@ -24,14 +24,14 @@ func wantStatus(t *testing.T, err error, code codes.Code, texts ...string) {
 }
 
 func TestRegister_QueuesExistBeforeRegistration(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	_, ok := r.p.Registration()
 	assert.Assert(t, !ok)
 }
 
 func TestRegister_RMIDIsValidated(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	wantStatus(t, r.register("", queues), codes.InvalidArgument, "rmID is empty")
 	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes, at most 1024 are allowed")
 	wantStatus(t, r.register(strings.Repeat("x", 2000), queues), codes.InvalidArgument, "rmID has 2000 bytes, at most 1024 are allowed")
@@ -42,7 +42,7 @@ func TestRegister_RMIDIsValidated(t *testing.T) {
 }
 
 func TestRegister_InvalidConfigurationIsRejectedWithAllProblems(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	const bad = `
 partitions:
@@ -64,7 +64,7 @@ partitions:
 }
 
 func TestRegister_ErrorTextIsBounded(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	var bad strings.Builder
 	bad.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        queues:\n")
 	for range 5000 {
@@ -76,19 +76,19 @@ func TestRegister_ErrorTextIsBounded(t *testing.T) {
 }
 
 func TestRegister_ConfigurationBoundsAreEnforced(t *testing.T) {
-	r := newRig(t, Options{Reload: reload.Options{Bounds: queuesyaml.Options{MaxQueues: 1}}})
+	r := newRig(t, testOptions{Reload: reload.Options{Bounds: queuesyaml.Options{MaxQueues: 1}}})
 	wantStatus(t, r.register("rm", queues), codes.InvalidArgument, "more than max-queues (1) queues")
 }
 
 func TestRegister_SecondRMIsRejected(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	wantStatus(t, r.register("other", queues), codes.FailedPrecondition,
 		"RM rm has been registered before, active partitions 1")
 	assert.NilError(t, r.register("rm", queues))
 }
 
 func TestRegister_RegistrationIsReadable(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	request := &si.RegisterResourceManagerRequest{
 		RmID: "rm", Version: "1.9", PolicyGroup: "queues", Config: queues,
 		BuildInfo: map[string]string{"arch": "amd64"}, ExtraConfig: map[string]string{"log.level": "info"},
@@ -114,7 +114,7 @@ func TestRegister_RegistrationIsReadable(t *testing.T) {
 }
 
 func TestRegister_EmptyConfigurationMeansTheDefault(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	initial := r.p.Cluster().Config().Checksum
 	assert.NilError(t, r.register("rm", twoPartitions))
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default", "gpu"})
@@ -126,21 +126,21 @@ func TestRegister_EmptyConfigurationMeansTheDefault(t *testing.T) {
 func TestRegister_FileConfigurationOverridesRM(t *testing.T) {
 	first, err := reload.Read(reload.File, "queues.yaml", []byte(queues), queuesyaml.Options{})
 	assert.NilError(t, err)
-	r := newRig(t, Options{InitialConfig: first, IgnoreRMConfig: true})
+	r := newRig(t, testOptions{InitialConfig: first, IgnoreRMConfig: true})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	assert.Equal(t, r.logs.FilterMessageSnippet("is ignored: a file was given").Len(), 1)
 }
 
 func TestRegister_WarningsAreLogged(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", "partitions: [{queues: [{name: root}]}]"))
 	got := r.logs.FilterMessage("configuration warning").FilterField(zap.String("source", "rm"))
 	assert.Assert(t, got.Len() > 0)
 }
 
 func TestReregister_StartsEmpty(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
@@ -163,7 +163,7 @@ func TestReregister_StartsEmpty(t *testing.T) {
 }
 
 func TestReregister_LeafWithApplicationsMayBecomeParent(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	deeper := strings.Replace(queues, "- name: a\n", "- name: a\n            queues: [{name: c}]\n", 1)
 	assert.NilError(t, r.register("rm", deeper))
@@ -173,7 +173,7 @@ func TestReregister_LeafWithApplicationsMayBecomeParent(t *testing.T) {
 }
 
 func TestReregister_DropsUndeliveredEffects(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
@@ -190,7 +190,7 @@ func TestReregister_DropsUndeliveredEffects(t *testing.T) {
 }
 
 func TestReregister_UnderLoad(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	for range 20 {
 		r.withNodeAndApp()
 		x := r.openAllocationStream()
@@ -206,11 +206,11 @@ func TestReregister_UnderLoad(t *testing.T) {
 }
 
 func TestClose_EndsStreamsAndRejectsRegistration(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
-	r.p.Close()
+	r.p.stop()
 	assertStreamFails(t, n, codes.Unavailable, "stopping")
 	wantStatus(t, r.register("rm", queues), codes.Unavailable)
 }

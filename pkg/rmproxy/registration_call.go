@@ -9,6 +9,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
 // registrationCall is one call of RegisterResourceManager.
@@ -80,7 +82,7 @@ func (c registrationCall) register() (err error) {
 	in.release()
 	// registerRM does not get the context of the call: a registration that has begun is completed
 	// even if the RM cancels the call.
-	return c.p.registerRM(m, func() *session { return newSession(c.p, m.RmID) })
+	return c.p.registerRM(m, func() *session { return newSession(c.p, m.RmID) }, loop.Mode{})
 }
 
 // receive receives the message of the call (RMI-17).
@@ -90,7 +92,7 @@ func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	stopTimer := p.firstMessageTimeout(c.cancel)
 	n, err := in.readLength()
 	stopTimer()
-	switch limit := p.reloads.MaxBytes() + maxRMFields; {
+	switch limit := p.engine.Reloads().MaxBytes() + maxRMFields; {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%w: the call has no message", ErrRequest)
 	case err != nil:
@@ -98,7 +100,7 @@ func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	case n > limit:
 		return nil, fmt.Errorf("%w: the registration has %d bytes, at most %d are allowed: "+
 			"a configuration of max-config-bytes (%d), and %d for everything else",
-			ErrTooLarge, n, limit, p.reloads.MaxBytes(), maxRMFields)
+			ErrTooLarge, n, limit, p.engine.Reloads().MaxBytes(), maxRMFields)
 	}
 	return in.readBytes(n, p.memory.unidentified)
 }

@@ -19,7 +19,7 @@ func TestReload_Transcripts(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
-				tr.InProcess = NewInProcess(Options{})
+				tr.InProcess = newTestInProcess(testOptions{})
 				t.Cleanup(tr.Stop)
 				directives := 0
 				datadriven.RunTest(t, "testdata/transcripts/"+file, func(t *testing.T, d *datadriven.TestData) string {

@@ -177,6 +177,9 @@ func (l *rmStream) identify(rm string) error {
 	if err != nil {
 		return err
 	}
+	if s.shim != nil {
+		return errOtherAPI(s.rm, "in process")
+	}
 	if s.registration != l.silentEntry.registration {
 		return errOpenedBeforeRegistration
 	}

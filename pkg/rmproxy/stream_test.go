@@ -20,7 +20,7 @@ import (
 )
 
 func TestStreams_RequireARegisteredRM(t *testing.T) {
-	r := newRig(t, Options{})
+	r := newRig(t, testOptions{})
 	n, err := r.client.UpdateNode(r.ctx)
 	assert.NilError(t, err)
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm"}))
@@ -34,7 +34,7 @@ func TestStreams_RequireARegisteredRM(t *testing.T) {
 }
 
 func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	a, err := r.client.UpdateApplication(r.ctx)
 	assert.NilError(t, err)
 	assert.NilError(t, a.Send(&si.ApplicationRequest{}))
@@ -49,7 +49,7 @@ func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
 }
 
 func TestStreams_NewerReplacesOlder(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	older := r.openNodeStream()
 	assert.NilError(t, older.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
 	receive(t, older, 1, (*si.NodeResponse).GetAccepted)
@@ -61,7 +61,7 @@ func TestStreams_NewerReplacesOlder(t *testing.T) {
 
 func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp() // its streams stay open in the client, and there is no allocation stream yet
 		older := r.openAllocationStream()
@@ -87,7 +87,7 @@ func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 
 func TestStreams_ResponsesWaitForTheFirstStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		r.p.current().handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n1")}})
 		synctest.Wait()
@@ -100,7 +100,7 @@ func TestStreams_ResponsesWaitForTheFirstStream(t *testing.T) {
 }
 
 func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	older := r.openAllocationStream()
 	const n = 20000
 	m := &si.AllocationRequest{}
@@ -131,7 +131,7 @@ func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
 
 func TestStreams_EndAfterCloseSendAndLastResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{})
+		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
 		x := r.openAllocationStream()
@@ -156,7 +156,7 @@ func TestStreams_StayOpenAfterCloseSendWhileResponsesCome(t *testing.T) {
 	// every pause.
 	finished := func(pause time.Duration, times int) (took time.Duration, received int) {
 		synctest.Test(t, func(t *testing.T) {
-			r := newBubbleRig(t, Options{})
+			r := newBubbleRig(t, testOptions{})
 			assert.NilError(t, r.register("rm", queues))
 			x := r.openAllocationStream()
 			assert.NilError(t, x.CloseSend())
@@ -199,7 +199,7 @@ func bigAsk(key string) *si.Allocation {
 }
 
 func TestStreams_ManyResponsesAreSplit(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	const n = 3000
@@ -221,7 +221,7 @@ func TestStreams_ManyResponsesAreSplit(t *testing.T) {
 }
 
 func TestStreams_LargeResponsesAreSplit(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	const n = 400
@@ -255,7 +255,7 @@ func TestStreams_FullMailboxStopsReading(t *testing.T) {
 			<-ch
 			return time.Now()
 		}
-		r := newBubbleRig(t, Options{Loop: loop.Options{Now: clock, HighWater: 4}})
+		r := newBubbleRig(t, testOptions{Loop: loop.Options{Now: clock, HighWater: 4}})
 		assert.NilError(t, r.register("rm", queues))
 		n := r.openNodeStream()
 		synctest.Wait()
@@ -277,7 +277,7 @@ func TestStreams_FullMailboxStopsReading(t *testing.T) {
 
 func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Loop: loop.Options{DecisionBatch: 8, MaxUndelivered: 8}})
+		r := newBubbleRig(t, testOptions{Loop: loop.Options{DecisionBatch: 8, MaxUndelivered: 8}})
 		assert.NilError(t, r.register("rm", queues))
 		s := r.p.current()
 		s.maxUndelivered = 16 * memorySize(scheduler.Allocated{Ask: &objects.Ask{}})
@@ -310,7 +310,7 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 }
 
 func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
-	r := newRegisteredRig(t, Options{})
+	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}

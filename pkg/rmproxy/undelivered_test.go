@@ -20,7 +20,7 @@ import (
 // unchanged.
 func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
+		r := newBubbleRig(t, testOptions{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
 		x := r.openAllocationStream()
@@ -65,7 +65,7 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 // An RM that sends once, and does not read the decisions, pauses scheduling no longer than that.
 func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{
+		r := newBubbleRig(t, testOptions{
 			Loop:   loop.Options{DecisionBatch: 8, MaxUndelivered: 8},
 			Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second},
 		})
@@ -95,7 +95,7 @@ func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 // but messages about nodes.
 func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newBubbleRig(t, Options{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
+		r := newBubbleRig(t, testOptions{Limits: Limits{UndeliveredBytes: 1 << 20, UndeliveredTimeout: 10 * time.Second}})
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
 		n := r.openNodeStream()

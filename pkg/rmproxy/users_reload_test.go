@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -23,8 +24,8 @@ func partitionsConfig(n int) string {
 
 // newFixedDirectories gives every partition with a resolver a Directory, and each configuration
 // new ones.
-func newFixedDirectories(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
-	all := map[string]Directory{}
+func newFixedDirectories(conf *configs.Config, _ map[string]engine.Directory) (map[string]engine.Directory, error) {
+	all := map[string]engine.Directory{}
 	for _, p := range conf.Partitions {
 		if p.UserGroupResolver != "" {
 			all[p.Name] = &fixedDirectory{groups: []string{"of", p.Name}}
@@ -35,15 +36,15 @@ func newFixedDirectories(conf *configs.Config, _ map[string]Directory) (map[stri
 
 // A partition is never found before its Directory.
 func TestDirectories_ExistBeforeTheirPartition(t *testing.T) {
-	p := New(Options{Directories: newFixedDirectories})
-	defer p.Close()
+	p := newTestProxy(testOptions{Directories: newFixedDirectories})
+	defer p.stop()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: partitionsConfig(1)}, open))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: partitionsConfig(1)}, open))
 	early := make(chan bool)
 	go func() {
 		for { // as the API does for an application of p1
 			if _, ok := p.cluster.Partition("p1"); ok {
-				early <- p.directory("p1") == nil
+				early <- p.engine.Directory("p1") == nil
 				return
 			}
 		}
@@ -54,20 +55,20 @@ func TestDirectories_ExistBeforeTheirPartition(t *testing.T) {
 }
 
 func TestDirectories_AreKeptWhenAConfigurationIsRejected(t *testing.T) {
-	p := New(Options{Directories: newFixedDirectories})
-	defer p.Close()
+	p := newTestProxy(testOptions{Directories: newFixedDirectories})
+	defer p.stop()
 	open := func() *session { return newSession(p, "rm") }
-	assert.NilError(t, p.registerRM(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
-	before := p.directory("default")
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
+	before := p.engine.Directory("default")
 	s := p.current()
 	app := newApp("app", "root.a")
 	assert.NilError(t, s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 	conflicting := strings.Replace(configWithResolver, "{name: a}", "{name: a, queues: [{name: below}]}", 1)
 	err := p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: conflicting})
 	assert.ErrorContains(t, err, "it holds application app")
-	assert.Assert(t, p.directory("default") == before)
+	assert.Assert(t, p.engine.Directory("default") == before)
 	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: configWithResolver + "# new"}))
-	assert.Assert(t, p.directory("default") != before)
+	assert.Assert(t, p.engine.Directory("default") != before)
 	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: queues}))
-	assert.Assert(t, p.directory("default") == nil)
+	assert.Assert(t, p.engine.Directory("default") == nil)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
@@ -79,10 +80,10 @@ func (s *scriptedResolver) takeLookups() []string {
 }
 
 // newDirectories gives each partition with a resolver a Directory over the scripted resolver.
-func (s *scriptedResolver) newDirectories(close func(func())) Directories {
+func (s *scriptedResolver) newDirectories(close func(func())) engine.Directories {
 	all := map[string]*usergroup.Resolver{}
-	return func(conf *configs.Config, _ map[string]Directory) (map[string]Directory, error) {
-		out := map[string]Directory{}
+	return func(conf *configs.Config, _ map[string]engine.Directory) (map[string]engine.Directory, error) {
+		out := map[string]engine.Directory{}
 		for _, p := range conf.Partitions {
 			switch p.UserGroupResolver {
 			case "":
@@ -169,7 +170,7 @@ type transcript struct {
 func TestUsers_Transcript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
-		tr.InProcess = NewInProcess(Options{Directories: tr.resolver.newDirectories(t.Cleanup)})
+		tr.InProcess = newTestInProcess(testOptions{Directories: tr.resolver.newDirectories(t.Cleanup)})
 		t.Cleanup(tr.Stop)
 		directives := 0
 		datadriven.RunTest(t, "testdata/transcripts/users.txt", func(t *testing.T, d *datadriven.TestData) string {

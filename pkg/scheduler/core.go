@@ -51,13 +51,21 @@ func New(conf configs.Partition, oracle Oracle) *Core {
 
 // NewWith is New with options other than objects.DefaultOptions.
 func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
-	if _, ok := oracle.(NoPredicates); ok {
-		oracle = nil
-	}
 	if opt.Evaluations <= 0 {
 		opt.Evaluations = 4
 	}
-	return &Core{part: objects.NewPartitionWithOptions(conf, opt), oracle: oracle, opt: opt, preemptionLog: newPreemptionLog(opt.PreemptionHistory), victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff()}
+	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt, preemptionLog: newPreemptionLog(opt.PreemptionHistory), victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff()}
+	c.SetOracle(oracle)
+	return c
+}
+
+// SetOracle replaces the oracle. Requires: the next command is ResetPartition, so that nothing is left of
+// the answers of the former one.
+func (c *Core) SetOracle(oracle Oracle) {
+	if _, ok := oracle.(NoPredicates); ok {
+		oracle = nil
+	}
+	c.oracle = oracle
 }
 
 // Step applies one command and returns its effects. It never fails: a command that cannot be applied has an

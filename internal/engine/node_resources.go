@@ -1,4 +1,4 @@
-package rmproxy
+package engine
 
 import (
 	"context"
@@ -12,12 +12,12 @@ const nodeResourcesTimeout = 200 * time.Millisecond
 
 // nodeResources are the names of the resources that nodes have, by partition, without partitions
 // that do not answer in time (CFG-81, NOD-38). Warnings about a configuration use them.
-func (p *Proxy) nodeResources() map[string][]string {
-	ctx, cancel := context.WithTimeout(p.ctx, nodeResourcesTimeout)
+func (e *Engine) nodeResources() map[string][]string {
+	ctx, cancel := context.WithTimeout(e.ctx, nodeResourcesTimeout)
 	defer cancel()
 	out := map[string][]string{}
-	for _, name := range p.cluster.Partitions() {
-		l, ok := p.cluster.Partition(name)
+	for _, name := range e.cluster.Partitions() {
+		l, ok := e.cluster.Partition(name)
 		if !ok {
 			continue
 		}

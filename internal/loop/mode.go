@@ -1,0 +1,54 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Mode says how decisions reach a resource manager, and whether it is asked for predicates. A linked
+// shim has Sync and an Oracle; a resource manager with streams has neither, which is the zero value
+// (ADR 16, ADR 47).
+type Mode struct {
+	Sync   bool                                    // see Options.SyncDelivery
+	Oracle func(partition string) scheduler.Oracle // called once for each partition; nil: no partition has one
+}
+
+func (m Mode) oracleOf(partition string) scheduler.Oracle {
+	if m.Oracle == nil {
+		return nil
+	}
+	return m.Oracle(partition)
+}
+
+// Reset removes the nodes, applications and allocations of all partitions, for a resource manager
+// that registers, and gives them its mode, which partitions that are created later have too. A
+// partition changes its mode together with the removal: nothing is decided in between.
+func (c *Cluster) Reset(ctx context.Context, mode Mode) error {
+	if err := c.lockPartitions(ctx); err != nil {
+		return err
+	}
+	defer c.unlockPartitions()
+	c.mu.Lock()
+	c.mode = mode
+	c.mu.Unlock()
+	for _, name := range c.Partitions() {
+		if l, ok := c.Partition(name); ok {
+			if err := l.reset(ctx, mode.Sync, mode.oracleOf(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reset empties the partition and sets its mode, and waits until both are done.
+func (l *Loop) reset(ctx context.Context, sync bool, oracle scheduler.Oracle) error {
+	_, err := ask(ctx, l, func() struct{} {
+		l.core.SetOracle(oracle)
+		l.sync = sync
+		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{}})
+		return struct{}{}
+	})
+	return err
+}
