@@ -224,15 +224,8 @@ func functionsOf(s source) map[string]bool {
 		if f.Recv == nil {
 			continue
 		}
-		typ := f.Recv.List[0].Type
-		if p, ok := typ.(*ast.StarExpr); ok {
-			typ = p.X
-		}
-		if x, ok := typ.(*ast.IndexExpr); ok { // it has type parameters
-			typ = x.X
-		}
-		if id, ok := typ.(*ast.Ident); ok {
-			names[id.Name+"."+f.Name.Name] = true
+		if typ := receiver(f.Recv.List[0].Type); typ != "" {
+			names[typ+"."+f.Name.Name] = true
 		}
 	}
 	return names

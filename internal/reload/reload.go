@@ -13,10 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
 // Reasons why a valid configuration is not put in force.
@@ -164,15 +162,8 @@ func (r *Reloader) readWith(source Source, from string, text []byte, bounds queu
 	return p, err
 }
 
-// EditClasses is the text of a generation with its priority classes replaced, within the bounds of r.
-func (r *Reloader) EditClasses(g *Generation, to priorities.Registry) ([]byte, error) {
-	return queuesyaml.EditClasses([]byte(g.Text), to, r.opt.Bounds)
-}
-
-// EditBudgets is the text of a generation with its disruption budgets replaced, within the bounds of r.
-func (r *Reloader) EditBudgets(g *Generation, to budgets.Registry) ([]byte, error) {
-	return queuesyaml.EditBudgets([]byte(g.Text), to, r.opt.Bounds)
-}
+// Bounds bound texts.
+func (r *Reloader) Bounds() queuesyaml.Options { return r.opt.Bounds }
 
 // Apply puts a Proposal in force (CFG-98, CFG-102). An error means that nothing has changed:
 // ErrGenerationConflict, ErrBusy, loop.ErrEnded, or ErrRefused with every objection. Both refusal and

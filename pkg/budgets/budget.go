@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/names"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 // DefaultNamespace is the namespace of budgets and asks that name none, as in Kubernetes.
@@ -31,11 +32,11 @@ func (b *Budget) Equal(c *Budget) bool {
 }
 
 // Check returns every violation of the budget by itself.
-func (b *Budget) Check() []*Problem {
-	var out []*Problem
+func (b *Budget) Check() []*registry.Problem {
+	var out []*registry.Problem
 	add := func(reason Reason, f Field, text string) {
 		if text != "" {
-			out = append(out, problem(b, reason, f, "%s", text))
+			out = append(out, problem(b, reason, f, text))
 		}
 	}
 	if b.Name == "" {

@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
+
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 func TestAllowance_DisruptionsAllowed(t *testing.T) {
@@ -141,11 +143,11 @@ func TestNew_ValidatesBudget(t *testing.T) {
 				r, err := make(b)
 				if c.want == "" {
 					assert.NilError(t, err)
-					got, ok := r.Get(b.Namespace, b.Name)
+					got, ok := r.Get(b.Key())
 					assert.Assert(t, ok && got.Equal(&b))
 					continue
 				}
-				p := new(Problem)
+				p := new(registry.Problem)
 				assert.Assert(t, errors.As(err, &p))
 				assert.Equal(t, p.Reason, c.want)
 				assert.Equal(t, p.Field, c.field)
@@ -161,7 +163,7 @@ func TestRegistry_WithUpdateWithout(t *testing.T) {
 	}
 	want := func(err error, reason Reason) {
 		t.Helper()
-		p := new(Problem)
+		p := new(registry.Problem)
 		assert.Assert(t, errors.As(err, &p) && p.Reason == reason, "%v", err)
 	}
 	r, err := New(make("b", "x", 1), make("a", "y", 2), make("a", "x", 3))
@@ -180,15 +182,15 @@ func TestRegistry_WithUpdateWithout(t *testing.T) {
 	_, err = New(make("a", "x", 1), make("a", "x", 1))
 	want(err, AlreadyExists)
 	_, err = r.Update(make("b", "y", 9))
-	want(err, UnknownBudget)
+	want(err, budgetKind.Unknown())
 	_, err = r.Update(make("b", "x", -9))
 	want(err, InvalidAllowance)
-	_, err = r.Without("b", "y")
-	want(err, UnknownBudget)
+	_, err = r.Without(registry.Key{Namespace: "b", Name: "y"})
+	want(err, budgetKind.Unknown())
 
 	next, err := r.Update(Budget{"b", "x", NewSelector(nil, []Expression{{"app", Exists, nil}}), Allowance{MaxUnavailable, 50, true}})
 	assert.NilError(t, err)
-	next, err = next.Without("a", "x")
+	next, err = next.Without(registry.Key{Namespace: "a", Name: "x"})
 	assert.NilError(t, err)
 	next, err = next.With(make("aa", "x", 5))
 	assert.NilError(t, err)

@@ -1,33 +1,28 @@
 package budgets
 
-import (
-	"fmt"
-
-	"github.com/canopy-scheduler/canopy/pkg/names"
-)
+import "github.com/canopy-scheduler/canopy/pkg/registry"
 
 // Reason is why a budget is refused. It is stable: clients compare it.
-type Reason string
+type Reason = registry.Reason
 
 // The reasons for which a budget is refused (PRE-72).
 const (
-	InvalidName      Reason = "invalid-name"      // the name is no DNS subdomain
-	InvalidNamespace Reason = "invalid-namespace" // the namespace is no DNS label
-	InvalidKind      Reason = "invalid-kind"      // a Kubernetes object of another kind
-	InvalidSelector  Reason = "invalid-selector"  // a malformed label or expression
-	InvalidAllowance Reason = "invalid-allowance" // neither a number nor a percentage
-	OneAllowance     Reason = "one-allowance"     // none of the three allowances, or more than one
-	DuplicateField   Reason = "duplicate-field"   // both inside and outside of spec
-	AlreadyExists    Reason = "already-exists"    // another budget of the namespace has the name
-	UnknownBudget    Reason = "unknown-budget"    // no budget of the namespace has the name
+	InvalidName      Reason = "invalid-name"         // the name is no DNS subdomain
+	InvalidNamespace Reason = "invalid-namespace"    // the namespace is no DNS label
+	InvalidKind      Reason = "invalid-kind"         // a Kubernetes object of another kind
+	InvalidSelector  Reason = "invalid-selector"     // a malformed label or expression
+	InvalidAllowance Reason = "invalid-allowance"    // neither a number nor a percentage
+	OneAllowance     Reason = "one-allowance"        // none of the three allowances, or more than one
+	DuplicateField   Reason = "duplicate-field"      // both inside and outside of spec
+	AlreadyExists           = registry.AlreadyExists // another budget of the namespace has the name
 )
 
 // Field is the field of a budget that a Problem is about.
-type Field string
+type Field = registry.Field
 
 // The fields of a budget, as documents call them.
 const (
-	NameField      Field = "name"
+	NameField            = registry.NameField
 	NamespaceField Field = "namespace"
 	SelectorField  Field = "selector"
 	MinField       Field = "minAvailable"
@@ -35,19 +30,7 @@ const (
 	AllowedField   Field = "allowed"
 )
 
-// Problem is why a budget is refused.
-type Problem struct {
-	Reason Reason
-	Budget string // its ID
-	Field  Field  // empty: the budget as a whole
-	Text   string // without the name of the budget
-}
-
-// Error is "reason: disruption budget namespace/name: text".
-func (p *Problem) Error() string {
-	return fmt.Sprintf("%s: disruption budget %s: %s", p.Reason, names.Quote(p.Budget), p.Text)
-}
-
-func problem(b *Budget, reason Reason, f Field, text string, args ...any) *Problem {
-	return &Problem{reason, b.ID(), f, fmt.Sprintf(text, args...)}
+// problem is why a budget is refused.
+func problem(b *Budget, reason Reason, f Field, text string) *registry.Problem {
+	return &registry.Problem{Kind: kindName, Name: b.ID(), Reason: reason, Field: f, Text: text}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/names"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 // The tags of an ask that a budget reads, as shims send them (PRE-65; constants of the
@@ -46,19 +47,19 @@ type Expression struct {
 // FirstProblem is the first violation of the expression; empty: none.
 func (e Expression) FirstProblem() string {
 	if reason := names.LabelKeyProblem(e.Key); reason != "" {
-		return fmt.Sprintf("the label %s %s", names.Quote(e.Key), reason)
+		return fmt.Sprintf("the label %s %s", registry.Quote(e.Key), reason)
 	}
 	switch {
 	case !slices.Contains(Operators(), e.Operator):
-		return fmt.Sprintf("there is no operator %s", names.Quote(string(e.Operator)))
+		return fmt.Sprintf("there is no operator %s", registry.Quote(string(e.Operator)))
 	case e.needsValues() && len(e.Values) == 0:
-		return fmt.Sprintf("%s of label %s has no values", e.Operator, names.Quote(e.Key))
+		return fmt.Sprintf("%s of label %s has no values", e.Operator, registry.Quote(e.Key))
 	case !e.needsValues() && len(e.Values) > 0:
-		return fmt.Sprintf("%s of label %s has values", e.Operator, names.Quote(e.Key))
+		return fmt.Sprintf("%s of label %s has values", e.Operator, registry.Quote(e.Key))
 	}
 	for _, v := range e.Values {
 		if reason := names.LabelValueProblem(v); reason != "" {
-			return fmt.Sprintf("the value %s of label %s %s", names.Quote(v), names.Quote(e.Key), reason)
+			return fmt.Sprintf("the value %s of label %s %s", registry.Quote(v), registry.Quote(e.Key), reason)
 		}
 	}
 	return ""

@@ -76,11 +76,3 @@ func LabelValueProblem(s string) string {
 func tooLong(s string, limit int) string {
 	return fmt.Sprintf("has %d characters, at most %d are allowed", len(s), limit)
 }
-
-// Quote is s in quotes, shortened to MaxSubdomain.
-func Quote(s string) string {
-	if len(s) > MaxSubdomain {
-		return fmt.Sprintf("%.*q...", MaxSubdomain, s)
-	}
-	return fmt.Sprintf("%q", s)
-}

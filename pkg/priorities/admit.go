@@ -1,6 +1,10 @@
 package priorities
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/registry"
+)
 
 // Request is what an ask sends about its priority.
 type Request struct {
@@ -25,11 +29,11 @@ type Admission struct {
 // Existing shims name no class and send the number that Kubernetes resolved. So a number without a class counts,
 // unless strict: then it rejects the ask if it is neither 0 nor that of the default. If not strict, a policy that
 // comes without a class can only take the right to preempt away (PRI-42).
-func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
+func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	c, named := r.Default(), q.Class != ""
 	if named {
 		var ok bool
-		if c, ok = r.Get(q.Class); !ok {
+		if c, ok = r.Get(registry.Key{Name: q.Class}); !ok {
 			return Admission{}, &Problem{UnknownClass, q.Class, NameField, "the ask names it, but there is no such class"}
 		}
 	}
@@ -40,14 +44,14 @@ func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
 	case c == nil, !named && !strict && q.Priority != 0 && q.Priority != c.Value:
 		return Admission{Priority: q.Priority}, nil
 	case q.Priority != 0 && q.Priority != c.Value:
-		return Admission{}, problem(c, PriorityMismatch, ValueField, "%s, but the class has %d", sentPriority(q.Priority), c.Value)
+		return Admission{}, &Problem{PriorityMismatch, c.Name, ValueField, fmt.Sprintf("%s, but the class has %d", sentPriority(q.Priority), c.Value)}
 	}
 	g := Admission{Priority: c.Value, Class: c, Preempts: c.Policy == PreemptLowerPriority}
 	switch {
 	case !q.HasPolicy || q.Preempts == g.Preempts:
 	case named || strict:
-		return Admission{}, problem(c, PolicyMismatch, PolicyField, "the ask sends the policy %s, but the class has %s",
-			policyOf(q.Preempts), c.Policy)
+		return Admission{}, &Problem{PolicyMismatch, c.Name, PolicyField, fmt.Sprintf("the ask sends the policy %s, but the class has %s",
+			policyOf(q.Preempts), c.Policy)}
 	default:
 		g.Preempts = false
 	}
@@ -57,8 +61,8 @@ func (r Registry) Admit(q Request, strict bool) (Admission, *Problem) {
 // AdmitRecovered is Admit for a reported allocation, which is never rejected (PRI-46): classes may have changed
 // since it was admitted. The number that it sends counts, except that 0 with a class that exists means the number
 // of the class.
-func (r Registry) AdmitRecovered(q Request) Admission {
-	c, ok := r.Get(q.Class)
+func AdmitRecovered(r Registry, q Request) Admission {
+	c, ok := r.Get(registry.Key{Name: q.Class})
 	if !ok || q.Priority != 0 && q.Priority != c.Value {
 		return Admission{Priority: q.Priority}
 	}

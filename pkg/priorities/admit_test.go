@@ -70,7 +70,7 @@ func TestAdmit_Cases(t *testing.T) {
 					continue
 				}
 				q := Request{Class: c.class, Priority: c.priority, HasPolicy: c.policy != nothing, Preempts: c.policy == preempts}
-				g, p := c.r.Admit(q, s)
+				g, p := Admit(c.r, q, s)
 				if c.refused != "" {
 					assert.Assert(t, p != nil)
 					assert.Equal(t, p.Reason, c.refused)
@@ -105,12 +105,12 @@ func TestAdmitRecovered_Cases(t *testing.T) {
 		{"S0-28, S3-19: a deleted class, without a number", Request{Class: "gone"}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := r.AdmitRecovered(c.q)
+			g := AdmitRecovered(r, c.q)
 			assert.Equal(t, g.Priority, c.want)
 			assert.Equal(t, g.Class != nil, c.of)
 		})
 	}
-	assert.Assert(t, !r.AdmitRecovered(Request{Class: "a", HasPolicy: true}).Preempts, "the policy that it sends counts")
+	assert.Assert(t, !AdmitRecovered(r, Request{Class: "a", HasPolicy: true}).Preempts, "the policy that it sends counts")
 }
 
 // For any ask: a named class decides, a rejection has a reason, strict admits no more than not strict, and an ask
@@ -128,9 +128,9 @@ func TestAdmit_Properties(t *testing.T) {
 			Priority:  rapid.SampledFrom([]int32{-1 << 31, 0, 0, 1, UserMaximum, NodeCritical}).Draw(t, "priority"),
 			HasPolicy: rapid.Bool().Draw(t, "policy"), Preempts: rapid.Bool().Draw(t, "preempts"),
 		}
-		lenient, lenientProblem := r.Admit(q, false)
-		strict, strictProblem := r.Admit(q, true)
-		c, known := r.Get(q.Class)
+		lenient, lenientProblem := Admit(r, q, false)
+		strict, strictProblem := Admit(r, q, true)
+		c, known := r.Get(key(q.Class))
 		assert.Assert(t, q.Class == "" || known || lenientProblem.Reason == UnknownClass)
 		if strictProblem == nil {
 			assert.Assert(t, lenientProblem == nil && lenient == strict, "strict admits what is rejected without strict, or admits it otherwise")
@@ -151,7 +151,7 @@ func TestAdmit_DoesNotAllocate(t *testing.T) {
 	r := must(New(Class{Name: "a", Value: 10, Policy: Never}, Class{Name: "normal", Value: 7, GlobalDefault: true}))
 	for _, q := range []Request{{}, {Priority: 5}, {Class: "a"}, {Class: "a", Priority: 10, HasPolicy: true}} {
 		assert.Equal(t, testing.AllocsPerRun(100, func() {
-			if _, p := r.Admit(q, false); p != nil {
+			if _, p := Admit(r, q, false); p != nil {
 				panic(p)
 			}
 		}), 0.0)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/names"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -83,6 +84,7 @@ var systemValues = map[string]int32{
 	"system-node-critical":    NodeCritical,
 }
 
+// systemClasses are the classes that always exist, in name order.
 func systemClasses() []Class {
 	return []Class{
 		{
@@ -96,8 +98,8 @@ func systemClasses() []Class {
 }
 
 // Check returns every violation of the class by itself (PRI-27 to PRI-30).
-func (c *Class) Check() []*Problem {
-	var out []*Problem
+func (c *Class) Check() []*registry.Problem {
+	var out []*registry.Problem
 	if c.Name == "" {
 		out = append(out, problem(c, InvalidName, NameField, "it has no name"))
 	} else if reason := names.SubdomainProblem(c.Name); reason != "" {
@@ -117,17 +119,17 @@ func (c *Class) Check() []*Problem {
 }
 
 // checkSystem returns the violation of a class whose name begins with system-.
-func (c *Class) checkSystem() []*Problem {
+func (c *Class) checkSystem() []*registry.Problem {
 	value, known := systemValues[c.Name]
 	switch {
 	case !known:
-		return []*Problem{problem(c, ReservedName, NameField, "names that begin with %s are reserved", systemPrefix)}
+		return []*registry.Problem{problem(c, ReservedName, NameField, "names that begin with %s are reserved", systemPrefix)}
 	case c.Value != value:
-		return []*Problem{problem(c, ReservedName, ValueField, "the value must be %d, not %d", value, c.Value)}
+		return []*registry.Problem{problem(c, ReservedName, ValueField, "the value must be %d, not %d", value, c.Value)}
 	case c.GlobalDefault:
-		return []*Problem{problem(c, ReservedName, DefaultField, "a system class cannot be the default")}
+		return []*registry.Problem{problem(c, ReservedName, DefaultField, "a system class cannot be the default")}
 	case c.Policy == Never:
-		return []*Problem{problem(c, ReservedName, PolicyField, "the policy must be %s", PreemptLowerPriority)}
+		return []*registry.Problem{problem(c, ReservedName, PolicyField, "the policy must be %s", PreemptLowerPriority)}
 	}
 	return nil
 }

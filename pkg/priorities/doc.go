@@ -1,4 +1,4 @@
-// Package priorities has the registry of priority classes (PRI-25 to PRI-36) and the admission of asks by class
+// Package priorities has the priority classes (PRI-25 to PRI-36) and the admission of asks by class
 // (PRI-37 to PRI-46): which name has which priority, and whether asks of the class may preempt. Package configs
 // reads classes from documents, package rmproxy admits asks; behind it an ask has its number only.
 //

@@ -41,12 +41,12 @@ func assertValid(t *rapid.T, r Registry) {
 			defaults++
 			assert.Equal(t, r.Default().Name, c.Name)
 		}
-		got, ok := r.Get(c.Name)
+		got, ok := r.Get(key(c.Name))
 		assert.Assert(t, ok && got.Equal(&c))
 	}
 	assert.Assert(t, defaults <= 1 && (defaults == 1) == (r.Default() != nil))
 	for _, s := range systemClasses() {
-		c, ok := r.Get(s.Name)
+		c, ok := r.Get(key(s.Name))
 		assert.Assert(t, ok && c.Value == s.Value)
 	}
 }
@@ -66,7 +66,7 @@ func TestRegistry_IsValidAfterAnyChanges(t *testing.T) {
 			case 1:
 				next, err = r.Update(c)
 			case 2:
-				next, err = r.Without(c.Name)
+				next, err = r.Without(key(c.Name))
 			}
 			if err == nil {
 				r = next

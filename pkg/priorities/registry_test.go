@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -22,7 +23,7 @@ func reasons(err error) []Reason {
 		}
 		return out
 	}
-	if p := new(Problem); errors.As(err, &p) {
+	if p := new(registry.Problem); errors.As(err, &p) {
 		return []Reason{p.Reason}
 	}
 	return nil
@@ -43,6 +44,8 @@ func must(r Registry, err error) Registry {
 	}
 	return r
 }
+
+func key(name string) registry.Key { return registry.Key{Name: name} }
 
 func namesOf(r Registry) []string {
 	var out []string
@@ -88,7 +91,7 @@ func TestNew_ValidatesClass(t *testing.T) {
 				assert.ErrorContains(t, err, string(c.want))
 				return
 			}
-			got, ok := r.Get(c.class.Name)
+			got, ok := r.Get(key(c.class.Name))
 			assert.Assert(t, ok && got.Equal(&c.class))
 		})
 	}
@@ -96,8 +99,8 @@ func TestNew_ValidatesClass(t *testing.T) {
 
 func TestRegistry_ZeroValueHasSystemClasses_S2_31_S0_17(t *testing.T) {
 	assert.DeepEqual(t, namesOf(Registry{}), []string{"system-cluster-critical", "system-node-critical"})
-	a, _ := Registry{}.Get("system-cluster-critical")
-	b, _ := Registry{}.Get("system-node-critical")
+	a, _ := Registry{}.Get(key("system-cluster-critical"))
+	b, _ := Registry{}.Get(key("system-node-critical"))
 	assert.Equal(t, a.Value, int32(2_000_000_000))
 	assert.Equal(t, b.Value, int32(2_000_001_000))
 	assert.Assert(t, !a.GlobalDefault && !b.GlobalDefault && (Registry{}).Default() == nil)
@@ -132,7 +135,7 @@ func TestRegistry_Update(t *testing.T) {
 			next, err := r.Update(c.class)
 			wantReason(t, err, c.want)
 			if c.want == "" {
-				got, _ := next.Get(c.class.Name)
+				got, _ := next.Get(key(c.class.Name))
 				assert.Assert(t, got.Equal(&c.class))
 			}
 			assert.Assert(t, r.Equal(must(New(five, ten))), "Update changed its receiver")
@@ -152,7 +155,7 @@ func TestRegistry_AtMostOneDefault(t *testing.T) {
 	_, err = New(a, b)
 	wantReason(t, err, SecondGlobalDefault)
 	assert.ErrorContains(t, err, `"a"`)
-	r = must(must(r.Without("a")).With(b))
+	r = must(must(r.Without(key("a"))).With(b))
 	assert.Equal(t, r.Default().Name, "b", "S0-19: another class may be the default once there is none")
 }
 
@@ -160,12 +163,12 @@ func TestRegistry_WithAndWithout(t *testing.T) {
 	r := must(Registry{}.With(Class{Name: "a", Value: 10}))
 	_, err := r.With(Class{Name: "a", Value: 99})
 	wantReason(t, err, AlreadyExists) // S2-2
-	r = must(must(r.Without("a")).With(Class{Name: "a", Value: 99}))
-	a, _ := r.Get("a")
+	r = must(must(r.Without(key("a"))).With(Class{Name: "a", Value: 99}))
+	a, _ := r.Get(key("a"))
 	assert.Equal(t, a.Value, int32(99), "S0-29")
-	_, err = r.Without("b")
+	_, err = r.Without(key("b"))
 	wantReason(t, err, UnknownClass)
-	_, err = r.Without("system-node-critical")
+	_, err = r.Without(key("system-node-critical"))
 	wantReason(t, err, ReservedName)
 	_, err = r.With(Class{Name: "system-node-critical", Value: NodeCritical})
 	wantReason(t, err, AlreadyExists)
@@ -179,7 +182,7 @@ func TestRegistry_ThousandClasses_S0_15(t *testing.T) {
 		r = must(r.With(Class{Name: fmt.Sprint("class-", i), Value: int32(i)}))
 	}
 	for i := range 1000 {
-		c, ok := r.Get(fmt.Sprint("class-", i))
+		c, ok := r.Get(key(fmt.Sprint("class-", i)))
 		assert.Assert(t, ok && c.Value == int32(i))
 	}
 	assert.Equal(t, len(r.All()), 1002)

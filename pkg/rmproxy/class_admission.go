@@ -28,7 +28,7 @@ func priorityRequest(x *wire.Allocation) priorities.Request {
 // rejection is part of the command, because only the partition knows whether the key is new: a
 // known ask is not rejected.
 func (b *commandBatch) submitCommand(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
-	g, problem := b.classes().Admit(priorityRequest(x), b.s.p.opt.StrictClasses)
+	g, problem := priorities.Admit(*b.classes(), priorityRequest(x), b.s.p.opt.StrictClasses)
 	if problem != nil {
 		return scheduler.SubmitAskWithClass{Ask: ask, NamedClass: x.Tags[priorityClassTag], RejectReason: problem.Error(), RejectKind: scheduler.Rejection(problem.Reason)}
 	}
@@ -55,7 +55,7 @@ func classUsers(c *priorities.Class, x *wire.Allocation) *security.ACL {
 // that it names, even if that class does not exist any more: Kubernetes counts running pods by the
 // name of their class, too.
 func (b *commandBatch) reportCommand(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
-	applyGrant(ask, b.classes().AdmitRecovered(priorityRequest(x)))
+	applyGrant(ask, priorities.AdmitRecovered(*b.classes(), priorityRequest(x)))
 	class := x.Tags[priorityClassTag]
 	if names.SubdomainProblem(class) != "" {
 		class = "" // such a class cannot exist

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -145,15 +146,15 @@ func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 	case "updateClass":
 		next, err = current.Update(doc.Class)
 	case "deleteClass":
-		next, err = current.Without(doc.Class.Name)
+		next, err = current.Without(doc.Class.Key())
 	default:
 		t.Fatalf("unknown operation %q", step.Op)
 	}
-	if problem := (*priorities.Problem)(nil); errors.As(err, &problem) {
+	if problem := (*registry.Problem)(nil); errors.As(err, &problem) {
 		return string(problem.Reason)
 	}
 	assert.NilError(t, err)
-	text, err := s.proxy.Reloads().EditClasses(s.proxy.Reloads().Current(), next)
+	text, err := queuesyaml.EditClasses([]byte(s.proxy.Reloads().Current().Text), next, s.proxy.Reloads().Bounds())
 	assert.NilError(t, err)
 	proposal, err := s.proxy.Reloads().Read(reload.REST, "", text)
 	assert.NilError(t, err)

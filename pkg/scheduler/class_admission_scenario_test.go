@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -92,7 +93,7 @@ func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key obj
 	}
 	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
 	cmd := scheduler.SubmitAskWithClass{Ask: ask}
-	if g, problem := classes.Admit(q, strict); problem != nil {
+	if g, problem := priorities.Admit(classes, q, strict); problem != nil {
 		cmd.RejectReason = problem.Error()
 	} else if ask.Priority = g.Priority; g.Class == nil {
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, q.Preempts)
@@ -123,7 +124,7 @@ func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (
 	}[step.Op]
 	assert.Assert(t, change != nil, "unknown operation %q", step.Op)
 	next, err := change(doc.Class)
-	if problem := (*priorities.Problem)(nil); errors.As(err, &problem) {
+	if problem := (*registry.Problem)(nil); errors.As(err, &problem) {
 		return classes, string(problem.Reason)
 	}
 	assert.NilError(t, err)

@@ -31,8 +31,9 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
-	s.routeClassChanges(mux)
-	s.routeBudgetChanges(mux)
+	for _, kind := range objectRoutes {
+		kind.routeChanges(s, mux)
+	}
 	s.routeManagerChanges(mux)
 	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }

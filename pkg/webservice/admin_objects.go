@@ -10,13 +10,137 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// A change of a priority class or of a disruption budget changes the configuration: the object is
-// written into its text, which becomes a generation like any other (ADR 23, 27).
+// A change of a named object, such as a priority class, changes the configuration: the object is
+// written into its text, which becomes a generation like any other (ADR 23, 27, 50).
 
 // objectContentTypes are the media types in which an object may be sent.
 var objectContentTypes = append([]string{"application/json"}, yamlContentTypes...)
+
+// sentObject is an object in the body of a request.
+type sentObject[T any] struct {
+	object   T
+	warnings queuesyaml.Problems // for the answer
+	// complete sets the fields of an update that the request lacks and that then stay; nil: each
+	// has its default.
+	complete func(next, old *T)
+}
+
+// changeBody are the fields of every answer to a change of an object.
+type changeBody struct {
+	Generation uint64              `json:"generation"`         // in force now
+	Changed    bool                `json:"changed"`            // false: the object was like this before
+	Warnings   queuesyaml.Problems `json:"warnings,omitempty"` // about the object in the request
+	NotStored  string              `json:"notStored,omitempty"`
+}
+
+// routeChanges serves the requests that change objects.
+func (k *objectKind[T, P]) routeChanges(s *service, mux *router) {
+	s.routeChange(mux, http.MethodPost, k.list, http.StatusCreated, objectContentTypes, func(r *http.Request) (any, error) { return k.create(s, r) })
+	s.routeChange(mux, http.MethodPut, k.single, http.StatusOK, objectContentTypes, func(r *http.Request) (any, error) { return k.update(s, r) })
+	s.routeChange(mux, http.MethodDelete, k.single, http.StatusOK, nil, func(r *http.Request) (any, error) { return k.delete(s, r) })
+}
+
+// create creates an object, in the namespace that the body names or else the query.
+func (k *objectKind[T, P]) create(s *service, r *http.Request) (any, error) {
+	sent, err := k.readBody(r, "")
+	if err != nil {
+		return nil, err
+	}
+	return k.change(s, r, &sent, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
+		return now.With(sent.object)
+	})
+}
+
+// update replaces the whole object: a field that is not sent has its default, or stays if the kind says so.
+func (k *objectKind[T, P]) update(s *service, r *http.Request) (any, error) {
+	key, err := k.key(r)
+	if err != nil {
+		return nil, err
+	}
+	sent, err := k.readBody(r, key.Name)
+	if err != nil {
+		return nil, err
+	}
+	if got := P(&sent.object).Key(); got != key {
+		subject := "the path says"
+		if k.namespace != "" {
+			subject = "the request is about"
+		}
+		return nil, badRequest(fmt.Sprintf("the %s in the body is %q, but %s %q", P(nil).Kind().Short, got, subject, key))
+	}
+	return k.change(s, r, &sent, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
+		if old, ok := now.Get(key); ok && sent.complete != nil {
+			sent.complete(&sent.object, old)
+		}
+		return now.Update(sent.object)
+	})
+}
+
+func (k *objectKind[T, P]) delete(s *service, r *http.Request) (any, error) {
+	key, err := k.key(r)
+	if err != nil {
+		return nil, err
+	}
+	var deleted sentObject[T]
+	return k.change(s, r, &deleted, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
+		if x, ok := now.Get(key); ok {
+			deleted.object = *x
+		}
+		return now.Without(key)
+	})
+}
+
+// readBody reads the object in the body of a request. An object without a name has the given one.
+func (k *objectKind[T, P]) readBody(r *http.Request, name string) (sentObject[T], error) {
+	text, err := objectText(r)
+	if err != nil {
+		return sentObject[T]{}, err
+	}
+	sent, problems := k.read(text, registry.Key{Namespace: k.sentNamespace(r), Name: name})
+	if problems.HasErrors() {
+		kind := P(nil).Kind()
+		return sent, invalidObject(problems.Errors(), kind.Short+"-", kind.Name)
+	}
+	return sent, nil
+}
+
+// change applies a change of the objects in force, and answers with the object.
+func (k *objectKind[T, P]) change(
+	s *service, r *http.Request, sent *sentObject[T], edit func(registry.Registry[T, P]) (registry.Registry[T, P], error),
+) (any, error) {
+	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
+		next, err := edit(k.inForce(now))
+		if err != nil {
+			return nil, k.refusal(err)
+		}
+		return notEditable(k.edit([]byte(g.Text), next, s.opt.Reloads.Bounds()))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k.changed(&sent.object, changeBody{res.Generation.Number, res.Changed, sent.warnings, errorText(res.StoreError)}), nil
+}
+
+// refusal maps a refusal of the registry to a status; of several, the first one decides.
+func (k *objectKind[T, P]) refusal(err error) error {
+	p := new(registry.Problem)
+	if !errors.As(err, &p) {
+		return err
+	}
+	status := http.StatusUnprocessableEntity
+	switch p.Reason {
+	case P(nil).Kind().Unknown():
+		status = http.StatusNotFound
+	case registry.AlreadyExists:
+		status = http.StatusConflict
+	case registry.SecondDefault:
+		status = http.StatusForbidden
+	}
+	return newObjectFailure(status, string(p.Reason), err.Error(), nil)
+}
 
 // objectFailure is an errorBody with a stable reason code.
 type objectFailure struct {

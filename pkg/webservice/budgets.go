@@ -1,62 +1,42 @@
 package webservice
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-func (s *service) routeBudgets(mux *router) {
-	s.routeJSONOrYAML(mux, "/ws/v1/disruptionbudgets", s.budgets)
-	s.routeJSONOrYAML(mux, "/ws/v1/disruptionbudget/{name}", s.budget)
+// budgetKind are the disruption budgets.
+var budgetKind = objectKind[budgets.Budget, *budgets.Budget]{
+	list: "/ws/v1/disruptionbudgets", single: "/ws/v1/disruptionbudget/{name}",
+	apiVersion: budgetVersion, kind: budgetObjectKind, namespace: budgets.DefaultNamespace,
+	inForce: func(c *configs.Config) budgets.Registry { return c.Budgets },
+	edit:    queuesyaml.EditBudgets, read: readBudget, forms: budgetForms,
+	changed: func(b *budgets.Budget, c changeBody) any { return budgetChangeBody{viewBudget(b, nil), c} },
 }
 
-// budgets lists the budgets in force, by namespace and then by name: all of them, or those of
-// the namespace that the query names.
-func (s *service) budgets(r *http.Request) (inJSON, inYAML any, err error) {
-	counted, err := s.budgetCounts(r.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	bodies, list := []budgetBody{}, budgetList{budgetVersion, "PodDisruptionBudgetList", []budgetObject{}}
-	all := s.currentConfig().Budgets.All()
-	for i := range all {
-		b := &all[i]
-		if wanted := r.URL.Query().Get("namespace"); wanted != "" && wanted != b.Namespace {
-			continue
-		}
-		bodies = append(bodies, viewBudget(b, counted[b.ID()]))
-		list.Items = append(list.Items, budgetObjectOf(b, counted[b.ID()]))
-	}
-	return bodies, list, nil
+// budgetChangeBody answers a change of a budget. It has no counts; GET of the budget has them.
+type budgetChangeBody struct {
+	budgetBody
+	changeBody
 }
 
-func (s *service) budget(r *http.Request) (inJSON, inYAML any, err error) {
-	namespace, name, err := budgetNames(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	b, ok := s.currentConfig().Budgets.Get(namespace, name)
-	if !ok {
-		return nil, nil, budgetFailure(&budgets.Problem{
-			Reason: budgets.UnknownBudget, Budget: namespace + "/" + name, Field: budgets.NameField, Text: "there is no such budget",
-		})
-	}
-	counted, err := s.budgetCounts(r.Context())
-	if err != nil {
-		return nil, nil, err
-	}
-	return viewBudget(b, counted[b.ID()]), budgetObjectOf(b, counted[b.ID()]), nil
+// readBudget reads the budget in the body of a request.
+func readBudget(text []byte, key registry.Key) (sentObject[budgets.Budget], queuesyaml.Problems) {
+	b, problems := queuesyaml.ReadBudget(text, key.Namespace, key.Name, queuesyaml.Options{})
+	return sentObject[budgets.Budget]{object: b, warnings: problems.Warnings()}, problems
 }
 
-// budgetNames are the namespace in the query, by default the default namespace as in a document,
-// and the name in the path.
-func budgetNames(r *http.Request) (namespace, name string, err error) {
-	name, err = parameter(r, "name")
-	return cmp.Or(r.URL.Query().Get("namespace"), budgets.DefaultNamespace), name, err
+// budgetForms shows budgets with their counts in each partition.
+func budgetForms(s *service, ctx context.Context) (func(*budgets.Budget) (inJSON, inYAML any), error) {
+	counted, err := s.budgetCounts(ctx)
+	return func(b *budgets.Budget) (inJSON, inYAML any) {
+		return viewBudget(b, counted[b.ID()]), budgetObjectOf(b, counted[b.ID()])
+	}, err
 }
 
 // budgetCounts are the counts of each budget, by its ID and then in the order of partitions. A

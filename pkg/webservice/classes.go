@@ -1,13 +1,36 @@
 package webservice
 
 import (
-	"fmt"
-	"net/http"
+	"context"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
+
+const (
+	classVersion    = "scheduling.k8s.io/v1"
+	classObjectKind = "PriorityClass"
+)
+
+// classKind are the priority classes.
+var classKind = objectKind[priorities.Class, *priorities.Class]{
+	list: "/ws/v1/priorityclasses", single: "/ws/v1/priorityclass/{name}",
+	apiVersion: classVersion, kind: classObjectKind,
+	inForce: func(c *configs.Config) priorities.Registry { return c.Classes },
+	edit:    queuesyaml.EditClasses, read: readClass,
+	forms: func(*service, context.Context) (func(*priorities.Class) (inJSON, inYAML any), error) {
+		return func(c *priorities.Class) (inJSON, inYAML any) { return viewClass(c), classObjectOf(c) }, nil
+	},
+	changed: func(c *priorities.Class, b changeBody) any { return classChangeBody{viewClass(c), b} },
+}
+
+// classChangeBody answers a change of a priority class.
+type classChangeBody struct {
+	classBody
+	changeBody
+}
 
 // classBody is a priority class. Its fields have the names of Kubernetes, with submitacl and system added.
 type classBody struct {
@@ -32,22 +55,13 @@ type classObject struct {
 	SubmitACL        *string        `yaml:"submitacl,omitempty"`
 }
 
-// classList is a list of priority classes as a Kubernetes object.
-type classList struct {
-	APIVersion string        `yaml:"apiVersion"`
-	Kind       string        `yaml:"kind"`
-	Items      []classObject `yaml:"items"`
-}
-
-const classVersion = "scheduling.k8s.io/v1"
-
 func viewClass(c *priorities.Class) classBody {
 	return classBody{c.Name, c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c), c.IsSystem()}
 }
 
 func classObjectOf(c *priorities.Class) classObject {
 	return classObject{
-		classVersion, "PriorityClass", objectMetadata{Name: c.Name},
+		classVersion, classObjectKind, objectMetadata{Name: c.Name},
 		c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c),
 	}
 }
@@ -60,58 +74,16 @@ func aclText(c *priorities.Class) *string {
 	return &text
 }
 
-func (s *service) routeClasses(mux *router) {
-	s.routeJSONOrYAML(mux, "/ws/v1/priorityclasses", s.classes)
-	s.routeJSONOrYAML(mux, "/ws/v1/priorityclass/{name}", s.class)
-}
-
-// routeJSONOrYAML serves GET and OPTIONS on a path: JSON, or YAML if the client accepts that.
-func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Request) (inJSON, inYAML any, err error)) {
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Add("Vary", "Accept")
-		inJSON, inYAML, err := handle(r)
-		if err != nil {
-			s.fail(w, r, err)
-			return
+// readClass reads the class in the body of a request. The preemption policy and the submit ACL stay
+// in an update that does not have them: older clients do not send these fields.
+func readClass(text []byte, key registry.Key) (sentObject[priorities.Class], queuesyaml.Problems) {
+	doc, problems := queuesyaml.ReadClass(text, key.Name, queuesyaml.Options{})
+	return sentObject[priorities.Class]{object: doc.Class, complete: func(next, old *priorities.Class) {
+		if !doc.HasPolicy {
+			next.Policy = old.Policy
 		}
-		if !accepts(r, yamlContentTypes...) {
-			s.writeJSON(w, r, http.StatusOK, inJSON)
-			return
+		if !doc.HasACL {
+			next.SubmitACL = old.SubmitACL
 		}
-		text, err := yaml.Marshal(inYAML)
-		if err != nil {
-			s.fail(w, r, fmt.Errorf("%s: %w", path, err))
-			return
-		}
-		s.writePieces(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
-	})
-	mux.HandleFunc("OPTIONS "+path, s.options)
-}
-
-// classes lists the classes in force, in name order.
-func (s *service) classes(*http.Request) (inJSON, inYAML any, err error) {
-	bodies, list := []classBody{}, classList{classVersion, "PriorityClassList", nil}
-	for _, c := range s.currentConfig().Classes.All() {
-		bodies = append(bodies, viewClass(&c))
-		list.Items = append(list.Items, classObjectOf(&c))
-	}
-	return bodies, list, nil
-}
-
-func (s *service) class(r *http.Request) (inJSON, inYAML any, err error) {
-	name, err := parameter(r, "name")
-	if err != nil {
-		return nil, nil, err
-	}
-	c, ok := s.currentConfig().Classes.Get(name)
-	if !ok {
-		return nil, nil, unknownClass(name)
-	}
-	return viewClass(c), classObjectOf(c), nil
-}
-
-func unknownClass(name string) error {
-	return classFailure(&priorities.Problem{
-		Reason: priorities.UnknownClass, Class: name, Field: priorities.NameField, Text: "there is no such class",
-	})
+	}}, problems
 }

@@ -36,12 +36,6 @@ type expressionSpec struct {
 	Values   []string `json:"values,omitempty" yaml:"values,omitempty"`
 }
 
-// objectMetadata has the fields of the metadata of a Kubernetes object that are used.
-type objectMetadata struct {
-	Name      string `yaml:"name"`
-	Namespace string `yaml:"namespace,omitempty"`
-}
-
 // complete moves all fields to the top level; other fields of metadata and spec are not used.
 func (b *budgetConfig) complete() {
 	b.Name, b.Namespace = cmp.Or(b.Name, b.Metadata.Name), cmp.Or(b.Namespace, b.Metadata.Namespace)
@@ -86,14 +80,10 @@ type budgetStatus struct {
 	ExpectedPods       int `yaml:"expectedPods"`
 }
 
-// budgetList is a list of disruption budgets as a Kubernetes object.
-type budgetList struct {
-	APIVersion string         `yaml:"apiVersion"`
-	Kind       string         `yaml:"kind"`
-	Items      []budgetObject `yaml:"items"`
-}
-
-const budgetVersion = "policy/v1"
+const (
+	budgetVersion    = "policy/v1"
+	budgetObjectKind = "PodDisruptionBudget"
+)
 
 func viewBudget(b *budgets.Budget, counts []budgetCounts) budgetBody {
 	spec, allowed := specOf(b)
@@ -112,7 +102,7 @@ func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
 		s.DisruptionsAllowed += max(0, c.DisruptionsAllowed)
 		s.ExpectedPods += c.Matching
 	}
-	return budgetObject{budgetVersion, "PodDisruptionBudget", objectMetadata{b.Name, b.Namespace}, spec, allowed, s}
+	return budgetObject{budgetVersion, budgetObjectKind, objectMetadata{b.Name, b.Namespace}, spec, allowed, s}
 }
 
 func specOf(b *budgets.Budget) (spec budgetSpec, allowed *int32) {

@@ -95,7 +95,7 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 	if w.key != "" {
 		return h, nil
 	}
-	g, problem := s.currentConfig().Classes.Admit(priorities.Request{
+	g, problem := priorities.Admit(s.currentConfig().Classes, priorities.Request{
 		Class: w.class, Priority: w.priority, HasPolicy: w.present["preempts"], Preempts: w.preempts,
 	}, false)
 	if problem != nil {

@@ -111,8 +111,9 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
 	s.routePreemptions(mux)
 	s.routeEvents(mux)
-	s.routeClasses(mux)
-	s.routeBudgets(mux)
+	for _, kind := range objectRoutes {
+		kind.routeReads(s, mux)
+	}
 	s.routeConfig(mux)
 	s.routeMetrics(mux)
 	s.routeManagers(mux)

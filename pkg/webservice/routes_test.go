@@ -25,8 +25,9 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 		Managers: noManagers{},
 	})
 	mux := s.mux()
-	s.routeClassChanges(mux)
-	s.routeBudgetChanges(mux)
+	for _, kind := range objectRoutes {
+		kind.routeChanges(s, mux)
+	}
 	s.routeManagerChanges(mux)
 	return s, mux
 }

@@ -136,7 +136,7 @@ func TestLoad_ThousandPriorityClasses_S0_15(t *testing.T) {
 		fmt.Fprintf(&b, "- {name: c%d, value: %d}\n", i, i)
 	}
 	c := mustLoad(t, b.String()+onePartition)
-	got, ok := c.Classes.Get("c999")
+	got, ok := c.Classes.Get((&priorities.Class{Name: "c999"}).Key())
 	assert.Assert(t, ok && got.Value == 999)
 }
 

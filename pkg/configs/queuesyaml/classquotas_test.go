@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -120,7 +121,7 @@ func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1)
 	assert.Equal(t, problems.Error(), `2:109: warning [classquota-class] root: there is no priority class "hig" (hint: did you mean "high"?)`)
 
-	gone, err := c.Classes.Without("high")
+	gone, err := c.Classes.Without((&priorities.Class{Name: "high"}).Key())
 	assert.NilError(t, err)
 	edited, err := EditClasses([]byte("priorityclasses: [{name: high, value: 1}]\n"+strings.Replace(text, "hig", "high", 1)), gone, Options{})
 	assert.NilError(t, err)

@@ -80,7 +80,7 @@ func FuzzEditBudgets(f *testing.F) {
 			next, err = old.Budgets.Update(b)
 		}
 		if err != nil {
-			next, err = old.Budgets.Without(namespace, name)
+			next, err = old.Budgets.Without((&budgets.Budget{Namespace: namespace, Name: name}).Key())
 		}
 		if err != nil {
 			return

@@ -27,7 +27,7 @@ func EditClasses(text []byte, r priorities.Registry, o Options) ([]byte, error) 
 	all := r.All()
 	for i := range all {
 		c := &all[i]
-		usual, _ := (priorities.Registry{}).Get(c.Name)
+		usual, _ := (priorities.Registry{}).Get(c.Key())
 		e.want = append(e.want, listItem{
 			id: c.Name, implicit: usual != nil && usual.Equal(c), fill: func(n *yaml.Node) { fillClass(n, c) },
 			newNode: func() *yaml.Node { return nameMapping(c.Name) },

@@ -86,7 +86,7 @@ func FuzzEditClasses(f *testing.F) {
 		}
 		next, err := old.Classes.With(priorities.Class{Name: name, Value: value, Description: about})
 		if err != nil {
-			if next, err = old.Classes.Without(name); err != nil {
+			if next, err = old.Classes.Without((&priorities.Class{Name: name}).Key()); err != nil {
 				return
 			}
 		}
