@@ -5,24 +5,28 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
 // writeAll writes all values of a scrape.
 func (s *scrape) writeAll(to *exposition) {
-	ended := map[string]map[objects.QueuePath][endedStates]uint64{}
+	ended := map[string]endedCounts{}
 	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
 		t := s.counters[name]
 		ended[name] = t.ended.snapshot()
 		writeCounters(partitionWriter{to, name}, t, ended[name])
 	}
+	queues := make(map[string]*partitionQueues, len(s.snaps))
 	for _, snap := range s.snaps {
 		t := partitionWriter{to, snap.Partition}
 		writePartition(t, snap)
-		sum := queueWriter{t, ended[snap.Partition]}.queue(snap.Root)
-		writeTotals(t, &sum, s.at)
+		q := writeQueues(snap.Partition, snap.Root, ended[snap.Partition], s.queues[snap.Partition], to.slot)
+		to.addQueues(queueApplications, applicationValues, q.root)
+		to.addQueues(queueResources, resourceValues, q.root)
+		queues[snap.Partition] = q
+		writeTotals(t, &q.root.totals, s.at)
 	}
+	s.queues = queues
 	s.writeNodeUsage(to)
 	s.writeHistory(to)
 	s.writeHTTP(to)
@@ -32,7 +36,7 @@ func (s *scrape) writeAll(to *exposition) {
 }
 
 // writeCounters writes the counters of the effects of a partition.
-func writeCounters(to partitionWriter, t *partitionCounters, ended map[objects.QueuePath][endedStates]uint64) {
+func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) {
 	write := func(f *family, n *atomic.Uint64, words ...string) { to.value(f, float64(n.Load()), words...) }
 	write(attempts, &t.allocated, "allocated")
 	write(attempts, &t.released, "released")

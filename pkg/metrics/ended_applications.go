@@ -47,11 +47,14 @@ func (e *endedApplications) add(queue objects.QueuePath, how int) {
 	counts[how]++
 }
 
+// endedCounts are numbers of ended applications by queue.
+type endedCounts map[objects.QueuePath][endedStates]uint64
+
 // snapshot copies the counts.
-func (e *endedApplications) snapshot() map[objects.QueuePath][endedStates]uint64 {
+func (e *endedApplications) snapshot() endedCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make(map[objects.QueuePath][endedStates]uint64, len(e.counts))
+	out := make(endedCounts, len(e.counts))
 	for queue, counts := range e.counts {
 		out[queue] = *counts
 	}

@@ -19,28 +19,56 @@ type family struct {
 	labels []string // the first one is the partition, if the values are of partitions
 	kind   prometheus.ValueType
 	help   string
+	order  []int // of the labels in the text: by name
 }
 
 func counter(name, help string, labels ...string) *family {
-	return &family{name, labels, prometheus.CounterValue, help}
+	return newFamily(name, help, prometheus.CounterValue, labels)
 }
 
 func gauge(name, help string, labels ...string) *family {
-	return &family{name, labels, prometheus.GaugeValue, help}
+	return newFamily(name, help, prometheus.GaugeValue, labels)
 }
 
-// exposition is a scrape that is being written, in the text format of Prometheus 0.0.4. A large cluster
-// has a hundred thousand values: they are written as text at once, without an object for each.
+func newFamily(name, help string, kind prometheus.ValueType, labels []string) *family {
+	f := &family{name: name, labels: labels, kind: kind, help: help}
+	for i := range labels {
+		f.order = append(f.order, i)
+	}
+	slices.SortFunc(f.order, func(a, b int) int { return strings.Compare(labels[a], labels[b]) })
+	return f
+}
+
+// appendValue appends the line of one value. labelValues are in the order of the labels.
+func (f *family) appendValue(t []byte, value float64, labelValues ...string) []byte {
+	t = append(t, f.name...)
+	for i, label := range f.order {
+		t = append(t, "{,"[min(i, 1)])
+		t = append(t, f.labels[label]...)
+		t = append(t, '=', '"')
+		t = append(t, escape(labelValues[label], true)...)
+		t = append(t, '"')
+	}
+	if len(f.order) > 0 {
+		t = append(t, '}')
+	}
+	t = append(t, ' ')
+	t = strconv.AppendFloat(t, value, 'g', -1, 64)
+	return append(t, '\n')
+}
+
+// exposition is a scrape that is being written, in the text format of Prometheus 0.0.4.
 type exposition struct {
 	sections map[string]*section
 	slot     *cpushare.Slot // the slot of readers; may be nil
 	sizes    map[string]int // bytes of the sections of the last scrape: initial capacities
 }
 
-// section is the text of one family.
+// section is the text of one family: its own text, followed by values of queues.
 type section struct {
 	text   []byte
-	format []int // the labels in the order in which they are written
+	family int // of queues
+	queues []*queueText
 }
 
 func newExposition() *exposition { return &exposition{sections: map[string]*section{}} }
@@ -58,10 +86,6 @@ func (x *exposition) sectionOf(f *family) *section {
 	head := "# HELP " + f.name + " " + escape(f.help, false) + "\n# TYPE " + f.name + " " + kind + "\n"
 	last := x.sizes[f.name]
 	s = &section{text: append(make([]byte, 0, max(len(head), last+last/16)), head...)}
-	for i := range f.labels {
-		s.format = append(s.format, i)
-	}
-	slices.SortFunc(s.format, func(a, b int) int { return strings.Compare(f.labels[a], f.labels[b]) })
 	x.sections[f.name] = s
 	return s
 }
@@ -79,20 +103,15 @@ func (x *exposition) flag(f *family, is bool) {
 func (x *exposition) value(f *family, value float64, labelValues ...string) {
 	x.slot.Yield()
 	s := x.sectionOf(f)
-	t := append(s.text, f.name...)
-	for i, label := range s.format {
-		t = append(t, "{,"[min(i, 1)])
-		t = append(t, f.labels[label]...)
-		t = append(t, '=', '"')
-		t = append(t, escape(labelValues[label], true)...)
-		t = append(t, '"')
+	s.text = f.appendValue(s.text, value, labelValues...)
+}
+
+// addQueues adds the values of the queues of a partition in a family of queues.
+func (x *exposition) addQueues(f *family, number int, root *queueText) {
+	if root.values[number].bytes > 0 {
+		s := x.sectionOf(f)
+		s.family, s.queues = number, append(s.queues, root)
 	}
-	if len(s.format) > 0 {
-		t = append(t, '}')
-	}
-	t = append(t, ' ')
-	t = strconv.AppendFloat(t, value, 'g', -1, 64)
-	s.text = append(t, '\n')
 }
 
 // add adds families of the client library.
@@ -107,18 +126,40 @@ func (x *exposition) add(families []*dto.MetricFamily) error {
 	return nil
 }
 
-// parts is the text of all families in name order.
-func (x *exposition) parts() [][]byte {
+// inOrder is all sections, in the order of the names of their families.
+func (x *exposition) inOrder() []*section {
 	names := make([]string, 0, len(x.sections))
 	for name := range x.sections {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	parts := make([][]byte, len(names))
+	sections := make([]*section, len(names))
 	for i, name := range names {
-		parts[i] = x.sections[name].text
+		sections[i] = x.sections[name]
 	}
-	return parts
+	return sections
+}
+
+// bytes is the length of the text of a section.
+func (s *section) bytes() int {
+	n := len(s.text)
+	for _, root := range s.queues {
+		n += root.values[s.family].bytes
+	}
+	return n
+}
+
+// pieces yields the text of a section; false: yield did.
+func (s *section) pieces(yield func([]byte) bool) bool {
+	if !yield(s.text) {
+		return false
+	}
+	for _, root := range s.queues {
+		if !root.pieces(s.family, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // escape escapes a text for the format, which is UTF-8. A quote is escaped in label values only.

@@ -13,6 +13,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
+func textOf(x *exposition) string {
+	var text bytes.Buffer
+	for piece := range (&encodedScrape{sections: x.inOrder()}).pieces {
+		text.Write(piece)
+	}
+	return text.String()
+}
+
 // Queues in a cool-down and a queue above its max, which no fixture has.
 func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
@@ -22,9 +30,8 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	x := newExposition()
 	to := partitionWriter{x, "p"}
 	writePartition(to, s)
-	sum := queueWriter{partitionWriter: to}.queue(s.Root)
-	writeTotals(to, &sum, s.At)
-	text := string(bytes.Join(x.parts(), nil))
+	writeTotals(to, &writeQueues("p", s.Root, nil, nil, nil).root.totals, s.At)
+	text := textOf(x)
 	for _, want := range []string{
 		`canopy_preemption_cool_downs{other_queue="root.b",partition="p",queue="root.a"} 1` + "\n",
 		`canopy_preemption_cool_downs{other_queue="root.c",partition="p",queue="root.c"} 1` + "\n",
@@ -37,6 +44,6 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 func TestExposition_NamesAreEscaped(t *testing.T) {
 	x := newExposition()
 	x.value(gauge("a", "a \"b\" \\ c\nd", "partition", "queue"), 1.5, "p\"\\\n\xff", "é")
-	assert.Equal(t, string(bytes.Join(x.parts(), nil)),
+	assert.Equal(t, textOf(x),
 		"# HELP a a \"b\" \\\\ c\\nd\n# TYPE a gauge\na{partition=\"p\\\"\\\\\\n_\",queue=\"é\"} 1.5\n")
 }

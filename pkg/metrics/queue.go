@@ -16,74 +16,65 @@ var stateLabels = [...]string{
 
 const stateCount = len(stateLabels)
 
-// queueWriter writes values of queues.
-type queueWriter struct {
-	partitionWriter
-	ended map[objects.QueuePath][endedStates]uint64
-}
-
-// queue writes the values of q and all queues below, and returns the sums over them.
-func (v queueWriter) queue(q *scheduler.QueueView) (totals queueTotals) {
-	for child := range q.Children.All() {
-		below := v.queue(child)
-		totals.add(&below)
-	}
+// addQueue adds what is in q itself.
+func (s *queueTotals) addQueue(q *scheduler.QueueView) {
 	for a := range q.Applications.All() {
 		if int(a.State) < stateCount {
-			totals.states[a.State]++
+			s.states[a.State]++
 		}
 		for w := range a.Allocations.All() {
-			totals.addAllocation(w)
+			s.addAllocation(w)
 		}
 	}
 	if q.AboveMax != nil {
-		totals.violatingQueues++
+		s.violatingQueues++
 	}
-	if q.Leaf {
-		v.applications(string(q.Path), &totals)
-	}
-	v.resources(q, totals.preemptingResources)
-	return totals
 }
 
-func (v queueWriter) applications(path string, s *queueTotals) {
+func (w *queueWriter) value(f *family, n float64, path string, labelValues ...string) {
+	var buffer [4]string
+	w.text = f.appendValue(w.text, n, append(append(buffer[:0], w.partition, path), labelValues...)...)
+}
+
+func (w *queueWriter) applications(path string, s *queueTotals) {
 	for state, word := range stateLabels {
 		if word != "" {
-			v.count(queueApplications, s.states[state], path, word)
+			w.value(queueApplications, float64(s.states[state]), path, word)
 		}
 	}
-	for how, n := range v.ended[objects.QueuePath(path)] {
-		v.value(queueApplications, float64(n), path, endedLabels[how])
+	for how, n := range w.ended[objects.QueuePath(path)] {
+		w.value(queueApplications, float64(n), path, endedLabels[how])
 	}
 }
 
-// resources writes the bounds and the usage of q. A usage of zero is written only for a resource with a
-// bound.
-func (v queueWriter) resources(q *scheduler.QueueView, preempting resources.Amounts) {
+// resources writes the bounds and the usage of q.
+func (w *queueWriter) resources(q *scheduler.QueueView, s *queueTotals) {
 	path := string(q.Path)
-	var bounded []string
+	w.bounded = w.bounded[:0]
 	for name, n := range q.Max.All() {
-		bounded = append(bounded, name)
-		v.value(queueResources, float64(n), path, "max", name)
+		w.bounded = append(w.bounded, name)
+		w.value(queueResources, float64(n), path, "max", name)
 	}
 	for name, n := range q.Guaranteed.All() {
-		bounded = append(bounded, name)
-		v.value(queueResources, float64(n), path, "guaranteed", name)
+		w.bounded = append(w.bounded, name)
+		w.value(queueResources, float64(n), path, "guaranteed", name)
 	}
-	for _, use := range []struct {
-		word string
-		of   resources.Amounts
-	}{{"allocated", q.Allocated}, {"pending", q.Pending}, {"preempting", preempting}} {
-		names := append([]string(nil), bounded...)
-		for name := range use.of.All() {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			v.value(queueResources, float64(use.of.Get(name)), path, use.word, name)
-		}
-	}
+	w.usage(path, "allocated", q.Allocated)
+	w.usage(path, "pending", q.Pending)
+	w.usage(path, "preempting", s.preemptingResources)
 	if q.MaxApplications > 0 {
-		v.value(queueResources, float64(q.MaxApplications), path, "maxRunningApps", "apps")
+		w.value(queueResources, float64(q.MaxApplications), path, "maxRunningApps", "apps")
+	}
+}
+
+// usage writes a usage. A usage of zero is written only for a resource with a bound.
+func (w *queueWriter) usage(path, word string, used resources.Amounts) {
+	w.names = append(w.names[:0], w.bounded...)
+	for name := range used.All() {
+		w.names = append(w.names, name)
+	}
+	slices.Sort(w.names)
+	for _, name := range slices.Compact(w.names) {
+		w.value(queueResources, float64(used.Get(name)), path, word, name)
 	}
 }

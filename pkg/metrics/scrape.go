@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -35,9 +36,27 @@ const scrapePauseFactor = 3
 
 // encodedScrape is a scrape as text. It is shared by its clients.
 type encodedScrape struct {
-	parts   [][]byte
-	bytes   int
-	gzipped func() []byte // compressed; made once, on the first use
+	sections []*section
+	bytes    int
+	gzipped  func() []byte // compressed; made once, on the first use
+}
+
+// pieces yields the text piece by piece.
+func (x *encodedScrape) pieces(yield func([]byte) bool) {
+	for _, s := range x.sections {
+		if !s.pieces(yield) {
+			return
+		}
+	}
+}
+
+// scraper makes the scrapes of a cluster, one at a time, and keeps what the next one can use.
+type scraper struct {
+	m         *Metrics
+	cluster   *loop.Cluster
+	sizes     map[string]int              // bytes of the sections of the last scrape
+	queues    map[string]*partitionQueues // of the last scrape, by partition
+	gzipBytes atomic.Int64                // of the last compressed scrape
 }
 
 // Handler answers scrapes of a cluster. Scrapes that wait together share one answer, which was begun
@@ -45,10 +64,10 @@ type encodedScrape struct {
 // counters, which is counted and logged (OBS-63).
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	group := &coalesce.Group[*encodedScrape]{Pause: scrapePauseFactor}
-	sizes := map[string]int{} // of the last scrape; the group makes one at a time
+	scrapes := &scraper{m: m, cluster: c, sizes: map[string]int{}}
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timeout := scrapeTimeout(r)
-		x, err := group.Do(r.Context(), func(ctx context.Context) (*encodedScrape, error) { return m.encode(ctx, c, timeout, sizes) })
+		x, err := group.Do(r.Context(), func(ctx context.Context) (*encodedScrape, error) { return scrapes.encode(ctx, timeout) })
 		if err != nil {
 			m.opt.Log.Warn("a scrape failed", zap.Error(err))
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -58,23 +77,30 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	}))
 }
 
-// encode makes a scrape. sizes are the sizes of the sections of the last scrape, and are updated.
-func (m *Metrics) encode(ctx context.Context, c *loop.Cluster, timeout time.Duration, sizes map[string]int) (*encodedScrape, error) {
+// encode makes a scrape.
+func (c *scraper) encode(ctx context.Context, timeout time.Duration) (*encodedScrape, error) {
 	to := newExposition()
-	to.sizes = sizes
-	m.takeSnapshots(ctx, c, timeout).writeWithSlot(to)
-	families, err := m.process.Gather()
+	to.sizes = c.sizes
+	s := c.m.takeSnapshots(ctx, c.cluster, timeout)
+	s.queues = c.queues
+	s.writeWithSlot(to)
+	c.queues = s.queues
+	families, err := c.m.process.Gather()
 	if err := errors.Join(err, to.add(families)); err != nil {
 		return nil, err
 	}
 	for name, s := range to.sections {
-		sizes[name] = len(s.text)
+		c.sizes[name] = len(s.text)
 	}
-	x := &encodedScrape{parts: to.parts()}
-	for _, part := range x.parts {
-		x.bytes += len(part)
+	x := &encodedScrape{sections: to.inOrder()}
+	for _, s := range x.sections {
+		x.bytes += s.bytes()
 	}
-	x.gzipped = sync.OnceValue(x.gzip)
+	x.gzipped = sync.OnceValue(func() []byte {
+		text := x.gzip(int(c.gzipBytes.Load()))
+		c.gzipBytes.Store(int64(len(text)))
+		return text
+	})
 	return x, ctx.Err()
 }
 
@@ -85,27 +111,62 @@ func (s *scrape) writeWithSlot(to *exposition) {
 	s.writeAll(to)
 }
 
-// gzip compresses a scrape step by step, and yields to the scheduler in between.
-func (x *encodedScrape) gzip() []byte {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+// gzipWriters have the fastest level: compressing must cost little processor time.
+var gzipWriters = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
 		panic("metrics: " + err.Error()) // the level exists
 	}
+	return z
+}}
+
+// gzip compresses a scrape step by step, and yields to the scheduler in between. size is about the size
+// of the result.
+func (x *encodedScrape) gzip(size int) []byte {
+	out := bytes.NewBuffer(make([]byte, 0, size+size/16))
+	z, _ := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(z)
+	z.Reset(out)
 	slot := cpushare.Readers.Acquire()
 	defer slot.Release()
-	for _, part := range x.parts {
-		for step := range slices.Chunk(part, stepBytes) {
-			slot.Yield()
-			if _, err := z.Write(step); err != nil {
-				panic("metrics: " + err.Error()) // a write to a buffer does not fail
-			}
+	x.steps(func(step []byte) bool {
+		slot.Yield()
+		if _, err := z.Write(step); err != nil {
+			panic("metrics: " + err.Error()) // a write to a buffer does not fail
 		}
-	}
+		return true
+	})
 	if err := z.Close(); err != nil {
 		panic("metrics: " + err.Error())
 	}
 	return out.Bytes()
+}
+
+// stepBuffers are buffers of stepBytes.
+var stepBuffers = sync.Pool{New: func() any { b := make([]byte, 0, stepBytes); return &b }}
+
+// steps yields the text in steps of stepBytes at most. A step is valid until the next one.
+func (x *encodedScrape) steps(yield func([]byte) bool) {
+	buffer, _ := stepBuffers.Get().(*[]byte)
+	defer stepBuffers.Put(buffer)
+	text := (*buffer)[:0]
+	for piece := range x.pieces {
+		for len(piece) > 0 {
+			n := min(len(piece), stepBytes-len(text))
+			text = append(text, piece[:n]...)
+			piece = piece[n:]
+			if len(text) < stepBytes {
+				continue
+			}
+			if !yield(text) {
+				return
+			}
+			text = text[:0]
+		}
+	}
+	if len(text) > 0 {
+		yield(text)
+	}
 }
 
 const (
@@ -116,11 +177,10 @@ const (
 
 // writeScrape writes a scrape, compressed if the client accepts gzip (OBS-65).
 func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encodedScrape) {
-	parts, size := x.parts, x.bytes
 	head := w.Header()
 	head.Set("Content-Type", textType)
 	head.Add("Vary", "Accept-Encoding")
-	if size > largeBytes {
+	if x.bytes > largeBytes {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		release, err := m.opt.LargeAnswers.Acquire(r.Context(), host)
 		if err != nil {
@@ -130,18 +190,23 @@ func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encoded
 		}
 		defer release()
 	}
-	if httpserver.AcceptsGzip(r) {
-		head.Set("Content-Encoding", "gzip")
-		text := x.gzipped()
-		parts, size = [][]byte{text}, len(text)
+	write := func(step []byte) bool {
+		_, err := w.Write(step)
+		return err == nil // else the client has disconnected
 	}
-	head.Set("Content-Length", strconv.Itoa(size))
+	if !httpserver.AcceptsGzip(r) {
+		head.Set("Content-Length", strconv.Itoa(x.bytes))
+		w.WriteHeader(http.StatusOK)
+		x.steps(write)
+		return
+	}
+	head.Set("Content-Encoding", "gzip")
+	text := x.gzipped()
+	head.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(http.StatusOK)
-	for _, part := range parts {
-		for step := range slices.Chunk(part, stepBytes) {
-			if _, err := w.Write(step); err != nil {
-				return // the client has disconnected
-			}
+	for step := range slices.Chunk(text, stepBytes) {
+		if !write(step) {
+			return
 		}
 	}
 }
@@ -160,7 +225,8 @@ type scrape struct {
 	m        *Metrics
 	at       time.Time
 	counters map[string]*partitionCounters
-	snaps    []*scheduler.Snapshot // of the partitions that have answered
+	snaps    []*scheduler.Snapshot       // of the partitions that have answered
+	queues   map[string]*partitionQueues // of the last scrape, by partition; then of this one
 }
 
 // takeSnapshots requests the snapshots of all partitions concurrently, so that a partition that does
