@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 
 // Escape sequences of terminals for the colours of a plan.
@@ -58,8 +58,8 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	return t.err
 }
 
-func (t *planText) partition(c *queuesyaml.PartitionChange) {
-	if c.Kind == queuesyaml.Changed {
+func (t *planText) partition(c *diff.PartitionChange) {
+	if c.Kind == diff.Changed {
 		t.add("partition " + c.Partition)
 	} else {
 		t.add(t.marked(c.Kind, "partition "+c.Partition+drainNote(c.Kind)))
@@ -82,9 +82,9 @@ func (t *planText) partition(c *queuesyaml.PartitionChange) {
 }
 
 // values writes changed values as before and after; of a new object, the values that are not inherited.
-func (t *planText) values(kind queuesyaml.ChangeKind, all []queuesyaml.ValueChange, indent string) {
+func (t *planText) values(kind diff.Kind, all []diff.ValueChange, indent string) {
 	for _, v := range all {
-		if kind == queuesyaml.Created {
+		if kind == diff.Created {
 			if !v.Inherited {
 				t.add(indent + v.Name + ": " + v.After)
 			}
@@ -106,19 +106,19 @@ func shown(value string) string {
 }
 
 // marked is a line with the sign of the change in front: + created, - removed, ~ changed.
-func (t *planText) marked(kind queuesyaml.ChangeKind, text string) string {
+func (t *planText) marked(kind diff.Kind, text string) string {
 	switch kind {
-	case queuesyaml.Created:
+	case diff.Created:
 		return t.in(green, "+ "+text)
-	case queuesyaml.Removed:
+	case diff.Removed:
 		return t.in(red, "- "+text)
 	}
 	return t.in(yellow, "~ "+text)
 }
 
 // drainNote is the note on a queue or a partition that the new configuration does not have.
-func drainNote(kind queuesyaml.ChangeKind) string {
-	if kind == queuesyaml.Removed {
+func drainNote(kind diff.Kind) string {
+	if kind == diff.Removed {
 		return " (drains, and is removed when it is empty)"
 	}
 	return ""

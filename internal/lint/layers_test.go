@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"pkg/configs"},
 	{"pkg/objects"},
 	{"pkg/preemption"},
-	{"pkg/scheduler"},
+	{"pkg/scheduler", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -60,7 +61,7 @@ func (u *Usage) bound(q *configs.Queue) limits.Bound {
 }
 
 // listOverLimit lists the users and groups whose usage exceeds a limit that changes.
-func (p *Plan) listOverLimit(c *queuesyaml.PartitionChange, old, new queueTree, s *Partition) {
+func (p *Plan) listOverLimit(c *diff.PartitionChange, old, new queueTree, s *Partition) {
 	changed := map[string]bool{}
 	for _, l := range c.Limits {
 		changed[l.Queue] = true

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -65,7 +66,7 @@ func (e enforcement) delay(partition, path string) time.Duration {
 // listOverMax lists the queues above an own max that changes or becomes enforced. The queues below
 // are not listed, because the queue with the max has at least their allocated resources. A queue
 // that is removed from the configuration drains with its former max.
-func (p *Plan) listOverMax(c *queuesyaml.PartitionChange, old, new enforcement, s *Partition) {
+func (p *Plan) listOverMax(c *diff.PartitionChange, old, new enforcement, s *Partition) {
 	changed := map[string]bool{}
 	for _, change := range c.Queues {
 		for _, v := range change.Values {

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -51,7 +52,7 @@ type Workload struct {
 type quotaCounter struct{ queue, quota, user, group string }
 
 // listOverQuota lists the class quotas that change and are exceeded after the change.
-func (p *Plan) listOverQuota(c *queuesyaml.PartitionChange, new queueTree, s *Partition) {
+func (p *Plan) listOverQuota(c *diff.PartitionChange, new queueTree, s *Partition) {
 	changed := map[quotaCounter]bool{}
 	for _, q := range c.Queues {
 		for _, v := range q.Values {

@@ -1,5 +1,5 @@
 // Package plan computes the effects of a new configuration before it is put in force: the
-// changes of the configuration (queuesyaml.Diff), and their effects on the applications and
+// changes of the configuration (diff.Compare), and their effects on the applications and
 // allocations of a running server, read over REST (server.go). The commands print a Plan.
 //
 // Invariant: a plan changes nothing, neither files nor the server (CFG-126).
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -21,12 +22,12 @@ import (
 // Plan are the effects of a new configuration (CFG-127). Its JSON names are a public interface
 // and stay; quantities are in base units, thousandths of a core for vcore.
 type Plan struct {
-	Impact         bool              `json:"impact"` // the configurations differ
-	Summary        string            `json:"summary"`
-	Change         queuesyaml.Change `json:"change"`
-	StateKnown     bool              `json:"stateKnown"` // the state of a server was read; false: the lists below are empty
-	RefusedChanges []RefusedChange   `json:"refused"`
-	OverMax        []OverMax         `json:"overMax"`
+	Impact         bool            `json:"impact"` // the configurations differ
+	Summary        string          `json:"summary"`
+	Change         diff.Change     `json:"change"`
+	StateKnown     bool            `json:"stateKnown"` // the state of a server was read; false: the lists below are empty
+	RefusedChanges []RefusedChange `json:"refused"`
+	OverMax        []OverMax       `json:"overMax"`
 
 	OverLimit  []OverLimit  `json:"overLimit"`
 	OverQuota  []OverQuota  `json:"overQuota"`
@@ -79,12 +80,12 @@ type Application struct {
 // nil: unknown. Only the named partitions are compared; none named: all.
 func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
-	p := Plan{Change: queuesyaml.Diff(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: queuesyaml.Problems{}}
+	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: queuesyaml.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
 		// A created partition may exist on the server: it drains there, and would be taken back (CFG-112).
-		if s := state[c.Partition]; s != nil && c.Kind != queuesyaml.Removed {
+		if s := state[c.Partition]; s != nil && c.Kind != diff.Removed {
 			before, after := queueTreeOf(old, c.Partition), queueTreeOf(new, c.Partition)
 			p.listRefused(c.Partition, after, s)
 			p.listOverMax(c, enforcement{old, before}, enforcement{new, after}, s)

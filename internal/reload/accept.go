@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -50,12 +51,12 @@ const loggedWarnings = 50
 // the Store; the configuration is in force all the same (CFG-120). Requires: r.applyMu is held,
 // or r is not shared yet.
 func (r *Reloader) accept(p *Proposal, before *configs.Config, paused time.Duration) (g *Generation, storeErr error) {
-	var changes *queuesyaml.Change
+	var changes *diff.Change
 	switch {
 	case p.Config == nil:
-		changes = &queuesyaml.Change{Partitions: []queuesyaml.PartitionChange{}}
+		changes = &diff.Change{Partitions: []diff.PartitionChange{}}
 	case before != nil:
-		d := queuesyaml.Diff(before, p.Config)
+		d := diff.Compare(before, p.Config)
 		changes = &d
 	}
 	r.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -43,15 +44,15 @@ var (
 
 // record is the JSON form of a Generation in the file. Its names are part of diskFormat.
 type record struct {
-	Number   uint64             `json:"number"`
-	At       time.Time          `json:"at"`
-	Source   Source             `json:"source"`
-	From     string             `json:"from"`
-	Checksum string             `json:"checksum"`
-	Text     string             `json:"text"`
-	Extra    map[string]string  `json:"extra,omitempty"`
-	Changes  *queuesyaml.Change `json:"changes,omitempty"`
-	Paused   time.Duration      `json:"paused"`
+	Number   uint64            `json:"number"`
+	At       time.Time         `json:"at"`
+	Source   Source            `json:"source"`
+	From     string            `json:"from"`
+	Checksum string            `json:"checksum"`
+	Text     string            `json:"text"`
+	Extra    map[string]string `json:"extra,omitempty"`
+	Changes  *diff.Change      `json:"changes,omitempty"`
+	Paused   time.Duration     `json:"paused"`
 }
 
 // OpenDisk opens the history in a directory, and creates both if they do not exist. A file that is

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 
 // Source is the kind of the source of a configuration (CFG-86).
@@ -25,12 +25,12 @@ type Generation struct {
 	Number   uint64 // from 1, in the order of acceptance; reused only if it could not be stored
 	At       time.Time
 	Source   Source
-	From     string             // name of the file, RM or generation; may be empty
-	Checksum string             // of the text, like configs.Config.Checksum
-	Text     string             // queues.yaml, unchanged
-	Extra    map[string]string  // the extra configuration of the RM; nil: none. Read-only
-	Changes  *queuesyaml.Change // from the generation before; nil: unknown, or there was none. Read-only
-	Paused   time.Duration      // how long the partitions were paused to put it in force
+	From     string            // name of the file, RM or generation; may be empty
+	Checksum string            // of the text, like configs.Config.Checksum
+	Text     string            // queues.yaml, unchanged
+	Extra    map[string]string // the extra configuration of the RM; nil: none. Read-only
+	Changes  *diff.Change      // from the generation before; nil: unknown, or there was none. Read-only
+	Paused   time.Duration     // how long the partitions were paused to put it in force
 }
 
 // history are the remembered generations, the oldest first (CFG-115). The last one is in

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -122,7 +123,7 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, o.rollback(2).Code, http.StatusOK)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk minAvailable: 50%")
 	var history struct {
-		Changes queuesyaml.Change `json:"changes"`
+		Changes diff.Change `json:"changes"`
 	}
 	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
 	assert.Equal(t, history.Changes.Summary(), "1 disruption budget created")

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -96,7 +97,7 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	assert.Equal(t, o.rollback(3).Code, http.StatusOK)
 	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 	var history struct {
-		Changes queuesyaml.Change `json:"changes"`
+		Changes diff.Change `json:"changes"`
 	}
 	assert.NilError(t, json.Unmarshal(o.get("/ws/v1/config/history/3").Body.Bytes(), &history))
 	assert.Equal(t, history.Changes.Summary(), "1 priority class created")

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -22,16 +23,16 @@ type generationBody struct {
 // generationDetail is generationBody with the text of the configuration.
 type generationDetail struct {
 	generationBody
-	Text    string             `json:"text"`
-	Extra   map[string]string  `json:"extra,omitempty"`
-	Changes *queuesyaml.Change `json:"changes,omitempty"` // from the generation before, if that is kept
+	Text    string            `json:"text"`
+	Extra   map[string]string `json:"extra,omitempty"`
+	Changes *diff.Change      `json:"changes,omitempty"` // from the generation before, if that is kept
 }
 
 // reloadBody answers a change of the configuration.
 type reloadBody struct {
 	generationBody
 	Changed  bool                `json:"changed"` // false: this text was in force already
-	Changes  *queuesyaml.Change  `json:"changes,omitempty"`
+	Changes  *diff.Change        `json:"changes,omitempty"`
 	Warnings queuesyaml.Problems `json:"warnings"`
 	// NotStored is why the change, which is in force, could not be stored and would be lost in a
 	// restart (OBS-81). Missing: it was stored, or there is no store.

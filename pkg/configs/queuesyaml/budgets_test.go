@@ -129,16 +129,3 @@ func TestLoad_AcceptsPodDisruptionBudget(t *testing.T) {
 		assert.Assert(t, p.Budgets.Equal(c.Budgets), "partition %s has other budgets", p.Name)
 	}
 }
-
-func TestDiff_DisruptionBudgets(t *testing.T) {
-	old := mustLoad(t, "disruptionbudgets: [{name: a, selector: {matchLabels: {a: b}}, allowed: 1}, {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1}]"+onePartition)
-	new := mustLoad(t, "disruptionbudgets: [{name: b, namespace: default, selector: {matchLabels: {a: c}}, maxUnavailable: 50%}, "+
-		"{name: a, namespace: x, selector: {matchExpressions: [{key: a, operator: Exists}]}, minAvailable: 1}]"+onePartition)
-	d := Diff(old, new)
-	assert.Equal(t, diffText(d), "removed budget default/a\n"+
-		"changed budget default/b | maxUnavailable: none -> 50% | minAvailable: 1 -> none | selector: a=b -> a=c\n"+
-		"created budget x/a | minAvailable: none -> 1 | selector: none -> a\n")
-	assert.Equal(t, d.Summary(), "1 disruption budget created, 1 disruption budget removed, 1 disruption budget changed")
-	same := mustLoad(t, "disruptionbudgets: [{name: b, minAvailable: 1, spec: {selector: {matchLabels: {a: b}}}}, {name: a, selector: {matchLabels: {a: b}}, allowed: 1}]"+onePartition)
-	assert.Assert(t, Diff(old, same).IsEmpty(), "the same budgets in another form")
-}

@@ -139,15 +139,3 @@ func TestLoad_ThousandPriorityClasses_S0_15(t *testing.T) {
 	got, ok := c.Classes.Get((&priorities.Class{Name: "c999"}).Key())
 	assert.Assert(t, ok && got.Value == 999)
 }
-
-func TestDiff_PriorityClasses(t *testing.T) {
-	old := mustLoad(t, "priorityclasses: [{name: a, value: 1}, {name: b, value: 2, submitacl: ''}, {name: c, value: 3}]"+onePartition)
-	new := mustLoad(t, "priorityclasses: [{name: c, value: 3}, {name: d, value: 4, globalDefault: true}, {name: b, value: 5}]"+onePartition)
-	d := Diff(old, new)
-	assert.Equal(t, diffText(d), "removed class a\n"+
-		"changed class b | submitacl: \"\" -> none | value: 2 -> 5\n"+
-		"created class d | globalDefault: none -> true | preemptionPolicy: none -> PreemptLowerPriority | value: none -> 4\n")
-	assert.Equal(t, d.Summary(), "1 priority class created, 1 priority class removed, 1 priority class changed")
-	assert.Assert(t, Diff(new, new).IsEmpty())
-	assert.Equal(t, Diff(nil, old).Summary(), "1 partition created, 1 queue created, 3 priority classes created")
-}

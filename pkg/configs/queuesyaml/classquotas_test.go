@@ -7,7 +7,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -127,23 +126,4 @@ func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 	assert.NilError(t, err)
 	c, problems = Load(edited)
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1, "deleting the class leaves the quota: %v", problems)
-}
-
-func TestDiff_ClassQuotas(t *testing.T) {
-	quota := func(needed, quotas string) *configs.Config {
-		return mustLoad(t, "partitions: [{classesneedingquota: ["+needed+"], queues: [{name: root, submitacl: '*', classquotas: ["+quotas+"]}]}]")
-	}
-	old := quota("{operator: In, classes: [b, a]}", "{name: q, match: {operator: In, classes: [b, a]}, hard: {vcore: 2, pods: 3}}, "+
-		"{name: r, match: {operator: Exists}, groups: [x], hard: {pods: 3}}, {name: s, match: {operator: Exists}, groups: [y], hard: {pods: 3}}")
-	same := quota("{classes: [a, b], operator: In}", "{name: q, hard: {pods: 3, vcore: 2000m}, match: {operator: In, classes: [a, b]}}, "+
-		"{name: r, match: {operator: Exists}, groups: [x], hard: {pods: 3}}, {name: s, match: {operator: Exists}, groups: [y], hard: {pods: 3}}")
-	assert.Assert(t, Diff(old, same).IsEmpty())
-	new := quota("{operator: In, classes: [a, b]}, {operator: DoesNotExist}", "{name: s, match: {operator: Exists}, groups: [y], hard: {pods: 0}}, "+
-		"{name: r, match: {operator: Exists}, groups: [x], users: ['*', ann], hard: {pods: 3}}, {name: t, match: {operator: NotIn, classes: [c]}, hard: {gpu: 1}}")
-	assert.Equal(t, diffText(Diff(old, new)), `changed partition default | classesneedingquota[1]: none -> PriorityClass DoesNotExist
-changed root | classquota q hard pods: 3 -> none | classquota q hard vcore: 2 -> none | classquota q match: PriorityClass In [a b] -> none`+
-		` | classquota r users: none -> *, ann | classquota s hard pods: 3 -> 0 | classquota t hard gpu: none -> 1`+
-		` | classquota t match: none -> PriorityClass NotIn [c] | order of groups in class quotas of PriorityClass Exists: x, y -> y, x
-`)
-	assert.Equal(t, len(Diff(new, old).Partitions[0].Queues[0].Values), len(Diff(old, new).Partitions[0].Queues[0].Values))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 
 const configMapHead = `apiVersion: v1
@@ -33,7 +35,7 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 	} {
 		c := mustLoad(t, document)
 		assert.Equal(t, c.Checksum, plain.Checksum, name)
-		assert.Assert(t, Diff(plain, c).IsEmpty(), name)
+		assert.Assert(t, diff.Compare(plain, c).IsEmpty(), name)
 		assert.Equal(t, string(QueuesYAML([]byte(document))), text, name)
 	}
 	assert.Equal(t, string(QueuesYAML([]byte(text))), text)

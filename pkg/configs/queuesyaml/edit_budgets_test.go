@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 
 func TestEditBudgets_ChangesNothingElse(t *testing.T) {
@@ -93,6 +94,6 @@ func FuzzEditBudgets(f *testing.F) {
 		back, err := EditBudgets(out, old.Budgets, Options{})
 		assert.NilError(t, err)
 		again, _ := Load(back)
-		assert.Assert(t, Diff(old, again).IsEmpty() && again.Budgets.Equal(old.Budgets))
+		assert.Assert(t, diff.Compare(old, again).IsEmpty() && again.Budgets.Equal(old.Budgets))
 	})
 }

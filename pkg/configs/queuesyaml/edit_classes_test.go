@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -95,11 +96,11 @@ func FuzzEditClasses(f *testing.F) {
 		conf, problems := Load(out)
 		assert.Assert(t, conf != nil, "%v", problems)
 		assert.Assert(t, conf.Classes.Equal(next))
-		assert.Equal(t, len(Diff(old, conf).Partitions), 0)
+		assert.Equal(t, len(diff.Compare(old, conf).Partitions), 0)
 		back, err := EditClasses(out, old.Classes, Options{})
 		assert.NilError(t, err)
 		again, _ := Load(back)
-		assert.Assert(t, Diff(old, again).IsEmpty())
+		assert.Assert(t, diff.Compare(old, again).IsEmpty())
 	})
 }
 

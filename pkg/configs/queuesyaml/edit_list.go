@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 
 // The lists of named objects at the top of a document, priority classes and disruption budgets,
@@ -50,7 +51,7 @@ func editList(text []byte, e listEdit, wanted *configs.Config, o Options) ([]byt
 		}
 		conf, problems := LoadWith(out, o)
 		switch {
-		case conf != nil && e.matches(conf) && Diff(wanted, conf).IsEmpty():
+		case conf != nil && e.matches(conf) && diff.Compare(wanted, conf).IsEmpty():
 			return out, nil
 		case slices.ContainsFunc(problems, func(p Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
 			return nil, problems

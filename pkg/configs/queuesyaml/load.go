@@ -1,6 +1,5 @@
 // Package queuesyaml reads and validates queues.yaml into the typed settings of package configs,
-// compares two documents, edits the lists of named objects in a document, and describes the format
-// as a JSON Schema.
+// edits the lists of named objects in a document, and describes the format as a JSON Schema.
 //
 // Load reads and validates in one call, so later code never holds a quantity, a policy
 // or an access list as text, and a document that passes cannot fail to load (CFG-1).

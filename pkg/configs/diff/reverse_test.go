@@ -1,4 +1,4 @@
-package queuesyaml
+package diff_test
 
 import (
 	"fmt"
@@ -9,16 +9,18 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
-// The reverse Diff has as many changes of each kind as the Diff, each with before and after
+// The reverse Change has as many changes of each kind as the Change, each with before and after
 // exchanged (CFG-125).
 func TestDiff_ReverseIsTheInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := randomConfig(t, "old"), randomConfig(t, "new")
-		forward, reverse := Diff(old, new), Diff(new, old)
+		forward, reverse := diff.Compare(old, new), diff.Compare(new, old)
 		assert.DeepEqual(t, inverse(forward), inverse(inverse(reverse)))
-		for from, to := range map[ChangeKind]ChangeKind{Created: Removed, Removed: Created, Changed: Changed} {
+		for from, to := range map[diff.Kind]diff.Kind{diff.Created: diff.Removed, diff.Removed: diff.Created, diff.Changed: diff.Changed} {
 			queues, limits := forward.Count(from)
 			otherQueues, otherLimits := reverse.Count(to)
 			assert.Equal(t, queues, otherQueues, from)
@@ -41,7 +43,7 @@ func randomConfig(t *rapid.T, label string) *configs.Config {
 	}
 	b.WriteString("priorityclasses: [" + draw("", "{name: low, value: 1}", "{name: low, value: 2}, {name: high, value: 3}") + "]\n")
 	b.WriteString("disruptionbudgets: [" + draw("", "{name: x, minAvailable: 1, selector: {matchLabels: {a: b}}}") + "]\n")
-	c, problems := Load([]byte(b.String()))
+	c, problems := queuesyaml.Load([]byte(b.String()))
 	if c == nil {
 		t.Fatalf("%v\n%s", problems, b.String())
 	}
@@ -72,32 +74,32 @@ func randomQueues(b *strings.Builder, draw func(...string) string, indent string
 
 // inverse exchanges before and after of a Change, without the values of created and removed
 // objects: only created objects have them.
-func inverse(c Change) Change {
-	kind := map[ChangeKind]ChangeKind{Created: Removed, Removed: Created, Changed: Changed}
-	values := func(of ChangeKind, list []ValueChange) (out []ValueChange) {
+func inverse(c diff.Change) diff.Change {
+	kind := map[diff.Kind]diff.Kind{diff.Created: diff.Removed, diff.Removed: diff.Created, diff.Changed: diff.Changed}
+	values := func(of diff.Kind, list []diff.ValueChange) (out []diff.ValueChange) {
 		for _, v := range list {
-			if of == Changed {
-				out = append(out, ValueChange{v.Name, v.After, v.Before, v.Inherited})
+			if of == diff.Changed {
+				out = append(out, diff.ValueChange{v.Name, v.After, v.Before, v.Inherited})
 			}
 		}
 		return out
 	}
-	out := Change{Partitions: []PartitionChange{}}
+	out := diff.Change{Partitions: []diff.PartitionChange{}}
 	for _, p := range c.Partitions {
-		x := PartitionChange{Partition: p.Partition, Kind: kind[p.Kind], Settings: values(p.Kind, p.Settings)}
+		x := diff.PartitionChange{Partition: p.Partition, Kind: kind[p.Kind], Settings: values(p.Kind, p.Settings)}
 		for _, q := range p.Queues {
-			x.Queues = append(x.Queues, QueueChange{q.Queue, kind[q.Kind], values(q.Kind, q.Values)})
+			x.Queues = append(x.Queues, diff.QueueChange{q.Queue, kind[q.Kind], values(q.Kind, q.Values)})
 		}
 		for _, l := range p.Limits {
-			x.Limits = append(x.Limits, LimitChange{l.Queue, kind[l.Kind], l.User, l.Group, values(l.Kind, l.Values)})
+			x.Limits = append(x.Limits, diff.LimitChange{l.Queue, kind[l.Kind], l.User, l.Group, values(l.Kind, l.Values)})
 		}
 		out.Partitions = append(out.Partitions, x)
 	}
 	for _, x := range c.Classes {
-		out.Classes = append(out.Classes, ClassChange{x.Class, kind[x.Kind], values(x.Kind, x.Values)})
+		out.Classes = append(out.Classes, diff.ClassChange{x.Class, kind[x.Kind], values(x.Kind, x.Values)})
 	}
 	for _, x := range c.Budgets {
-		out.Budgets = append(out.Budgets, BudgetChange{x.Budget, kind[x.Kind], values(x.Kind, x.Values)})
+		out.Budgets = append(out.Budgets, diff.BudgetChange{x.Budget, kind[x.Kind], values(x.Kind, x.Values)})
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package queuesyaml
+package diff_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,27 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
+// rootHead begins a document with one partition and its root queue; onePartition ends one.
+const (
+	rootHead     = "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n"
+	onePartition = "\npartitions: [{queues: [{name: root, submitacl: '*'}]}]\n"
+)
+
+func mustLoad(t *testing.T, text string) *configs.Config {
+	t.Helper()
+	c, problems := queuesyaml.Load([]byte(text))
+	assert.Assert(t, c != nil, problems)
+	return c
+}
+
 // diffText formats a Change, a line per object: kind, name, and each value as before -> after.
-func diffText(c Change) string {
+func diffText(c diff.Change) string {
 	var b strings.Builder
-	values := func(list []ValueChange) {
+	values := func(list []diff.ValueChange) {
 		for _, v := range list {
 			fmt.Fprintf(&b, " | %s: %s -> %s", v.Name, orNone(v.Before), orNone(v.After))
 			if v.Inherited {
@@ -26,7 +40,7 @@ func diffText(c Change) string {
 		b.WriteString("\n")
 	}
 	for _, p := range c.Partitions {
-		if p.Kind != Changed || len(p.Settings) > 0 {
+		if p.Kind != diff.Changed || len(p.Settings) > 0 {
 			fmt.Fprintf(&b, "%s partition %s", p.Kind, p.Partition)
 			values(p.Settings)
 		}
@@ -57,12 +71,13 @@ func orNone(s string) string {
 	return s
 }
 
-func TestDiff_Changes(t *testing.T) {
+// changedDocuments are pairs of documents with their difference, as diffText formats it.
+func changedDocuments() []struct{ name, old, new, want string } {
 	root := func(rest string) string {
 		return "partitions: [{queues: [{name: root, submitacl: '*', " + rest + "}]}]"
 	}
 	below := func(queues string) string { return root("queues: [" + queues + "]") }
-	for _, c := range []struct{ name, old, new, want string }{
+	return []struct{ name, old, new, want string }{
 		{"only spelling and order", below("{name: A, resources: {max: {vcore: 1, memory: 1Gi}}}, {name: b}"),
 			"# a comment\n" + below("{name: b}, {name: a, properties: {priority.offset: 0}, resources: {max: {memory: 1073741824, vcore: 1000m}}}"), ""},
 		{"a queue is created and one removed", below("{name: a, queues: [{name: x, limits: [{users: [ann], maxapplications: 1}]}]}"), below("{name: b, maxapplications: 5}"),
@@ -109,21 +124,25 @@ func TestDiff_Changes(t *testing.T) {
 		{"a partition is created and one removed", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
 			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
-	} {
+	}
+}
+
+func TestDiff_Changes(t *testing.T) {
+	for _, c := range changedDocuments() {
 		t.Run(c.name, func(t *testing.T) {
-			old, problems := Load([]byte(c.old))
+			old, problems := queuesyaml.Load([]byte(c.old))
 			assert.Assert(t, old != nil, problems)
-			new, problems := Load([]byte(c.new))
+			new, problems := queuesyaml.Load([]byte(c.new))
 			assert.Assert(t, new != nil, problems)
-			got := Diff(old, new)
+			got := diff.Compare(old, new)
 			assert.Equal(t, diffText(got), c.want)
 			assert.Equal(t, got.IsEmpty(), c.want == "")
-			assert.Assert(t, Diff(old, old).IsEmpty())
-			assert.Equal(t, Diff(new, old).IsEmpty(), c.want == "", "the reverse Diff is empty too")
+			assert.Assert(t, diff.Compare(old, old).IsEmpty())
+			assert.Equal(t, diff.Compare(new, old).IsEmpty(), c.want == "", "the reverse Change is empty too")
 
 			text, err := json.Marshal(got)
 			assert.NilError(t, err)
-			var decoded Change
+			var decoded diff.Change
 			assert.NilError(t, json.Unmarshal(text, &decoded))
 			assert.DeepEqual(t, decoded, got)
 		})
@@ -131,11 +150,11 @@ func TestDiff_Changes(t *testing.T) {
 }
 
 func TestDiff_NilConfig(t *testing.T) {
-	c := mustLoad(t, string(Default()))
-	assert.Equal(t, Diff(nil, c).Summary(), "1 partition created, 1 queue created")
-	assert.Equal(t, Diff(c, nil).Summary(), "1 partition removed, 1 queue removed")
-	assert.Assert(t, Diff(nil, nil).IsEmpty())
-	text, err := json.Marshal(Diff(nil, nil))
+	c := mustLoad(t, string(queuesyaml.Default()))
+	assert.Equal(t, diff.Compare(nil, c).Summary(), "1 partition created, 1 queue created")
+	assert.Equal(t, diff.Compare(c, nil).Summary(), "1 partition removed, 1 queue removed")
+	assert.Assert(t, diff.Compare(nil, nil).IsEmpty())
+	text, err := json.Marshal(diff.Compare(nil, nil))
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `{"partitions":[]}`)
 }
@@ -143,74 +162,41 @@ func TestDiff_NilConfig(t *testing.T) {
 func TestChange_Summary(t *testing.T) {
 	old := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 5}]\n    queues: [{name: a}, {name: b}, {name: c}]\n")
 	new := mustLoad(t, rootHead+"    limits: [{users: [ann], maxapplications: 4}]\n    queues: [{name: a, maxapplications: 5}, {name: x}, {name: y}]\n")
-	assert.Equal(t, Diff(old, new).Summary(), "2 queues created, 2 queues removed, 1 queue changed, 1 limit changed")
-	assert.Equal(t, Diff(old, old).Summary(), "nothing changes")
+	assert.Equal(t, diff.Compare(old, new).Summary(), "2 queues created, 2 queues removed, 1 queue changed, 1 limit changed")
+	assert.Equal(t, diff.Compare(old, old).Summary(), "nothing changes")
 }
 
-func TestDiff_EffectiveLimits(t *testing.T) {
-	c := mustLoad(t, rootHead+`    limits: [{users: [ann, '*'], maxapplications: 5}, {groups: [dev], maxresources: {vcore: 9}}]
-    queues:
-    - name: a
-      limits: [{users: [bob], maxapplications: 4, maxresources: {vcore: 3}}, {groups: [dev, '*'], maxapplications: 2}]
-`)
-	root := &c.Partitions[0].Root
-	a := &root.Children[0]
-	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits)}
-	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits)}
-	path := limits.Path{a.Limits, root.Limits}
-	for _, name := range []string{"ann", "bob", "eve", "dev", "*"} {
-		user, _, _ := s.effectiveBound(limitKey{false, name})
-		assert.Assert(t, user.Equal(path.UserBound(name)), "user %s: %v", name, user)
-		group, _, _ := s.effectiveBound(limitKey{true, name})
-		assert.Assert(t, group.Equal(path.GroupBound(name)), "group %s: %v", name, group)
-	}
-}
-
-// FuzzDiff checks that a configuration has an empty Diff with itself, and that the Diff of two
+// FuzzDiff checks that a configuration has an empty Change to itself, and that the Change between two
 // configurations is empty if and only if the reverse one is.
 func FuzzDiff(f *testing.F) {
-	text, err := os.ReadFile("testdata/production.yaml")
-	assert.NilError(f, err)
-	f.Add(text, Default())
-	for _, c := range allBadDocuments() {
-		text, _ := parseMarks(c.text)
-		f.Add([]byte(text), Default())
+	for _, name := range []string{"production.yaml", "everything-wrong.yaml"} {
+		text, err := os.ReadFile("../queuesyaml/testdata/" + name)
+		assert.NilError(f, err)
+		f.Add(text, queuesyaml.Default())
+	}
+	for _, c := range changedDocuments() {
+		f.Add([]byte(c.old), []byte(c.new))
 	}
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		old, _ := Load(a)
-		new, _ := Load(b)
-		assert.Assert(t, Diff(old, old).IsEmpty())
-		forward, reverse := Diff(old, new), Diff(new, old)
-		assert.DeepEqual(t, Diff(old, new), forward)
-		created, _ := forward.Count(Created)
-		removed, _ := reverse.Count(Removed)
+		old, _ := queuesyaml.Load(a)
+		new, _ := queuesyaml.Load(b)
+		assert.Assert(t, diff.Compare(old, old).IsEmpty())
+		forward, reverse := diff.Compare(old, new), diff.Compare(new, old)
+		assert.DeepEqual(t, diff.Compare(old, new), forward)
+		created, _ := forward.Count(diff.Created)
+		removed, _ := reverse.Count(diff.Removed)
 		assert.Equal(t, created, removed)
 		assert.Equal(t, forward.IsEmpty(), reverse.IsEmpty())
 	})
 }
 
-func BenchmarkDiff(b *testing.B) {
-	for _, queues := range []int{10_000, 99_999} {
-		for _, levels := range []int{1, 60} {
-			b.Run(fmt.Sprintf("queues=%d/levels=%d", queues, levels), func(b *testing.B) {
-				text := manyQueues(queues, levels)
-				old, _ := LoadWith(text, Options{MaxBytes: 1 << 30})
-				new, _ := LoadWith([]byte(strings.ReplaceAll(string(text), "vcore: 10", "vcore: 11")), Options{MaxBytes: 1 << 30})
-				for b.Loop() {
-					assert.Assert(b, !Diff(old, new).IsEmpty())
-				}
-			})
-		}
-	}
-}
-
-// A Diff writes quantities as each document does, and equal amounts are no change (CFG-44).
+// A Change writes quantities as each document does, and equal amounts are no change (CFG-44).
 func TestDiff_KeepsQuantitySpelling(t *testing.T) {
 	load := func(max, template string) *configs.Config {
 		return mustLoad(t, rootHead+"    queues: [{name: a, parent: true, childtemplate: {resources: {guaranteed: {memory: "+template+"}}}, resources: {max: {memory: "+max+"}}, queues: [{name: x}]}]\n")
 	}
-	assert.Equal(t, diffText(Diff(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
-	assert.Equal(t, diffText(Diff(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
+	assert.Equal(t, diffText(diff.Compare(load("500G", "8192Mi"), load("1024 Gi", "8Gi"))), "changed root.a | max memory: 500G -> 1024Gi\nchanged root.a.x | max memory: 500G -> 1024Gi (inherited)\n")
+	assert.Equal(t, diffText(diff.Compare(load("8192Mi", "8192Mi"), load("8Gi", "010Gi"))), "changed root.a | childtemplate guaranteed memory: 8192Mi -> 10Gi\n")
 	both := mustLoad(t, rootHead+"    queues: [{name: a, resources: {max: {memory: 8192Mi}}}, {name: b, resources: {max: {memory: 8Gi}}}]\n")
 	assert.Equal(t, both.FormatQuantity("memory", 8<<30), "8Gi", "a quantity with two spellings has the shortest form")
 	assert.Equal(t, both.FormatQuantity("memory", 1000<<20), "1000Mi")

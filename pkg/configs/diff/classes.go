@@ -1,4 +1,4 @@
-package queuesyaml
+package diff
 
 import (
 	"maps"
@@ -14,7 +14,7 @@ import (
 // for new asks; existing asks keep their priority (PRI-34, S0-2).
 type ClassChange struct {
 	Class  string        `json:"class"`
-	Kind   ChangeKind    `json:"kind"`
+	Kind   Kind          `json:"kind"`
 	Values []ValueChange `json:"values,omitempty"` // empty for a removed class
 }
 
@@ -22,11 +22,11 @@ type ClassChange struct {
 // effect for running allocations too.
 type BudgetChange struct {
 	Budget string        `json:"budget"` // namespace/name
-	Kind   ChangeKind    `json:"kind"`
+	Kind   Kind          `json:"kind"`
 	Values []ValueChange `json:"values,omitempty"` // empty for a removed budget
 }
 
-func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
+func countKind[T any](all []T, of func(T) Kind, kind Kind) (n int) {
 	for _, x := range all {
 		if of(x) == kind {
 			n++
@@ -38,7 +38,7 @@ func countKind[T any](all []T, of func(T) ChangeKind, kind ChangeKind) (n int) {
 // diffNamed compares two lists of objects by name and calls report for each object that differs,
 // in name order.
 func diffNamed[T any](
-	was, is []T, name func(*T) string, values func(*T) map[string]string, report func(string, ChangeKind, []ValueChange),
+	was, is []T, name func(*T) string, values func(*T) map[string]string, report func(string, Kind, []ValueChange),
 ) {
 	before, after := byName(was, name), byName(is, name)
 	all := maps.Clone(before)
@@ -67,7 +67,7 @@ func byName[T any](list []T, name func(*T) string) map[string]*T {
 // diffClasses compares the priority classes of documents. A nil document has the system classes only.
 func diffClasses(old, new *configs.Config) (out []ClassChange) {
 	diffNamed(classesOf(old).All(), classesOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
-		func(name string, kind ChangeKind, values []ValueChange) {
+		func(name string, kind Kind, values []ValueChange) {
 			out = append(out, ClassChange{name, kind, values})
 		})
 	return out
@@ -83,7 +83,7 @@ func classesOf(c *configs.Config) priorities.Registry {
 // diffBudgets compares the disruption budgets of documents.
 func diffBudgets(old, new *configs.Config) (out []BudgetChange) {
 	diffNamed(budgetsOf(old), budgetsOf(new), (*budgets.Budget).ID, budgetValues,
-		func(name string, kind ChangeKind, values []ValueChange) {
+		func(name string, kind Kind, values []ValueChange) {
 			out = append(out, BudgetChange{name, kind, values})
 		})
 	return out

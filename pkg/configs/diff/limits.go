@@ -1,10 +1,10 @@
-package queuesyaml
+package diff
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
 // compareLimits compares the effective limits of all users and groups that the limits of a queue name.
 // The limits of a created queue are created and those of a removed queue removed, so that the
-// reverse Diff has as many changes.
+// reverse Change has as many changes.
 func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
 	named := map[limitKey]bool{}
 	for _, s := range []*diffQueue{before, after} {

@@ -1,4 +1,4 @@
-package queuesyaml
+package diff
 
 import (
 	"fmt"

@@ -1,4 +1,13 @@
-package queuesyaml
+// Package diff compares two configurations: Compare returns a Change, a value with each partition, queue,
+// limit, priority class and disruption budget that is created, removed or changed, in effective values
+// and in the spelling of queues.yaml.
+//
+// It compares settings only. What a change means for the applications and allocations of a cluster is
+// for package plan.
+//
+// Invariant: Compare(a, b) is empty if and only if Compare(b, a) is, and has as many created objects as
+// Compare(b, a) has removed ones.
+package diff
 
 import (
 	"cmp"
@@ -22,7 +31,7 @@ type Change struct {
 // PartitionChange is the difference between two configurations of one partition.
 type PartitionChange struct {
 	Partition string        `json:"partition"`
-	Kind      ChangeKind    `json:"kind"`
+	Kind      Kind          `json:"kind"`
 	Settings  []ValueChange `json:"settings,omitempty"` // of the partition itself
 	Queues    []QueueChange `json:"queues,omitempty"`   // in path order
 	Limits    []LimitChange `json:"limits,omitempty"`   // by path, then users before groups, then name
@@ -31,7 +40,7 @@ type PartitionChange struct {
 // QueueChange is the difference between two configurations of one queue.
 type QueueChange struct {
 	Queue  string        `json:"queue"` // the path
-	Kind   ChangeKind    `json:"kind"`
+	Kind   Kind          `json:"kind"`
 	Values []ValueChange `json:"values,omitempty"` // empty for a removed queue
 }
 
@@ -39,7 +48,7 @@ type QueueChange struct {
 // are effective: they are combined with the limits of the queues above.
 type LimitChange struct {
 	Queue  string        `json:"queue"`
-	Kind   ChangeKind    `json:"kind"`
+	Kind   Kind          `json:"kind"`
 	User   string        `json:"user,omitempty"`  // "*": every user not named
 	Group  string        `json:"group,omitempty"` // if User is empty; "*": every group not named
 	Values []ValueChange `json:"values,omitempty"`
@@ -54,21 +63,21 @@ type ValueChange struct {
 	Inherited bool   `json:"inherited,omitempty"` // it changes only because a queue above changes
 }
 
-// ChangeKind is whether an object is created, removed or changed. The values are those of the JSON form.
-type ChangeKind string
+// Kind is whether an object is created, removed or changed. The values are those of the JSON form.
+type Kind string
 
 // The kinds of changes.
 const (
-	Created ChangeKind = "created"
-	Removed ChangeKind = "removed" // a queue or partition drains, and is removed when it is empty
-	Changed ChangeKind = "changed"
+	Created Kind = "created"
+	Removed Kind = "removed" // a queue or partition drains, and is removed when it is empty
+	Changed Kind = "changed"
 )
 
 // IsEmpty reports whether nothing changes.
 func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes)+len(c.Budgets) == 0 }
 
 // Count is how many queues, and how many limits of users and groups, have a change of a kind.
-func (c Change) Count(kind ChangeKind) (queues, limits int) {
+func (c Change) Count(kind Kind) (queues, limits int) {
 	for _, p := range c.Partitions {
 		for _, q := range p.Queues {
 			if q.Kind == kind {
@@ -90,7 +99,7 @@ func (c Change) Summary() string {
 		return "nothing changes"
 	}
 	var parts []string
-	add := func(n int, what string, kind ChangeKind) {
+	add := func(n int, what string, kind Kind) {
 		switch {
 		case n == 1:
 			parts = append(parts, fmt.Sprintf("1 %s %s", what, kind))
@@ -100,13 +109,13 @@ func (c Change) Summary() string {
 			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, kind))
 		}
 	}
-	partitions := map[ChangeKind]int{}
+	partitions := map[Kind]int{}
 	for _, p := range c.Partitions {
 		if p.Kind != Changed || len(p.Settings) > 0 {
 			partitions[p.Kind]++
 		}
 	}
-	kinds := []ChangeKind{Created, Removed, Changed}
+	kinds := []Kind{Created, Removed, Changed}
 	for _, k := range kinds {
 		add(partitions[k], "partition", k)
 	}
@@ -119,17 +128,17 @@ func (c Change) Summary() string {
 		add(limits, "limit", k)
 	}
 	for _, k := range kinds {
-		add(countKind(c.Classes, func(x ClassChange) ChangeKind { return x.Kind }, k), "priority class", k)
+		add(countKind(c.Classes, func(x ClassChange) Kind { return x.Kind }, k), "priority class", k)
 	}
 	for _, k := range kinds {
-		add(countKind(c.Budgets, func(x BudgetChange) ChangeKind { return x.Kind }, k), "disruption budget", k)
+		add(countKind(c.Budgets, func(x BudgetChange) Kind { return x.Kind }, k), "disruption budget", k)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Diff is the Change from old to new. A nil configuration is empty, so everything in the other
+// Compare is the Change from old to new. A nil configuration is empty, so everything in the other
 // is created or removed.
-func Diff(old, new *configs.Config) Change {
+func Compare(old, new *configs.Config) Change {
 	was, is := partitionsByName(old), partitionsByName(new)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
@@ -186,7 +195,7 @@ func diffPartition(old, new *configs.Partition) PartitionChange {
 	return out
 }
 
-func kindOf[T any](old, new *T) ChangeKind {
+func kindOf[T any](old, new *T) Kind {
 	switch {
 	case old == nil:
 		return Created
