@@ -19,7 +19,7 @@ import (
 // changed nodes; and the list of freed nodes, which may have removed nodes with the names of their
 // resources.
 var dryRunIgnoredFields = map[string]bool{
-	"Partition.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "Partition.freedNodes": true,
+	"preemptionChanges.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "retries.nodes": true,
 }
 
 // After any number of dry runs the partition is the same bytes, and the random run continues unchanged.

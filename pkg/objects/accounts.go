@@ -112,8 +112,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 // rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
 // so that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
-	p.Unwatch() // all accounts are replaced
-	p.hasMaxApps, p.refitAccounts = p.anyMaxApps(), nil
+	p.hasMaxApps = p.anyMaxApps()
 	for _, q := range p.queues {
 		p.updatePolicy(q)
 	}
@@ -129,7 +128,7 @@ func (p *Partition) rebuildAccounts() {
 	}
 	for _, a := range p.apps {
 		p.joinAccounts(a)
-		p.addPreemptors(a)
+		p.journal.mayPreemptChanged(a)
 	}
 }
 
@@ -158,16 +157,16 @@ func (p *Partition) joinAccount(a *Application, q *Queue, h UserOrGroup, limit l
 	}
 	a.memberships = append(a.memberships, membership{x, len(x.members)})
 	x.members = append(x.members, a)
-	p.recordAccountChange(x)
+	p.journal.accountMembersChanged(x)
 	p.shapes.AddResources(p.names.Len())
-	p.fitAccount(x, &x.fit)
+	p.journal.order.fitAccount(x, &x.fit)
 }
 
 // leaveAccounts removes a from all its accounts. Requires: it has no allocations and does not run.
 func (p *Partition) leaveAccounts(a *Application) {
 	for _, s := range a.memberships {
 		x, end := s.account, len(s.account.members)-1
-		p.recordAccountChange(x)
+		p.journal.accountMembersChanged(x)
 		last := x.members[end]
 		x.members[s.index], x.members[end] = last, nil
 		x.members = x.members[:end]
@@ -187,33 +186,30 @@ func (p *Partition) leaveAccounts(a *Application) {
 func (p *Partition) postToAccounts(a *Application, v resources.Vector, sign int) {
 	for _, s := range a.memberships {
 		addSigned(&s.account.allocated, v, sign)
-		p.recordAccountChange(s.account)
-		if len(s.account.max) > 0 {
-			p.refitAccount(s.account)
-		}
+		p.journal.accountUsageChanged(s.account)
 	}
 }
 
 // refitAccount computes the shapes that are within the limit of x, after its usage changed. If they
 // changed, Partition.reindex updates the other members too.
-func (p *Partition) refitAccount(x *account) {
-	p.fitAccount(x, &p.fitScratch)
-	if !p.fitScratch.Equal(x.fit) {
-		x.fit.CopyFrom(p.fitScratch)
-		p.refitAccounts = append(p.refitAccounts, x)
+func (o *ordering) refitAccount(x *account) {
+	o.fitAccount(x, &o.fitScratch)
+	if !o.fitScratch.Equal(x.fit) {
+		x.fit.CopyFrom(o.fitScratch)
+		o.refitAccounts = append(o.refitAccounts, x)
 	}
 }
 
-func (p *Partition) fitAccount(x *account, fit *feasibility.Mask) {
-	p.shapes.AddResources(p.names.Len())
-	p.shapes.SetAll(fit)
+func (o *ordering) fitAccount(x *account, fit *feasibility.Mask) {
+	o.shapes.AddResources(o.names.Len())
+	o.shapes.SetAll(fit)
 	for i := range x.max {
 		k, left := x.max.Remaining(i, x.allocated)
-		p.shapes.DropExceeding(*fit, k, left)
+		o.shapes.DropExceeding(*fit, k, left)
 	}
 	if x.atMaxApplications() {
-		p.shapes.DropVariant(*fit, maxAppsQueuesAndLimits)
-		p.shapes.DropVariant(*fit, maxAppsLimitsOnly)
+		o.shapes.DropVariant(*fit, maxAppsQueuesAndLimits)
+		o.shapes.DropVariant(*fit, maxAppsLimitsOnly)
 	}
 }
 

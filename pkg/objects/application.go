@@ -129,21 +129,19 @@ func (a *Application) StateAwareAllows() bool {
 }
 
 func (p *Partition) addPending(x *Allocation) {
-	p.recordAllocationChange(x)
 	a, id := x.app, askGroupIDOf(x)
-	group := a.askGroups.find(id)
-	known := group != nil
-	if !known {
+	group, in := a.askGroups.find(id), insideGroup
+	if group == nil {
+		in = firstOfNewGroup
 		group = newAskGroup(id, a)
 		p.setMaxAppsCheck(group, p.maxAppsCheckOf(a))
 		a.askGroups.add(group)
 	}
-	if last := group.insert(x); known && (!last || x.PreemptsAsGang()) {
-		p.preemptionGeneration++ // another ask may be evaluated for the group, and a gang has another size
-		p.noteFirstAskChange(group)
+	if last := group.insert(x); last && in == insideGroup {
+		in = lastOfGroup
 	}
 	x.group = group
-	p.addPreemptor(group)
+	p.journal.askAdded(x, in)
 	a.askGroups.reindex(group)
 	a.pendingCount++
 	a.priority.Add(policies.Pending(x.ask.Priority))
@@ -151,19 +149,14 @@ func (p *Partition) addPending(x *Allocation) {
 }
 
 func (p *Partition) removePending(x *Allocation) {
-	p.recordAllocationChange(x)
 	a, group := x.app, x.group
 	group.remove(x)
 	x.group = nil
 	if a.askGroups.reindex(group); group.empty() {
 		a.askGroups.remove(group)
 		p.setMaxAppsCheck(group, maxAppsUnchecked)
-	} else {
-		p.noteFirstAskChange(group) // the next ask may be the first now, and its delays end later
 	}
-	if !group.empty() || x.PreemptsAsGang() {
-		p.preemptionGeneration++ // as in addPending
-	}
+	p.journal.askRemoved(x, group)
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))
 	a.pending.Sub(x.shape.Vector())

@@ -67,8 +67,7 @@ func (p *Partition) complete(a *Application, reason StateReason, now time.Time) 
 func (p *Partition) forgetApplication(a *Application) {
 	delete(p.apps, a.id)
 	p.appList.remove(a)
-	p.recordAppChange(a)
-	p.preemptionGeneration++
+	p.journal.applicationRemoved(a)
 	delete(a.queue.byID, a.id)
 	p.untrackRamp(a)
 	p.leaveAccounts(a)

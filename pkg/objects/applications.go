@@ -33,7 +33,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	p.apps[id] = a
 	p.appList.add(a)
 	q.byID[id] = a
-	p.recordAppChange(a)
+	p.journal.applicationAdded(a)
 	p.joinAccounts(a)
 	return nil
 }

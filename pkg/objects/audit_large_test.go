@@ -81,7 +81,7 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 					p.MarkUnschedulable(x)
 				}
 			case 5:
-				p.RequestRequeue()
+				p.RetryRefusedAsks()
 				p.RefreshShares()
 			}
 		}

@@ -59,7 +59,7 @@ func (p *Partition) BudgetsOf(y *Allocation) []*Budget {
 // applyBudgets puts the configured budgets in force and matches all allocations again (PRE-71).
 func (p *Partition) applyBudgets() {
 	for x := range p.budgets.byAllocation {
-		p.markNodeChanged(x.node)
+		p.journal.nodeBudgetsChanged(x.node)
 	}
 	p.budgets = budgetsInForce{byNamespace: map[string]*budgetIndex{}, byAllocation: map[*Allocation][]*Budget{}}
 	all := p.conf.Budgets.All()
@@ -95,7 +95,7 @@ func (p *Partition) countInBudgets(x *Allocation) {
 	}
 	if len(found) > 0 {
 		p.budgets.byAllocation[x] = found
-		p.markNodeChanged(x.node)
+		p.journal.nodeBudgetsChanged(x.node)
 	}
 }
 

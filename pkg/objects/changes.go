@@ -33,17 +33,19 @@ type LimitChange struct {
 // changed that listing everything costs no more.
 func (p *Partition) Watch() *Changes {
 	p.Unwatch()
-	p.watch = &Changes{
+	p.journal.snapshots.watch = &Changes{
 		p: p, recorded: map[*Allocation]struct{}{},
 		initialApps: len(p.appList.all), initialNodes: len(p.nodeList.all), initialQueues: len(p.queueList.all),
 	}
-	return p.watch
+	return p.journal.snapshots.watch
 }
 
 // Unwatch ends recording. Changes that were not taken are dropped.
-func (p *Partition) Unwatch() {
-	c := p.watch
-	if p.watch = nil; c == nil {
+func (p *Partition) Unwatch() { p.journal.snapshots.unwatch() }
+
+func (s *snapshotChanges) unwatch() {
+	c := s.watch
+	if s.watch = nil; c == nil {
 		return
 	}
 	for _, x := range c.accounts {
@@ -61,7 +63,7 @@ func (p *Partition) Unwatch() {
 }
 
 // Watched reports whether c still records.
-func (p *Partition) Watched(c *Changes) bool { return c != nil && p.watch == c }
+func (p *Partition) Watched(c *Changes) bool { return c != nil && p.journal.snapshots.watch == c }
 
 // Len is how many objects there are to take, at least.
 func (c *Changes) Len() int {
@@ -176,62 +178,5 @@ func (c *Changes) addAccount(x *account) {
 	if !x.changeRecorded {
 		x.changeRecorded = true
 		c.accounts = append(c.accounts, x)
-	}
-}
-
-// The partition calls the following after a change. Without a watch they cost a comparison.
-
-// recordAllocationChange records that x was added, changed or removed. Its application, leaf and
-// node changed with it.
-func (p *Partition) recordAllocationChange(x *Allocation) {
-	c := p.watch
-	if c == nil {
-		return
-	}
-	if _, listed := c.recorded[x]; !listed {
-		if len(c.allocations) > 2*len(p.allocations)+maxUntakenChanges {
-			p.Unwatch() // not taken for long, and most are removed by now
-			return
-		}
-		c.recorded[x] = struct{}{}
-		c.allocations = append(c.allocations, x)
-	}
-	c.addApp(x.app)
-	c.addQueue(x.app.queue)
-	if x.node != nil {
-		c.addNode(x.node)
-	}
-}
-
-// maxUntakenChanges is how many changes of allocations are recorded, at least, before recording
-// ends.
-const maxUntakenChanges = 10_000
-
-// recordAppChange records that a was added, changed or removed.
-func (p *Partition) recordAppChange(a *Application) {
-	if p.watch != nil {
-		p.watch.addApp(a)
-		p.watch.addQueue(a.queue)
-	}
-}
-
-// recordNodeChange records that n was added, changed or removed.
-func (p *Partition) recordNodeChange(n *Node) {
-	if p.watch != nil {
-		p.watch.addNode(n)
-	}
-}
-
-// recordQueueChange records that q was added, changed or removed.
-func (p *Partition) recordQueueChange(q *Queue) {
-	if p.watch != nil {
-		p.watch.addQueue(q)
-	}
-}
-
-// recordAccountChange records that x was added, changed or removed.
-func (p *Partition) recordAccountChange(x *account) {
-	if p.watch != nil {
-		p.watch.addAccount(x)
 	}
 }

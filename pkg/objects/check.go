@@ -103,7 +103,7 @@ func (c *recount) checkNodes() error {
 // joiningNodes are the nodes that are not in the node order yet.
 func (p *Partition) joiningNodes() map[*Node]bool {
 	joining := map[*Node]bool{}
-	for _, n := range p.joining {
+	for _, n := range p.journal.order.joining {
 		joining[n] = n.schedulable && !n.entry.Indexed()
 	}
 	return joining
@@ -127,7 +127,7 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 		return fmt.Errorf("node %s has available %v; capacity less allocations and foreign usage is %v", id, got, want)
 	}
 	listed := n.schedulable && !joining || !n.schedulable && !n.entry.Mask.Empty()
-	if n.key.Score != c.p.nodeScorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
+	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
 		return fmt.Errorf("node %s has a wrong score or is in the wrong order", id)
 	}
 	for s := range c.p.shapes.Slots {
@@ -148,14 +148,14 @@ func (p *Partition) checkCluster() error {
 		schedulable += boolToInt(n.schedulable && n.entry.Indexed())
 		unschedulable += boolToInt(!n.schedulable && n.entry.Indexed())
 	}
-	if got, want := p.Amounts(p.capacity), p.Amounts(capacity); !got.Equal(want) {
+	if got, want := p.Amounts(p.journal.order.capacity), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
 	}
-	if schedulable != p.schedulableNodes.Len() || unschedulable != p.unschedulableNodes.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.nodeList.all) {
+	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.nodeList.all) {
 		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
-			p.schedulableNodes.Len(), schedulable, p.unschedulableNodes.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.nodeList.all))
+			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.nodeList.all))
 	}
-	return cmp.Or(p.schedulableNodes.Check("nodes"), p.unschedulableNodes.Check("unschedulable nodes"))
+	return cmp.Or(p.journal.order.schedulable.Check("nodes"), p.journal.order.unschedulable.Check("unschedulable nodes"))
 }
 
 // totals are the sums over the asks and allocations of an application.
@@ -307,7 +307,7 @@ func (c *recount) checkQueue(q *Queue) error {
 		if child.entry.Indexed() != child.HasPending() || child.parent != q {
 			return fmt.Errorf("queue %s is in the wrong order", child.path)
 		}
-		if !c.p.sharesStale && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
+		if !c.p.journal.order.sharesStale && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
 			return fmt.Errorf("queue %s has an outdated sort key", child.path)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 // quantities of the configuration.
 func (p *Partition) checkViolations() error {
 	listed, toRecheck := map[*Queue]int{}, map[*Queue]bool{}
-	for _, q := range p.toRecheck {
+	for _, q := range p.journal.enforcement.toRecheck {
 		toRecheck[q] = true
 	}
-	for _, q := range slices.Concat(p.violating, p.dueForEnforcement) {
+	for _, q := range slices.Concat(p.journal.enforcement.violating, p.journal.enforcement.due) {
 		if listed[q]++; q.violation == nil || p.queues[q.path] != q {
 			return fmt.Errorf("queue %s is listed as above its max, and has no violation or does not exist", q.path)
 		}
@@ -37,7 +37,7 @@ func (p *Partition) checkViolations() error {
 			return fmt.Errorf("queue %s has an excess of %v", q.path, p.Amounts(q.Excess()))
 		}
 	}
-	if !slices.IsSortedFunc(p.violating, compareEvaluations) {
+	if !slices.IsSortedFunc(p.journal.enforcement.violating, compareEvaluations) {
 		return fmt.Errorf("the queues above their max are out of order")
 	}
 	return nil

@@ -20,7 +20,7 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner(p.completingDue())
 	sooner(p.completed.nextExpiry())
 	sooner(p.rejected.nextExpiry())
-	sooner(p.enforcementDue())
+	sooner(p.journal.enforcement.nextDue(p.PreemptionGeneration()))
 	return at, ok
 }
 
@@ -32,7 +32,7 @@ func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	unwanted = p.completeDue(now)
 	p.expireDue(&p.completed, now)
 	p.expireDue(&p.rejected, now)
-	p.collectDue(now)
+	p.journal.enforcement.collectDue(now)
 	return unwanted
 }
 
@@ -52,7 +52,7 @@ func (p *Partition) rampUp(now time.Time) {
 		}
 		a.rampedUp = true
 		if a.reindex() {
-			p.preemptionGeneration++
+			p.journal.firstStartingChanged(a)
 		}
 	}
 }

@@ -161,7 +161,7 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 
 // orderingText is everything of a partition that decisions read and a reload changes.
 func (p *Partition) orderingText() []string {
-	out := []string{fmt.Sprint(p.hasMaxApps, p.hasClassQuotas, p.sharesStale, p.maxAppsQueues, p.classQuotaQueues)}
+	out := []string{fmt.Sprint(p.hasMaxApps, p.hasClassQuotas, p.journal.order.sharesStale, p.maxAppsQueues, p.classQuotaQueues)}
 	var ramping []string
 	for _, r := range p.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
@@ -240,7 +240,10 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 			assert.NilError(t, p.Check())
 			got := p.orderingText()
 			p.rebuildOrdering()
-			p.markAllToRecheck()
+			for _, q := range p.queues {
+				p.journal.queueSettingsChanged(q)
+			}
+			p.journal.settingsApplied()
 			p.rebuildClassUsage()
 			p.RefreshShares()
 			assert.DeepEqual(t, got, p.orderingText())

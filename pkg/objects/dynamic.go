@@ -47,9 +47,9 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 			conf = dynamicLeafConf(conf.Name, template)
 		}
 		q = p.buildQueue(conf, q, false)
-		p.noteQueueChange(q, QueueCreated)
+		p.journal.queueStateChanged(q, QueueCreated)
 	}
-	p.sharesStale = true
+	p.journal.queueTreeChanged()
 	if q.policy.maxApplications > 0 && !p.hasMaxApps {
 		p.rebuildOrdering()
 	}

@@ -63,7 +63,7 @@ func (p *Partition) hasHeadroom(q *Queue, s *feasibility.Shape) bool {
 		return false
 	}
 	if q.parent == nil {
-		return p.capacity.CoversAfter(q.allocated, s.Vector())
+		return p.journal.order.capacity.CoversAfter(q.allocated, s.Vector())
 	}
 	return q.max.Allows(q.allocated, s.Vector())
 }
@@ -72,7 +72,7 @@ func (p *Partition) hasHeadroom(q *Queue, s *feasibility.Shape) bool {
 // ancestors and, for the resources of the cluster, of its free capacity (QUO-11). It is for
 // display; decisions use BlockingQueue.
 func (p *Partition) Headroom(q *Queue) resources.Limit {
-	left := resources.LimitFromMap(p.names.Amounts(p.capacity).Map()).Headroom(p.names.Amounts(p.root.allocated))
+	left := resources.LimitFromMap(p.names.Amounts(p.journal.order.capacity).Map()).Headroom(p.names.Amounts(p.root.allocated))
 	for ; q.parent != nil; q = q.parent {
 		left = left.Tighten(q.conf.Max.Headroom(p.names.Amounts(q.allocated)))
 	}

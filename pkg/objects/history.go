@@ -126,7 +126,7 @@ func (p *Partition) expireRecord(e *EndedApplication, reason StateReason, now ti
 		panic("objects: application " + string(e.ID) + " is in the history in state " + e.State.String())
 	}
 	if _, used := p.apps[e.ID]; e.State != Rejected && !used {
-		p.stateChanges = append(p.stateChanges, ApplicationStateChange{e.ID, e.Queue, StateChange{State: to, Reason: reason, at: now.UnixNano()}})
+		p.journal.applicationExpired(e, StateChange{State: to, Reason: reason, at: now.UnixNano()})
 	}
 }
 

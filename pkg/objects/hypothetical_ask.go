@@ -133,7 +133,7 @@ func (p *Partition) ScanFittingNodes(x *Allocation) iter.Seq[*Node] {
 			}
 			return
 		}
-		for m := range p.schedulableNodes.Entries {
+		for m := range p.journal.order.schedulable.Entries {
 			if m.Item.Fits(x.shape) && !yield(m.Item) {
 				return
 			}

@@ -78,7 +78,6 @@ func (p *Partition) removeAllocation(x *Allocation) {
 	p.unbindFromNode(x)
 	p.unregister(x)
 	p.reindex(x.app)
-	p.RequestRequeue()
 }
 
 // ReturnToPending takes an allocation from its node: it becomes the pending ask that it was, at its
@@ -99,7 +98,6 @@ func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	}
 	p.addPending(x)
 	p.reindex(a)
-	p.RequestRequeue()
 	return x, true
 }
 
@@ -142,7 +140,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 		p.addPreempting(x, d)
 	}
 	p.reindex(a)
-	p.RequestRequeue()
+	p.journal.allocationResized(x)
 	return x, nil
 }
 
@@ -162,7 +160,6 @@ func (p *Partition) unpost(x *Allocation) {
 // register adds x to its application and to the partition as a pending ask. The caller posts its
 // quantities.
 func (p *Partition) register(x *Allocation) {
-	p.recordAllocationChange(x)
 	x.shape = p.acquireShape(x.ask)
 	p.allocations[x.Key()] = x
 	x.app.allocations.add(x, indexInApp)
@@ -173,7 +170,6 @@ func (p *Partition) register(x *Allocation) {
 
 // unregister removes x from its application and the partition. Requires: it counts in no total.
 func (p *Partition) unregister(x *Allocation) {
-	p.recordAllocationChange(x)
 	p.postClassQuotas(x, -1)
 	p.classNumbers.release(x.key.ClassID)
 	delete(p.allocations, x.Key())
@@ -216,7 +212,6 @@ func (p *Partition) unbindFromNode(x *Allocation) {
 // post adds x to (sign 1), or subtracts it from (sign -1), the allocated resources of n, of its
 // application and accounts, and of every queue up to root (QUE-42). It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
-	p.recordAllocationChange(x)
 	total := &x.app.allocated
 	if x.ask.Placeholder {
 		total = &x.app.placeholders
@@ -229,13 +224,16 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.boundCount += sign
 		addSigned(&q.allocated, v, sign)
-		p.refitQueue(q)
-		p.markToRecheck(q)
+		p.journal.queueUsageChanged(q)
 	}
-	p.updateNode(n, func() { addSigned(&n.allocated, v, sign) })
-	if sign < 0 {
-		p.freedNodes.Add(n)
+	addSigned(&n.allocated, v, sign)
+	p.updateAvailable(n)
+	if sign > 0 {
+		p.journal.allocationPosted(x)
+		return
 	}
+	p.journal.allocationUnposted(x)
+	p.journal.nodeFreed(n)
 }
 
 // postPending adds v to (sign 1), or subtracts it from (sign -1), the pending resources of every

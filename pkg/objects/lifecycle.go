@@ -99,14 +99,6 @@ type ApplicationStateChange struct {
 	StateChange
 }
 
-// TakeStateChanges returns the state changes of applications since the last call, in order. The
-// list is valid until the partition changes.
-func (p *Partition) TakeStateChanges() []ApplicationStateChange {
-	out := p.stateChanges
-	p.stateChanges = p.stateChanges[:0]
-	return out
-}
-
 // handleEvent applies e to a. An event that does not change the state has no effect (APP-11).
 func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now time.Time) {
 	to, ok := a.state.After(e)
@@ -125,8 +117,7 @@ func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now
 		a.completingEntry = p.completing.PushBack(completingSince{a, change.at})
 	}
 	a.log = a.log.with(change)
-	p.recordAppChange(a)
-	p.stateChanges = append(p.stateChanges, ApplicationStateChange{a.id, a.queue.path, change})
+	p.journal.applicationStateChanged(a, change)
 	p.updateRunning(a)
 }
 

@@ -46,26 +46,21 @@ func (p *Partition) updateRunning(a *Application) {
 	if runs == a.countedRunning && inLimits == a.countedInLimits {
 		return
 	}
-	p.preemptionGeneration++
 	if more := boolToInt(runs) - boolToInt(a.countedRunning); more != 0 {
 		a.countedRunning = runs
 		for q := a.queue; q != nil; q = q.parent {
 			q.running += more
-			if q.policy.maxApplications > 0 {
-				p.refitQueue(q)
-			}
+			p.journal.queueRunningChanged(q)
 		}
 	}
 	if more := boolToInt(inLimits) - boolToInt(a.countedInLimits); more != 0 {
 		a.countedInLimits = inLimits
 		for _, s := range a.memberships {
 			s.account.running += more
-			p.recordAccountChange(s.account)
-			if s.account.maxApplications > 0 {
-				p.refitAccount(s.account)
-			}
+			p.journal.accountRunningChanged(s.account)
 		}
 	}
+	p.journal.runningChanged(a)
 	if p.hasMaxApps {
 		p.updateMaxAppsChecks(a)
 		p.reindex(a)

@@ -13,6 +13,7 @@ import (
 type Node struct {
 	id          NodeID
 	schedulable bool
+	registered  bool                     // in the partition
 	key         policies.NodeKey         // in the node order
 	entry       feasibility.Entry[*Node] // in Partition.schedulableNodes or unschedulableNodes; its mask has the shapes that fit
 
@@ -81,6 +82,21 @@ func (n *Node) Allocations() []*Allocation {
 	return n.allocations.sorted()
 }
 
+// EachAllocation yields the allocations on the node, in no order.
+func (n *Node) EachAllocation(yield func(*Allocation) bool) {
+	for _, x := range n.allocations {
+		if !yield(x) {
+			return
+		}
+	}
+}
+
+// AllocationCount is how many allocations are on the node.
+func (n *Node) AllocationCount() int { return len(n.allocations) }
+
+// InPreemption reports whether n has preempting allocations or nominees.
+func (n *Node) InPreemption() bool { return len(n.preempting) > 0 || len(n.nominees) > 0 }
+
 // Foreign are the foreign allocations on the node in key order, in a new slice.
 func (n *Node) Foreign() []*Foreign {
 	out := make([]*Foreign, 0, len(n.foreign))
@@ -114,10 +130,10 @@ type resourceWeight struct {
 
 // applyNodeOrder applies the node order of the configuration.
 func (p *Partition) applyNodeOrder() {
-	before := p.nodeScorer
-	p.nodeScorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
+	before := p.journal.order.scorer
+	p.journal.order.scorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
 	for _, w := range p.conf.NodeSortPolicy.Weights {
-		p.nodeScorer.weights = append(p.nodeScorer.weights, resourceWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
+		p.journal.order.scorer.weights = append(p.journal.order.scorer.weights, resourceWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
 	}
 	for _, w := range before.weights {
 		p.names.ReleaseIndex(w.resource, resources.Cluster)

@@ -20,9 +20,8 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	}
 	p.nodes[id] = n
 	p.nodeList.add(n)
-	p.recordNodeChange(n)
-	p.nodeSetGeneration++
-	p.reindexNode(n)
+	n.registered = true
+	p.journal.nodeAdded(n)
 	p.setSchedulable(n, schedulable)
 	return nil
 }
@@ -64,16 +63,13 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	}
 	p.setSchedulable(n, false)
 	p.clearNominationsOn(n, func(*Allocation) bool { return true })
-	p.unschedulableNodes.Reindex(&n.entry, false)
-	p.capacity.Sub(n.total)
-	p.refitQueue(p.root)
+	p.journal.order.capacity.Sub(n.total)
 	delete(p.nodes, id)
 	p.nodeList.remove(n)
-	p.recordNodeChange(n)
-	p.recordQueueChange(p.root) // REST shows the capacity as the max of root
+	n.registered = false
+	p.journal.nodeRemoved(n)
+	p.journal.capacityChanged(p.root)
 	p.names.Release(n.total, resources.Cluster)
-	p.nodeSetGeneration++
-	p.sharesStale = true
 	return released, nil
 }
 
@@ -86,21 +82,19 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	}
 	v := p.names.Hold(total, resources.Cluster)
 	var remaining resources.Vector
-	remaining.Difference(p.capacity, n.total, nil)
+	remaining.Difference(p.journal.order.capacity, n.total, nil)
 	if remaining.Overflows(v, nil) {
 		p.names.Release(v, resources.Cluster)
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
-	p.recordQueueChange(p.root) // REST shows the capacity as the max of root
 	before := slices.Clone(n.total)
 	p.placedResources.SetMax(v)
-	p.capacity = remaining
-	p.capacity.Add(v)
-	p.updateNode(n, func() { n.total.Difference(v, nil, nil) })
-	p.freedNodes.Add(n)
-	p.refitQueue(p.root)
-	p.sharesStale = true
-	p.RequestRequeue()
+	p.journal.order.capacity = remaining
+	p.journal.order.capacity.Add(v)
+	n.total.Difference(v, nil, nil)
+	p.updateAvailable(n)
+	p.journal.nodeFreed(n)
+	p.journal.capacityChanged(p.root)
 	p.names.Release(before, resources.Cluster)
 	return nil
 }
@@ -109,84 +103,65 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 	if n.schedulable == schedulable {
 		return
 	}
-	p.nodeIndexFor(n).Reindex(&n.entry, false)
 	n.schedulable = schedulable
-	p.preemptionGeneration++
-	p.markNodeChanged(n)
-	p.fitNode(n)
+	p.journal.schedulabilityChanged(n)
 	if !schedulable {
-		p.reindexNode(n)
 		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
-	p.joining = append(p.joining, n)
-	p.freedNodes.Add(n)
-	p.RequestRequeue()
+	p.journal.nodeFreed(n)
 }
 
-// updateNode applies change to the quantities of n and reindexes it.
-func (p *Partition) updateNode(n *Node, change func()) {
-	change()
-	p.preemptionGeneration++
-	p.markNodeChanged(n)
+// updateAvailable updates what depends on the quantities of n after one of them changed.
+func (p *Partition) updateAvailable(n *Node) {
 	n.available.Difference(n.total, n.allocated, n.occupied)
-	n.key.Score = p.nodeScorer.score(n)
-	p.fitNode(n)
-	p.reindexNode(n)
+	p.journal.nodeUsageChanged(n)
 }
 
 // fitNode computes the shapes that fit n.
-func (p *Partition) fitNode(n *Node) {
-	p.shapes.AddResources(p.names.Len())
-	p.shapes.SetAll(&n.entry.Mask)
-	for k := range p.names.Len() {
-		p.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
+func (o *ordering) fitNode(n *Node) {
+	o.shapes.AddResources(o.names.Len())
+	o.shapes.SetAll(&n.entry.Mask)
+	for k := range o.names.Len() {
+		o.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
 	}
-	p.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.id))
+	o.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.id))
 	if !n.schedulable {
-		p.shapes.KeepPinned(n.entry.Mask)
+		o.shapes.KeepPinned(n.entry.Mask)
 	}
-}
-
-// nodeIndexFor is the index of n.
-func (p *Partition) nodeIndexFor(n *Node) *feasibility.Index[*Node] {
-	if n.schedulable {
-		return &p.schedulableNodes
-	}
-	return &p.unschedulableNodes
 }
 
 // reindexNode updates the position of n after its key or its mask changed. A schedulable node
 // enters the node order in indexJoining; an unschedulable one is in its index only while asks that
 // require it fit, so that thousands of nodes registered unschedulable cost nothing (NOD-14).
-func (p *Partition) reindexNode(n *Node) {
+func (o *ordering) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
-		p.unschedulableNodes.Reindex(&n.entry, p.nodes[n.id] == n && !n.entry.Mask.Empty())
+		o.unschedulable.Reindex(&n.entry, n.registered && !n.entry.Mask.Empty())
 	case n.entry.Indexed():
-		p.schedulableNodes.Reindex(&n.entry, true)
+		o.schedulable.Reindex(&n.entry, true)
 	}
 }
 
 // indexJoining adds the nodes that became schedulable since the last call to the node order. Many
 // are sorted together, which costs less than one insertion each.
-func (p *Partition) indexJoining() {
-	joining := slices.DeleteFunc(p.joining, func(n *Node) bool { return !n.schedulable || n.entry.Indexed() })
-	p.joining = nil
+func (o *ordering) indexJoining() {
+	joining := slices.DeleteFunc(o.joining, func(n *Node) bool { return !n.schedulable || n.entry.Indexed() })
+	o.joining = nil
 	if len(joining) < 64 {
 		for _, n := range joining {
-			p.schedulableNodes.Reindex(&n.entry, true)
+			o.schedulable.Reindex(&n.entry, true)
 		}
 		return
 	}
-	all := make([]*feasibility.Entry[*Node], 0, p.schedulableNodes.Len()+len(joining))
-	for m := range p.schedulableNodes.Entries {
+	all := make([]*feasibility.Entry[*Node], 0, o.schedulable.Len()+len(joining))
+	for m := range o.schedulable.Entries {
 		all = append(all, m)
 	}
 	for _, n := range joining {
 		all = append(all, &n.entry)
 	}
-	p.schedulableNodes.Fill(all)
+	o.schedulable.Fill(all)
 }
 
 // AddForeign records a foreign allocation, or replaces the former report of the key (ASK-56).
@@ -217,7 +192,8 @@ func (p *Partition) AddForeign(f Foreign) error {
 	p.RemoveForeign(f.Key)
 	p.foreign[f.Key] = &f
 	n.foreign[f.Key] = &f
-	p.updateNode(n, func() { n.occupied.Add(used) })
+	n.occupied.Add(used)
+	p.updateAvailable(n)
 	return nil
 }
 
@@ -230,9 +206,9 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	delete(p.foreign, key)
 	delete(n.foreign, key)
 	was := p.names.Vector(f.Amounts)
-	p.updateNode(n, func() { n.occupied.Sub(was) })
+	n.occupied.Sub(was)
+	p.updateAvailable(n)
 	p.names.Release(was, resources.Cluster)
-	p.freedNodes.Add(n)
-	p.RequestRequeue()
+	p.journal.nodeFreed(n)
 	return f, true
 }

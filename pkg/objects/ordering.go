@@ -15,11 +15,12 @@ import (
 // than before.
 func (p *Partition) reindex(a *Application) {
 	if a.reindex() {
-		p.preemptionGeneration++
+		p.journal.firstStartingChanged(a)
 	}
-	for len(p.refitAccounts) > 0 {
-		x := p.refitAccounts[0]
-		p.refitAccounts = p.refitAccounts[1:]
+	o := &p.journal.order
+	for len(o.refitAccounts) > 0 {
+		x := o.refitAccounts[0]
+		o.refitAccounts = o.refitAccounts[1:]
 		for _, other := range x.members {
 			if other != a && other.pendingCount > 0 {
 				other.reindex()
@@ -110,24 +111,24 @@ func (q *Queue) feasibleBelow() feasibility.Mask {
 
 // refitQueue computes the shapes for which q has headroom, after its allocated resources, its
 // running applications or its max changed.
-func (p *Partition) refitQueue(q *Queue) {
+func (o *ordering) refitQueue(q *Queue) {
 	if q.policy.unbounded {
 		return
 	}
-	p.shapes.AddResources(p.names.Len())
-	p.shapes.SetAll(&q.fit)
+	o.shapes.AddResources(o.names.Len())
+	o.shapes.SetAll(&q.fit)
 	if q.atMaxApplications() {
-		p.shapes.DropVariant(q.fit, maxAppsQueuesAndLimits)
+		o.shapes.DropVariant(q.fit, maxAppsQueuesAndLimits)
 	}
 	if q.parent == nil {
-		for k := range p.names.Len() {
+		for k := range o.names.Len() {
 			k := resources.Index(k)
-			p.shapes.DropExceeding(q.fit, k, resources.SubSaturated(p.capacity.At(k), q.allocated.At(k)))
+			o.shapes.DropExceeding(q.fit, k, resources.SubSaturated(o.capacity.At(k), q.allocated.At(k)))
 		}
 		return
 	}
 	for i := range q.max {
 		k, left := q.max.Remaining(i, q.allocated)
-		p.shapes.DropExceeding(q.fit, k, left)
+		o.shapes.DropExceeding(q.fit, k, left)
 	}
 }

@@ -39,65 +39,39 @@ type Partition struct {
 	nodes       map[NodeID]*Node
 	foreign     map[AllocationKey]*Foreign
 	shapes      *feasibility.Table
+	journal     journal
 
 	appList   indexedList[Application] // apps
 	nodeList  indexedList[Node]        // nodes
 	queueList indexedList[Queue]       // queues
-	watch     *Changes                 // nil: changes are not tracked
 
-	placedResources     resources.Vector // resources that a node or an allocation has, or had while the name has its index
-	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
+	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
 
-	capacity           resources.Vector         // the sum of all nodes, schedulable or not (QUO-5)
-	schedulableNodes   feasibility.Index[*Node] // in node order
-	unschedulableNodes feasibility.Index[*Node] // that asks require; in node order
-	joining            []*Node                  // became schedulable since RefreshShares; may be removed again
-	freedNodes         feasibility.FreedNodes[*Node]
-	nodeScorer         nodeScorer
-	arrivals           uint64 // how many asks were ever admitted
+	arrivals uint64 // how many asks were ever admitted
 
-	lifetimes    Lifetimes
-	completing   list.List // of completingSince, by deadline
-	completed    history
-	rejected     history
-	stateChanges []ApplicationStateChange // since TakeStateChanges
-
-	queueChanges []ChangedQueue // since TakeChangedQueues
+	lifetimes  Lifetimes
+	completing list.List // of completingSince, by deadline
+	completed  history
+	rejected   history
 
 	ramping    []ramp // by the time of the first allocation
 	boundCount int    // number of allocations
 
-	parked           []*AskGroup // groups with unschedulable asks
-	requeueRequested bool        // something changed that may make them schedulable
-	sharesStale      bool        // share denominators are out of date
-	trying           bool        // a Trial is open
+	trying bool // a Trial is open
 
-	preemptionGeneration uint64                         // grows when more asks might preempt
-	preempting           map[*Allocation]preemptionMark // marked for preemption, not released
-	expectedReleases     []*Allocation                  // those not overdue, by mark; some may be released
-	timeoutsRestartedAt  time.Time                      // no timeout of preemption begins before; zero: no restart yet
-	nominated            map[*Allocation]nomination     // pending, nominated for a node
-	newPreemptors        []*AskGroup                    // since TakeNewPreemptors
-	firstAskChanged      []*AskGroup                    // since TakeFirstAskChanged
-	endedNominations     []EndedNomination              // since TakeEndedNominations
-	nominees             []*Allocation                  // the nominated asks, in the order of their nomination
-	changedNodes         []*Node                        // since TakeChangedNodes
-	nodeSetGeneration    uint64                         // how often a node was added or removed
-	configGeneration     uint64                         // how often the configuration changed
-	budgets              budgetsInForce
-
-	violating         []*Queue // above an enforced max and not due, by the time of the next evaluation
-	dueForEnforcement []*Queue // above an enforced max and due, the lowest first
-	toRecheck         []*Queue // whose violation may be out of date
+	preempting          map[*Allocation]preemptionMark // marked for preemption, not released
+	expectedReleases    []*Allocation                  // those not overdue, by mark; some may be released
+	timeoutsRestartedAt time.Time                      // no timeout of preemption begins before; zero: no restart yet
+	nominated           map[*Allocation]nomination     // pending, nominated for a node
+	nominees            []*Allocation                  // the nominated asks, in the order of their nomination
+	budgets             budgetsInForce
 
 	classNumbers     classNumbers // of the priority classes of all asks and allocations
 	hasClassQuotas   bool         // a queue may have class quotas, or asks may need one
 	classQuotaQueues int          // number of queues with class quotas
 
-	hasMaxApps    bool             // a queue or a limit bounds running applications
-	maxAppsQueues int              // number of queues with such a bound, their own or in a limit
-	refitAccounts []*account       // with space for other shapes than before, until Partition.reindex
-	fitScratch    feasibility.Mask // buffer of refitAccount
+	hasMaxApps    bool // a queue or a limit bounds running applications
+	maxAppsQueues int  // number of queues with such a bound, their own or in a limit
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -116,15 +90,16 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 		lifetimes: lifetimes,
 		completed: newHistory(lifetimes.Completed, lifetimes.MaxEnded, false), rejected: newHistory(lifetimes.Rejected, lifetimes.MaxEnded, true),
 	}
-	p.schedulableNodes.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
-	p.unschedulableNodes.Compare = p.schedulableNodes.Compare
+	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
+	p.journal.order.unschedulable.Compare = p.journal.order.schedulable.Compare
 	p.appList.index = func(a *Application) *int32 { return &a.listIndex }
 	p.nodeList.index = func(n *Node) *int32 { return &n.listIndex }
 	p.queueList.index = func(q *Queue) *int32 { return &q.listIndex }
 	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
+	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.applyNodeOrder()
 	p.root = p.buildQueue(conf.Root, nil, true)
-	p.sharesStale = true
+	p.journal.order.sharesStale = true
 	p.hasMaxApps, p.hasClassQuotas = p.anyMaxApps(), p.anyClassQuotas()
 	p.applyBudgets()
 	p.RefreshShares()
@@ -138,12 +113,11 @@ func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) 
 	q.managed = managed
 	p.queues[q.path] = q
 	p.queueList.add(q)
-	p.recordQueueChange(q)
 	if parent != nil {
 		parent.byName[conf.Name] = q
 	}
 	p.internNames(q)
-	p.refitQueue(q)
+	p.journal.queueSettingsChanged(q)
 	for _, c := range conf.Children {
 		p.buildQueue(c, q, managed)
 	}
@@ -185,13 +159,13 @@ func (p *Partition) Node(id NodeID) (*Node, bool) {
 
 // FirstFittingNode is the first node in node order that fits s now; nil: there is none.
 func (p *Partition) FirstFittingNode(s *feasibility.Shape) *Node {
-	if p.freedNodes.FitsNone(s) {
+	if p.journal.retries.nodes.FitsNone(s) {
 		return nil
 	}
 	for n := range p.FittingNodes(s) {
 		return n
 	}
-	p.freedNodes.SetFitsNone(s)
+	p.journal.retries.nodes.SetFitsNone(s)
 	return nil
 }
 
@@ -204,7 +178,7 @@ func (p *Partition) FittingNodes(s *feasibility.Shape) iter.Seq[*Node] {
 			}
 			return
 		}
-		for m := range p.schedulableNodes.EachWithSlot(s.Slot()) {
+		for m := range p.journal.order.schedulable.EachWithSlot(s.Slot()) {
 			if m.Item.Fits(s) && !yield(m.Item) {
 				return
 			}
@@ -214,8 +188,8 @@ func (p *Partition) FittingNodes(s *feasibility.Shape) iter.Seq[*Node] {
 
 // FeasibleShapes sets f to the shapes for which a node and the cluster as a whole have space.
 func (p *Partition) FeasibleShapes(f *feasibility.Mask) {
-	f.CopyFrom(p.schedulableNodes.Union())
-	f.UnionWith(p.unschedulableNodes.Union())
+	f.CopyFrom(p.journal.order.schedulable.Union())
+	f.UnionWith(p.journal.order.unschedulable.Union())
 	p.shapes.AddCatchAll(f)
 	f.IntersectWith(p.root.fit)
 }
@@ -231,7 +205,7 @@ func (p *Partition) Nodes() []*Node {
 }
 
 // Capacity is the sum of all nodes. Read-only.
-func (p *Partition) Capacity() resources.Vector { return p.capacity }
+func (p *Partition) Capacity() resources.Vector { return p.journal.order.capacity }
 
 // Amounts converts a vector to quantities by resource name.
 func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.names.Amounts(v) }

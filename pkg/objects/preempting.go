@@ -34,7 +34,7 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 // evaluate what else could be preempted then. undo reverts it. Until undo the caller may change
 // nothing but by further calls, which must be undone first. Requires: x has no nomination.
 func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation) (undo func()) {
-	generation := p.preemptionGeneration
+	generation := p.PreemptionGeneration()
 	for _, y := range victims {
 		p.addPreempting(y, preemptionMark{})
 	}
@@ -44,36 +44,35 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 			p.removePreempting(y)
 		}
 		p.removeNomination(x)
-		p.freedNodes.Add(n)
-		p.preemptionGeneration = generation
+		p.journal.nodeRestored(n)
+		p.journal.preemption.generation = generation
 	}
 }
 
 func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
-	p.recordAllocationChange(x)
 	p.nominated[x] = nomination{n, now}
 	p.nominees = append(p.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.nominated.Add(x.shape.Vector())
 	}
 	n.nominees = append(n.nominees, x)
-	p.updateNode(n, func() { n.heldForNominees.Add(x.shape.Vector()) })
+	n.heldForNominees.Add(x.shape.Vector())
+	p.updateAvailable(n)
+	p.journal.nominationAdded(x, n)
 }
 
 // removeNomination reverts addNomination.
 func (p *Partition) removeNomination(x *Allocation) {
-	p.recordAllocationChange(x)
 	n := p.nominated[x].node
 	delete(p.nominated, x)
 	p.nominees, n.nominees = removeAllocationFrom(p.nominees, x), removeAllocationFrom(n.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.nominated.Sub(x.shape.Vector())
 	}
-	p.updateNode(n, func() { n.heldForNominees.Sub(x.shape.Vector()) })
+	n.heldForNominees.Sub(x.shape.Vector())
+	p.updateAvailable(n)
+	p.journal.nominationRemoved(x, n)
 }
-
-// PreemptionGeneration grows with every change that could let an ask preempt that could not before.
-func (p *Partition) PreemptionGeneration() uint64 { return p.preemptionGeneration }
 
 // nomination is the node for which an ask is nominated, and the time of the nomination.
 type nomination struct {
@@ -84,17 +83,16 @@ type nomination struct {
 // addPreempting marks x for preemption. Its resources count in its queues as expectedRelease, or as
 // overdueRelease if it is overdue (QUE-43).
 func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
-	p.recordAllocationChange(x)
 	p.preempting[x] = d
-	p.markNodeChanged(x.node)
 	p.countPreempting(x, 1)
 	if !d.overdue {
 		x.node.preempting = append(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.releaseTotal(d).Add(x.shape.Vector())
-		p.markToRecheck(q)
+		p.journal.queuePreemptingChanged(q)
 	}
+	p.journal.preemptionMarked(x)
 }
 
 // ClearNomination ends the nomination of x, if it has one.
@@ -103,12 +101,10 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	if n == nil {
 		return
 	}
-	p.endedNominations = append(p.endedNominations, EndedNomination{x, n, p.nominated[x].at})
+	ended := EndedNomination{x, n, p.nominated[x].at}
 	p.removeNomination(x)
-	p.addPreemptor(x.group)
-	p.noteFirstAskChange(x.group)
-	p.freedNodes.Add(n)
-	p.RequestRequeue()
+	p.journal.nominationEnded(x, ended)
+	p.journal.nodeFreed(n)
 }
 
 // clearNominationsOn ends the nominations for n of the asks for which ends returns true.
@@ -129,18 +125,17 @@ func (p *Partition) removePreempting(x *Allocation) {
 	if !p.Preempting(x) {
 		return
 	}
-	p.recordAllocationChange(x)
 	d := p.preempting[x]
 	delete(p.preempting, x)
-	p.markNodeChanged(x.node)
 	p.countPreempting(x, -1)
 	if !d.overdue {
 		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.releaseTotal(d).Sub(x.shape.Vector())
-		p.markToRecheck(q)
+		p.journal.queuePreemptingChanged(q)
 	}
+	p.journal.preemptionUnmarked(x)
 }
 
 // Preempting reports whether x is marked for preemption and not released yet.

@@ -96,46 +96,6 @@ func (q *Queue) pathFromRoot() (path []*Queue) {
 	return path
 }
 
-// TakeNewPreemptors returns the ask groups that were listed since the last call because they may
-// preempt; some may be empty by now.
-func (p *Partition) TakeNewPreemptors() []*AskGroup {
-	out := p.newPreemptors
-	p.newPreemptors = nil
-	return out
-}
-
-// addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.
-func (p *Partition) addPreemptor(group *AskGroup) {
-	if group.MayPreempt() && !group.preemptorListed {
-		group.preemptorListed = true
-		p.newPreemptors = append(p.newPreemptors, group)
-	}
-}
-
-func (p *Partition) addPreemptors(a *Application) {
-	for _, group := range a.askGroups.list {
-		p.addPreemptor(group)
-	}
-}
-
-// TakeFirstAskChanged returns the ask groups whose first ask without a nomination may be another
-// one since the last call. The list is valid until the partition changes.
-func (p *Partition) TakeFirstAskChanged() []*AskGroup {
-	out := p.firstAskChanged
-	p.firstAskChanged = p.firstAskChanged[:0]
-	for _, group := range out {
-		group.firstAskChangeListed = false
-	}
-	return out
-}
-
-func (p *Partition) noteFirstAskChange(group *AskGroup) {
-	if group.preemptorListed && !group.firstAskChangeListed {
-		group.firstAskChangeListed = true
-		p.firstAskChanged = append(p.firstAskChanged, group)
-	}
-}
-
 // MayPreempt reports whether the preemption policy of the asks allows them to preempt (PRE-8), and
 // the configuration lets them or they require a node (PRE-98).
 func (g *AskGroup) MayPreempt() bool {

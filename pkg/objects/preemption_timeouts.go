@@ -57,7 +57,6 @@ func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 			p.removePreempting(x)
 			d.overdue = true
 			p.addPreempting(x, d)
-			p.preemptionGeneration++
 			overdue = append(overdue, x)
 		}
 	}
@@ -112,14 +111,6 @@ type EndedNomination struct {
 	Ask   *Allocation // pending, bound, or removed
 	Node  *Node       // may be removed
 	Since time.Time
-}
-
-// TakeEndedNominations returns the nominations that ended since the last call, in that order. The
-// list is valid until the next one ends.
-func (p *Partition) TakeEndedNominations() []EndedNomination {
-	out := p.endedNominations
-	p.endedNominations = p.endedNominations[:0]
-	return out
 }
 
 // PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it

@@ -22,15 +22,3 @@ type ChangedQueue struct {
 	Change  QueueChange
 	Dynamic bool // the queue is not in the configuration
 }
-
-// TakeChangedQueues returns the changes since the last call, in order. The list is valid until the
-// partition changes.
-func (p *Partition) TakeChangedQueues() []ChangedQueue {
-	out := p.queueChanges
-	p.queueChanges = p.queueChanges[:0]
-	return out
-}
-
-func (p *Partition) noteQueueChange(q *Queue, what QueueChange) {
-	p.queueChanges = append(p.queueChanges, ChangedQueue{q.path, what, !q.managed})
-}

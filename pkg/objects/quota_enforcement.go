@@ -22,7 +22,7 @@ const reevaluationDelay = 5 * time.Second
 type violation struct {
 	since      time.Time // when the queue rose above it
 	evaluated  time.Time // last search for victims; zero: none yet
-	generation uint64    // Partition.preemptionGeneration at that search
+	generation uint64    // Partition.PreemptionGeneration at that search
 }
 
 // AboveMax describes a queue that uses more than an enforced max. Preempting allocations do not
@@ -105,59 +105,26 @@ func (q *Queue) violationChanged() bool {
 	return (q.policy.maxEnforced && q.managed && q.exceedsMax()) != (q.violation != nil)
 }
 
-// markToRecheck lists q for UpdateViolations if it rose above its enforced max or fell within it.
-func (p *Partition) markToRecheck(q *Queue) {
-	if q.policy.maxEnforced && !q.recheckListed && q.violationChanged() {
-		q.recheckListed = true
-		p.toRecheck = append(p.toRecheck, q)
-	}
-}
-
-// markAllToRecheck updates for a new configuration which maxima are enforced, and lists the queues
-// for which that makes a difference.
-func (p *Partition) markAllToRecheck() {
-	for _, q := range p.queues {
-		q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
-		p.markToRecheckAlways(q)
-	}
-	p.sortViolating()
-}
-
-// markToRecheckAlways is markToRecheck also for a queue whose max is no longer enforced.
-func (p *Partition) markToRecheckAlways(q *Queue) {
-	if !q.recheckListed && q.violationChanged() {
-		q.recheckListed = true
-		p.toRecheck = append(p.toRecheck, q)
-	}
-}
-
-// sortViolating sorts the queues above an enforced max again, as their delays may have changed.
-// Queues that were due wait again for their time.
-func (p *Partition) sortViolating() {
-	p.violating = append(p.violating, p.dueForEnforcement...)
-	p.dueForEnforcement = p.dueForEnforcement[:0]
-	slices.SortFunc(p.violating, compareEvaluations)
-}
-
 // UpdateViolations updates which queues are above an enforced max. For a queue that rose above it
 // the delay begins; for a queue that fell within it enforcement is called off, and the delay begins
 // anew if it rises again (QUO-48, QUO-49). The caller must call it after each command and after
 // decisions.
 func (p *Partition) UpdateViolations(now time.Time) {
-	for _, q := range p.toRecheck {
-		p.recordQueueChange(q)
+	e := &p.journal.enforcement
+	for _, q := range e.toRecheck {
+		p.journal.queueChanged(q)
 		switch q.recheckListed = false; {
 		case !q.violationChanged():
 		case q.violation == nil:
 			q.violation = &violation{since: now}
-			p.scheduleEvaluation(q)
+			e.scheduleEvaluation(q)
 		default:
-			p.violating, p.dueForEnforcement = removeQueueFrom(p.violating, q), removeQueueFrom(p.dueForEnforcement, q)
+			e.violating, e.due = removeQueueFrom(e.violating, q), removeQueueFrom(e.due, q)
 			q.violation = nil
 		}
 	}
-	clear(p.toRecheck)
-	p.toRecheck = p.toRecheck[:0]
+	clear(e.toRecheck)
+	e.toRecheck = e.toRecheck[:0]
 }
 
 func removeQueueFrom(list []*Queue, q *Queue) []*Queue {
@@ -165,39 +132,39 @@ func removeQueueFrom(list []*Queue, q *Queue) []*Queue {
 }
 
 // scheduleEvaluation puts q among the violating queues, by the time of its next evaluation.
-func (p *Partition) scheduleEvaluation(q *Queue) {
-	at, _ := slices.BinarySearchFunc(p.violating, q, compareEvaluations)
-	p.violating = slices.Insert(p.violating, at, q)
+func (e *enforcement) scheduleEvaluation(q *Queue) {
+	at, _ := slices.BinarySearchFunc(e.violating, q, compareEvaluations)
+	e.violating = slices.Insert(e.violating, at, q)
 }
 
 func compareEvaluations(a, b *Queue) int {
 	return cmp.Or(a.nextEvaluation().Compare(b.nextEvaluation()), compareNames(a.path, b.path))
 }
 
-// enforcementDue is the next time at which to search for victims although no command comes: for the
+// nextDue is the next time at which to search for victims although no command comes: for the
 // first time, or because something changed since the last search. ok is false if there is none.
-func (p *Partition) enforcementDue() (time.Time, bool) {
-	for _, q := range p.violating {
-		if q.violation.evaluated.IsZero() || q.violation.generation != p.preemptionGeneration {
+func (e *enforcement) nextDue(generation uint64) (time.Time, bool) {
+	for _, q := range e.violating {
+		if q.violation.evaluated.IsZero() || q.violation.generation != generation {
 			return q.nextEvaluation(), true
 		}
 	}
 	return time.Time{}, false
 }
 
-// collectDue moves the queues whose time has come to dueForEnforcement, the lowest first: a victim
+// collectDue moves the queues whose time has come to due, the lowest first: a victim
 // in a queue also counts for the queues above it (QUO-59).
-func (p *Partition) collectDue(now time.Time) {
+func (e *enforcement) collectDue(now time.Time) {
 	n := 0
-	for n < len(p.violating) && !now.Before(p.violating[n].nextEvaluation()) {
+	for n < len(e.violating) && !now.Before(e.violating[n].nextEvaluation()) {
 		n++
 	}
 	if n == 0 {
 		return
 	}
-	p.dueForEnforcement = append(p.dueForEnforcement, p.violating[:n]...)
-	p.violating = slices.Delete(p.violating, 0, n)
-	slices.SortFunc(p.dueForEnforcement, func(a, b *Queue) int {
+	e.due = append(e.due, e.violating[:n]...)
+	e.violating = slices.Delete(e.violating, 0, n)
+	slices.SortFunc(e.due, func(a, b *Queue) int {
 		depth := func(q *Queue) int { return strings.Count(string(q.path), ".") }
 		return cmp.Or(depth(b)-depth(a), compareNames(a.path, b.path))
 	})
@@ -206,13 +173,14 @@ func (p *Partition) collectDue(now time.Time) {
 // TakeDueForEnforcement returns a queue for which to search for victims now; nil: there is none.
 // The queue is not due again before reevaluationDelay has passed and something has changed.
 func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
-	for len(p.dueForEnforcement) > 0 {
-		q := p.dueForEnforcement[0]
-		p.dueForEnforcement = slices.Delete(p.dueForEnforcement, 0, 1)
-		unchanged := !q.violation.evaluated.IsZero() && q.violation.generation == p.preemptionGeneration
-		q.violation.evaluated, q.violation.generation = now, p.preemptionGeneration
-		p.recordQueueChange(q)
-		if p.scheduleEvaluation(q); !unchanged {
+	e, generation := &p.journal.enforcement, p.PreemptionGeneration()
+	for len(e.due) > 0 {
+		q := e.due[0]
+		e.due = slices.Delete(e.due, 0, 1)
+		unchanged := !q.violation.evaluated.IsZero() && q.violation.generation == generation
+		q.violation.evaluated, q.violation.generation = now, generation
+		p.journal.queueChanged(q)
+		if e.scheduleEvaluation(q); !unchanged {
 			return q
 		}
 	}
@@ -225,5 +193,4 @@ func (p *Partition) MarkPreempting(victims []*Allocation, now time.Time) {
 	for _, y := range victims {
 		p.markVictim(y, now)
 	}
-	p.preemptionGeneration++
 }

@@ -56,9 +56,9 @@ func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall)
 			if !q.max.Allows(used, v) {
 				shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: shortfallOf(q.max, used, v)})
 			}
-		} else if !p.capacity.CoversAfter(used, v) {
+		} else if !p.journal.order.capacity.CoversAfter(used, v) {
 			var missing resources.Vector
-			missing.Difference(v, p.capacity, nil)
+			missing.Difference(v, p.journal.order.capacity, nil)
 			missing.Add(used)
 			shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: restrictResources(missing, v)})
 		}

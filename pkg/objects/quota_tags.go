@@ -61,26 +61,19 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 		return
 	}
 	q.setConf(&conf)
-	p.recordQueueChange(q)
-	p.preemptionGeneration++
 	p.internNames(q)
-	for _, a := range q.byID {
-		p.addPreemptors(a)
-	}
+	p.journal.quotasChanged(q)
 	if q.policy.maxApplications > 0 && !p.hasMaxApps { // the first max applications of the partition
 		p.rebuildOrdering()
 		return
 	}
-	p.refitQueue(q)
 	if conf.AppSort == policies.Fair { // which orders applications by their share of the guarantee of the leaf
 		for _, a := range q.byID {
 			a.rekey()
 		}
 		q.apps.Rebuild()
 	}
-	p.sharesStale = true
 	for ; q.parent != nil; q = q.parent {
 		q.reindexInParent()
 	}
-	p.RequestRequeue()
 }

@@ -122,8 +122,7 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	defer p.names.UnpinNumbers()
 	budgetsChanged := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
-	p.configGeneration++
-	p.preemptionGeneration++
+	p.journal.configurationChanged()
 	if budgetsChanged {
 		p.applyBudgets()
 	}
@@ -160,10 +159,10 @@ func (p *Partition) prune(q *Queue) {
 		delete(p.queues, q.path)
 		p.queueList.remove(q)
 		q.removed = true
-		p.recordQueueChange(q)
+		p.journal.queueChanged(q)
 		p.releaseNames(q.heldNames())
 		p.countSettings(q, -1)
-		p.noteQueueChange(q, QueueRemoved)
+		p.journal.queueStateChanged(q, QueueRemoved)
 		q = q.parent
 	}
 }

@@ -93,10 +93,10 @@ func (r *reload) drainQueue(q *Queue) {
 	} else {
 		q.draining = true
 		r.visited[at].changed = true
-		r.p.recordQueueChange(q)
+		r.p.journal.queueChanged(q)
 	}
 	if r.p.prune(q); q.draining && !was && !q.removed {
-		r.p.noteQueueChange(q, QueueDraining)
+		r.p.journal.queueStateChanged(q, QueueDraining)
 	}
 }
 
@@ -120,10 +120,10 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	q.setConf(conf)
 	if q.managed = managed; managed && q.draining {
 		q.draining = false
-		p.noteQueueChange(q, QueueRestored)
+		p.journal.queueStateChanged(q, QueueRestored)
 	}
 	p.internNames(q)
-	p.recordQueueChange(q)
+	p.journal.queueSettingsChanged(q)
 	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		p.clearOrdering(q, before.sort)
@@ -134,13 +134,15 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 func (r *reload) finish(global bool) {
 	p := r.p
 	if global || r.limitsChanged || p.hasMaxApps != (p.maxAppsQueues > 0) {
-		p.Unwatch() // anything may change
+		for _, q := range p.queues {
+			p.applySettings(q)
+			p.journal.queueSettingsChanged(q)
+		}
 		p.rebuildOrdering()
-		p.markAllToRecheck()
 		p.rebuildClassUsage()
+		p.journal.settingsApplied()
 		return
 	}
-	p.RequestRequeue()
 	for _, q := range r.mayPreemptChanged {
 		p.refreshMayPreempt(q)
 	}
@@ -150,7 +152,7 @@ func (r *reload) finish(global bool) {
 			r.reindex(m)
 		}
 	}
-	p.sortViolating()
+	p.journal.settingsApplied()
 	if r.classQuotasChanged {
 		p.rebuildClassUsage()
 	} else {
@@ -162,7 +164,7 @@ func (r *reload) finish(global bool) {
 // changed, and below them.
 func (r *reload) refreshDenominators() {
 	p := r.p
-	if p.sharesStale = p.sharesStale || p.namesGivenAtRefresh != p.names.Assigned(); p.sharesStale {
+	if p.journal.order.sharesStale = p.journal.order.sharesStale || p.journal.order.namesGivenAtRefresh != p.names.Assigned(); p.journal.order.sharesStale {
 		return // RefreshShares updates all
 	}
 	for i := range r.visited {
@@ -198,13 +200,11 @@ func (r *reload) refreshDenominatorsFrom(q *Queue) {
 func (r *reload) reindex(m visitedQueue) {
 	p, q := r.p, m.queue
 	if m.changed {
-		p.refitQueue(q)
 		if len(q.byID) > 0 { // starting an iteration of an empty map costs more than the comparison
 			for _, a := range q.byID {
-				p.addPreemptors(a)
+				p.journal.mayPreemptChanged(a)
 			}
 		}
-		p.markToRecheckAlways(q)
 	}
 	if m.reorder {
 		p.rebuildMembers(q)
@@ -241,7 +241,7 @@ func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 func (p *Partition) refreshMayPreempt(q *Queue) {
 	if p.updatePolicy(q); q.policy.mayPreempt {
 		for _, a := range q.byID {
-			p.addPreemptors(a)
+			p.journal.mayPreemptChanged(a)
 		}
 	}
 	for _, c := range q.byName {

@@ -105,8 +105,8 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 // need no record: their nodes have these resources.
 func (p *Partition) notePlacedResources(s *feasibility.Shape) {
 	p.placedResources.SetMax(s.Vector())
-	if p.namesGivenAtRefresh != p.names.Assigned() {
-		p.sharesStale = true // shares need denominators for a new resource
+	if p.journal.order.namesGivenAtRefresh != p.names.Assigned() {
+		p.journal.resourceAdded() // shares need denominators for it
 	}
 }
 

@@ -31,8 +31,8 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 	}
 	for _, n := range p.nodes {
 		if n.entry.Mask.Set(s.Slot(), n.Fits(s)); !n.schedulable {
-			p.reindexNode(n)
+			p.journal.order.reindexNode(n)
 		}
 	}
-	p.schedulableNodes.RebuildMasks()
+	p.journal.order.schedulable.RebuildMasks()
 }

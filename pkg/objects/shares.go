@@ -14,12 +14,12 @@ import (
 // a decision and before it reads a Share. It does nothing if nothing changed, and takes one pass
 // over the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
-	if len(p.joining) == 0 && !p.sharesStale && !p.requeueRequested {
+	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested {
 		return
 	}
-	p.indexJoining()
-	if p.sharesStale {
-		p.sharesStale = false
+	p.journal.order.indexJoining()
+	if p.journal.order.sharesStale {
+		p.journal.order.sharesStale = false
 		p.setShareDenominators(p.root, p.clusterFairMax())
 	}
 	p.requeue()
@@ -28,11 +28,11 @@ func (p *Partition) RefreshShares() {
 // clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no
 // node has is Unmeasured.
 func (p *Partition) clusterFairMax() resources.Denominators {
-	p.namesGivenAtRefresh = p.names.Assigned()
+	p.journal.order.namesGivenAtRefresh = p.names.Assigned()
 	fairMax := make(resources.Denominators, p.names.Len())
 	for k := range fairMax {
 		fairMax[k] = resources.Unmeasured
-		if n := p.capacity.At(resources.Index(k)); n > 0 {
+		if n := p.journal.order.capacity.At(resources.Index(k)); n > 0 {
 			fairMax[k] = n
 		}
 	}
@@ -44,7 +44,7 @@ func (p *Partition) clusterFairMax() resources.Denominators {
 // of the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
 func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
-	if !p.capacity.IsZero() {
+	if !p.journal.order.capacity.IsZero() {
 		overlay(q.shareDenominators, q.max)
 	}
 	if len(q.byName) == 0 {
@@ -65,7 +65,7 @@ func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominator
 // fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.
 func (p *Partition) fairMaxBelow(q *Queue) resources.Denominators {
 	fairMax := p.clusterFairMax()
-	if p.capacity.IsZero() {
+	if p.journal.order.capacity.IsZero() {
 		return fairMax
 	}
 	for _, q := range q.pathFromRoot() {
@@ -86,15 +86,15 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 // rebuildOrdering rebuilds every index and every priority, from the applications up. It is for
 // changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
-	p.ramping, p.parked, p.joining, p.sharesStale = nil, nil, nil, false
+	p.ramping = nil
+	p.journal.rebuilding()
 	p.rebuildAccounts()
-	p.preemptionGeneration++
 	p.applyNodeOrder()
 	p.setShareDenominators(p.root, p.clusterFairMax())
 	p.rebuildOrderingBelow(p.root)
 	var nodes, unschedulable []*feasibility.Entry[*Node]
 	for _, n := range p.nodes {
-		n.key.Score = p.nodeScorer.score(n)
+		n.key.Score = p.journal.order.scorer.score(n)
 		switch {
 		case n.schedulable:
 			nodes = append(nodes, &n.entry)
@@ -102,8 +102,8 @@ func (p *Partition) rebuildOrdering() {
 			unschedulable = append(unschedulable, &n.entry)
 		}
 	}
-	p.schedulableNodes.Fill(nodes)
-	p.unschedulableNodes.Fill(unschedulable)
+	p.journal.order.schedulable.Fill(nodes)
+	p.journal.order.unschedulable.Fill(unschedulable)
 }
 
 // refreshAskPriorities updates the priorities of asks after a configuration that enables or
@@ -118,7 +118,7 @@ func (p *Partition) refreshAskPriorities(group *AskGroup) {
 }
 
 func (p *Partition) rebuildOrderingBelow(q *Queue) {
-	p.refitQueue(q)
+	p.journal.order.refitQueue(q)
 	for _, c := range q.byName {
 		p.rebuildOrderingBelow(c)
 	}

@@ -15,26 +15,27 @@ func (p *Partition) MarkUnschedulable(x *Allocation) {
 
 // Unschedulable reports whether x was marked unschedulable and no requeue is requested since.
 func (p *Partition) Unschedulable(x *Allocation) bool {
-	return !p.requeueRequested && x.group.unschedulable.has(x, indexInUnschedulable)
+	return !p.journal.retries.requeueRequested && x.group.unschedulable.has(x, indexInUnschedulable)
 }
 
-// RequestRequeue makes the next RefreshShares requeue all unschedulable asks.
-func (p *Partition) RequestRequeue() { p.requeueRequested = true }
+// RetryRefusedAsks makes the next RefreshShares requeue all unschedulable asks, because the RM may accept
+// them now.
+func (p *Partition) RetryRefusedAsks() { p.journal.refusalsMayEnd() }
 
 func (p *Partition) park(group *AskGroup) {
-	p.parked = append(p.parked, group)
+	p.journal.retries.parked = append(p.journal.retries.parked, group)
 	group.app.askGroups.reindex(group)
 	group.app.reindex()
 }
 
 // requeue makes all unschedulable asks schedulable, if that was requested.
 func (p *Partition) requeue() {
-	if !p.requeueRequested {
+	if !p.journal.retries.requeueRequested {
 		return
 	}
-	p.requeueRequested = false
-	parked := p.parked
-	p.parked = nil
+	p.journal.retries.requeueRequested = false
+	parked := p.journal.retries.parked
+	p.journal.retries.parked = nil
 	for _, group := range parked {
 		if group.requeue(); !group.empty() {
 			group.app.reindex()

@@ -50,6 +50,6 @@ func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	}
 	ask.Tags[UsageTag] = text
 	x.ask = &ask
-	p.recordAllocationChange(x)
+	p.journal.allocationTagged(x)
 	return nil
 }

@@ -134,7 +134,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	c.toEvaluate = append(c.toEvaluate, c.backOff.popExpired(now)...)
 	if !c.oracleRetryAt.IsZero() && !now.Before(c.oracleRetryAt) {
 		c.oracleRetryAt = time.Time{}
-		c.part.RequestRequeue()
+		c.part.RetryRefusedAsks()
 	}
 }
 

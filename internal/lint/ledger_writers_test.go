@@ -1,0 +1,105 @@
+package lint
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// quantityWriters are the files of pkg/objects that change a quantity or a count of nodes, queues,
+// applications and accounts, by the name of the field. Everything else only reads it.
+var quantityWriters = map[string][]string{
+	"allocated":       {"ledger.go", "accounts.go", "hypothetical_ask.go"},
+	"placeholders":    {"ledger.go"},
+	"pending":         {"ledger.go", "application.go"},
+	"peak":            {"ledger.go", "resource_names.go"},
+	"boundCount":      {"ledger.go", "trial.go"},
+	"pendingCount":    {"application.go"},
+	"allocationsMade": {"ledger.go"},
+	"total":           {"nodes.go"},
+	"occupied":        {"nodes.go"},
+	"available":       {"nodes.go"},
+	"capacity":        {"nodes.go"},
+	"heldForNominees": {"preempting.go"},
+	"nominated":       {"preempting.go"},
+	"expectedRelease": {"preempting.go"},
+	"overdueRelease":  {"preempting.go"},
+	"running":         {"max_applications.go", "accounts.go"},
+}
+
+// changingMethods are the methods of a vector that change it.
+var changingMethods = []string{"Add", "Sub", "Difference", "SetMax"}
+
+// quantitiesHaveFewWriters refuses changes of quantities outside of the ledger. The first value of a new
+// object, in a composite literal or from its own buffers, is no change.
+func quantitiesHaveFewWriters(s source) (problems []string) {
+	if s.dir() != objectsDir || s.isTest() {
+		return nil
+	}
+	name := s.path[len(objectsDir)+1:]
+	if strings.HasPrefix(name, "check") || strings.HasPrefix(name, "audit") {
+		return nil // they have sums of their own
+	}
+	check := func(e ast.Expr) {
+		x, ok := ast.Unparen(e).(*ast.SelectorExpr)
+		if !ok {
+			return
+		}
+		if writers, quantity := quantityWriters[x.Sel.Name]; quantity && !slices.Contains(writers, name) {
+			problems = append(problems, s.problem(e, "%s changes here; only %v may change it", x.Sel.Name, writers))
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch x := n.(type) {
+		case *ast.AssignStmt:
+			for i, e := range x.Lhs {
+				if i < len(x.Rhs) && isOwnBuffer(x.Rhs[i]) {
+					continue
+				}
+				check(e)
+			}
+		case *ast.IncDecStmt:
+			check(x.X)
+		case *ast.CallExpr:
+			if f, ok := x.Fun.(*ast.SelectorExpr); ok && slices.Contains(changingMethods, f.Sel.Name) {
+				check(f.X)
+			}
+			if f, ok := x.Fun.(*ast.Ident); ok && f.Name == "addSigned" {
+				if at, ok := x.Args[0].(*ast.UnaryExpr); ok {
+					check(at.X)
+				}
+			}
+		}
+		return true
+	})
+	return problems
+}
+
+// isOwnBuffer reports whether e is an empty slice of the buffers of an object.
+func isOwnBuffer(e ast.Expr) bool {
+	slice, ok := e.(*ast.SliceExpr)
+	if !ok {
+		return false
+	}
+	of, ok := slice.X.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	buffers, ok := of.X.(*ast.SelectorExpr)
+	return ok && buffers.Sel.Name == "buffers"
+}
+
+func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
+	checkModule(t, quantitiesHaveFewWriters)
+	const head = "package objects\n"
+	checkSnippets(t, quantitiesHaveFewWriters, []snippet{
+		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [ledger.go accounts.go hypothetical_ask.go] may change it"}},
+		{name: "a count", text: head + "func f(q *Queue) { q.boundCount++ }", want: []string{"boundCount changes here; only [ledger.go trial.go] may change it"}},
+		{name: "a signed sum", text: head + "func f(q *Queue) { addSigned(&q.pending, v, 1) }", want: []string{"pending changes here; only [ledger.go application.go] may change it"}},
+		{name: "an assignment", text: head + "func f(n *Node) { x, n.available = 1, v }", want: []string{"available changes here; only [nodes.go] may change it"}},
+		{name: "the buffer of a new object", text: head + "func f(n *Node) { n.available = n.buffers.available[:0] }"},
+		{name: "a question", text: head + "func f(n *Node) bool { return n.available.Covers(v) }"},
+		{name: "the ledger itself", path: "pkg/objects/nodes.go", text: head + "func f(n *Node) { n.available.Difference(a, b, c) }"},
+	})
+}

@@ -1,0 +1,117 @@
+package objects
+
+// The journal states every change of the ledger, by kind, to everything that is derived from the state:
+// masks and orders, unschedulable asks, freed nodes, quota enforcement, preemption, snapshots, events.
+// The code that changes something calls the method of the journal for the kind, once and after the change;
+// it knows no consumer. A consumer decides about each kind: a kind that is added below does not compile
+// until every consumer has a method for it (ADR 51).
+
+// changeConsumer is derived from the state of a partition. Only the journal calls its methods.
+type changeConsumer interface {
+	askChanges
+	allocationChanges
+	nodeChanges
+	queueChanges
+	accountChanges
+	applicationChanges
+	configurationChanges
+}
+
+// askChanges are the kinds of changes of pending asks and their nominations.
+type askChanges interface {
+	askAdded(x *Allocation, in groupPosition)         // x is pending in its group
+	askRemoved(x *Allocation, from *AskGroup)         // x is no longer pending
+	nominationAdded(x *Allocation, n *Node)           // resources of n are held for x
+	nominationRemoved(x *Allocation, n *Node)         // they no longer are; also at the end of a dry run
+	nominationEnded(x *Allocation, e EndedNomination) // x is pending without a nomination
+}
+
+// groupPosition is how an ask was added to its group.
+type groupPosition uint8
+
+const (
+	firstOfNewGroup groupPosition = iota
+	lastOfGroup
+	insideGroup
+)
+
+// allocationChanges are the kinds of changes of allocations.
+type allocationChanges interface {
+	allocationPosted(x *Allocation)   // x counts in its node, application, accounts and queues
+	allocationUnposted(x *Allocation) // x counts there no longer
+	allocationResized(x *Allocation)  // the ask or allocation x has other amounts
+	allocationTagged(x *Allocation)   // the tags of x changed
+	preemptionMarked(x *Allocation)   // x is marked for preemption, or its mark is overdue
+	preemptionUnmarked(x *Allocation) // x is no longer marked so
+}
+
+// nodeChanges are the kinds of changes of nodes.
+type nodeChanges interface {
+	nodeAdded(n *Node)
+	nodeRemoved(n *Node)
+	nodeUsageChanged(n *Node)      // a quantity of n changed: the capacity, what is used, or what is held
+	nodeFreed(n *Node)             // n may have more free resources than before
+	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
+	schedulabilityChanged(n *Node) // n was drained, or made schedulable
+	nodeBudgetsChanged(n *Node)    // other budgets select an allocation of n
+	capacityChanged(root *Queue)   // the sum of all nodes changed
+}
+
+// queueChanges are the kinds of changes of queues.
+type queueChanges interface {
+	queueUsageChanged(q *Queue)                 // what is allocated in q changed
+	queuePreemptingChanged(q *Queue)            // what is preempting in q changed
+	queueRunningChanged(q *Queue)               // the number of its running applications changed
+	queueSettingsChanged(q *Queue)              // q is new, or its settings changed
+	queueChanged(q *Queue)                      // q was removed, or something else that REST shows of it changed
+	queueStateChanged(q *Queue, to QueueChange) // q was created, removed, drained or restored
+	quotasChanged(q *Queue)                     // tags of an application changed the quotas of the dynamic leaf q
+	queueTreeChanged()                          // queues were added to the tree
+}
+
+// accountChanges are the kinds of changes of what users and groups use.
+type accountChanges interface {
+	accountMembersChanged(x *account)
+	accountUsageChanged(x *account)   // what is allocated changed
+	accountRunningChanged(x *account) // the number of running applications changed
+}
+
+// applicationChanges are the kinds of changes of applications.
+type applicationChanges interface {
+	applicationAdded(a *Application)
+	applicationRemoved(a *Application)
+	applicationStateChanged(a *Application, to StateChange)
+	applicationExpired(e *EndedApplication, to StateChange) // an entry of the history was removed
+	runningChanged(a *Application)                          // a counts, or no longer counts, among the running applications
+	firstStartingChanged(a *Application)                    // another application may start in the StateAware leaf of a
+	mayPreemptChanged(a *Application)                       // it may have changed whether the settings let the asks of a preempt
+}
+
+// configurationChanges are the kinds of changes that are not about one object.
+type configurationChanges interface {
+	configurationChanged() // a configuration is in force
+	settingsApplied()      // the settings of all queues that differ, and what depends on them, are applied
+	rebuilding()           // all masks, orders and accounts are built anew after this
+	resourceAdded()        // a resource got an index
+	refusalsMayEnd()       // the resource manager may accept what it refused
+}
+
+// journal passes each change to every consumer. The order of the consumers has no meaning but for the first:
+// masks and orders are right when another consumer reads them.
+type journal struct {
+	order       ordering
+	retries     retries
+	enforcement enforcement
+	preemption  preemptionChanges
+	snapshots   snapshotChanges
+	events      stateEvents
+}
+
+var (
+	_ changeConsumer = (*ordering)(nil)
+	_ changeConsumer = (*retries)(nil)
+	_ changeConsumer = (*enforcement)(nil)
+	_ changeConsumer = (*preemptionChanges)(nil)
+	_ changeConsumer = (*snapshotChanges)(nil)
+	_ changeConsumer = (*stateEvents)(nil)
+)

@@ -1,0 +1,63 @@
+package objects
+
+// A consumer that decides nothing about a group of kinds embeds the type that ignores it. When a kind is added to
+// a group, look at each consumer that embeds the type.
+
+type (
+	ignoreAskChanges           struct{}
+	ignoreAllocationChanges    struct{}
+	ignoreNodeChanges          struct{}
+	ignoreQueueChanges         struct{}
+	ignoreAccountChanges       struct{}
+	ignoreApplicationChanges   struct{}
+	ignoreConfigurationChanges struct{}
+)
+
+func (ignoreAskChanges) askAdded(*Allocation, groupPosition)          {}
+func (ignoreAskChanges) askRemoved(*Allocation, *AskGroup)            {}
+func (ignoreAskChanges) nominationAdded(*Allocation, *Node)           {}
+func (ignoreAskChanges) nominationRemoved(*Allocation, *Node)         {}
+func (ignoreAskChanges) nominationEnded(*Allocation, EndedNomination) {}
+
+func (ignoreAllocationChanges) allocationPosted(*Allocation)   {}
+func (ignoreAllocationChanges) allocationUnposted(*Allocation) {}
+func (ignoreAllocationChanges) allocationResized(*Allocation)  {}
+func (ignoreAllocationChanges) allocationTagged(*Allocation)   {}
+func (ignoreAllocationChanges) preemptionMarked(*Allocation)   {}
+func (ignoreAllocationChanges) preemptionUnmarked(*Allocation) {}
+
+func (ignoreNodeChanges) nodeAdded(*Node)             {}
+func (ignoreNodeChanges) nodeRemoved(*Node)           {}
+func (ignoreNodeChanges) nodeUsageChanged(*Node)      {}
+func (ignoreNodeChanges) nodeFreed(*Node)             {}
+func (ignoreNodeChanges) nodeRestored(*Node)          {}
+func (ignoreNodeChanges) schedulabilityChanged(*Node) {}
+func (ignoreNodeChanges) nodeBudgetsChanged(*Node)    {}
+func (ignoreNodeChanges) capacityChanged(*Queue)      {}
+
+func (ignoreQueueChanges) queueUsageChanged(*Queue)              {}
+func (ignoreQueueChanges) queuePreemptingChanged(*Queue)         {}
+func (ignoreQueueChanges) queueRunningChanged(*Queue)            {}
+func (ignoreQueueChanges) queueSettingsChanged(*Queue)           {}
+func (ignoreQueueChanges) queueChanged(*Queue)                   {}
+func (ignoreQueueChanges) queueStateChanged(*Queue, QueueChange) {}
+func (ignoreQueueChanges) quotasChanged(*Queue)                  {}
+func (ignoreQueueChanges) queueTreeChanged()                     {}
+
+func (ignoreAccountChanges) accountMembersChanged(*account) {}
+func (ignoreAccountChanges) accountUsageChanged(*account)   {}
+func (ignoreAccountChanges) accountRunningChanged(*account) {}
+
+func (ignoreApplicationChanges) applicationAdded(*Application)                     {}
+func (ignoreApplicationChanges) applicationRemoved(*Application)                   {}
+func (ignoreApplicationChanges) applicationStateChanged(*Application, StateChange) {}
+func (ignoreApplicationChanges) applicationExpired(*EndedApplication, StateChange) {}
+func (ignoreApplicationChanges) runningChanged(*Application)                       {}
+func (ignoreApplicationChanges) firstStartingChanged(*Application)                 {}
+func (ignoreApplicationChanges) mayPreemptChanged(*Application)                    {}
+
+func (ignoreConfigurationChanges) configurationChanged() {}
+func (ignoreConfigurationChanges) settingsApplied()      {}
+func (ignoreConfigurationChanges) rebuilding()           {}
+func (ignoreConfigurationChanges) resourceAdded()        {}
+func (ignoreConfigurationChanges) refusalsMayEnd()       {}

@@ -1,0 +1,203 @@
+package objects
+
+import "slices"
+
+// preemptionChanges is what package preemption needs to know of changes: which ask groups to evaluate
+// (anew), which nodes to summarize again, and whether anything changed that could let an ask preempt.
+type preemptionChanges struct {
+	ignoreAccountChanges
+
+	generation        uint64            // grows when more asks might preempt
+	newPreemptors     []*AskGroup       // since TakeNewPreemptors
+	firstAskChanged   []*AskGroup       // since TakeFirstAskChanged
+	endedNominations  []EndedNomination // since TakeEndedNominations
+	changedNodes      []*Node           // since TakeChangedNodes
+	nodeCount         int               // number of nodes
+	nodeSetGeneration uint64            // how often a node was added or removed
+	configGeneration  uint64            // how often the configuration changed
+}
+
+// PreemptionGeneration grows with every change that could let an ask preempt that could not before.
+func (p *Partition) PreemptionGeneration() uint64 { return p.journal.preemption.generation }
+
+// NodeSetGeneration changes whenever a node is added or removed.
+func (p *Partition) NodeSetGeneration() uint64 { return p.journal.preemption.nodeSetGeneration }
+
+// ConfigGeneration changes whenever the configuration changes.
+func (p *Partition) ConfigGeneration() uint64 { return p.journal.preemption.configGeneration }
+
+// ResourceCount is the number of resource indexes in use. It only grows.
+func (p *Partition) ResourceCount() int { return p.names.Len() }
+
+// TakeChangedNodes returns the nodes whose free resources or allocations changed since the last
+// call, each once, in no order. Some may be removed by now.
+func (p *Partition) TakeChangedNodes() []*Node {
+	c := &p.journal.preemption
+	out := c.changedNodes
+	c.changedNodes = nil
+	for _, n := range out {
+		n.inChangedNodes = false
+	}
+	return out
+}
+
+// TakeNewPreemptors returns the ask groups that were listed since the last call because they may
+// preempt; some may be empty by now.
+func (p *Partition) TakeNewPreemptors() []*AskGroup {
+	c := &p.journal.preemption
+	out := c.newPreemptors
+	c.newPreemptors = nil
+	return out
+}
+
+// TakeFirstAskChanged returns the ask groups whose first ask without a nomination may be another
+// one since the last call. The list is valid until the partition changes.
+func (p *Partition) TakeFirstAskChanged() []*AskGroup {
+	c := &p.journal.preemption
+	out := c.firstAskChanged
+	c.firstAskChanged = c.firstAskChanged[:0]
+	for _, group := range out {
+		group.firstAskChangeListed = false
+	}
+	return out
+}
+
+// TakeEndedNominations returns the nominations that ended since the last call, in that order. The
+// list is valid until the next one ends.
+func (p *Partition) TakeEndedNominations() []EndedNomination {
+	c := &p.journal.preemption
+	out := c.endedNominations
+	c.endedNominations = c.endedNominations[:0]
+	return out
+}
+
+// addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.
+func (c *preemptionChanges) addPreemptor(group *AskGroup) {
+	if group.MayPreempt() && !group.preemptorListed {
+		group.preemptorListed = true
+		c.newPreemptors = append(c.newPreemptors, group)
+	}
+}
+
+func (c *preemptionChanges) addFirstAskChange(group *AskGroup) {
+	if group.preemptorListed && !group.firstAskChangeListed {
+		group.firstAskChangeListed = true
+		c.firstAskChanged = append(c.firstAskChanged, group)
+	}
+}
+
+func (c *preemptionChanges) addChangedNode(n *Node) {
+	if n.inChangedNodes {
+		return
+	}
+	n.inChangedNodes = true
+	if c.changedNodes = append(c.changedNodes, n); len(c.changedNodes) > 2*c.nodeCount+64 { // not taken for long
+		c.changedNodes = slices.DeleteFunc(c.changedNodes, func(n *Node) bool { return !n.registered })
+	}
+}
+
+// askAdded: another ask may be evaluated for the group, and a gang has another size.
+func (c *preemptionChanges) askAdded(x *Allocation, in groupPosition) {
+	if in == insideGroup || in == lastOfGroup && x.PreemptsAsGang() {
+		c.generation++
+		c.addFirstAskChange(x.group)
+	}
+	c.addPreemptor(x.group)
+}
+
+// askRemoved: the next ask may be the first now, and its delays end later.
+func (c *preemptionChanges) askRemoved(x *Allocation, from *AskGroup) {
+	if !from.empty() {
+		c.addFirstAskChange(from)
+	}
+	if !from.empty() || x.PreemptsAsGang() {
+		c.generation++
+	}
+}
+
+func (c *preemptionChanges) nominationEnded(x *Allocation, e EndedNomination) {
+	c.endedNominations = append(c.endedNominations, e)
+	c.addPreemptor(x.group)
+	c.addFirstAskChange(x.group)
+}
+
+func (c *preemptionChanges) preemptionMarked(x *Allocation) {
+	c.generation++
+	c.addChangedNode(x.node)
+}
+
+func (c *preemptionChanges) preemptionUnmarked(x *Allocation) {
+	c.generation++
+	c.addChangedNode(x.node)
+}
+
+func (c *preemptionChanges) nodeAdded(*Node) {
+	c.nodeCount++
+	c.nodeSetGeneration++
+}
+
+func (c *preemptionChanges) nodeRemoved(*Node) {
+	c.nodeCount--
+	c.nodeSetGeneration++
+}
+
+func (c *preemptionChanges) nodeUsageChanged(n *Node) {
+	c.generation++
+	c.addChangedNode(n)
+}
+
+func (c *preemptionChanges) schedulabilityChanged(n *Node) {
+	c.generation++
+	c.addChangedNode(n)
+}
+
+func (c *preemptionChanges) nodeBudgetsChanged(n *Node) { c.addChangedNode(n) }
+
+func (c *preemptionChanges) quotasChanged(q *Queue) {
+	c.generation++
+	for _, a := range q.byID {
+		c.mayPreemptChanged(a)
+	}
+}
+
+func (c *preemptionChanges) mayPreemptChanged(a *Application) {
+	for _, group := range a.askGroups.list {
+		c.addPreemptor(group)
+	}
+}
+
+func (c *preemptionChanges) applicationRemoved(*Application)   { c.generation++ }
+func (c *preemptionChanges) runningChanged(*Application)       { c.generation++ }
+func (c *preemptionChanges) firstStartingChanged(*Application) { c.generation++ }
+func (c *preemptionChanges) rebuilding()                       { c.generation++ }
+
+func (c *preemptionChanges) configurationChanged() {
+	c.generation++
+	c.configGeneration++
+}
+
+// The other changes matter to no search for victims: the quantities of nodes that follow from them are
+// changes of their own, and quotas are read at each evaluation.
+
+func (*preemptionChanges) nominationAdded(*Allocation, *Node)                {}
+func (*preemptionChanges) nominationRemoved(*Allocation, *Node)              {}
+func (*preemptionChanges) allocationPosted(*Allocation)                      {}
+func (*preemptionChanges) allocationUnposted(*Allocation)                    {}
+func (*preemptionChanges) allocationResized(*Allocation)                     {}
+func (*preemptionChanges) allocationTagged(*Allocation)                      {}
+func (*preemptionChanges) nodeFreed(*Node)                                   {}
+func (*preemptionChanges) nodeRestored(*Node)                                {}
+func (*preemptionChanges) capacityChanged(*Queue)                            {}
+func (*preemptionChanges) queueUsageChanged(*Queue)                          {}
+func (*preemptionChanges) queuePreemptingChanged(*Queue)                     {}
+func (*preemptionChanges) queueRunningChanged(*Queue)                        {}
+func (*preemptionChanges) queueSettingsChanged(*Queue)                       {}
+func (*preemptionChanges) queueChanged(*Queue)                               {}
+func (*preemptionChanges) queueStateChanged(*Queue, QueueChange)             {}
+func (*preemptionChanges) queueTreeChanged()                                 {}
+func (*preemptionChanges) applicationAdded(*Application)                     {}
+func (*preemptionChanges) applicationStateChanged(*Application, StateChange) {}
+func (*preemptionChanges) settingsApplied()                                  {}
+func (*preemptionChanges) resourceAdded()                                    {}
+func (*preemptionChanges) refusalsMayEnd()                                   {}
+func (*preemptionChanges) applicationExpired(*EndedApplication, StateChange) {}

@@ -1,0 +1,58 @@
+package objects
+
+// stateEvents collects the changes of applications and queues that have an event of their own.
+type stateEvents struct {
+	ignoreAskChanges
+	ignoreAllocationChanges
+	ignoreNodeChanges
+	ignoreAccountChanges
+	ignoreConfigurationChanges
+
+	applications []ApplicationStateChange // since TakeStateChanges
+	queues       []ChangedQueue           // since TakeChangedQueues
+}
+
+// TakeStateChanges returns the state changes of applications since the last call, in order. The
+// list is valid until the partition changes.
+func (p *Partition) TakeStateChanges() []ApplicationStateChange {
+	c := &p.journal.events
+	out := c.applications
+	c.applications = c.applications[:0]
+	return out
+}
+
+// TakeChangedQueues returns the changes since the last call, in order. The list is valid until the
+// partition changes.
+func (p *Partition) TakeChangedQueues() []ChangedQueue {
+	c := &p.journal.events
+	out := c.queues
+	c.queues = c.queues[:0]
+	return out
+}
+
+func (c *stateEvents) applicationStateChanged(a *Application, to StateChange) {
+	c.applications = append(c.applications, ApplicationStateChange{a.id, a.queue.path, to})
+}
+
+func (c *stateEvents) applicationExpired(e *EndedApplication, to StateChange) {
+	c.applications = append(c.applications, ApplicationStateChange{e.ID, e.Queue, to})
+}
+
+func (c *stateEvents) queueStateChanged(q *Queue, to QueueChange) {
+	c.queues = append(c.queues, ChangedQueue{q.path, to, !q.managed})
+}
+
+// The other changes have no event, or one that the command has that made them.
+
+func (*stateEvents) queueUsageChanged(*Queue)          {}
+func (*stateEvents) queuePreemptingChanged(*Queue)     {}
+func (*stateEvents) queueRunningChanged(*Queue)        {}
+func (*stateEvents) queueSettingsChanged(*Queue)       {}
+func (*stateEvents) queueChanged(*Queue)               {}
+func (*stateEvents) quotasChanged(*Queue)              {}
+func (*stateEvents) queueTreeChanged()                 {}
+func (*stateEvents) applicationAdded(*Application)     {}
+func (*stateEvents) applicationRemoved(*Application)   {}
+func (*stateEvents) runningChanged(*Application)       {}
+func (*stateEvents) firstStartingChanged(*Application) {}
+func (*stateEvents) mayPreemptChanged(*Application)    {}
