@@ -17,9 +17,17 @@ func TestTotal_AddsLikeAmounts(t *testing.T) {
 		var want amounts
 		for range rapid.IntRange(0, 6).Draw(t, "n") {
 			a := amountsOf(t, "a", anyQuantity)
-			total.Add(a)
-			want = want.Add(a)
+			if rapid.Bool().Draw(t, "add") {
+				total.Add(a)
+				want = want.Add(a)
+			} else {
+				total.Sub(a)
+				want = want.Sub(a)
+			}
 		}
+		other := amountsOf(t, "other", anyQuantity)
+		assert.Equal(t, total.Equal(other), want.Equal(other))
+		assert.Assert(t, total.Equal(want))
 		assert.Assert(t, total.Amounts().Equal(want), "%v, want %v", total.Amounts(), want)
 	})
 }

@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"iter"
 	"net"
@@ -25,15 +24,6 @@ const pageBytes = 64 << 10
 
 var pageBuffers = sync.Pool{New: func() any { p := make([]byte, 0, pageBytes); return &p }}
 
-// gzipWriters have the fastest level: compressing must cost little processor time.
-var gzipWriters = sync.Pool{New: func() any {
-	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("webservice: " + err.Error()) // the level exists
-	}
-	return z
-}}
-
 // answerWriter collects an answer. An answer of up to one page is sent at once; a longer one waits
 // for admission as a large answer, and is then written page by page.
 type answerWriter struct {
@@ -48,9 +38,8 @@ type answerWriter struct {
 
 	text        []byte
 	slot        *cpushare.Slot
-	large       bool         // longer than a page, and admitted as a large answer
-	gzip        *gzip.Writer // nil: it is written uncompressed, or isGzip
-	gzipped     bytes.Buffer // the compressed page
+	large       bool        // longer than a page, and admitted as a large answer
+	gzip        *compressor // nil: it is written uncompressed, or isGzip
 	releaseGate func()
 	ended       bool // the large answer was not admitted: an error was sent instead
 }
@@ -79,7 +68,7 @@ func (p *answerWriter) close() {
 	p.slot.Release()
 	pageBuffers.Put(p.buffer)
 	if p.gzip != nil {
-		gzipWriters.Put(p.gzip)
+		p.gzip.release()
 	}
 	if p.releaseGate != nil {
 		p.releaseGate()
@@ -116,15 +105,7 @@ func (p *answerWriter) flushPage() bool {
 func (p *answerWriter) write(last bool) error {
 	out := p.text
 	if p.gzip != nil {
-		p.gzipped.Reset()
-		_, err := p.gzip.Write(p.text)
-		if err == nil && last {
-			err = p.gzip.Close()
-		}
-		if err != nil {
-			panic("webservice: " + err.Error()) // a write to a buffer does not fail
-		}
-		out = p.gzipped.Bytes()
+		out = p.gzip.compress(p.text, last)
 	}
 	return p.withoutSlot(func() error {
 		_, err := p.w.Write(out)
@@ -161,8 +142,7 @@ func (p *answerWriter) beginLarge() bool {
 		h.Set("Content-Encoding", "gzip")
 	case httpserver.AcceptsGzip(p.r):
 		h.Set("Content-Encoding", "gzip")
-		p.gzip, _ = gzipWriters.Get().(*gzip.Writer)
-		p.gzip.Reset(&p.gzipped)
+		p.gzip = newCompressor()
 	}
 	p.w.WriteHeader(p.status)
 	return true

@@ -1,13 +1,11 @@
 package webservice
 
 import (
-	"iter"
+	"cmp"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -83,10 +81,32 @@ func eachApplication(q *scheduler.QueueView, recursive bool, do func(a *schedule
 	return true
 }
 
+// comparePaths compares paths of queues level by level: the order of eachApplication, in which a queue is before those
+// below it, and these are before its next sibling.
+func comparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch x, y := a[i], b[i]; {
+		case x == y:
+		case x == '.':
+			return -1
+		case y == '.':
+			return 1
+		default:
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
 // activeApplicationList is the list of all active applications.
 var activeApplicationList = &listSource{
 	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
 		eachApplication(snap.Root, true, func(a *scheduler.ApplicationView, path string) bool { return yield(a, path) })
+	},
+	compare: func(a any, pathOfA string, b any, pathOfB string) int {
+		x, _ := a.(*scheduler.ApplicationView)
+		y, _ := b.(*scheduler.ApplicationView)
+		return cmp.Or(comparePaths(pathOfA, pathOfB), cmp.Compare(x.ID, y.ID))
 	},
 	pieces: func(e *encoder, snap *scheduler.Snapshot, view any, where string) (pieces, bool) {
 		a, _ := view.(*scheduler.ApplicationView)
@@ -94,42 +114,15 @@ var activeApplicationList = &listSource{
 	},
 }
 
-var zeroAsk = newEncoder().piece(askBody{})
-
-// applicationPieces is the JSON of an application; streamed: it is encoded ask by ask.
-func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, streamed bool) {
-	if a.Allocations.Len() <= longListLength {
-		return func(yield func([]byte) bool) {
-			v := viewApplication(a)
-			v.Partition, v.QueueName = partition, queue
-			yield(e.piece(v))
-		}, false
-	}
-	without := *a
-	without.Allocations = persistent.List[scheduler.AllocationView]{}
-	v := viewApplication(&without)
+// applicationPieces is the JSON of an application. long: it has too many asks and allocations for its text to be
+// kept.
+func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, long bool) {
+	v := viewApplication(a)
 	v.Partition, v.QueueName = partition, queue
-	for w := range a.Allocations.All() { // which of the lists are not empty
-		if w.Node == "" && v.Requests == nil {
-			v.Requests = []askBody{{}}
-		} else if w.Node != "" && v.Allocations == nil {
-			v.Allocations = []allocationBody{{}}
-		}
-	}
-	// The JSON of both zero elements is the same.
-	return spliceLists(e, v, zeroAsk, []string{"requests", "allocations"}, func(field string) iter.Seq[any] {
-		return func(yield func(any) bool) {
-			for w := range a.Allocations.All() {
-				switch pending := w.Node == ""; {
-				case pending != (field == "requests"):
-				case pending && !yield(viewAsk(w)), !pending && !yield(viewAllocation(w)):
-					return
-				}
-			}
-		}
-	}), true
+	return spliceAllocations(e, v, a.Allocations), a.Allocations.Len() > longListLength
 }
 
+// viewApplication shows a with placeholders for its asks and allocations.
 func viewApplication(a *scheduler.ApplicationView) applicationBody {
 	v := applicationBody{
 		ApplicationID:      string(a.ID),
@@ -146,9 +139,12 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
 	for w := range a.Allocations.All() {
 		if w.Node == "" {
-			v.Requests = append(v.Requests, viewAsk(w))
+			v.Requests = listPlaceholder{}
 		} else {
-			v.Allocations = append(v.Allocations, viewAllocation(w))
+			v.Allocations = listPlaceholder{}
+		}
+		if v.Requests != nil && v.Allocations != nil {
+			break
 		}
 	}
 	return v
@@ -165,24 +161,6 @@ func (v *applicationBody) setStateLog(changes []objects.StateChange) {
 	}
 }
 
-func viewAsk(w *scheduler.AllocationView) askBody {
-	return askBody{
-		AllocationKey:       string(w.Ask.Key),
-		AllocationTags:      w.Ask.Tags,
-		RequestTime:         nanos(w.Created),
-		Resource:            quantitiesOf(w.Ask.Amounts.All()),
-		Priority:            priorityText(w),
-		RequiredNodeID:      string(w.Ask.RequiredNode),
-		ApplicationID:       string(w.Ask.App),
-		Placeholder:         w.Ask.Placeholder,
-		TaskGroupName:       w.Ask.TaskGroup,
-		Originator:          w.Ask.Originator,
-		TriggeredPreemption: w.Nominated != "",
-		NominatedNode:       string(w.Nominated),
-		PriorityClass:       w.PriorityClass,
-	}
-}
-
 func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
 	if u == nil {
 		return v
@@ -196,26 +174,3 @@ func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
 	}
 	return usageHistoryBody{byType(u.Real), byType(u.Preempted), byType(u.Placeholders)}
 }
-
-// viewAllocation has the time of the ask, the time of the bind, and the scheduling delay between
-// them in this process. YuniKorn has the first time twice, and so a delay of zero (docs/YUNIKORN.md).
-func viewAllocation(w *scheduler.AllocationView) allocationBody {
-	return allocationBody{
-		AllocationKey:   string(w.Ask.Key),
-		AllocationTags:  w.Ask.Tags,
-		RequestTime:     nanos(w.Created),
-		AllocationTime:  nanos(w.BoundAt),
-		AllocationDelay: w.SchedulingDelay.Nanoseconds(),
-		Resource:        quantitiesOf(w.Ask.Amounts.All()),
-		Priority:        priorityText(w),
-		NodeID:          string(w.Node),
-		ApplicationID:   string(w.Ask.App),
-		Placeholder:     w.Ask.Placeholder,
-		TaskGroupName:   w.Ask.TaskGroup,
-		Originator:      w.Ask.Originator,
-		Preempted:       w.Preempting,
-		PriorityClass:   w.PriorityClass,
-	}
-}
-
-func priorityText(w *scheduler.AllocationView) string { return strconv.Itoa(int(w.Ask.Priority)) }

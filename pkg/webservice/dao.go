@@ -176,8 +176,8 @@ type applicationBody struct {
 	QueueName          string           `json:"queueName"`
 	SubmissionTime     int64            `json:"submissionTime,omitempty"`
 	FinishedTime       int64            `json:"finishedTime,omitempty"`
-	Requests           []askBody        `json:"requests,omitempty"`
-	Allocations        []allocationBody `json:"allocations,omitempty"`
+	Requests           any              `json:"requests,omitempty"`    // a list: see spliceAllocations
+	Allocations        any              `json:"allocations,omitempty"` // the same
 	ApplicationState   string           `json:"applicationState,omitempty"`
 	User               string           `json:"user,omitempty"`
 	Groups             []string         `json:"groups,omitempty"`
@@ -201,39 +201,6 @@ type stateBody struct {
 	Reason           string `json:"reason"` // ours: why the state was entered
 }
 
-type askBody struct {
-	AllocationKey       string            `json:"allocationKey"`
-	AllocationTags      map[string]string `json:"allocationTags,omitempty"`
-	RequestTime         int64             `json:"requestTime,omitempty"`
-	Resource            quantities        `json:"resource,omitempty"`
-	Priority            string            `json:"priority,omitempty"`
-	RequiredNodeID      string            `json:"requiredNodeId,omitempty"`
-	ApplicationID       string            `json:"applicationId,omitempty"`
-	Placeholder         bool              `json:"placeholder,omitempty"`
-	TaskGroupName       string            `json:"taskGroupName,omitempty"`
-	Originator          bool              `json:"originator,omitempty"`
-	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
-	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
-	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
-}
-
-type allocationBody struct {
-	AllocationKey   string            `json:"allocationKey"`
-	AllocationTags  map[string]string `json:"allocationTags,omitempty"`
-	RequestTime     int64             `json:"requestTime,omitempty"`
-	AllocationTime  int64             `json:"allocationTime,omitempty"`
-	AllocationDelay int64             `json:"allocationDelay,omitempty"`
-	Resource        quantities        `json:"resource,omitempty"`
-	Priority        string            `json:"priority,omitempty"`
-	NodeID          string            `json:"nodeId,omitempty"`
-	ApplicationID   string            `json:"applicationId,omitempty"`
-	Placeholder     bool              `json:"placeholder,omitempty"`
-	TaskGroupName   string            `json:"taskGroupName,omitempty"`
-	Originator      bool              `json:"originator,omitempty"`
-	Preempted       bool              `json:"preempted,omitempty"`
-	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: the class under which class quotas count it
-}
-
 type foreignBody struct {
 	AllocationKey  string            `json:"allocationKey"`
 	AllocationTags map[string]string `json:"allocationTags,omitempty"`
@@ -251,8 +218,8 @@ type nodeBody struct {
 	Allocated          quantities        `json:"allocated,omitempty"`
 	Occupied           quantities        `json:"occupied,omitempty"`
 	Available          quantities        `json:"available,omitempty"`
-	Utilized           quantities        `json:"utilized,omitempty"` // percent
-	Allocations        []allocationBody  `json:"allocations,omitempty"`
+	Utilized           quantities        `json:"utilized,omitempty"`    // percent
+	Allocations        any               `json:"allocations,omitempty"` // a list: see spliceAllocations
 	ForeignAllocations []foreignBody     `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
 	IsReserved         bool              `json:"isReserved"`

@@ -3,7 +3,6 @@ package webservice
 import (
 	"bytes"
 	"context"
-	"iter"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -38,7 +37,9 @@ type encodedList struct {
 type listSource struct {
 	// each yields the views of a snapshot in the order of the list.
 	each func(snap *scheduler.Snapshot, yield func(view any, where string) bool)
-	// pieces is the JSON of a view. long: it has too many allocations to be encoded in one go.
+	// compare compares two views of snapshots by their places in the list.
+	compare func(a any, pathOfA string, b any, pathOfB string) int
+	// pieces is the JSON of a view. long: it has too many allocations for its text to be kept.
 	pieces func(e *encoder, snap *scheduler.Snapshot, view any, where string) (all pieces, long bool)
 }
 
@@ -84,18 +85,22 @@ func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *sc
 	slot := cpushare.Readers.Acquire()
 	defer slot.Release()
 	e := newEncoderWithSlot(slot)
+	var text []byte // scratch
 	list.each(snap, func(view any, path string) bool {
 		if ctx.Err() != nil {
 			return false
 		}
 		slot.Yield()
-		x := before.find(view, path)
+		x := before.find(list, view, path)
 		if x == nil {
 			x = &listElement{view: view, queuePath: path}
 			if all, long := list.pieces(e, snap, view, path); !long {
+				text = text[:0]
 				for piece := range all {
-					x.text = append(x.text, piece...)
+					slot.Yield()
+					text = append(text, piece...)
 				}
+				x.text = bytes.Clone(text)
 			}
 		}
 		if n := int64(len(x.text)); next.bytes+n > free {
@@ -119,28 +124,20 @@ func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *sc
 // previousList finds elements of the previous list. The zero value has none.
 type previousList struct {
 	elements []*listElement
-	next     int         // after the last element found: most views are in the same order
-	index    map[any]int // positions of all views; nil: the order has not differed yet
+	next     int // the first element that is not before the views so far
 }
 
-// find returns the element of a view; nil: the view is new.
-func (f *previousList) find(view any, path string) *listElement {
-	i := f.next
-	if i >= len(f.elements) || f.elements[i].view != view {
-		if f.index == nil {
-			f.index = make(map[any]int, len(f.elements))
-			for i, x := range f.elements {
-				f.index[x.view] = i
-			}
+// find returns the element of a view; nil: the view is new. Views must come in the order of the list.
+func (f *previousList) find(list *listSource, view any, path string) *listElement {
+	for ; f.next < len(f.elements); f.next++ {
+		x := f.elements[f.next]
+		if x.view == view && x.queuePath == path {
+			f.next++
+			return x
 		}
-		var known bool
-		if i, known = f.index[view]; !known {
+		if list.compare(x.view, x.queuePath, view, path) >= 0 {
 			return nil
 		}
-	}
-	f.next = i + 1
-	if x := f.elements[i]; x.queuePath == path {
-		return x
 	}
 	return nil
 }
@@ -148,17 +145,24 @@ func (f *previousList) find(view any, path string) *listElement {
 // pieces is the JSON of the list.
 func (t *encodedList) pieces() pieces {
 	return func(yield func([]byte) bool) {
-		before := []byte("[")
+		e, before := newEncoder(), []byte("[")
 		for _, x := range t.elements {
 			if !yield(before) {
 				return
 			}
-			for piece := range t.elementPieces(x) {
+			before = []byte(",")
+			if x.text != nil {
+				if !yield(x.text) {
+					return
+				}
+				continue
+			}
+			all, _ := t.source.pieces(e, t.snapshot, x.view, x.queuePath) // encoded now: it is not kept
+			for piece := range all {
 				if !yield(piece) {
 					return
 				}
 			}
-			before = []byte(",")
 		}
 		if before[0] == '[' && !yield(before) {
 			return
@@ -167,38 +171,5 @@ func (t *encodedList) pieces() pieces {
 	}
 }
 
-// elementPieces is the JSON of an element, encoded now if it is not kept.
-func (t *encodedList) elementPieces(x *listElement) pieces {
-	if x.text != nil {
-		return func(yield func([]byte) bool) { yield(x.text) }
-	}
-	all, _ := t.source.pieces(newEncoder(), t.snapshot, x.view, x.queuePath)
-	return all
-}
-
-// longListLength is how many asks and allocations an object has at most to be encoded in one go.
+// longListLength is how many asks and allocations an object has at most for its text to be kept.
 const longListLength = 1000
-
-// spliceLists is the JSON of body with the elements of fill in its lists. In body, each list of fields
-// that is to be filled has one zero element, whose JSON is zero. fields are in the order of the JSON.
-func spliceLists(e *encoder, body any, zero []byte, fields []string, fill func(field string) iter.Seq[any]) pieces {
-	return func(yield func([]byte) bool) {
-		rest := bytes.Clone(e.piece(body))
-		for _, field := range fields {
-			before, after, found := cutAroundList(rest, field, zero)
-			if !found {
-				continue // the list is empty
-			}
-			if !yield(before) {
-				return
-			}
-			for piece := range listWith(e, fill(field)) {
-				if !yield(piece) {
-					return
-				}
-			}
-			rest = after
-		}
-		yield(rest)
-	}
-}

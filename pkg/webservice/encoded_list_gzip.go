@@ -1,12 +1,9 @@
 package webservice
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
 	"hash/crc32"
 	"net/http"
-	"sync"
 
 	"go.uber.org/zap"
 
@@ -28,14 +25,6 @@ var gzipHeader = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255}
 // finalDeflateBlock is an empty block that ends a deflate stream.
 var finalDeflateBlock = []byte{0x03, 0x00}
 
-var flateWriters = sync.Pool{New: func() any {
-	z, err := flate.NewWriter(nil, flate.BestSpeed)
-	if err != nil {
-		panic("webservice: " + err.Error()) // the level exists
-	}
-	return z
-}}
-
 // writeEncodedList answers with a list.
 func (s *service) writeEncodedList(w http.ResponseWriter, r *http.Request, t *encodedList) {
 	if t.bytes < pageBytes || t.bytes < int64(len(t.elements))*minDeflateBytes || !httpserver.AcceptsGzip(r) || !t.allCached() {
@@ -47,10 +36,13 @@ func (s *service) writeEncodedList(w http.ResponseWriter, r *http.Request, t *en
 	p.open()
 	sum := crc32.NewIEEE()
 	size := uint32(0)
-	store := func(text string) bool {
-		sum.Write([]byte(text))
+	var block [8]byte
+	store := func(text string) bool { // text is short
+		stored := append(block[:0], 0, byte(len(text)), 0, ^byte(len(text)), 0xff)
+		stored = append(stored, text...)
+		sum.Write(stored[len(stored)-len(text):])
 		size += uint32(len(text))
-		return p.add([]byte{0, byte(len(text)), 0, ^byte(len(text)), 0xff}) && p.add([]byte(text))
+		return p.add(stored)
 	}
 	p.add(gzipHeader)
 	before := "["
@@ -81,19 +73,7 @@ func (t *encodedList) allCached() bool {
 
 // deflate is the text of the element as deflate blocks. Requires: the text is kept.
 func (x *listElement) deflate() []byte {
-	x.once.Do(func() {
-		var out bytes.Buffer
-		z, _ := flateWriters.Get().(*flate.Writer)
-		defer flateWriters.Put(z)
-		z.Reset(&out)
-		if _, err := z.Write(x.text); err != nil {
-			panic("webservice: " + err.Error()) // a write to a buffer does not fail
-		}
-		if err := z.Flush(); err != nil {
-			panic("webservice: " + err.Error())
-		}
-		x.deflated = bytes.Clone(out.Bytes())
-	})
+	x.once.Do(func() { x.deflated = deflateBlocks(x.text) })
 	return x.deflated
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,10 +154,10 @@ func queueBodyOf(q *scheduler.QueueView, above resources.Limit) queueBody {
 func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
 	nodes, apps := []nodeBody{}, []applicationBody{}
 	for n := range s.Nodes.All() {
-		nodes = append(nodes, viewNode(n))
+		nodes = append(nodes, wholeNode(n))
 	}
 	eachApplication(s.Root, true, func(a *scheduler.ApplicationView, path string) bool {
-		v := viewApplication(a)
+		v := wholeApplication(a)
 		v.Partition, v.QueueName = s.Partition, path
 		apps = append(apps, v)
 		return true
@@ -272,6 +273,7 @@ func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
 				}
 			}
 		},
+		compare: nodeList.compare,
 		pieces: func(e *encoder, _ *scheduler.Snapshot, v any, _ string) (pieces, bool) {
 			encoded++
 			return nodePieces(e, v.(*scheduler.NodeView))
@@ -293,7 +295,7 @@ func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
 	assert.Equal(t, next(), 2, "encoded after two views changed")
 	views = append(views[:20:20], views[120:]...)
 	assert.Equal(t, next(), 0, "encoded after a hundred views were removed")
-	views = append(views[:10:10], append([]*scheduler.NodeView{view(19), view(21)}, views[10:]...)...)
+	views = slices.Insert(slices.Insert(views, 11, view(21)), 10, view(19))
 	assert.Equal(t, next(), 2, "encoded after two views were added")
 	assert.Equal(t, a.usedBytes.Load(), last.bytes)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/pkg/events"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // The bodies whose JSON eventPieces and jsonText.record write.
@@ -65,16 +64,11 @@ func viewRecord(r *events.Record) eventBody {
 }
 
 func drawRecord(t *rapid.T) events.Record {
-	any := rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })
-	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z<>&"\\]*`), rapid.SampledFrom([]string{"", "\u2028", "\x7f", "\x00\n"}), any)
-	amounts := map[string]resources.Quantity{}
-	for range rapid.IntRange(0, 3).Draw(t, "resources") {
-		amounts[text.Draw(t, "resource")] = resources.Quantity(rapid.Int64().Draw(t, "quantity"))
-	}
+	text, amounts := anyText, drawAmounts(t)
 	return events.Record{
 		Type: events.Type(rapid.Uint8().Draw(t, "type")), Object: text.Draw(t, "object"), Reference: text.Draw(t, "reference"),
 		Change: events.Change(rapid.Uint8Range(0, 5).Draw(t, "change")), Detail: events.Detail(rapid.Uint16Range(0, 700).Draw(t, "detail")),
-		Message: text.Draw(t, "message"), Amounts: resources.FromMap(amounts), Partition: text.Draw(t, "partition"),
+		Message: text.Draw(t, "message"), Amounts: amounts, Partition: text.Draw(t, "partition"),
 		At: time.Unix(0, rapid.Int64().Draw(t, "at")),
 	}
 }

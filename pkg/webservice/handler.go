@@ -54,9 +54,9 @@ type service struct {
 	configCache            configCache
 
 	audits         audits
-	healthChecks   coalesce.Group[any]       // /ws/v1/scheduler/healthcheck
-	locationHashes map[string]locationHashes // by partition, of the last health check; only the health check uses it
-	sameOriginOnly bool                      // answers have no CORS headers
+	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck
+	locationHashes map[string]*locationHashes // by partition, of the last health check; only the health check uses it
+	sameOriginOnly bool                       // answers have no CORS headers
 }
 
 // answer handles a request. The value becomes JSON; an error that is not a failure becomes status

@@ -21,7 +21,7 @@ const healthCheckTimeout = 5 * time.Second
 type partitionHealth struct {
 	name           string
 	snap           *scheduler.Snapshot // nil: the partition did not answer
-	locationHashes locationHashes      // of snap
+	locationHashes *locationHashes     // of snap
 	health         loop.Health         // from memory
 	answerErr      error               // why there is no snapshot, or no progress
 	removed        bool                // a reload has just removed it
@@ -74,14 +74,18 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 // hashLocations updates the hashes of the locations of allocations, and drops those of removed
 // partitions. The caller must run within healthChecks, one at a time.
 func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
-	next := map[string]locationHashes{}
+	next := map[string]*locationHashes{}
 	for i := range all {
 		x := &all[i]
-		switch last := s.locationHashes[x.name]; {
+		last := s.locationHashes[x.name]
+		switch {
 		case x.snap != nil:
-			x.locationHashes = last.update(x.snap, slot)
-			next[x.name] = x.locationHashes
-		case !x.removed:
+			if last == nil {
+				last = &locationHashes{}
+			}
+			last.update(x.snap, slot)
+			x.locationHashes, next[x.name] = last, last
+		case !x.removed && last != nil:
 			next[x.name] = last
 		}
 	}

@@ -103,21 +103,26 @@ func reportNegative(f *findings, format, of, what string, a resources.Amounts) {
 }
 
 func capacityMismatch(s *scheduler.Snapshot, f *findings) {
-	var sum resources.Amounts
+	var sum resources.Total
 	for n := range s.Nodes.All() {
 		f.slot.Yield()
-		sum = sum.Add(n.Total)
+		sum.Add(n.Total)
 	}
 	if !sum.Equal(s.Capacity) {
-		f.add("its capacity is %v, but its nodes have %v", s.Capacity, sum)
+		f.add("its capacity is %v, but its nodes have %v", s.Capacity, sum.Amounts())
 	}
 }
 
 func nodeMismatches(s *scheduler.Snapshot, f *findings) {
+	var left resources.Total
 	for n := range s.Nodes.All() {
 		f.slot.Yield()
-		if left := n.Total.Sub(n.Allocated).Sub(n.Occupied); !left.Equal(n.Available) {
-			f.add("node %s has %v available, but should have %v", n.ID, n.Available, left)
+		left.Reset()
+		left.Add(n.Total)
+		left.Sub(n.Allocated)
+		left.Sub(n.Occupied)
+		if !left.Equal(n.Available) {
+			f.add("node %s has %v available, but should have %v", n.ID, n.Available, left.Amounts())
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestHealthCheck_EveryInconsistencyIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := &partitionHealth{name: "p", snap: consistent()}
 			c.corrupt(x.snap)
-			x.locationHashes = locationHashes{}.update(x.snap, nil)
+			x.locationHashes = hashesOf(x.snap)
 			var failed []string
 			message := ""
 			for _, check := range checks {

@@ -2,6 +2,8 @@ package webservice
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -13,6 +15,7 @@ import (
 type jsonText struct {
 	text  []byte
 	comma bool // the next name or element needs one
+	keys  []string
 }
 
 // pieceBytes is the size from which on the text of an answer is a piece of it.
@@ -32,9 +35,10 @@ func newJSONText() *jsonText {
 const maxPooledBytes = 64 << 10
 
 func (t *jsonText) release() {
-	if cap(t.text) <= maxPooledBytes {
-		jsonTexts.Put(t)
+	if cap(t.text) > maxPooledBytes {
+		t.text = nil
 	}
+	jsonTexts.Put(t)
 }
 
 // flush yields the text if it is a piece, and empties it; false: the answer has ended.
@@ -137,6 +141,23 @@ func (t *jsonText) optionalAmounts(name string, a resources.Amounts) {
 		t.number(int64(n))
 	}
 	t.end('}')
+}
+
+// optionalMap appends a field with texts by key, which is left out if there are none.
+func (t *jsonText) optionalMap(name string, m map[string]string) {
+	if len(m) == 0 {
+		return
+	}
+	t.keys = slices.AppendSeq(t.keys[:0], maps.Keys(m))
+	slices.Sort(t.keys)
+	t.name(name)
+	t.begin('{')
+	for _, key := range t.keys {
+		t.key(key)
+		t.element(m[key])
+	}
+	t.end('}')
+	clear(t.keys) // buffers are kept, texts are not
 }
 
 // optionalLimit is optionalAmounts with the quantities of a limit, zeroes included.

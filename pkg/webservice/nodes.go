@@ -1,11 +1,10 @@
 package webservice
 
 import (
-	"iter"
+	"cmp"
 	"net/http"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -29,34 +28,23 @@ var nodeList = &listSource{
 			}
 		}
 	},
+	compare: func(a any, _ string, b any, _ string) int {
+		x, _ := a.(*scheduler.NodeView)
+		y, _ := b.(*scheduler.NodeView)
+		return cmp.Compare(x.ID, y.ID)
+	},
 	pieces: func(e *encoder, _ *scheduler.Snapshot, view any, _ string) (pieces, bool) {
 		n, _ := view.(*scheduler.NodeView)
 		return nodePieces(e, n)
 	},
 }
 
-var zeroAllocation = newEncoder().piece(allocationBody{})
-
-// nodePieces is the JSON of a node; streamed: it is encoded allocation by allocation.
-func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, streamed bool) {
-	if n.Allocations.Len() <= longListLength {
-		return func(yield func([]byte) bool) { yield(e.piece(viewNode(n))) }, false
-	}
-	without := *n
-	without.Allocations = persistent.List[scheduler.AllocationView]{}
-	body := viewNode(&without)
-	body.Allocations = []allocationBody{{}}
-	return spliceLists(e, body, zeroAllocation, []string{"allocations"}, func(string) iter.Seq[any] {
-		return func(yield func(any) bool) {
-			for x := range n.Allocations.All() {
-				if !yield(viewAllocation(x)) {
-					return
-				}
-			}
-		}
-	}), true
+// nodePieces is the JSON of a node. long: it has too many allocations for its text to be kept.
+func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, long bool) {
+	return spliceAllocations(e, viewNode(n), n.Allocations), n.Allocations.Len() > longListLength
 }
 
+// viewNode shows n with a placeholder for its allocations.
 func viewNode(n *scheduler.NodeView) nodeBody {
 	v := nodeBody{
 		NodeID:      string(n.ID),
@@ -70,8 +58,8 @@ func viewNode(n *scheduler.NodeView) nodeBody {
 		Utilized:    percentages(n.Allocated, n.Total.All()),
 		Schedulable: n.Schedulable,
 	}
-	for w := range n.Allocations.All() {
-		v.Allocations = append(v.Allocations, viewAllocation(w))
+	if n.Allocations.Len() > 0 {
+		v.Allocations = listPlaceholder{}
 	}
 	for _, f := range n.Foreign {
 		v.ForeignAllocations = append(v.ForeignAllocations, viewForeign(f))

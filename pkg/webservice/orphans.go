@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"hash/maphash"
+	"maps"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
@@ -44,22 +45,31 @@ func (p *locationHash) merge(x locationHash) {
 type applicationLocations struct {
 	locationHash
 	overdue []*scheduler.AllocationView // victims that are overdue
+	update  uint64                      // the last update that found the application
+}
+
+// nodeLocations is the sum of the allocations of a node.
+type nodeLocations struct {
+	locationHash
+	update uint64 // the last update that found the node
 }
 
 // locationHashes are the sums of a snapshot of one partition. The zero value is ready for use.
 type locationHashes struct {
 	onNodes, inApplications locationHash
 
-	nodes        map[*scheduler.NodeView]locationHash
+	updates      uint64 // so far
+	nodes        map[*scheduler.NodeView]nodeLocations
 	applications map[*scheduler.ApplicationView]applicationLocations
 }
 
-// update returns the sums of snap. The sums of views that are in p are not computed again.
-func (p locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) locationHashes {
-	next := locationHashes{
-		nodes:        make(map[*scheduler.NodeView]locationHash, snap.Nodes.Len()),
-		applications: make(map[*scheduler.ApplicationView]applicationLocations, len(p.applications)),
+// update makes p the sums of snap. The sums of views that p has are not computed again.
+func (p *locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) {
+	if p.nodes == nil {
+		p.nodes, p.applications = map[*scheduler.NodeView]nodeLocations{}, map[*scheduler.ApplicationView]applicationLocations{}
 	}
+	p.updates++
+	p.onNodes, p.inApplications = locationHash{}, locationHash{}
 	for n := range snap.Nodes.All() {
 		slot.Yield()
 		x, known := p.nodes[n]
@@ -68,9 +78,11 @@ func (p locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) lo
 				x.add(location{w.Ask.Key, w.Ask.App, n.ID})
 			}
 		}
-		next.nodes[n] = x
-		next.onNodes.merge(x)
+		x.update = p.updates
+		p.nodes[n] = x
+		p.onNodes.merge(x.locationHash)
 	}
+	applications := 0
 	eachQueue(snap.Root, slot, func(q *scheduler.QueueView) {
 		for a := range q.Applications.All() {
 			x, known := p.applications[a]
@@ -85,11 +97,18 @@ func (p locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) lo
 					}
 				}
 			}
-			next.applications[a] = x
-			next.inApplications.merge(x.locationHash)
+			x.update = p.updates
+			p.applications[a] = x
+			p.inApplications.merge(x.locationHash)
+			applications++
 		}
 	})
-	return next
+	if len(p.nodes) > snap.Nodes.Len() {
+		maps.DeleteFunc(p.nodes, func(_ *scheduler.NodeView, x nodeLocations) bool { return x.update != p.updates })
+	}
+	if len(p.applications) > applications {
+		maps.DeleteFunc(p.applications, func(_ *scheduler.ApplicationView, x applicationLocations) bool { return x.update != p.updates })
+	}
 }
 
 // consistent reports whether applications and nodes agree.

@@ -89,8 +89,9 @@ func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 			}
 		}
 		snap = snapshotOf(onNodes, inApplications, snap)
-		sums = sums.update(snap, nil)
-		fresh := locationHashes{}.update(snap, nil)
+		sums.update(snap, nil)
+		fresh := hashesOf(snap)
+		assert.Equal(t, len(sums.nodes)+len(sums.applications), len(fresh.nodes)+len(fresh.applications), "what is gone is dropped")
 		assert.Equal(t, sums.onNodes, fresh.onNodes, "step %d", step)
 		assert.Equal(t, sums.inApplications, fresh.inApplications, "step %d", step)
 		same := fmt.Sprint(onNodes) == fmt.Sprint(inApplications)
@@ -106,12 +107,20 @@ func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 func TestOrphanCheck_UnchangedViewsAreNotHashedAgain(t *testing.T) {
 	all := locationsByKey{"k1": {"k1", "a1", "n1"}, "k2": {"k2", "a2", "n2"}}
 	snap := snapshotOf(all, all, nil)
-	sums := locationHashes{}.update(snap, nil)
+	sums := hashesOf(snap)
+	before := *sums
 	snap.Nodes.At(1).Allocations = persistent.List[scheduler.AllocationView]{}
 	snap.Root.Applications.At(2).Allocations = persistent.List[scheduler.AllocationView]{}
-	again := sums.update(snap, nil)
-	assert.Equal(t, again.onNodes, sums.onNodes)
-	assert.Equal(t, again.inApplications, sums.inApplications)
-	fresh := locationHashes{}.update(snap, nil)
+	sums.update(snap, nil)
+	assert.Equal(t, before.onNodes, sums.onNodes)
+	assert.Equal(t, before.inApplications, sums.inApplications)
+	fresh := hashesOf(snap)
 	assert.Assert(t, !fresh.consistent())
+}
+
+// hashesOf hashes everything in a snapshot.
+func hashesOf(snap *scheduler.Snapshot) *locationHashes {
+	p := &locationHashes{}
+	p.update(snap, nil)
+	return p
 }

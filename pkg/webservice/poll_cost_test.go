@@ -116,7 +116,7 @@ func (p *polledCluster) change(t testing.TB, begin, end int) {
 func (p *polledCluster) poll(t testing.TB, path string, gzipped bool) (cost uint64, answer int) {
 	t.Helper()
 	var costs []uint64
-	for range 8 {
+	for range 5 {
 		p.change(t, polledChanges, polledChanges)
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		if gzipped {
@@ -177,7 +177,11 @@ func BenchmarkPoll(b *testing.B) {
 func TestPoll_AllocatesLittle(t *testing.T) {
 	p := newPolledCluster(t)
 	for path, most := range map[string]uint64{
-		"/ws/v1/events/batch":                   64 << 10, // of 3 MB
+		"/ws/v1/events/batch":                   64 << 10,
+		"/ws/v1/scheduler/healthcheck":          64 << 10,
+		polledPartition + "nodes":               1500 << 10, // the new texts of 40 nodes are kept
+		polledPartition + "applications/active": 600 << 10,
+		polledPartition + "queues":              600 << 10,
 		polledPartition + "usage/users":         200 << 10,
 		polledPartition + "usage/user/user-1":   200 << 10,
 		polledPartition + "usage/groups":        200 << 10,

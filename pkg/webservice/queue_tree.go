@@ -107,17 +107,22 @@ func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, parti
 // pieces is the JSON of the tree.
 func (t *queueTree) pieces() pieces {
 	return func(yield func([]byte) bool) {
-		t.root.yieldPieces(resources.Limit{}, nil, newEncoder(), yield)
+		t.root.yieldPieces(resources.Limit{}, nil, yield)
 	}
 }
 
 // yieldPieces yields the JSON of x and the queues below. parent is the headroom of the queue above, and
 // text its headroom field.
-func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, e *encoder, yield func([]byte) bool) bool {
+func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, yield func([]byte) bool) bool {
 	headroom := parent
 	if !x.view.Max.IsUnlimited() || parent.IsUnlimited() {
 		headroom = x.view.HeadroomBelow(parent)
-		text = headroomField(e, headroom)
+		t := newJSONText()
+		defer t.release()
+		if t.optionalLimit("headroom", headroom); len(t.text) > 0 {
+			t.text = append(t.text, ',')
+		}
+		text = t.text
 	}
 	if x.childrenOffset < 0 {
 		return yield(x.text[:x.headroomOffset]) && yield(text) && yield(x.text[x.headroomOffset:])
@@ -127,20 +132,10 @@ func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, e *encod
 	}
 	between := []byte("[")
 	for _, c := range x.children {
-		if !yield(between) || !c.yieldPieces(headroom, text, e, yield) {
+		if !yield(between) || !c.yieldPieces(headroom, text, yield) {
 			return false
 		}
 		between = []byte(",")
 	}
 	return yield([]byte("]")) && yield(x.text[x.childrenOffset:])
-}
-
-// headroomField is the field with a headroom; nil, which leaves it out, if it is empty.
-func headroomField(e *encoder, headroom resources.Limit) []byte {
-	all := quantitiesOf(headroom.All())
-	if len(all) == 0 {
-		return nil
-	}
-	text := append([]byte(`"headroom":`), e.piece(all)...)
-	return append(text, ',')
 }

@@ -1,8 +1,6 @@
 package webservice
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"net/http"
@@ -94,7 +92,9 @@ func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int,
 	h := s.setHeaders(w, kind)
 	if len(text) >= minGzipBytes && httpserver.AcceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
-		text = compress(text)
+		c := newCompressor()
+		defer c.release()
+		text = c.compress(text, true)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
@@ -108,18 +108,4 @@ func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", allowedMethods)
 	h.Set("Access-Control-Allow-Headers", allowedHeaders)
-}
-
-func compress(text []byte) []byte {
-	var out bytes.Buffer
-	z, _ := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(z)
-	z.Reset(&out)
-	if _, err := z.Write(text); err != nil {
-		panic("webservice: " + err.Error()) // a write to a buffer does not fail
-	}
-	if err := z.Close(); err != nil {
-		panic("webservice: " + err.Error())
-	}
-	return out.Bytes()
 }
