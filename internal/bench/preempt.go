@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -42,7 +42,7 @@ func preemptCore(s *stream, r *result) error {
 }
 
 // enterSearchEffort puts the effort between two counts into a sample, per evaluation.
-func (r *result) enterSearchEffort(before, now preemption.SearchStats) {
+func (r *result) enterSearchEffort(before, now victim.SearchStats) {
 	looks := float64(now.Searches - before.Searches)
 	r.sample["nodesTried"] = float64(now.NodesTried-before.NodesTried) / looks
 	r.sample["nodesRanked"] = float64(now.NodesRanked-before.NodesRanked) / looks

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -211,20 +211,20 @@ func (m *resourceManager) onReleased(e scheduler.Released) {
 // onPreempted finds the preemption of a victim. The preemption log has an entry for each preemption, in
 // the order of delivery.
 func (m *resourceManager) onPreempted(e scheduler.Released) {
-	victim := func(v scheduler.Victim) bool { return v.Key == e.Key }
+	isVictim := func(v scheduler.Victim) bool { return v.Key == e.Key }
 	p, _ := m.core.Preemption(m.tracker.lastPreemptionNumber)
-	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, victim) { // an ask may lose the node at once
+	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, isVictim) { // an ask may lose the node at once
 		m.tracker.lastMessage = e.Message
 		m.tracker.lastPreemptionNumber++
 		var ok bool
-		if p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber); !ok || !slices.ContainsFunc(p.Victims, victim) {
+		if p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber); !ok || !slices.ContainsFunc(p.Victims, isVictim) {
 			m.fail("%s, which is no victim of preemption %d", e, m.tracker.lastPreemptionNumber)
 		}
 		m.countEvent("reason " + p.Reason.String())
 		if m.faultsStopped {
 			m.tracker.preemptionsAfterFaults++
 		}
-		if p.Reason != preemption.ReasonQuota && p.Reason != preemption.ReasonNodePressure {
+		if p.Reason != victim.ReasonQuota && p.Reason != victim.ReasonNodePressure {
 			m.checkPreemption(p)
 		}
 	}
@@ -250,7 +250,7 @@ func (m *resourceManager) checkPreemption(p scheduler.Preemption) {
 		m.fail("preemption %d is for ask %s, which is not pending", p.Number, key)
 	}
 	for _, v := range p.Victims {
-		if v.Priority > x.ask.Priority || v.Priority == x.ask.Priority && p.Reason == preemption.ReasonPriority {
+		if v.Priority > x.ask.Priority || v.Priority == x.ask.Priority && p.Reason == victim.ReasonPriority {
 			m.fail("%s at %d takes the place of %s at %d for reason %s", key, x.ask.Priority, v.Key, v.Priority, p.Reason)
 		}
 	}

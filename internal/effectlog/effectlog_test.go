@@ -23,6 +23,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -92,7 +93,7 @@ type delivery struct {
 }
 
 func deliveries() []delivery {
-	victim := func(subject scheduler.AllocationRef, by scheduler.AllocationRef, reason preemption.Reason, text string) scheduler.Effect {
+	preempted := func(subject scheduler.AllocationRef, by scheduler.AllocationRef, reason victim.Reason, text string) scheduler.Effect {
 		return scheduler.Event{Kind: scheduler.EventPreempted, Subject: subject, Preemptor: by, Reason: reason, Message: text, Node: "n1", Amounts: two}
 	}
 	ended := func(n scheduler.Event) scheduler.Effect {
@@ -100,7 +101,7 @@ func deliveries() []delivery {
 		return n
 	}
 	const preemptor = `"partition":"p","key":"high","application":"b","queue":"root.b","priority":7,"node":"n1"`
-	nominated := scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Priority: 7, Node: "n1", Amounts: two, Reason: preemption.ReasonPriority}
+	nominated := scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Priority: 7, Node: "n1", Amounts: two, Reason: victim.ReasonPriority}
 	return []delivery{
 		{[]scheduler.Effect{scheduler.NodeAccepted{Node: "n1", Total: two, Schedulable: true}},
 			[]string{`{"level":"info","msg":"node added","partition":"p","node":"n1","capacity":"memory=1Gi vcore=2","schedulable":true}`}},
@@ -140,20 +141,20 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{scheduler.Refused{Subject: "x"}}, nil}, // the API has a line for it
 
 		// Victims and preemptor are one line, and so are the victims of one max.
-		{[]scheduler.Effect{victim(low, high, preemption.ReasonPriority, ""), victim(low2, high, preemption.ReasonPriority, ""), nominated},
+		{[]scheduler.Effect{preempted(low, high, victim.ReasonPriority, ""), preempted(low2, high, victim.ReasonPriority, ""), nominated},
 			[]string{`{"level":"info","msg":"preemption for an ask",` + preemptor +
 				`,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority","victims":2,"victimKeys":["low in root.a","low2 in root.a"]}`}},
 		{[]scheduler.Effect{nominated}, []string{`{"level":"info","msg":"ask nominated: it waits for a node without victims of its own",` + preemptor +
 			`,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority"}`}},
 		{[]scheduler.Effect{
-			victim(low, scheduler.AllocationRef{}, preemption.ReasonQuota, "queue root.a is above its max"),
-			victim(low2, scheduler.AllocationRef{}, preemption.ReasonNodePressure, "node n1 has less"), victim(low, high, preemption.ReasonPriority, ""), nominated,
+			preempted(low, scheduler.AllocationRef{}, victim.ReasonQuota, "queue root.a is above its max"),
+			preempted(low2, scheduler.AllocationRef{}, victim.ReasonNodePressure, "node n1 has less"), preempted(low, high, victim.ReasonPriority, ""), nominated,
 		}, []string{
 			`{"level":"info","msg":"preemption for a queue above its max","partition":"p","preemptionReason":"quota","nodes":["n1"],"reason":"queue root.a is above its max","victims":1,"victimKeys":["low in root.a"]}`,
 			`{"level":"info","msg":"preemption for a node that has less than its allocations hold","partition":"p","preemptionReason":"pressure","nodes":["n1"],"reason":"node n1 has less","victims":1,"victimKeys":["low2 in root.a"]}`,
 			`{"level":"info","msg":"preemption for an ask",` + preemptor + `,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority","victims":1,"victimKeys":["low in root.a"]}`,
 		}},
-		{[]scheduler.Effect{victim(low, scheduler.AllocationRef{}, preemption.ReasonQuota, "above"), nominated}, []string{
+		{[]scheduler.Effect{preempted(low, scheduler.AllocationRef{}, victim.ReasonQuota, "above"), nominated}, []string{
 			`{"level":"info","msg":"preemption for a queue above its max","partition":"p","preemptionReason":"quota","nodes":["n1"],"reason":"above","victims":1,"victimKeys":["low in root.a"]}`,
 			`{"level":"info","msg":"ask nominated: it waits for a node without victims of its own",` + preemptor + `,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority"}`,
 		}},
@@ -200,7 +201,7 @@ func TestLog_NamesTheFirstVictimsAndCountsAll(t *testing.T) {
 	var effects []scheduler.Effect
 	for i := range 1000 {
 		subject := scheduler.AllocationRef{Key: objects.AllocationKey(fmt.Sprint("v", i)), App: "a", Queue: "root.a"}
-		effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Subject: subject, Reason: preemption.ReasonQuota, Node: objects.NodeID(fmt.Sprint("n", i))})
+		effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Subject: subject, Reason: victim.ReasonQuota, Node: objects.NodeID(fmt.Sprint("n", i))})
 	}
 	l.OnEffects("p", effects)
 	assert.Equal(t, len(outputLines(out)), 1)

@@ -3,7 +3,7 @@ package effectlog
 import (
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -97,7 +97,7 @@ func (w *writer) endPreemption() {
 		return
 	}
 	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason), zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
-	if p.first.Reason == preemption.ReasonNodePressure {
+	if p.first.Reason == victim.ReasonNodePressure {
 		w.log.Info("preemption for a node that has less than its allocations hold", fields...)
 	} else {
 		w.log.Info("preemption for a queue above its max", fields...)

@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -72,13 +73,13 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PreemptedByScheduler}, `2 a/low 3 501 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.TimedOut}, `2 a/low 3 502 {} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PlaceholderReplaced}, `2 a/low 3 503 {} 0s ""`},
-		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Amounts: two, Preemptor: high, Reason: preemption.ReasonPriority, Grace: 30 * time.Second},
+		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Amounts: two, Preemptor: high, Reason: victim.ReasonPriority, Grace: 30 * time.Second},
 			`1 low/a 0 0 {vcore=2} 0s "Preempted by high of application b in queue root.b on node n1, reason priority; grace period 30s"`},
-		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Reason: preemption.ReasonQuota, Message: "queue root.a is above its max"},
+		{scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Node: "n1", Reason: victim.ReasonQuota, Message: "queue root.a is above its max"},
 			`1 low/a 0 0 {} 0s "Preempted on node n1: queue root.a is above its max; grace period 0s"`},
 		{scheduler.Event{Kind: scheduler.EventOverdue, Subject: low, Node: "n1", Since: noon},
 			`1 low/a 0 0 {} 0s "Preemption on node n1 at 2026-01-02T12:00:00Z is overdue: its termination was not confirmed in time"`},
-		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: preemption.ReasonGuarantee, Victims: 3},
+		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: victim.ReasonGuarantee, Victims: 3},
 			`1 high/b 0 0 {} 0s "Nominated for node n1, reason guarantee: waits for 3 victims"`},
 		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: high, Node: "n1", NominationEnd: scheduler.NominationTimedOut},
 			`1 high/b 0 0 {} 0s "Nomination for node n1 ended: timed out"`},

@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility"},
 	{"pkg/configs"},
 	{"pkg/objects"},
+	{"pkg/preemption/victim"},
 	{"pkg/preemption"},
 	{"pkg/scheduler", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
@@ -38,7 +39,7 @@ var layers = [][]string{
 }
 
 // firstImpureLayer is the first layer with goroutines and a clock; the layers below are the pure core.
-const firstImpureLayer = 6
+const firstImpureLayer = 7
 
 // impure are the standard packages, with all below them, that the core must not import.
 var impure = []string{
@@ -214,7 +215,7 @@ func TestImports_FollowLayers(t *testing.T) {
 		}, {
 			name: "a higher floor may not",
 			text: "package objects\nimport \"" + module + "/pkg/scheduler\"",
-			want: []string{"layer 3 imports " + module + "/pkg/scheduler from layer 5"},
+			want: []string{"layer 3 imports " + module + "/pkg/scheduler from layer 6"},
 		}, {
 			name: "a neighbour on the same floor may not either, under whatever name",
 			path: "pkg/limits/a.go",

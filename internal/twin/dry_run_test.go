@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -84,7 +85,7 @@ func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKe
 	if !ok {
 		return
 	}
-	var explained []preemption.Reason
+	var explained []victim.Reason
 	var due time.Time
 	for _, c := range preemption.Entitlements(p, x, now) {
 		if c.NotEntitled == preemption.Entitled {

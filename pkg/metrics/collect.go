@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // writeAll writes all values of a scrape.
@@ -51,7 +51,7 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) 
 	write(overdueTotal, &t.overdue)
 	write(scrapesMissed, &t.scrapesMissed)
 	writeByLabel(to, victims, t.victims[:], reasonLabels[:], len(reasonLabels)-1)
-	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(preemption.ReasonPriority)+1) // the other reasons are not for an ask
+	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(victim.ReasonPriority)+1) // the other reasons are not for an ask
 	writeByLabel(to, nominationsEnded, t.nominationsEnded[:], nominationEndLabels[:], len(nominationEndLabels)-1)
 	cycles := t.cycles.snapshot()
 	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {

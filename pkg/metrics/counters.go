@@ -4,15 +4,15 @@ import (
 	"sync/atomic"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // reasonLabels are the labels of the reasons of preemptions. A reason of the core without a label is
 // counted under the last one.
 var reasonLabels = [...]string{
-	preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority",
-	preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure", "other",
+	victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority",
+	victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", "other",
 }
 
 // nominationEndLabels are the labels of the ends of nominations, like reasonLabels. The first is not an end.

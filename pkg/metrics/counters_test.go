@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -51,7 +52,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 		before := w.scrapeLines("canopy_preempt")
 		assert.Assert(t, !strings.Contains(before, `"other"`), before)
 		var effects []scheduler.Effect
-		for _, r := range []preemption.Reason{0, 1, 2, 3, 4, 200} {
+		for _, r := range []victim.Reason{0, 1, 2, 3, 4, 200} {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r}, scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r})
 		}
@@ -97,7 +98,7 @@ func TestLabels_EveryPreemptionReasonAndNominationEnd(t *testing.T) {
 		_ = name()
 		return false
 	}
-	assert.Assert(t, beyond((preemption.ReasonNodePressure + 1).String))
+	assert.Assert(t, beyond((victim.ReasonNodePressure + 1).String))
 	assert.Assert(t, beyond((scheduler.NominationTimedOut + 1).String))
 }
 

@@ -163,7 +163,18 @@ func pathTo(s, start vertex, before map[vertex]vertex) []vertex {
 }
 
 func compareVertices(a, b vertex) int {
-	return cmp.Or(cmp.Compare(a.leaf, b.leaf), cmp.Compare(boolToInt(a.preemptor), boolToInt(b.preemptor)))
+	return cmp.Or(cmp.Compare(a.leaf, b.leaf), comparePreemptor(a, b))
+}
+
+// comparePreemptor is negative when b is a preemptor and a is not.
+func comparePreemptor(a, b vertex) int {
+	switch {
+	case a.preemptor == b.preemptor:
+		return 0
+	case b.preemptor:
+		return -1
+	}
+	return 1
 }
 
 // closeCycle starts counting anew for the transfers of a cycle, and puts its neighbours in a cool-down.

@@ -2,6 +2,7 @@ package preemption_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
+
+var epoch = time.Unix(1_000_000_000, 0).UTC()
 
 // The moves of a case are words (PRE-103, PRE-104). a<b: an ask of leaf a preempts in leaf b; a<bc: in b and c.
 // a>b: the nomination of an ask of a that preempted in b is given up. A number: that many seconds pass. =a-b: the
@@ -110,7 +113,7 @@ func TestCycleDetector_CoolsDownNeighboursOfACycle(t *testing.T) {
 func TestCycleDetector_OldTransfersAreDropped(t *testing.T) {
 	var detector, pruned preemption.CycleDetector
 	rule := configs.Churn{CircuitBreaker: true, Cycles: 2, Window: time.Minute, CoolDown: time.Second}
-	d := newGenerator(1)
+	d := rand.New(rand.NewPCG(1, 0))
 	results := [2][]string{}
 	for i := range 20000 {
 		now := epoch.Add(time.Duration(i) * time.Second)
@@ -118,8 +121,9 @@ func TestCycleDetector_OldTransfersAreDropped(t *testing.T) {
 		pruned.SetConfig(rule, now)
 		preemptor := objects.QueuePath(fmt.Sprint(d.IntN(40)))
 		from := []objects.QueuePath{objects.QueuePath(fmt.Sprint(d.IntN(40)))}
-		if d.oneIn(3) { // frequent moves between two leaves
-			preemptor, from = pick(d, "x", objects.QueuePath("y")), []objects.QueuePath{pick(d, "x", objects.QueuePath("y"))}
+		if d.IntN(3) == 0 { // frequent moves between two leaves
+			leaves := []objects.QueuePath{"x", "y"}
+			preemptor, from = leaves[d.IntN(2)], leaves[d.IntN(2):][:1]
 		}
 		results[0] = append(results[0], fmt.Sprint(detector.RecordPreemption(preemptor, from, now)))
 		preemption.DropOldTransfers(&pruned, now)

@@ -5,11 +5,12 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // Entitlement says whether an ask is entitled to preempt by a reason, and why not (PRE-114).
 type Entitlement struct {
-	Reason      Reason
+	Reason      victim.Reason
 	NotEntitled NotEntitledReason
 	Queue       *objects.Queue // the queue that entitles the ask, or whose setting NotEntitled is about; nil: none
 	Due         time.Time      // the end of the delay, if NotEntitledDelay
@@ -41,17 +42,17 @@ func (b NotEntitledReason) String() string {
 
 // Entitlements says of each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18,
 // PRE-114).
-func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (out [numAskReasons]Entitlement) {
+func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (out [victim.NumAskReasons]Entitlement) {
 	excluded := excludedReasons(p, x)
 	for i := range out {
-		out[i] = entitlement(x, Reason(i), excluded[i], now)
+		out[i] = entitlement(x, victim.Reason(i), excluded[i], now)
 	}
 	return out
 }
 
 // EntitledReasons are the reasons by which Entitlements says that x may preempt at now; none if it may not. due
 // is the end of the first delay that keeps another reason from x; the zero time: no delay does.
-func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []Reason, due time.Time) {
+func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason, due time.Time) {
 	for _, c := range Entitlements(p, x, now) {
 		switch c.NotEntitled {
 		case Entitled:
@@ -67,7 +68,7 @@ func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time)
 // time: there is none. Whether x is then entitled is for EntitledReasons to say.
 func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
 	for i, notEntitled := range excludedReasons(p, x) {
-		if at, delayed := delayEnd(x, Reason(i)); delayed && notEntitled == Entitled && at.After(after) {
+		if at, delayed := delayEnd(x, victim.Reason(i)); delayed && notEntitled == Entitled && at.After(after) {
 			next = earlier(next, at)
 		}
 	}
@@ -84,43 +85,43 @@ func earlier(a, b time.Time) time.Time {
 
 // excludedReasons says of each reason of asks why x may not preempt by it, whatever its age and the usage of its
 // queue; Entitled: nothing excludes it.
-func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [numAskReasons]NotEntitledReason) {
+func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.NumAskReasons]NotEntitledReason) {
 	if !x.Ask().Policy.AllowPreemptOther() {
-		return [numAskReasons]NotEntitledReason{NotEntitledPolicy, NotEntitledPolicy, NotEntitledPolicy}
+		return [victim.NumAskReasons]NotEntitledReason{NotEntitledPolicy, NotEntitledPolicy, NotEntitledPolicy}
 	}
 	conf := p.Config()
 	if x.Ask().RequiredNode != "" {
-		by = [numAskReasons]NotEntitledReason{Entitled, NotEntitledRequiredNode, NotEntitledRequiredNode}
+		by = [victim.NumAskReasons]NotEntitledReason{Entitled, NotEntitledRequiredNode, NotEntitledRequiredNode}
 		if conf.PriorityDisabled {
-			by[ReasonRequiredNode] = NotEntitledDisabled
+			by[victim.ReasonRequiredNode] = NotEntitledDisabled
 		}
 		return by
 	}
-	by[ReasonRequiredNode] = NotEntitledNoRequiredNode
+	by[victim.ReasonRequiredNode] = NotEntitledNoRequiredNode
 	switch {
 	case conf.PriorityDisabled || !conf.PreemptionEnabled:
-		by[ReasonGuarantee], by[ReasonPriority] = NotEntitledDisabled, NotEntitledDisabled
+		by[victim.ReasonGuarantee], by[victim.ReasonPriority] = NotEntitledDisabled, NotEntitledDisabled
 	case x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionDisabled:
-		by[ReasonPriority] = NotEntitledPriorityDisabled
+		by[victim.ReasonPriority] = NotEntitledPriorityDisabled
 	}
 	return by
 }
 
 // delayEnd is when the delay ends that x waits for before it may preempt by r (PRE-15, PRE-18); delayed is false
 // for a reason without a delay.
-func delayEnd(x *objects.Allocation, r Reason) (at time.Time, delayed bool) {
+func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed bool) {
 	conf := x.Application().Queue().Settings()
 	switch r {
-	case ReasonGuarantee:
+	case victim.ReasonGuarantee:
 		return x.Created().Add(conf.PreemptionDelay), true
-	case ReasonPriority:
+	case victim.ReasonPriority:
 		return x.Created().Add(conf.PriorityPreemptionDelay), true
 	}
 	return at, false
 }
 
 // entitlement is the entitlement of x by r, which excludedReasons has excluded or not.
-func entitlement(x *objects.Allocation, r Reason, excluded NotEntitledReason, now time.Time) Entitlement {
+func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) Entitlement {
 	c, leaf := Entitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
 	switch {
 	case excluded == NotEntitledPriorityDisabled:
@@ -128,9 +129,9 @@ func entitlement(x *objects.Allocation, r Reason, excluded NotEntitledReason, no
 		return c
 	case excluded != Entitled:
 		return c
-	case r == ReasonGuarantee:
+	case r == victim.ReasonGuarantee:
 		within := false
-		switch c.Queue, within = guaranteedQueue(x); {
+		switch c.Queue, within = victim.GuaranteedQueue(x); {
 		case c.Queue == nil:
 			c.NotEntitled = NotEntitledNoGuarantee
 			return c
@@ -143,27 +144,4 @@ func entitlement(x *objects.Allocation, r Reason, excluded NotEntitledReason, no
 		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
 	}
 	return c
-}
-
-// guaranteedQueue is the nearest queue, from the leaf of x up to the preemption fence, whose guarantee names a
-// resource that x requests; nil: there is none. within: it stays within its guarantee with x, and so entitles x
-// (PRE-13, PRE-19).
-func guaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
-	for q := x.Application().Queue(); q != nil; q = q.Parent() {
-		if about, within := q.WithinGuarantee(x); about {
-			return q, within
-		}
-		if q.Settings().PreemptionPolicy == policies.PreemptFence {
-			break
-		}
-	}
-	return nil, false
-}
-
-// entitlingQueue is the queue whose guarantee entitles x; nil: there is none.
-func entitlingQueue(x *objects.Allocation) *objects.Queue {
-	if q, within := guaranteedQueue(x); within {
-		return q
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // Core is the scheduler of one partition. It is not safe for concurrent use: the goroutine of package loop
@@ -25,9 +26,9 @@ type Core struct {
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	servedUntil   time.Time  // deadlines up to this time have been served
 
-	victimSearch *preemption.Search // nil: there was no search yet
-	toEvaluate   []*evaluation      // ask groups to evaluate for preemption
-	backOff      backOff            // ask groups that found no victims
+	victimSearch *victim.Search // nil: there was no search yet
+	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
+	backOff      backOff        // ask groups that found no victims
 
 	preemptionLog preemptionLog
 	cycles        preemption.CycleDetector

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -34,8 +35,8 @@ type dryRunState struct {
 	ask            *objects.Allocation
 	mustStartFirst *objects.Application // the application of a StateAware leaf that starts first; nil: none
 	amountsOf      func(resources.Vector) resources.Amounts
-	predicates     preemption.Predicates
-	lastSearch     preemption.SearchReport // by the preemption reason that was tried last
+	predicates     victim.Predicates
+	lastSearch     victim.SearchReport // by the preemption reason that was tried last
 	result         *DryRunResult
 }
 
@@ -170,7 +171,7 @@ func (s *dryRunState) hasFittingNode() bool {
 }
 
 // searchFor searches for victims by one preemption reason, and reports whether there is a plan.
-func (s *dryRunState) searchFor(r preemption.Reason) bool {
+func (s *dryRunState) searchFor(r victim.Reason) bool {
 	s.lastSearch = s.c.search().Explain(s.ask, r, s.predicates)
 	s.result.Searches = append(s.result.Searches, s.viewSearch(&s.lastSearch))
 	if !s.lastSearch.Found {
@@ -187,7 +188,7 @@ func (s *dryRunState) searchFor(r preemption.Reason) bool {
 // explainNode lists the candidates of the node of the request, else of the node of the plan, else of the
 // first node that was searched.
 func (s *dryRunState) explainNode() {
-	plan := preemption.Plan{Ask: s.ask, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
+	plan := victim.Plan{Ask: s.ask, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
 	if reasons, _ := preemption.EntitledReasons(s.c.part, s.ask, s.entitlementTime()); len(reasons) == 0 {
 		return // the ask may not preempt, so no allocation is a candidate
 	} else if len(s.result.Searches) == 0 {
@@ -197,7 +198,7 @@ func (s *dryRunState) explainNode() {
 		plan = s.lastSearch.Plan
 	}
 	if n, ok := s.c.part.Node(s.request.Node); ok && n != plan.Node {
-		plan = preemption.Plan{Ask: s.ask, Reason: plan.Reason, Node: n}
+		plan = victim.Plan{Ask: s.ask, Reason: plan.Reason, Node: n}
 	}
 	if plan.Node == nil {
 		return
@@ -206,7 +207,7 @@ func (s *dryRunState) explainNode() {
 	s.result.Candidates, s.result.MoreCandidates = listCandidates(s.c.search().Candidates(plan))
 }
 
-func (s *dryRunState) viewSearch(report *preemption.SearchReport) DryRunSearch {
+func (s *dryRunState) viewSearch(report *victim.SearchReport) DryRunSearch {
 	v := DryRunSearch{
 		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes, Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -39,7 +40,7 @@ type DryRunResult struct {
 	CandidatesNode   objects.NodeID // the node of Candidates; empty: none
 	Candidates       []Candidate
 	MoreCandidates   int
-	CandidatesReason preemption.Reason // the preemption reason by which Candidates were judged eligible
+	CandidatesReason victim.Reason // the preemption reason by which Candidates were judged eligible
 }
 
 // DryRunOutcome is the kind of result of a dry run.
@@ -60,7 +61,7 @@ func (o DryRunOutcome) String() string {
 
 // DryRunEntitlement is a preemption.Entitlement as a value.
 type DryRunEntitlement struct {
-	Reason      preemption.Reason
+	Reason      victim.Reason
 	NotEntitled preemption.NotEntitledReason
 	Queue       objects.QueuePath // empty: none
 	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
@@ -68,12 +69,12 @@ type DryRunEntitlement struct {
 
 // DryRunSearch is a preemption.SearchReport as values.
 type DryRunSearch struct {
-	Reason         preemption.Reason
+	Reason         victim.Reason
 	Found          bool
 	TotalNodes     int
-	NodeOutcomes   preemption.OutcomeCounts
+	NodeOutcomes   victim.OutcomeCounts
 	Infeasible     int
-	NoPlanReasons  preemption.NoPlanCounts
+	NoPlanReasons  victim.NoPlanCounts
 	BlockingQuotas []DryRunShortfall
 	CrossNode      bool
 	BestPlans      []DryRunPlan

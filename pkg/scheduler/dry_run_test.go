@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -168,8 +169,8 @@ func TestDryRun_NoPlanReasonsAreCounted(t *testing.T) {
 	got = r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
 	search := got.Searches[0]
-	assert.Equal(t, search.NoPlanReasons[preemption.NoEligibleVictim], 2)
-	assert.Equal(t, search.NoPlanReasons[preemption.TooLittleFreed], 1)
+	assert.Equal(t, search.NoPlanReasons[victim.NoEligibleVictim], 2)
+	assert.Equal(t, search.NoPlanReasons[victim.TooLittleFreed], 1)
 	assert.Equal(t, search.Infeasible, 1) // n4 is unschedulable
 	assert.Equal(t, search.TotalNodes, 4)
 }
@@ -193,8 +194,8 @@ func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 		Ask: r.ask("new", 50, 3), AssumeDelayPassed: true, Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
 	})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
-	want := preemption.NoPlanCounts{}
-	want[preemption.BlockedByGuarantee], want[preemption.TooLittleFreed] = 1, 1
+	want := victim.NoPlanCounts{}
+	want[victim.BlockedByGuarantee], want[victim.TooLittleFreed] = 1, 1
 	assert.Equal(t, got.Searches[0].NoPlanReasons, want)
 }
 
@@ -207,8 +208,8 @@ func TestDryRun_BestPlansAreListed(t *testing.T) {
 		r.runAllocation("of-"+string(n), n, 7, int64(4-i%2)) // equal costs
 	}
 	got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)}).Searches[0]
-	assert.Equal(t, len(got.BestPlans), preemption.MaxBestPlans)
-	assert.Equal(t, got.NodeOutcomes[preemption.OutcomeCompared], 15)
+	assert.Equal(t, len(got.BestPlans), victim.MaxBestPlans)
+	assert.Equal(t, got.NodeOutcomes[victim.OutcomeCompared], 15)
 	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b scheduler.DryRunPlan) int {
 		return compareStrings(string(a.Node), string(b.Node)) // the nodes differ by name only
 	}))
@@ -291,7 +292,7 @@ func TestDryRun_Entitlements(t *testing.T) {
 			}
 			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 { // a quota blocks it on every node
 				tried := got.Searches[0]
-				assert.Equal(t, tried.NoPlanReasons[preemption.BlockedByQuota], 1)
+				assert.Equal(t, tried.NoPlanReasons[victim.BlockedByQuota], 1)
 				assert.Equal(t, len(tried.BlockingQuotas) > 0, true)
 				last := tried.BlockingQuotas[0]
 				assert.DeepEqual(t, last.Shortfall.Map(), amountsFromMap(map[string]int64{"vcore": c.vcore - 2}).Map())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -47,13 +48,13 @@ type Event struct {
 	Priority      int32 // of Subject; unset where Subject has no queue
 	Amounts       resources.Amounts
 	Node          objects.NodeID
-	Since         time.Time         // when the ended nomination or cool-down began; EventOverdue: of the preemption
-	Preemptor     AllocationRef     // the ask that preempted, or that has the node now; zero: none
-	Reason        preemption.Reason // EventPreempted, EventNominated
-	Grace         time.Duration     // EventPreempted: the grace period of the victim
-	Victims       int               // EventNominated: the number of victims
-	NominationEnd NominationState   // EventNominationEnded
-	Message       string            // details; may be empty
+	Since         time.Time       // when the ended nomination or cool-down began; EventOverdue: of the preemption
+	Preemptor     AllocationRef   // the ask that preempted, or that has the node now; zero: none
+	Reason        victim.Reason   // EventPreempted, EventNominated
+	Grace         time.Duration   // EventPreempted: the grace period of the victim
+	Victims       int             // EventNominated: the number of victims
+	NominationEnd NominationState // EventNominationEnded
+	Message       string          // details; may be empty
 
 	Cycle   preemption.Cycle // EventPreemptionCycle. EventCoolDownEnded: the two leaves of the cool-down, or the one
 	Ignored Ignored          // EventIgnored; Subject then has no queue
@@ -108,7 +109,7 @@ func refOf(x *objects.Allocation) AllocationRef {
 
 // emitPreempted emits EventPreempted for each victim. preemptor is nil for an enforced max and node
 // pressure.
-func (c *Core) emitPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason preemption.Reason, message string) {
+func (c *Core) emitPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason victim.Reason, message string) {
 	n := Event{Kind: EventPreempted, Reason: reason, Message: message}
 	if preemptor != nil {
 		n.Preemptor = refOf(preemptor)
@@ -119,7 +120,7 @@ func (c *Core) emitPreempted(victims []*objects.Allocation, preemptor *objects.A
 	}
 }
 
-func (c *Core) emitNominated(x *objects.Allocation, node objects.NodeID, reason preemption.Reason, victims int) {
+func (c *Core) emitNominated(x *objects.Allocation, node objects.NodeID, reason victim.Reason, victims int) {
 	c.emit(Event{Kind: EventNominated, Subject: refOf(x), Priority: x.Ask().Priority, Amounts: x.Ask().Amounts, Node: node, Reason: reason, Victims: victims})
 }
 

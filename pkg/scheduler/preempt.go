@@ -7,7 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // evaluationRetry is the time after which an ask group without victims is evaluated again (PRE-95, ASK-36).
@@ -91,7 +91,7 @@ func (c *Core) dropIfGone(e *evaluation) bool {
 }
 
 // findPlan searches victims for x by each of reasons in turn, and returns the first plan (PRE-7).
-func (c *Core) findPlan(x *objects.Allocation, reasons []preemption.Reason) (plan preemption.Plan, found bool) {
+func (c *Core) findPlan(x *objects.Allocation, reasons []victim.Reason) (plan victim.Plan, found bool) {
 	c.searches++
 	for _, r := range reasons {
 		if plan, found = c.search().Find(x, r, c.checkPredicates); found {
@@ -102,9 +102,9 @@ func (c *Core) findPlan(x *objects.Allocation, reasons []preemption.Reason) (pla
 }
 
 // search is made at the first evaluation: most partitions never need it.
-func (c *Core) search() *preemption.Search {
+func (c *Core) search() *victim.Search {
 	if c.victimSearch == nil {
-		c.victimSearch = preemption.NewSearch(c.part, c.opt.Candidates, &c.cycles)
+		c.victimSearch = victim.NewSearch(c.part, c.opt.Candidates, &c.cycles)
 	}
 	return c.victimSearch
 }
@@ -116,7 +116,7 @@ type evaluationKey struct {
 	shape           *feasibility.Shape
 	priority        int32
 	reasons         int
-	firstReason     preemption.Reason
+	firstReason     victim.Reason
 	user, userGroup string // of the limits that count; empty: none
 
 	gang struct { // zero: x is evaluated alone
@@ -126,7 +126,7 @@ type evaluationKey struct {
 }
 
 // evaluationKeyOf is the key of x; asks with the same key share a search without a plan (PRE-93).
-func evaluationKeyOf(x *objects.Allocation, reasons []preemption.Reason) evaluationKey {
+func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationKey {
 	a := x.Application()
 	l := evaluationKey{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, reasons: len(reasons), firstReason: reasons[0]}
 	if a.Limited() {
@@ -208,7 +208,7 @@ func (c *Core) askOracle(x *objects.Allocation, n *objects.Node, victims []*obje
 }
 
 // applyPlan nominates the ask of a plan and preempts its victims (PRE-73, PRE-82).
-func (c *Core) applyPlan(plan preemption.Plan, now time.Time) {
+func (c *Core) applyPlan(plan victim.Plan, now time.Time) {
 	x := plan.Ask
 	c.logPreemption(plan, now)
 	c.logLostNominations(c.part.Preempt(x, plan.Node, plan.Victims, now), x.Key(), now)

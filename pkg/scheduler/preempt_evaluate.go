@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // refusalsPerEvaluation is how many asks of a group the RM may refuse in one evaluation, unless
@@ -29,7 +30,7 @@ const refusalsPerEvaluation = 8
 //     not all of its asks may have been evaluated, and the answer of the RM may have changed.
 //
 // Behind n asks that the RM refuses, an ask is evaluated after n/8 evaluations, 5 s apart.
-func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []preemption.Plan, current *evaluation) {
+func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []victim.Plan, current *evaluation) {
 	group := previous.group
 	current = &evaluation{group: group, evaluatedAt: now, changes: c.changeCount()}
 	maxRefused, tried := cmp.Or(c.opt.Refusals, refusalsPerEvaluation), 0
@@ -58,7 +59,7 @@ func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []preem
 
 // evaluateAsk searches victims for x (PRE-95). previous and current are evaluations of its group. There are
 // no plans if x may not preempt, or no victims are enough.
-func (c *Core) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []preemption.Plan) {
+func (c *Core) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []victim.Plan) {
 	now := current.evaluatedAt
 	c.evaluated++
 	if !c.mayStart(x.Application()) || c.hasFeasibleNode(x) {

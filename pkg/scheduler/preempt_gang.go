@@ -6,12 +6,13 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // planGang finds plans for all asks of the gang of x, or none (PRE-90). Each ask is planned as if the asks
 // before it had their nodes. A member that may not preempt keeps the gang from preempting (PRE-91), and a
 // gang that needs no victims does not preempt.
-func (c *Core) planGang(x *objects.Allocation, firstReason preemption.Reason, now time.Time) (plans []preemption.Plan) {
+func (c *Core) planGang(x *objects.Allocation, firstReason victim.Reason, now time.Time) (plans []victim.Plan) {
 	var undo []func()
 	defer func() {
 		for _, f := range slices.Backward(undo) {
@@ -36,13 +37,13 @@ func (c *Core) planGang(x *objects.Allocation, firstReason preemption.Reason, no
 
 // planGangMember finds the plan of one member. A member with a feasible node is nominated for it without
 // victims, by the first preemption reason of the gang, and waits for the others (PRE-91).
-func (c *Core) planGangMember(y *objects.Allocation, firstReason preemption.Reason, now time.Time) (preemption.Plan, bool) {
+func (c *Core) planGangMember(y *objects.Allocation, firstReason victim.Reason, now time.Time) (victim.Plan, bool) {
 	if !y.Ask().Policy.AllowPreemptOther() {
-		return preemption.Plan{}, false
+		return victim.Plan{}, false
 	}
 	if len(c.part.QuotaShortfalls(y)) == 0 {
 		if n := c.firstFeasibleNode(y); n != nil {
-			return preemption.Plan{Ask: y, Reason: firstReason, Node: n}, true
+			return victim.Plan{Ask: y, Reason: firstReason, Node: n}, true
 		}
 	}
 	reasons, _ := preemption.EntitledReasons(c.part, y, now)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // relieveNodePressure preempts allocations of a node whose capacity is less than they hold, if the
@@ -15,7 +15,7 @@ func (c *Core) relieveNodePressure(id objects.NodeID, now time.Time) {
 	if !ok || !c.part.Config().NodePressureEnabled {
 		return
 	}
-	nodeLoad := preemption.NodeLoad{Total: c.part.Amounts(n.Total()), Available: c.part.Amounts(n.Available())}
+	nodeLoad := victim.NodeLoad{Total: c.part.Amounts(n.Total()), Available: c.part.Amounts(n.Available())}
 	for _, y := range n.Allocations() {
 		if c.part.Preempting(y) {
 			nodeLoad.Available = nodeLoad.Available.Add(y.Ask().Amounts)
@@ -24,7 +24,7 @@ func (c *Core) relieveNodePressure(id objects.NodeID, now time.Time) {
 		}
 	}
 	var victims []*objects.Allocation
-	for _, ask := range preemption.NodePressureVictims(nodeLoad) {
+	for _, ask := range victim.ForNodePressure(nodeLoad) {
 		y, _ := c.part.Allocation(ask.Key)
 		victims = append(victims, y)
 	}
@@ -34,7 +34,7 @@ func (c *Core) relieveNodePressure(id objects.NodeID, now time.Time) {
 	c.part.MarkPreempting(victims, now)
 	for _, y := range victims {
 		c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler,
-			fmt.Sprintf("preempted (%s): node %s has less capacity than its allocations hold", preemption.ReasonNodePressure, id)})
+			fmt.Sprintf("preempted (%s): node %s has less capacity than its allocations hold", victim.ReasonNodePressure, id)})
 	}
-	c.emitPreempted(victims, nil, preemption.ReasonNodePressure, fmt.Sprintf("node %s has less capacity than its allocations hold", id))
+	c.emitPreempted(victims, nil, victim.ReasonNodePressure, fmt.Sprintf("node %s has less capacity than its allocations hold", id))
 }

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -50,7 +50,7 @@ func runPressureScenario(t *testing.T, s pressureScenario) {
 		asks = append(asks, w.Ask)
 	}
 	var order []objects.AllocationKey
-	for _, c := range preemption.EvictionOrder(asks, s.Given.Resource) {
+	for _, c := range victim.EvictionOrder(asks, s.Given.Resource) {
 		order = append(order, c.Ask.Key)
 	}
 	assert.Assert(t, len(order) > 1)
@@ -113,7 +113,7 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 			all := st.core.Preemptions()
 			assert.Equal(t, all.Total, uint64(min(len(x.victims), 1)))
 			if all.Total > 0 {
-				assert.Equal(t, all.Last[0].Reason, preemption.ReasonNodePressure)
+				assert.Equal(t, all.Last[0].Reason, victim.ReasonNodePressure)
 				assert.Equal(t, all.Last[0].Node, objects.NodeID("n"))
 				assert.DeepEqual(t, all.Last[0].Excess.Amounts, amountsFromMap(map[string]int64{"memory": 2*running - x.to}))
 				assert.Equal(t, len(all.Last[0].Victims), len(x.victims))

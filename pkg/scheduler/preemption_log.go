@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -153,7 +154,7 @@ func (l *preemptionLog) check(p *objects.Partition) error {
 
 // logPreemption logs a plan before it is carried out. A plan without victims is not logged: its ask waits
 // for the victims of others (PRE-74).
-func (c *Core) logPreemption(plan preemption.Plan, now time.Time) {
+func (c *Core) logPreemption(plan victim.Plan, now time.Time) {
 	x := plan.Ask
 	if len(plan.Victims) == 0 {
 		return
@@ -171,15 +172,15 @@ func (c *Core) logPreemption(plan preemption.Plan, now time.Time) {
 // logQuotaPreemption logs victims of an enforced max before they are preempted.
 func (c *Core) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
-	f.Reason, f.Excess = preemption.ReasonQuota, Excess{q.Path(), withoutNegative(c.part.Amounts(q.Excess()))}
+	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(c.part.Amounts(q.Excess()))}
 	c.preemptionLog.add(f)
 }
 
 // logNodePressurePreemption logs victims of node pressure before they are preempted.
-func (c *Core) logNodePressurePreemption(id objects.NodeID, load preemption.NodeLoad, victims []*objects.Allocation, now time.Time) {
+func (c *Core) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
 	lacks := resources.Amounts{}.Sub(load.Available)
-	f.Reason, f.Node, f.Excess = preemption.ReasonNodePressure, id, Excess{Amounts: withoutNegative(lacks)}
+	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: withoutNegative(lacks)}
 	c.preemptionLog.add(f)
 }
 
@@ -219,7 +220,7 @@ func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more 
 }
 
 // listCandidates copies keys: the keys of asks are parts of larger strings, which would stay in memory.
-func listCandidates(list []preemption.Candidate) (out []Candidate, more int) {
+func listCandidates(list []victim.Candidate) (out []Candidate, more int) {
 	out = make([]Candidate, min(len(list), maxListed))
 	for i, y := range list[:len(out)] {
 		ask := y.Ask()

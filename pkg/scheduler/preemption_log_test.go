@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -95,7 +95,7 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	vcore := func(n int64) any { return amountsFromMap(map[string]int64{"vcore": n}) }
 	assert.Equal(t, got.Number, uint64(1))
 	assert.Equal(t, got.At, epoch)
-	assert.Equal(t, got.Reason, preemption.ReasonPriority)
+	assert.Equal(t, got.Reason, victim.ReasonPriority)
 	assert.Equal(t, len(got.TriedReasons), 0)
 	assert.Equal(t, got.Node, objects.NodeID("n2"))
 	assert.DeepEqual(t, got.Ask, scheduler.Preemptor{
@@ -112,7 +112,7 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.Equal(t, v.End, scheduler.VictimEnd{})
 	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
 	// n3 would have a victim of higher priority, so it is not compared; n1 is infeasible.
-	assert.Equal(t, got.NodeOutcomes, preemption.OutcomeCounts{preemption.OutcomeCompared: 1})
+	assert.Equal(t, got.NodeOutcomes, victim.OutcomeCounts{victim.OutcomeCompared: 1})
 	assert.Equal(t, got.Nomination.State, scheduler.NominationWaiting)
 
 	r.release(10*time.Second, "old", scheduler.PreemptedByScheduler)
@@ -297,7 +297,7 @@ func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
 	all := l.core.Preemptions()
 	assert.Equal(t, all.Total, uint64(1))
 	got := all.Last[0]
-	assert.Equal(t, got.Reason, preemption.ReasonQuota)
+	assert.Equal(t, got.Reason, victim.ReasonQuota)
 	assert.DeepEqual(t, got.Excess, scheduler.Excess{Queue: "root.a", Amounts: vcores(runs - maxVcore)})
 	assert.Equal(t, len(got.Victims), 200)
 	assert.Equal(t, got.MoreVictims, runs-maxVcore-200)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -13,7 +13,7 @@ import (
 type Preemption struct {
 	Number uint64 // from 1 on, by time
 	At     time.Time
-	Reason preemption.Reason
+	Reason victim.Reason
 
 	Victims     []Victim       // the one to reprieve first comes first
 	MoreVictims int            // that are not listed
@@ -23,10 +23,10 @@ type Preemption struct {
 	// The following fields are empty for an enforced max and node pressure.
 
 	Ask            Preemptor
-	TriedReasons   []preemption.Reason      // reasons without a plan, tried before Reason
-	NodeOutcomes   preemption.OutcomeCounts // of the nodes that were searched
-	Candidates     []Candidate              // all allocations of the node, by key. Read-only
-	MoreCandidates int                      // that are not listed
+	TriedReasons   []victim.Reason      // reasons without a plan, tried before Reason
+	NodeOutcomes   victim.OutcomeCounts // of the nodes that were searched
+	Candidates     []Candidate          // all allocations of the node, by key. Read-only
+	MoreCandidates int                  // that are not listed
 	Nomination     Nomination
 	Placement      Placement
 	CancelledAt    time.Time // when the ask was cancelled; zero: it was not
@@ -99,8 +99,8 @@ type Candidate struct {
 	App        objects.AppID
 	Queue      objects.QueuePath
 	Priority   int32
-	Ineligible preemption.IneligibleReason // why it was no victim; Eligible: nothing protects it
-	Victim     bool                        // false for an eligible one: it was reprieved
+	Ineligible victim.IneligibleReason // why it was no victim; Eligible: nothing protects it
+	Victim     bool                    // false for an eligible one: it was reprieved
 }
 
 // Nomination is the state of the nomination of a preemptor.

@@ -1,11 +1,13 @@
 package scheduler
 
-import "github.com/canopy-scheduler/canopy/pkg/preemption"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+)
 
 // PreemptionSearchStats counts the work of victim searches. It is zero before the first search.
-func (c *Core) PreemptionSearchStats() preemption.SearchStats {
+func (c *Core) PreemptionSearchStats() victim.SearchStats {
 	if c.victimSearch == nil {
-		return preemption.SearchStats{}
+		return victim.SearchStats{}
 	}
 	return c.victimSearch.Stats()
 }

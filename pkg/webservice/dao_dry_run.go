@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -99,7 +100,7 @@ func viewVictimSearch(q *scheduler.DryRunSearch) victimSearchBody {
 			if body.NoPlanReasons == nil {
 				body.NoPlanReasons = map[string]int{}
 			}
-			body.NoPlanReasons[preemption.NoPlanReason(o).String()] = n
+			body.NoPlanReasons[victim.NoPlanReason(o).String()] = n
 		}
 	}
 	for _, w := range q.BlockingQuotas {

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -115,10 +116,10 @@ func viewPreemption(r *scheduler.Preemption) preemptionBody {
 	}
 	body.NodeID = string(r.Node)
 	switch r.Reason {
-	case preemption.ReasonQuota:
+	case victim.ReasonQuota:
 		body.QuotaViolation = &violatingQueueBody{string(r.Excess.Queue), amountsOf(r.Excess.Amounts)}
 		return body
-	case preemption.ReasonNodePressure:
+	case victim.ReasonNodePressure:
 		body.Shortfall = amountsOf(r.Excess.Amounts)
 		return body
 	}
@@ -143,8 +144,8 @@ func viewPreemptor(a *scheduler.Preemptor) *preemptorBody {
 	}
 }
 
-func viewNodeOutcomes(s preemption.OutcomeCounts) *nodeOutcomesBody {
-	return &nodeOutcomesBody{Compared: s[preemption.OutcomeCompared], NoPlan: s[preemption.OutcomeNoPlan], Rejected: s[preemption.OutcomeRejected]}
+func viewNodeOutcomes(s victim.OutcomeCounts) *nodeOutcomesBody {
+	return &nodeOutcomesBody{Compared: s[victim.OutcomeCompared], NoPlan: s[victim.OutcomeNoPlan], Rejected: s[victim.OutcomeRejected]}
 }
 
 func viewVictims(list []scheduler.Victim) []victimBody {
@@ -172,11 +173,11 @@ func viewCandidates(list []scheduler.Candidate) []candidateBody {
 }
 
 // candidateOutcome is the reason of a candidate: whether it became a victim, or why not.
-func candidateOutcome(victim bool, reason preemption.IneligibleReason) string {
+func candidateOutcome(preempted bool, reason victim.IneligibleReason) string {
 	switch {
-	case victim:
+	case preempted:
 		return "victim"
-	case reason == preemption.Eligible:
+	case reason == victim.Eligible:
 		return "eligible, but not needed"
 	}
 	return reason.String()

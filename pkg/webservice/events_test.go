@@ -15,7 +15,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
@@ -29,7 +29,7 @@ func historyWithPreemption() *history.History {
 	high := scheduler.AllocationRef{Key: "high", App: "app-2", Queue: "root.b"}
 	h.OnEffects("default", []scheduler.Effect{
 		scheduler.Allocated{Ask: ask, Node: "n1"},
-		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high, Reason: preemption.ReasonPriority, Grace: 5 * time.Second},
+		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high, Reason: victim.ReasonPriority, Grace: 5 * time.Second},
 	})
 	return h
 }

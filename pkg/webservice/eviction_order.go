@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -55,7 +55,7 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	if n == nil {
 		return nil, notFound("node " + r.PathValue("node"))
 	}
-	load := preemption.NodeLoad{Total: n.Total, Available: n.Available}
+	load := victim.NodeLoad{Total: n.Total, Available: n.Available}
 	preempting := map[objects.AllocationKey]bool{}
 	var all []*objects.Ask
 	for w := range n.Allocations.All() {
@@ -81,8 +81,8 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 			body.OverCapacity[name] = -int64(left)
 		}
 	}
-	proposed := preemption.NodePressureVictims(load)
-	for _, c := range preemption.EvictionOrder(all, body.Resource) {
+	proposed := victim.ForNodePressure(load)
+	for _, c := range victim.EvictionOrder(all, body.Resource) {
 		body.Order = append(body.Order, evictionStep{
 			AllocationKey: string(c.Ask.Key), ApplicationID: string(c.Ask.App), Priority: c.Ask.Priority,
 			Request: int64(c.Requested), Used: int64(c.Used), UsageReported: c.Reported, OverRequest: int64(c.AboveRequest()),

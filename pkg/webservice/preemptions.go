@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -23,7 +23,7 @@ func (s *service) routePreemptions(mux *router) {
 const defaultPreemptionLimit = 100
 
 // reasonNames are the reasons of preemptions as the REST interface names them.
-var reasonNames = [...]string{preemption.ReasonRequiredNode: "node", preemption.ReasonGuarantee: "guarantee", preemption.ReasonPriority: "priority", preemption.ReasonQuota: "quota", preemption.ReasonNodePressure: "pressure"}
+var reasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure"}
 
 // preemptions lists the preemptions that are kept, the newest first (OBS-22, PRE-109).
 func (s *service) preemptions(r *http.Request) (any, error) {

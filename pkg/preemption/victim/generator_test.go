@@ -1,4 +1,4 @@
-package preemption_test
+package victim_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -165,7 +166,7 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 	assert.NilError(t, err)
 	reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
 	for _, reason := range reasons {
-		if plan, ok := preemption.NewSearch(p, 0, nil).Find(x, reason, nil); ok {
+		if plan, ok := victim.NewSearch(p, 0, nil).Find(x, reason, nil); ok {
 			p.Preempt(x, plan.Node, plan.Victims, afterDelays)
 			return
 		}

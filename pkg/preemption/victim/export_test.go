@@ -1,22 +1,12 @@
-package preemption
+package victim
 
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
-
-// DropOldTransfers drops old transfers now, without waiting until enough have accumulated.
-func DropOldTransfers(c *CycleDetector, now time.Time) {
-	c.dropOldAt = 0
-	c.dropOldTransfers(now)
-}
-
-// TrackedTransfers is how many entries c keeps.
-func TrackedTransfers(c *CycleDetector) int { return len(c.transfers) + len(c.lastGain) }
 
 // VictimsByBothSelectors are the victims on each node, as minimalVictims and as selectVictimsOnNode select them.
 // Nodes where minimalVictims is not exact are left out. Plans that differ in anything but victims have a nil in

@@ -1,4 +1,4 @@
-package preemption_test
+package victim_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -24,14 +24,14 @@ func TestNodeCache_IncrementalEqualsRebuilt(t *testing.T) {
 	for seed := range uint64(clusters) {
 		d := newGenerator(seed)
 		p := d.cluster(t)
-		incremental := preemption.NewSearch(p, 0, nil)
+		incremental := victim.NewSearch(p, 0, nil)
 		for step := range 40 {
 			change := d.change(t, p, step)
 			changes[change]++
 			if d.oneIn(3) {
 				continue // several changes between two syncs
 			}
-			got, want := preemption.NodeCacheDump(incremental), preemption.NodeCacheDump(preemption.NewSearch(p, 0, nil))
+			got, want := victim.NodeCacheDump(incremental), victim.NodeCacheDump(victim.NewSearch(p, 0, nil))
 			assert.DeepEqual(t, got, want)
 			assert.NilError(t, p.Check(), "seed %d, step %d, %s", seed, step, change)
 		}
@@ -119,7 +119,7 @@ func TestNodeHeap_YieldsByRankThenIndex(t *testing.T) {
 				}
 			}
 		}
-		assert.DeepEqual(t, preemption.NodeHeapOrder(ranks, indexes), want)
+		assert.DeepEqual(t, victim.NodeHeapOrder(ranks, indexes), want)
 	}
 }
 
@@ -148,22 +148,22 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	for i := range 4 {
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts(4), nil, true))
 	}
-	s := preemption.NewSearch(p, 0, nil)
+	s := victim.NewSearch(p, 0, nil)
 	for i, x := range []struct{ app, node string }{
 		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"}, {"open", "n3"},
 	} { // the cache meets the leaves in another order than a rebuild does
 		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run", i)), App: objects.AppID(x.app), Amounts: amounts(2)}, objects.NodeID(x.node), epoch)
 		assert.NilError(t, err)
-		preemption.NodeCacheDump(s)
+		victim.NodeCacheDump(s)
 	}
-	preemption.FillUpdateLog(s)
+	victim.FillUpdateLog(s)
 	for _, n := range p.Nodes() {
 		assert.NilError(t, p.SetCapacity(n.ID(), amounts(4)))
 	}
 	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "home", Amounts: amounts(4), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(t, err)
-	got, ok := s.Find(x, preemption.ReasonPriority, nil)
-	want, wantFound := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, nil)
+	got, ok := s.Find(x, victim.ReasonPriority, nil)
+	want, wantFound := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, nil)
 	assert.Assert(t, ok && wantFound)
 	assert.Equal(t, got.Node, want.Node)
 	assert.DeepEqual(t, victimKeys(got.Victims), victimKeys(want.Victims))
@@ -178,14 +178,14 @@ func TestNodeCache_IsBounded(t *testing.T) {
 	for i := range 10 {
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts, nil, true))
 	}
-	s := preemption.NewSearch(p, 0, nil)
+	s := victim.NewSearch(p, 0, nil)
 	for i := range 3000 {
 		leaf, app := objects.QueuePath(fmt.Sprint("root.u", i)), objects.AppID(fmt.Sprint("a", i))
 		assert.NilError(t, p.CreateLeaf(leaf, security.User{Name: "ann"}))
 		assert.NilError(t, p.AddApplication(app, security.User{Name: "ann"}, leaf, nil, epoch))
 		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(app), App: app, Amounts: amounts}, "n7", epoch)
 		assert.NilError(t, err)
-		assert.Assert(t, preemption.CachedLeaves(s) < 200, "too many leaves are cached after %d", i)
+		assert.Assert(t, victim.CachedLeaves(s) < 200, "too many leaves are cached after %d", i)
 		p.RemoveApplication(app, epoch)
 		p.Expire(epoch.Add(time.Hour))
 		_, err = p.RemoveNode("n7", epoch)

@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 // rankedNode is the index of a node, and its rank: 0 for all nodes where only the index counts.
 type rankedNode struct {

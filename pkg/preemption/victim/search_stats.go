@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 // SearchStats counts the work of a Search since it was created. It is for tests and benchmarks: no decision
 // depends on it.

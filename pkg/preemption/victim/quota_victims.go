@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QuotaVictims are the allocations to preempt so that q, which is above its enforced max, is within it, in victim
+// ForQuota are the allocations to preempt so that q, which is above its enforced max, is within it, in victim
 // order (QUO-53 to QUO-57). No queue from the leaf of a victim up to q falls below its guarantee. Victim groups
 // are preempted together or not at all. Required-node and system-priority allocations stay, and preempting ones
 // are no victims again. preemption.policy and fences do not count, because there is no preemptor.
@@ -19,7 +19,7 @@ import (
 //
 // No victim can be left out without q being further above its max. If q cannot be brought within its max, it is
 // brought nearer, as far as candidates taken in victim order do.
-func QuotaVictims(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
+func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Excess()}
 	if s.withinMax() {
 		return nil

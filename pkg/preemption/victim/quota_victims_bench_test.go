@@ -1,4 +1,4 @@
-package preemption_test
+package victim_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -52,7 +52,7 @@ func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 			found, _ := p.Queue("root.q")
 			var victims []*objects.Allocation
 			for b.Loop() {
-				victims = preemption.QuotaVictims(p, found)
+				victims = victim.ForQuota(p, found)
 			}
 			b.ReportMetric(float64(len(victims)), "victims")
 		})

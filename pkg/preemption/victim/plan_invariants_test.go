@@ -1,4 +1,4 @@
-package preemption_test
+package victim_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 	invariants := []struct {
 		name  string
-		check func(*testing.T, *objects.Partition, preemption.Plan)
+		check func(*testing.T, *objects.Partition, victim.Plan)
 	}{
 		{"PRE-7 PRE-8 the ask is entitled to the reason of the plan", isEntitled},
 		{"PRE-29 PRE-30 PRE-32 victims have lower priority", victimsAreLessImportant},
@@ -33,7 +34,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		{"PRE-50 PRE-52 groups are preempted whole", groupsGoWhole},
 		{"PRE-68 strict queues lose no allocation beyond a budget", strictBudgetsHold},
 	}
-	found := map[preemption.Reason]int{}
+	found := map[victim.Reason]int{}
 	victims, coolDownHits := 0, 0
 	clusters := testscale.Runs(3000)
 	for seed := range uint64(clusters) {
@@ -48,7 +49,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		assert.NilError(t, err)
 		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
 		cycles := d.cycles(x)
-		search := preemption.NewSearch(p, pick(d, 0, 1, 2), cycles)
+		search := victim.NewSearch(p, pick(d, 0, 1, 2), cycles)
 		for _, r := range reasons {
 			plan, ok := search.Find(x, r, nil)
 			if !ok {
@@ -66,7 +67,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 	}
 	assert.Assert(t, coolDownHits > clusters/60, "cool-downs protected only %d candidates", coolDownHits)
 	t.Log(found, victims, coolDownHits)
-	for _, r := range []preemption.Reason{preemption.ReasonRequiredNode, preemption.ReasonGuarantee, preemption.ReasonPriority} {
+	for _, r := range []victim.Reason{victim.ReasonRequiredNode, victim.ReasonGuarantee, victim.ReasonPriority} {
 		assert.Assert(t, found[r] >= clusters/20, "only %d plans by reason of %s", found[r], r)
 	}
 	assert.Assert(t, victims > clusters/4, "only %d victims", victims)
@@ -81,7 +82,7 @@ func describeAllocations(list []*objects.Allocation) (text []string) {
 
 // checkCoolDowns compares candidates with the cool-downs of their leaves (PRE-105) and returns how many a
 // cool-down protects.
-func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation, candidates []preemption.Candidate) (protected int) {
+func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation, candidates []victim.Candidate) (protected int) {
 	askLeaf := x.Application().Queue().Path()
 	for _, y := range candidates {
 		coolingDown := false
@@ -90,7 +91,7 @@ func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.A
 			coolingDown = coolingDown || p.A == askLeaf && p.B == leaf || p.A == leaf && p.B == askLeaf
 		}
 		assert.Check(t, !coolingDown || !y.Victim)
-		if y.Ineligible == preemption.IneligibleCoolDown {
+		if y.Ineligible == victim.IneligibleCoolDown {
 			assert.Check(t, coolingDown)
 			protected++
 		}
@@ -98,10 +99,10 @@ func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.A
 	return protected
 }
 
-func isEntitled(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func isEntitled(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	reasons, _ := preemption.EntitledReasons(p, plan.Ask, afterDelays)
 	assert.Check(t, slices.Contains(reasons, plan.Reason) && plan.Ask.Ask().Policy.AllowPreemptOther())
-	assert.Check(t, plan.Reason != preemption.ReasonRequiredNode || plan.Node.ID() == plan.Ask.Ask().RequiredNode)
+	assert.Check(t, plan.Reason != victim.ReasonRequiredNode || plan.Node.ID() == plan.Ask.Ask().RequiredNode)
 	assert.Check(t, plan.Node.Schedulable())
 }
 
@@ -156,16 +157,16 @@ func exposedPriority(n int32, through []*objects.Queue) int64 {
 	return v
 }
 
-func victimsAreLessImportant(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func victimsAreLessImportant(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	x := plan.Ask
 	for _, y := range plan.Victims {
 		own, other := exposedPriority(x.Ask().Priority, queuesOnlyOf(y, x)), exposedPriority(groupPriority(p, y), queuesOnlyOf(x, y))
 		switch plan.Reason {
-		case preemption.ReasonRequiredNode:
+		case victim.ReasonRequiredNode:
 			assert.Check(t, groupPriority(p, y) <= x.Ask().Priority)
-		case preemption.ReasonGuarantee:
+		case victim.ReasonGuarantee:
 			assert.Check(t, other <= own)
-		case preemption.ReasonPriority:
+		case victim.ReasonPriority:
 			assert.Check(t, other < own)
 		}
 	}
@@ -184,8 +185,8 @@ func held(p *objects.Partition, q *objects.Queue, also []*objects.Allocation) re
 	return sum
 }
 
-func guaranteesHold(t *testing.T, p *objects.Partition, plan preemption.Plan) {
-	if plan.Reason == preemption.ReasonRequiredNode {
+func guaranteesHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
+	if plan.Reason == victim.ReasonRequiredNode {
 		return
 	}
 	for _, y := range plan.Victims {
@@ -201,7 +202,7 @@ func guaranteesHold(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 }
 
 // fits reports whether the ask of a plan could be placed if victims and the preempting allocations had ended.
-func fits(p *objects.Partition, plan preemption.Plan, victims []*objects.Allocation) bool {
+func fits(p *objects.Partition, plan victim.Plan, victims []*objects.Allocation) bool {
 	try := p.Try()
 	defer try.End()
 	for _, n := range p.Nodes() {
@@ -214,11 +215,11 @@ func fits(p *objects.Partition, plan preemption.Plan, victims []*objects.Allocat
 	return plan.Node.FreeFor(plan.Ask).Covers(plan.Ask.Shape().Vector()) && len(p.QuotaShortfalls(plan.Ask)) == 0
 }
 
-func askFitsAfterVictims(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func askFitsAfterVictims(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	assert.Check(t, fits(p, plan, plan.Victims))
 }
 
-func everyVictimIsNeeded(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func everyVictimIsNeeded(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	for _, y := range plan.Victims {
 		without := slices.DeleteFunc(slices.Clone(plan.Victims), func(z *objects.Allocation) bool {
 			return slices.Contains(groupOf(p, y), z)
@@ -227,8 +228,8 @@ func everyVictimIsNeeded(t *testing.T, p *objects.Partition, plan preemption.Pla
 	}
 }
 
-func victimsAreInScope(t *testing.T, _ *objects.Partition, plan preemption.Plan) {
-	if plan.Reason == preemption.ReasonRequiredNode {
+func victimsAreInScope(t *testing.T, _ *objects.Partition, plan victim.Plan) {
+	if plan.Reason == victim.ReasonRequiredNode {
 		return
 	}
 	x := plan.Ask
@@ -238,19 +239,19 @@ func victimsAreInScope(t *testing.T, _ *objects.Partition, plan preemption.Plan)
 		for _, q := range queuesOnlyOf(y, x) {
 			assert.Check(t, q.Settings().PreemptionPolicy != policies.PreemptFence, "%s is outside the fence %s", y.Key(), q.Path())
 		}
-		if plan.Reason == preemption.ReasonPriority && x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
+		if plan.Reason == victim.ReasonPriority && x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
 			assert.Check(t, leaf == x.Application().Queue())
 		}
 	}
 }
 
-func systemPriorityIsSpared(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func systemPriorityIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	for _, y := range plan.Victims {
 		assert.Check(t, groupPriority(p, y) < 2_000_000_000 || plan.Ask.Ask().Priority > groupPriority(p, y))
 	}
 }
 
-func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	seen := map[*objects.Allocation]bool{}
 	for _, y := range plan.Victims {
 		assert.Check(t, !y.Pending() && !p.Preempting(y) && y.Ask().RequiredNode == "" && !seen[y])
@@ -258,7 +259,7 @@ func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan preemption.Pl
 	}
 }
 
-func groupsGoWhole(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func groupsGoWhole(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	for _, y := range plan.Victims {
 		for _, z := range groupOf(p, y) {
 			assert.Check(t, slices.Contains(plan.Victims, z), "%s is no victim, but %s of its group is", z.Key(), y.Key())
@@ -268,7 +269,7 @@ func groupsGoWhole(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 
 // shortfall is by how much the queues below q, and q, are below their guarantees. Queues with both the ask and a
 // victim below them do not count: there only the difference of the sizes matters.
-func shortfall(p *objects.Partition, q *objects.Queue, plan preemption.Plan, after bool) (sum resources.Quantity) {
+func shortfall(p *objects.Partition, q *objects.Queue, plan victim.Plan, after bool) (sum resources.Quantity) {
 	var also []*objects.Allocation
 	if after {
 		also = plan.Victims
@@ -293,13 +294,13 @@ func shortfall(p *objects.Partition, q *objects.Queue, plan preemption.Plan, aft
 
 // makesProgress is why preemption cannot go back and forth (PRE-102): a victim in the leaf of the ask has lower
 // priority than the ask, or the sum of the shortfalls below guarantees shrinks.
-func makesProgress(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func makesProgress(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	switch {
 	case len(plan.Victims) == 0:
-	case plan.Reason == preemption.ReasonGuarantee:
+	case plan.Reason == victim.ReasonGuarantee:
 		before, after := shortfall(p, p.Root(), plan, false), shortfall(p, p.Root(), plan, true)
 		assert.Check(t, after < before, "the sum of shortfalls is %d, and was %d before", after, before)
-	case plan.Reason == preemption.ReasonPriority:
+	case plan.Reason == victim.ReasonPriority:
 		for _, y := range plan.Victims {
 			if y.Application().Queue() == plan.Ask.Application().Queue() {
 				assert.Check(t, groupPriority(p, y) < plan.Ask.Ask().Priority)
@@ -308,7 +309,7 @@ func makesProgress(t *testing.T, p *objects.Partition, plan preemption.Plan) {
 	}
 }
 
-func strictBudgetsHold(t *testing.T, p *objects.Partition, plan preemption.Plan) {
+func strictBudgetsHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	strict := map[*objects.Budget]int{}
 	for _, y := range plan.Victims {
 		if y.Application().Queue().Settings().BudgetPolicy == policies.BudgetsStrict {

@@ -1,4 +1,4 @@
-package preemption_test
+package victim_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -42,15 +42,15 @@ func BenchmarkSearch_First(b *testing.B) {
 	assert.NilError(b, err)
 	b.Run("of a new Search", func(b *testing.B) {
 		for b.Loop() {
-			_, ok := preemption.NewSearch(p, 0, nil).Find(x, preemption.ReasonPriority, nil)
+			_, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, nil)
 			assert.Assert(b, ok)
 		}
 	})
 	b.Run("after a node was added", func(b *testing.B) {
-		s := preemption.NewSearch(p, 0, nil)
+		s := victim.NewSearch(p, 0, nil)
 		for n := 0; b.Loop(); n++ {
 			assert.NilError(b, p.AddNode(node(10_000+n), amounts(0), nil, true))
-			_, ok := s.Find(x, preemption.ReasonPriority, nil)
+			_, ok := s.Find(x, victim.ReasonPriority, nil)
 			assert.Assert(b, ok)
 		}
 	})

@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -42,7 +42,7 @@ const minSystemPriority = 2_000_000_000
 // victimSearch is the search for one ask by one preemption reason. The eligibility of each leaf is computed once.
 type victimSearch struct {
 	part            *objects.Partition
-	cycles          *CycleDetector // nil: there are no cool-downs
+	coolDowns       CoolDowns // nil: there are none
 	ask             *objects.Allocation
 	reason          Reason
 	scope           *objects.Queue // the highest queue whose allocations may be victims; nil for a required node
@@ -213,7 +213,7 @@ func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility 
 			return queueEligibility{ineligible: reason}
 		}
 	}
-	if h.cycles != nil && h.cycles.CoolingDown(askLeaf.Path(), leaf.Path()) {
+	if h.coolDowns != nil && h.coolDowns.CoolingDown(askLeaf.Path(), leaf.Path()) {
 		return queueEligibility{ineligible: IneligibleCoolDown}
 	}
 	if h.reason == ReasonRequiredNode {

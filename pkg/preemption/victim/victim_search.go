@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 import (
 	"maps"
@@ -48,14 +48,20 @@ type Search struct {
 	onOutcome func(n *objects.Node, plan Plan, s NodeOutcome)
 }
 
+// CoolDowns says which leaves may not preempt each other (PRE-105).
+type CoolDowns interface {
+	// CoolingDown reports whether two leaves, in any order, are in a cool-down.
+	CoolingDown(a, b objects.QueuePath) bool
+}
+
 // NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes.
-// It heeds the cool-downs of cycles; nil: there are none. A partition has one Search, because
+// With nil there are no cool-downs. A partition has one Search, because
 // Partition.TakeChangedNodes reports each change once.
-func NewSearch(p *objects.Partition, maxCandidateNodes int, cycles *CycleDetector) *Search {
+func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns) *Search {
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
 	}
-	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, current: victimSearch{cycles: cycles}}
+	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, current: victimSearch{coolDowns: coolDowns}}
 }
 
 // Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may

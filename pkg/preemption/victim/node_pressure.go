@@ -1,4 +1,4 @@
-package preemption
+package victim
 
 import (
 	"cmp"
@@ -71,11 +71,11 @@ func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	return resource, ok
 }
 
-// NodePressureVictims are the allocations to evict from a node that has less capacity than its allocations hold,
+// ForNodePressure are the allocations to evict from a node that has less capacity than its allocations hold,
 // in eviction order (PRE-119, PRE-120). Required-node allocations stay: they would come back to the same node.
 // System-priority allocations are evicted only if the others are not enough. There are no victims if the node
 // lacks nothing, or if evicting all of them would not be enough, for example because of foreign allocations.
-func NodePressureVictims(l NodeLoad) (victims []*objects.Ask) {
+func ForNodePressure(l NodeLoad) (victims []*objects.Ask) {
 	resource, hasShortage := l.ScarcestResource()
 	if !hasShortage {
 		return nil
