@@ -194,7 +194,7 @@ func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error)
 	if next.Config != nil && !r.isNew(p, current) {
 		next.Config = nil
 	}
-	r.keepClassesAndBudgets(&next, current)
+	r.keepNamedObjects(&next, current)
 	if !next.HasExtra {
 		next.Extra = current.Extra
 	}

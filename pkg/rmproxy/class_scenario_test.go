@@ -134,7 +134,7 @@ func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 // changeClass creates, updates or deletes a class as REST does, and returns the reason of a
 // refusal.
 func (s *endpoint) changeClass(t *testing.T, step classStep) string {
-	doc, problems := queuesyaml.ReadClass(step.Class, "", queuesyaml.Options{})
+	doc, problems := queuesyaml.PriorityClasses.ReadOne(step.Class, registry.Key{}, queuesyaml.Options{})
 	if problems.HasErrors() {
 		return strings.TrimPrefix(problems[0].RuleID, "class-")
 	}
@@ -142,11 +142,11 @@ func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 	var err error
 	switch step.Op {
 	case "createClass":
-		next, err = current.With(doc.Class)
+		next, err = current.With(doc.Object)
 	case "updateClass":
-		next, err = current.Update(doc.Class)
+		next, err = current.Update(doc.Object)
 	case "deleteClass":
-		next, err = current.Without(doc.Class.Key())
+		next, err = current.Without(doc.Object.Key())
 	default:
 		t.Fatalf("unknown operation %q", step.Op)
 	}
@@ -154,7 +154,7 @@ func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 		return string(problem.Reason)
 	}
 	assert.NilError(t, err)
-	text, err := queuesyaml.EditClasses([]byte(s.proxy.Reloads().Current().Text), next, s.proxy.Reloads().Bounds())
+	text, err := queuesyaml.PriorityClasses.Edit([]byte(s.proxy.Reloads().Current().Text), next, s.proxy.Reloads().Bounds())
 	assert.NilError(t, err)
 	proposal, err := s.proxy.Reloads().Read(reload.REST, "", text)
 	assert.NilError(t, err)

@@ -115,7 +115,7 @@ func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key obj
 // applyClassStep returns the classes after a change, or the unchanged classes and the reason of the
 // rejection.
 func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (priorities.Registry, string) {
-	doc, problems := queuesyaml.ReadClass(step.Class, "", queuesyaml.Options{})
+	doc, problems := queuesyaml.PriorityClasses.ReadOne(step.Class, registry.Key{}, queuesyaml.Options{})
 	if problems.HasErrors() {
 		return classes, strings.TrimPrefix(problems[0].RuleID, "class-")
 	}
@@ -123,7 +123,7 @@ func applyClassStep(t *testing.T, classes priorities.Registry, step classStep) (
 		"createClass": classes.With, "updateClass": classes.Update,
 	}[step.Op]
 	assert.Assert(t, change != nil, "unknown operation %q", step.Op)
-	next, err := change(doc.Class)
+	next, err := change(doc.Object)
 	if problem := (*registry.Problem)(nil); errors.As(err, &problem) {
 		return classes, string(problem.Reason)
 	}

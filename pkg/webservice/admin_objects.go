@@ -19,15 +19,6 @@ import (
 // objectContentTypes are the media types in which an object may be sent.
 var objectContentTypes = append([]string{"application/json"}, yamlContentTypes...)
 
-// sentObject is an object in the body of a request.
-type sentObject[T any] struct {
-	object   T
-	warnings queuesyaml.Problems // for the answer
-	// complete sets the fields of an update that the request lacks and that then stay; nil: each
-	// has its default.
-	complete func(next, old *T)
-}
-
 // changeBody are the fields of every answer to a change of an object.
 type changeBody struct {
 	Generation uint64              `json:"generation"`         // in force now
@@ -38,19 +29,20 @@ type changeBody struct {
 
 // routeChanges serves the requests that change objects.
 func (k *objectKind[T, P]) routeChanges(s *service, mux *router) {
-	s.routeChange(mux, http.MethodPost, k.list, http.StatusCreated, objectContentTypes, func(r *http.Request) (any, error) { return k.create(s, r) })
+	s.routeChange(mux, http.MethodPost, k.plural, http.StatusCreated, objectContentTypes, func(r *http.Request) (any, error) { return k.create(s, r) })
 	s.routeChange(mux, http.MethodPut, k.single, http.StatusOK, objectContentTypes, func(r *http.Request) (any, error) { return k.update(s, r) })
 	s.routeChange(mux, http.MethodDelete, k.single, http.StatusOK, nil, func(r *http.Request) (any, error) { return k.delete(s, r) })
 }
 
 // create creates an object, in the namespace that the body names or else the query.
 func (k *objectKind[T, P]) create(s *service, r *http.Request) (any, error) {
-	sent, err := k.readBody(r, "")
+	sent, warnings, err := k.readBody(r, "")
 	if err != nil {
 		return nil, err
 	}
-	return k.change(s, r, &sent, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
-		return now.With(sent.object)
+	return k.change(s, r, warnings, func(now registry.Registry[T, P]) (registry.Registry[T, P], *T, error) {
+		next, err := now.With(sent.Object)
+		return next, &sent.Object, err
 	})
 }
 
@@ -60,68 +52,73 @@ func (k *objectKind[T, P]) update(s *service, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, err := k.readBody(r, key.Name)
+	sent, warnings, err := k.readBody(r, key.Name)
 	if err != nil {
 		return nil, err
 	}
-	if got := P(&sent.object).Key(); got != key {
+	if got := P(&sent.Object).Key(); got != key {
 		subject := "the path says"
 		if k.namespace != "" {
 			subject = "the request is about"
 		}
 		return nil, badRequest(fmt.Sprintf("the %s in the body is %q, but %s %q", P(nil).Kind().Short, got, subject, key))
 	}
-	return k.change(s, r, &sent, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
-		if old, ok := now.Get(key); ok && sent.complete != nil {
-			sent.complete(&sent.object, old)
+	return k.change(s, r, warnings, func(now registry.Registry[T, P]) (registry.Registry[T, P], *T, error) {
+		if old, ok := now.Get(key); ok && k.complete != nil {
+			k.complete(&sent, old)
 		}
-		return now.Update(sent.object)
+		next, err := now.Update(sent.Object)
+		return next, &sent.Object, err
 	})
 }
 
+// delete deletes an object, and answers with it.
 func (k *objectKind[T, P]) delete(s *service, r *http.Request) (any, error) {
 	key, err := k.key(r)
 	if err != nil {
 		return nil, err
 	}
-	var deleted sentObject[T]
-	return k.change(s, r, &deleted, func(now registry.Registry[T, P]) (registry.Registry[T, P], error) {
-		if x, ok := now.Get(key); ok {
-			deleted.object = *x
-		}
-		return now.Without(key)
+	return k.change(s, r, nil, func(now registry.Registry[T, P]) (registry.Registry[T, P], *T, error) {
+		old, _ := now.Get(key)
+		next, err := now.Without(key)
+		return next, old, err
 	})
 }
 
 // readBody reads the object in the body of a request. An object without a name has the given one.
-func (k *objectKind[T, P]) readBody(r *http.Request, name string) (sentObject[T], error) {
+func (k *objectKind[T, P]) readBody(r *http.Request, name string) (queuesyaml.Document[T], queuesyaml.Problems, error) {
 	text, err := objectText(r)
 	if err != nil {
-		return sentObject[T]{}, err
+		return queuesyaml.Document[T]{}, nil, err
 	}
-	sent, problems := k.read(text, registry.Key{Namespace: k.sentNamespace(r), Name: name})
+	sent, problems := k.list.ReadOne(text, registry.Key{Namespace: k.sentNamespace(r), Name: name}, queuesyaml.Options{})
 	if problems.HasErrors() {
 		kind := P(nil).Kind()
-		return sent, invalidObject(problems.Errors(), kind.Short+"-", kind.Name)
+		return sent, nil, invalidObject(problems.Errors(), kind.Short+"-", kind.Name)
 	}
-	return sent, nil
+	return sent, problems.Warnings(), nil
 }
 
-// change applies a change of the objects in force, and answers with the object.
+// change applies a change of the objects in force, and answers with the object that edit returns.
 func (k *objectKind[T, P]) change(
-	s *service, r *http.Request, sent *sentObject[T], edit func(registry.Registry[T, P]) (registry.Registry[T, P], error),
+	s *service, r *http.Request, warnings queuesyaml.Problems, edit func(registry.Registry[T, P]) (registry.Registry[T, P], *T, error),
 ) (any, error) {
+	var changed *T
 	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
-		next, err := edit(k.inForce(now))
+		next, x, err := edit(k.inForce(now))
 		if err != nil {
 			return nil, k.refusal(err)
 		}
-		return notEditable(k.edit([]byte(g.Text), next, s.opt.Reloads.Bounds()))
+		changed = x
+		return notEditable(k.list.Edit([]byte(g.Text), next, s.opt.Reloads.Bounds()))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return k.changed(&sent.object, changeBody{res.Generation.Number, res.Changed, sent.warnings, errorText(res.StoreError)}), nil
+	if !k.warns {
+		warnings = nil
+	}
+	return k.changed(changed, changeBody{res.Generation.Number, res.Changed, warnings, errorText(res.StoreError)}), nil
 }
 
 // refusal maps a refusal of the registry to a status; of several, the first one decides.

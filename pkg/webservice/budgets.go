@@ -7,15 +7,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 // budgetKind are the disruption budgets.
 var budgetKind = objectKind[budgets.Budget, *budgets.Budget]{
-	list: "/ws/v1/disruptionbudgets", single: "/ws/v1/disruptionbudget/{name}",
+	plural: "/ws/v1/disruptionbudgets", single: "/ws/v1/disruptionbudget/{name}",
 	apiVersion: budgetVersion, kind: budgetObjectKind, namespace: budgets.DefaultNamespace,
 	inForce: func(c *configs.Config) budgets.Registry { return c.Budgets },
-	edit:    queuesyaml.EditBudgets, read: readBudget, forms: budgetForms,
+	list:    queuesyaml.DisruptionBudgets, warns: true, forms: budgetForms,
 	changed: func(b *budgets.Budget, c changeBody) any { return budgetChangeBody{viewBudget(b, nil), c} },
 }
 
@@ -23,12 +22,6 @@ var budgetKind = objectKind[budgets.Budget, *budgets.Budget]{
 type budgetChangeBody struct {
 	budgetBody
 	changeBody
-}
-
-// readBudget reads the budget in the body of a request.
-func readBudget(text []byte, key registry.Key) (sentObject[budgets.Budget], queuesyaml.Problems) {
-	b, problems := queuesyaml.ReadBudget(text, key.Namespace, key.Name, queuesyaml.Options{})
-	return sentObject[budgets.Budget]{object: b, warnings: problems.Warnings()}, problems
 }
 
 // budgetForms shows budgets with their counts in each partition.

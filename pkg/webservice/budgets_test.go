@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -203,9 +204,9 @@ func FuzzBudgetBody(f *testing.F) {
 	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}`, "a", "")
 	f.Add(`{"metadata": {"name": "x"}, "minAvailable": [1]}`, "y", "x")
 	f.Fuzz(func(t *testing.T, body, namespace, name string) {
-		b, problems := queuesyaml.ReadBudget([]byte(body), namespace, name, queuesyaml.Options{})
+		doc, problems := queuesyaml.DisruptionBudgets.ReadOne([]byte(body), registry.Key{Namespace: namespace, Name: name}, queuesyaml.Options{})
 		if !problems.HasErrors() {
-			assert.Equal(t, len(b.Check()), 0)
+			assert.Equal(t, len(doc.Object.Check()), 0)
 		}
 	})
 }

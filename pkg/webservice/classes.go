@@ -6,7 +6,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
-	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 const (
@@ -16,10 +15,10 @@ const (
 
 // classKind are the priority classes.
 var classKind = objectKind[priorities.Class, *priorities.Class]{
-	list: "/ws/v1/priorityclasses", single: "/ws/v1/priorityclass/{name}",
+	plural: "/ws/v1/priorityclasses", single: "/ws/v1/priorityclass/{name}",
 	apiVersion: classVersion, kind: classObjectKind,
 	inForce: func(c *configs.Config) priorities.Registry { return c.Classes },
-	edit:    queuesyaml.EditClasses, read: readClass,
+	list:    queuesyaml.PriorityClasses, complete: completeClass,
 	forms: func(*service, context.Context) (func(*priorities.Class) (inJSON, inYAML any), error) {
 		return func(c *priorities.Class) (inJSON, inYAML any) { return viewClass(c), classObjectOf(c) }, nil
 	},
@@ -74,16 +73,13 @@ func aclText(c *priorities.Class) *string {
 	return &text
 }
 
-// readClass reads the class in the body of a request. The preemption policy and the submit ACL stay
-// in an update that does not have them: older clients do not send these fields.
-func readClass(text []byte, key registry.Key) (sentObject[priorities.Class], queuesyaml.Problems) {
-	doc, problems := queuesyaml.ReadClass(text, key.Name, queuesyaml.Options{})
-	return sentObject[priorities.Class]{object: doc.Class, complete: func(next, old *priorities.Class) {
-		if !doc.HasPolicy {
-			next.Policy = old.Policy
-		}
-		if !doc.HasACL {
-			next.SubmitACL = old.SubmitACL
-		}
-	}}, problems
+// completeClass keeps the preemption policy and the submit ACL in an update that does not have them: older clients
+// do not send these fields.
+func completeClass(sent *queuesyaml.Document[priorities.Class], old *priorities.Class) {
+	if !sent.Has(priorities.PolicyField) {
+		sent.Object.Policy = old.Policy
+	}
+	if !sent.Has(priorities.ACLField) {
+		sent.Object.SubmitACL = old.SubmitACL
+	}
 }

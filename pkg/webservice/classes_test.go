@@ -13,6 +13,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 const (
@@ -230,9 +231,9 @@ func FuzzClassBody(f *testing.F) {
 	f.Add(`{"name": "x", "value": 1, "submitacl": " dev", "globalDefault": true}`, "")
 	f.Add(`{"metadata": {"name": "x"}, "value": [1]}`, "y")
 	f.Fuzz(func(t *testing.T, body, name string) {
-		doc, problems := queuesyaml.ReadClass([]byte(body), name, queuesyaml.Options{})
+		doc, problems := queuesyaml.PriorityClasses.ReadOne([]byte(body), registry.Key{Name: name}, queuesyaml.Options{})
 		if !problems.HasErrors() {
-			assert.Equal(t, len(doc.Class.Check()), 0)
+			assert.Equal(t, len(doc.Object.Check()), 0)
 		}
 	})
 }

@@ -15,17 +15,19 @@ import (
 // objectKind describes one kind of the named objects that the configuration keeps (ADR 50): where and in which forms
 // they are served. The requests are the same for all kinds.
 type objectKind[T any, P registry.Object[T]] struct {
-	list, single     string // paths: GET and POST of list; GET, PUT and DELETE of single, which has {name}
+	plural, single   string // paths: GET and POST of plural; GET, PUT and DELETE of single, which has {name}
 	apiVersion, kind string // as Kubernetes objects
 	// namespace is the namespace that requests and objects without one mean; empty: the objects of the kind are in
 	// no namespace, and a request cannot name one.
 	namespace string
 	// inForce are the objects of a configuration.
 	inForce func(*configs.Config) registry.Registry[T, P]
-	// edit is the text of a configuration with the objects of the registry instead of its own.
-	edit func(text []byte, to registry.Registry[T, P], o queuesyaml.Options) ([]byte, error)
-	// read reads the object in the body of a request. The key has the names of the request, each may be empty.
-	read func(text []byte, key registry.Key) (sentObject[T], queuesyaml.Problems)
+	// list reads an object and writes the objects into the text of a configuration.
+	list *queuesyaml.NamedList[T, P]
+	// complete sets the fields that an update lacks and that then stay; nil: each has its default.
+	complete func(sent *queuesyaml.Document[T], old *T)
+	// warns reports whether the answer to a change has the warnings about the object in the request.
+	warns bool
 	// forms returns the JSON and YAML form of an object now.
 	forms func(*service, context.Context) (func(*T) (inJSON, inYAML any), error)
 	// changed is the answer to a change of an object.
@@ -53,7 +55,7 @@ type objectList struct {
 
 // routeReads serves the objects in force.
 func (k *objectKind[T, P]) routeReads(s *service, mux *router) {
-	s.routeJSONOrYAML(mux, k.list, func(r *http.Request) (inJSON, inYAML any, err error) { return k.all(s, r) })
+	s.routeJSONOrYAML(mux, k.plural, func(r *http.Request) (inJSON, inYAML any, err error) { return k.all(s, r) })
 	s.routeJSONOrYAML(mux, k.single, func(r *http.Request) (inJSON, inYAML any, err error) { return k.one(s, r) })
 }
 

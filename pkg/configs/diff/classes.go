@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 // ClassChange is the difference between two configurations of a priority class. It takes effect
@@ -35,65 +36,58 @@ func countKind[T any](all []T, of func(T) Kind, kind Kind) (n int) {
 	return n
 }
 
-// diffNamed compares two lists of objects by name and calls report for each object that differs,
-// in name order.
-func diffNamed[T any](
-	was, is []T, name func(*T) string, values func(*T) map[string]string, report func(string, Kind, []ValueChange),
+// diffNamed compares the named objects of a kind and calls report for each object that differs, in the order of the
+// texts of their keys.
+func diffNamed[T any, P registry.Object[T]](
+	was, is registry.Registry[T, P], values func(*T) map[string]string, report func(key string, kind Kind, values []ValueChange),
 ) {
-	before, after := byName(was, name), byName(is, name)
+	before, after := byKey(was), byKey(is)
 	all := maps.Clone(before)
 	maps.Copy(all, after)
-	for _, n := range slices.Sorted(maps.Keys(all)) {
-		old, new := before[n], after[n]
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		old, new := before[key], after[key]
 		kind := kindOf(old, new)
 		var changes []ValueChange
 		if kind != Removed {
 			changes = diffValues(values(old), values(new), nil, nil)
 		}
 		if kind != Changed || len(changes) > 0 {
-			report(n, kind, changes)
+			report(key, kind, changes)
 		}
 	}
 }
 
-func byName[T any](list []T, name func(*T) string) map[string]*T {
-	out := make(map[string]*T, len(list))
-	for i := range list {
-		out[name(&list[i])] = &list[i]
+func byKey[T any, P registry.Object[T]](r registry.Registry[T, P]) map[string]*T {
+	all := r.All()
+	out := make(map[string]*T, len(all))
+	for i := range all {
+		out[P(&all[i]).Key().String()] = &all[i]
 	}
 	return out
 }
 
-// diffClasses compares the priority classes of documents. A nil document has the system classes only.
-func diffClasses(old, new *configs.Config) (out []ClassChange) {
-	diffNamed(classesOf(old).All(), classesOf(new).All(), func(c *priorities.Class) string { return c.Name }, classValues,
-		func(name string, kind Kind, values []ValueChange) {
-			out = append(out, ClassChange{name, kind, values})
-		})
-	return out
-}
-
-func classesOf(c *configs.Config) priorities.Registry {
+// orEmpty is a document; an empty one, with the system objects only, instead of nil.
+func orEmpty(c *configs.Config) *configs.Config {
 	if c == nil {
-		return priorities.Registry{}
+		return &configs.Config{}
 	}
-	return c.Classes
+	return c
+}
+
+// diffClasses compares the priority classes of documents.
+func diffClasses(old, new *configs.Config) (out []ClassChange) {
+	diffNamed(orEmpty(old).Classes, orEmpty(new).Classes, classValues, func(name string, kind Kind, values []ValueChange) {
+		out = append(out, ClassChange{name, kind, values})
+	})
+	return out
 }
 
 // diffBudgets compares the disruption budgets of documents.
 func diffBudgets(old, new *configs.Config) (out []BudgetChange) {
-	diffNamed(budgetsOf(old), budgetsOf(new), (*budgets.Budget).ID, budgetValues,
-		func(name string, kind Kind, values []ValueChange) {
-			out = append(out, BudgetChange{name, kind, values})
-		})
+	diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues, func(name string, kind Kind, values []ValueChange) {
+		out = append(out, BudgetChange{name, kind, values})
+	})
 	return out
-}
-
-func budgetsOf(c *configs.Config) []budgets.Budget {
-	if c == nil {
-		return nil
-	}
-	return c.Budgets.All()
 }
 
 // budgetValues are the fields of a budget by name; nil: the budget does not exist.

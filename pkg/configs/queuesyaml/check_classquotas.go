@@ -28,7 +28,7 @@ func (r *report) checkClassQuotas(partitions []*partitionDraft, classes []*class
 			c.known[x.Name] = true
 		}
 		for _, d := range classes {
-			c.known[d.class.Name] = true
+			c.known[d.object.Name] = true
 		}
 		c.names = sortedKeys(c.known)
 	}

@@ -122,7 +122,7 @@ func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 
 	gone, err := c.Classes.Without((&priorities.Class{Name: "high"}).Key())
 	assert.NilError(t, err)
-	edited, err := EditClasses([]byte("priorityclasses: [{name: high, value: 1}]\n"+strings.Replace(text, "hig", "high", 1)), gone, Options{})
+	edited, err := PriorityClasses.Edit([]byte("priorityclasses: [{name: high, value: 1}]\n"+strings.Replace(text, "hig", "high", 1)), gone, Options{})
 	assert.NilError(t, err)
 	c, problems = Load(edited)
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1, "deleting the class leaves the quota: %v", problems)

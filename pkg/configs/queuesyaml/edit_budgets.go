@@ -8,52 +8,21 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
-
-// EditBudgets returns the text with its disruption budgets replaced and all else unchanged (CFG-97).
-// Requires: the text is valid. An error means that the text can only be edited by hand.
-func EditBudgets(text []byte, r budgets.Registry, o Options) ([]byte, error) {
-	old, err := loadForEdit(text, o)
-	if err != nil || old.Budgets.Equal(r) {
-		return text, err
-	}
-	wanted := *old
-	wanted.Budgets = r
-	e := listEdit{key: budgetsKey, idOf: budgetID, matches: func(c *configs.Config) bool { return c.Budgets.Equal(r) }}
-	all := r.All()
-	for i := range all {
-		b := &all[i]
-		e.want = append(e.want, listItem{
-			id: b.ID(), fill: func(n *yaml.Node) { fillBudget(n, b) },
-			newNode: func() *yaml.Node {
-				n := nameMapping(b.Name)
-				if b.Namespace != budgets.DefaultNamespace {
-					setKey(n, "namespace", scalar(b.Namespace))
-				}
-				return n
-			},
-		})
-	}
-	return editList(text, e, &wanted, o)
-}
-
-func budgetID(n *yaml.Node) string {
-	return newBudget(n).budget.ID()
-}
 
 // fillBudget writes the selector and the allowance of a budget into its node, in the form that
 // the node has, and leaves values that are right already.
 func fillBudget(n *yaml.Node, b *budgets.Budget) {
-	d := (&reader{options: DefaultOptions()}).budget(newBudget(n), n)
+	d := (&reader{options: DefaultOptions()}).budget(n, registry.Key{})
 	_, spec := lookupKey(n, "spec")
 	if isNull(spec) {
 		spec = n
 	}
-	if !d.budget.Selector.Equal(b.Selector) {
+	if !d.object.Selector.Equal(b.Selector) {
 		setField(n, spec, selectorNode(b.Selector), budgets.SelectorField)
 	}
-	if d.budget.Allowance != b.Allowance {
+	if d.object.Allowance != b.Allowance {
 		f := b.Allowance.Kind.Field()
 		for _, other := range []budgets.Field{budgets.MinField, budgets.MaxField, budgets.AllowedField} {
 			if other != f {

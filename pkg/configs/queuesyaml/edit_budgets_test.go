@@ -51,7 +51,7 @@ func TestEditBudgets_ChangesNothingElse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := budgets.New(c.all...)
 			assert.NilError(t, err)
-			got, err := EditBudgets([]byte(c.text), r, Options{})
+			got, err := DisruptionBudgets.Edit([]byte(c.text), r, Options{})
 			assert.NilError(t, err)
 			assert.Equal(t, string(got), c.want)
 		})
@@ -86,12 +86,12 @@ func FuzzEditBudgets(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := EditBudgets(text, next, Options{})
+		out, err := DisruptionBudgets.Edit(text, next, Options{})
 		assert.NilError(t, err)
 		conf, problems := Load(out)
 		assert.Assert(t, conf != nil, "%v", problems)
 		assert.Assert(t, conf.Budgets.Equal(next))
-		back, err := EditBudgets(out, old.Budgets, Options{})
+		back, err := DisruptionBudgets.Edit(out, old.Budgets, Options{})
 		assert.NilError(t, err)
 		again, _ := Load(back)
 		assert.Assert(t, diff.Compare(old, again).IsEmpty() && again.Budgets.Equal(old.Budgets))

@@ -5,42 +5,15 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
-
-const classesKey = "priorityclasses"
-
-// EditClasses returns the text with its priority classes replaced and all else unchanged (CFG-97).
-// Requires: the text is valid. An error means that the text can only be edited by hand.
-func EditClasses(text []byte, r priorities.Registry, o Options) ([]byte, error) {
-	old, err := loadForEdit(text, o)
-	if err != nil || old.Classes.Equal(r) {
-		return text, err
-	}
-	wanted := *old
-	wanted.Classes = r
-	e := listEdit{
-		key: classesKey, idOf: func(n *yaml.Node) string { return objectText(n, "name") },
-		matches: func(c *configs.Config) bool { return c.Classes.Equal(r) },
-	}
-	all := r.All()
-	for i := range all {
-		c := &all[i]
-		usual, _ := (priorities.Registry{}).Get(c.Key())
-		e.want = append(e.want, listItem{
-			id: c.Name, implicit: usual != nil && usual.Equal(c), fill: func(n *yaml.Node) { fillClass(n, c) },
-			newNode: func() *yaml.Node { return nameMapping(c.Name) },
-		})
-	}
-	return editList(text, e, &wanted, o)
-}
 
 // fillClass writes the fields of a class into its node, and leaves values that are right already.
 func fillClass(n *yaml.Node, c *priorities.Class) {
 	r := &reader{options: DefaultOptions()}
-	d := r.class(n)
-	was := &d.class
+	d := r.class(n, registry.Key{})
+	was := &d.object
 	if was.Value != c.Value || d.broken[string(priorities.ValueField)] {
 		setKey(n, "value", &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(c.Value))})
 	}

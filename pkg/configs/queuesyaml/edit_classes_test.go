@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-func registry(t testing.TB, classes ...priorities.Class) priorities.Registry {
+func classRegistry(t testing.TB, classes ...priorities.Class) priorities.Registry {
 	t.Helper()
 	r, err := priorities.New(classes...)
 	assert.NilError(t, err)
@@ -57,7 +57,7 @@ func TestEditClasses_ChangesNothingElse(t *testing.T) {
 		{"no change", tree + "priorityclasses:   [ {name: a, value: 1} ]\n", []priorities.Class{a}, tree + "priorityclasses:   [ {name: a, value: 1} ]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := EditClasses([]byte(c.text), registry(t, c.classes...), Options{})
+			got, err := PriorityClasses.Edit([]byte(c.text), classRegistry(t, c.classes...), Options{})
 			assert.NilError(t, err)
 			assert.Equal(t, string(got), c.want)
 		})
@@ -66,7 +66,7 @@ func TestEditClasses_ChangesNothingElse(t *testing.T) {
 
 func TestEditClasses_RefusesTooLongText(t *testing.T) {
 	text := "partitions: [{queues: []}]\n"
-	_, err := EditClasses([]byte(text), registry(t, priorities.Class{Name: "a"}), Options{MaxBytes: len(text) + 10})
+	_, err := PriorityClasses.Edit([]byte(text), classRegistry(t, priorities.Class{Name: "a"}), Options{MaxBytes: len(text) + 10})
 	assert.ErrorContains(t, err, "max-config-bytes")
 }
 
@@ -91,13 +91,13 @@ func FuzzEditClasses(f *testing.F) {
 				return
 			}
 		}
-		out, err := EditClasses(text, next, Options{})
+		out, err := PriorityClasses.Edit(text, next, Options{})
 		assert.NilError(t, err)
 		conf, problems := Load(out)
 		assert.Assert(t, conf != nil, "%v", problems)
 		assert.Assert(t, conf.Classes.Equal(next))
 		assert.Equal(t, len(diff.Compare(old, conf).Partitions), 0)
-		back, err := EditClasses(out, old.Classes, Options{})
+		back, err := PriorityClasses.Edit(out, old.Classes, Options{})
 		assert.NilError(t, err)
 		again, _ := Load(back)
 		assert.Assert(t, diff.Compare(old, again).IsEmpty())
@@ -108,9 +108,9 @@ func BenchmarkEditClasses(b *testing.B) {
 	for _, queues := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("queues=%d", queues), func(b *testing.B) {
 			text := manyQueues(queues, 1)
-			r := registry(b, priorities.Class{Name: "a", Value: 1})
+			r := classRegistry(b, priorities.Class{Name: "a", Value: 1})
 			for b.Loop() {
-				_, err := EditClasses(text, r, Options{})
+				_, err := PriorityClasses.Edit(text, r, Options{})
 				assert.NilError(b, err)
 			}
 		})

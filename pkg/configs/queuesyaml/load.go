@@ -46,8 +46,8 @@ func LoadWith(text []byte, o Options) (*configs.Config, Problems) {
 	r.untilErrorLimit(func() {
 		d = r.read(text)
 		r.check(d.partitions)
-		r.checkClasses(d.classes)
-		r.checkBudgets(d.budgets)
+		checkNamed(&r.report, d.classes)
+		checkNamed(&r.report, d.budgets)
 		r.checkClassQuotas(d.partitions, d.classes, d.hasClasses)
 		r.checkHasPartition(&d)
 		r.warnResources()
@@ -58,8 +58,8 @@ func LoadWith(text []byte, o Options) (*configs.Config, Problems) {
 		return nil, problems
 	}
 	c := &configs.Config{
-		Spellings: r.spellings, Checksum: checksum(r.source), Classes: buildClasses(d.classes), HasClasses: d.hasClasses,
-		Budgets: buildBudgets(d.budgets), HasBudgets: d.hasBudgets,
+		Spellings: r.spellings, Checksum: checksum(r.source), Classes: buildNamed(d.classes), HasClasses: d.hasClasses,
+		Budgets: buildNamed(d.budgets), HasBudgets: d.hasBudgets,
 	}
 	for _, x := range d.partitions {
 		p := x.build()

@@ -10,35 +10,18 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
 // budgetDraft is a disruption budget with the positions of its fields.
-type budgetDraft struct {
-	objectDraft
-	budget budgets.Budget
-}
+type budgetDraft = namedDraft[budgets.Budget, *budgets.Budget]
 
-func (d *budgetDraft) path() string { return "disruption budget " + d.budget.ID() }
-
-// budgets reads the disruption budgets: Kubernetes PodDisruptionBudgets, or the short form
-// without metadata and spec (CFG-22).
-func (r *reader) budgets(n *yaml.Node) []*budgetDraft {
-	var out []*budgetDraft
-	for _, x := range r.mappings(nil, budgetsKey, n) {
-		out = append(out, r.budget(newBudget(x), x))
-	}
-	return out
-}
-
-// newBudget is a draft with name and namespace only, which problems need as their subject.
-func newBudget(n *yaml.Node) *budgetDraft {
+// budget reads a disruption budget: a Kubernetes PodDisruptionBudget, or the short form without metadata and spec
+// (CFG-22). Its key is known before its fields are read, because problems need it as their subject.
+func (r *reader) budget(n *yaml.Node, given registry.Key) *budgetDraft {
 	d := &budgetDraft{objectDraft: newObject(n, "budget-")}
-	d.budget.Name = objectText(n, "name")
-	d.budget.Namespace = cmp.Or(objectText(n, "namespace"), budgets.DefaultNamespace)
-	return d
-}
-
-func (r *reader) budget(d *budgetDraft, n *yaml.Node) *budgetDraft {
+	d.object.Name = cmp.Or(objectText(n, "name"), given.Name)
+	d.object.Namespace = cmp.Or(objectText(n, "namespace"), given.Namespace, budgets.DefaultNamespace)
 	fields := r.fields(d, "a disruption budget", n, &budgetMapping)
 	d.recordPositions(fields)
 	r.checkObjectKind(d, &d.objectDraft, fields, budgetVersion, budgetKind)
@@ -48,7 +31,7 @@ func (r *reader) budget(d *budgetDraft, n *yaml.Node) *budgetDraft {
 	}
 	r.budgetSpec(d, fields)
 	r.text(d, "unhealthyPodEvictionPolicy", fields["unhealthyPodEvictionPolicy"])
-	d.budget.Selector = r.selector(d, fields[string(budgets.SelectorField)])
+	d.object.Selector = r.selector(d, fields[string(budgets.SelectorField)])
 	r.allowance(d, fields)
 	return d
 }
@@ -62,7 +45,7 @@ func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
 			fields[key] = n
 			d.positions[key] = positionOf(n)
 		default:
-			r.addBudget(d, budgets.Field(key), budgets.DuplicateField,
+			r.addNamed(d, budgets.Field(key), budgets.DuplicateField,
 				fmt.Sprintf("%s is set in spec (line %d) and outside of it", key, n.Line), "write it once")
 		}
 	}
@@ -119,12 +102,12 @@ func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 		case isNull(n):
 			continue
 		case first != "":
-			r.addBudget(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.positionOf(string(first)).line, f),
+			r.addNamed(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.positionOf(string(first)).line, f),
 				"a budget has one of minAvailable, maxUnavailable and allowed")
 		default:
 			first = f
 		}
-		d.budget.Allowance = r.numberOrPercent(d, k, n)
+		d.object.Allowance = r.numberOrPercent(d, k, n)
 	}
 }
 
@@ -136,7 +119,7 @@ func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yam
 		if err == nil && share <= 100 {
 			return budgets.Allowance{Kind: k, N: int32(share), Percent: true}
 		}
-		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
+		r.addNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
 		return budgets.Allowance{Kind: k}
 	}
 	var count int64
@@ -145,44 +128,7 @@ func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yam
 		if k == budgets.Allowed {
 			hint = "a whole number, zero or more"
 		}
-		r.addBudget(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), hint)
+		r.addNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), hint)
 	}
 	return budgets.Allowance{Kind: k, N: int32(count)}
-}
-
-// checkBudgets applies the rules of package budgets.
-func (r *report) checkBudgets(drafts []*budgetDraft) {
-	first := map[string]*budgetDraft{}
-	for _, d := range drafts {
-		for _, p := range d.budget.Check() {
-			if !d.broken[string(p.Field)] {
-				r.addBudget(d, p.Field, p.Reason, p.Text, "")
-			}
-		}
-		id := d.budget.ID()
-		if other := first[id]; other != nil && d.budget.Name != "" {
-			r.addBudget(d, budgets.NameField, budgets.AlreadyExists, fmt.Sprintf("the namespace has a budget of this name in line %d already",
-				other.positionOf(string(budgets.NameField)).line), "")
-			continue
-		}
-		first[id] = d
-	}
-}
-
-// addBudget reports a problem. Its rule is "budget-" and the reason that REST returns.
-func (r *report) addBudget(d *budgetDraft, f budgets.Field, reason budgets.Reason, message, hint string) {
-	r.addObject(d, &d.objectDraft, string(f), string(reason), message, hint)
-}
-
-// buildBudgets makes the registry. Requires: the drafts were checked and have no errors.
-func buildBudgets(drafts []*budgetDraft) budgets.Registry {
-	all := make([]budgets.Budget, len(drafts))
-	for i, d := range drafts {
-		all[i] = d.budget
-	}
-	r, err := budgets.New(all...)
-	if err != nil {
-		panic(fmt.Sprintf("queuesyaml: budgets passed the checks, but not budgets.New: %v", err))
-	}
-	return r
 }

@@ -23,10 +23,10 @@ func (r *reader) read(text []byte) (d documentDraft) {
 	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.documentMisread = r.misreadMappings[top]
 	r.text(nil, "checksum", fields["checksum"])
-	_, d.hasClasses = fields[classesKey]
+	_, d.hasClasses = fields[PriorityClasses.key]
 	_, d.hasBudgets = fields[budgetsKey]
-	d.classes = r.classes(fields[classesKey])
-	d.budgets = r.budgets(fields[budgetsKey])
+	d.classes = PriorityClasses.readList(r, fields[PriorityClasses.key])
+	d.budgets = DisruptionBudgets.readList(r, fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
 		if d.partitions = append(d.partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
 			break // reported; the partitions beyond the bound are not read
