@@ -6,12 +6,10 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 func TestLifetimes_Flags(t *testing.T) {
@@ -39,21 +37,10 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 	}
 }
 
-func TestServe_LifetimesOfApplications(t *testing.T) {
-	opt, rm := (&serveFlags{lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}).options(nil, zap.NewNop())
-	s := newServers(opt, rm, nil, false, httpFlags{}, "")
-	defer s.stop()
-	l, ok := s.proxy.Cluster().Partition("default")
-	assert.Assert(t, ok)
-	for _, id := range []objects.AppID{"one", "two"} {
-		_, err := l.Call(t.Context(),
-			scheduler.AddApplication{App: id, Tags: map[string]string{"namespace": "web"}},
-			scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: id, Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}},
-			scheduler.RemoveApplication{App: id})
-		assert.NilError(t, err)
-	}
-	snap, err := l.Snapshot(t.Context())
+// Zero is a lifetime, and not the default of an option.
+func TestServe_LifetimesAreOptions(t *testing.T) {
+	f := serveFlags{grpcAddress: ":0", httpAddress: ":0", lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
+	opt, err := f.options(t.Context(), nil, nil, nil)
 	assert.NilError(t, err)
-	assert.Equal(t, snap.Completed.Len(), 1)
-	assert.Equal(t, snap.Completed.At(0).ID, objects.AppID("two"))
+	assert.Equal(t, opt.Applications, canopy.Applications{CompletingTimeout: -1, CompletedRetention: time.Hour, RejectedRetention: -1, MaxEnded: 1})
 }

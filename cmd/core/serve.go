@@ -13,13 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/logging"
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, until SIGTERM or SIGINT.
@@ -92,7 +89,7 @@ type serveFlags struct {
 	users         userFlags
 	http          httpFlags
 	lifetimes     objects.Lifetimes
-	grpc          grpcLimits
+	grpc          grpcFlags
 	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }
 
@@ -105,7 +102,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := untilSignal(os.Exit)
@@ -151,52 +148,46 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	}
 	defer term.step("the log", func() { _ = log.Close() }) // the error is that standard error is not read
 	term.setReport(reportStuck(log))
-	users := f.users.open()
-	defer term.step("the user directories", users.Close)
-	first, store, err := f.startInterruptible(ctx, users, in, errs)
+	server, err := f.start(ctx, in, errs, log.Logger, &level)
 	switch {
-	case errors.Is(err, errInterrupted):
-		return nil
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return nil // a signal came before the start was complete
 	case err != nil:
 		return err
 	}
-	if store != nil {
-		defer term.step("the store of configurations", func() { err = errors.Join(err, store.Close()) }) // after everything that writes to it
-	}
-	opened, err := openListeners(f)
-	if err != nil {
-		return err
-	}
-	opt, rm := f.options(store, log.Logger)
-	opt.Directories = directoriesOf(users)
-	flagLevel := level.Level()
-	checked := extraCheck{log: log.Logger, flagLevel: flagLevel}
-	opt.Reload.OnInForce = func(g *reload.Generation) {
-		level.SetLevel(extraLevel(g.Extra, flagLevel))
-		checked.check(g.Extra)
-	}
-	s := newServers(opt, rm, first, f.admin, f.http, f.fileWarning())
-	s.termination = term
-	s.metrics.SetLogSource(log.Lines)
-	s.start(opened)
+	term.setClosing(server.Closing)
+	defer func() { err = errors.Join(err, server.Close()) }()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	running, cancel := context.WithCancel(ctx)
-	s.watchConfig(running, &f, first, signals)
-	s.announce(out, opened)
+	defer cancel()
+	go reloadOnSignal(running, signals, server, log.Logger, f.config)
+	unannounced := make(chan error, 1)
+	announce(server, log.Logger, out, unannounced)
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")
-	case <-s.failed:
-		term.begin()
+		return nil
+	case <-server.Done():
+		err = server.Err()
+	case err = <-unannounced:
 	}
-	cancel()
-	s.stop()
-	if s.err != nil {
-		return exitError{exitRefused, s.err}
+	term.begin()
+	return exitError{exitRefused, err}
+}
+
+// start starts the server. Its errors have exit codes, except that of ctx.
+func (f *serveFlags) start(ctx context.Context, in io.Reader, errs io.Writer, log *zap.Logger, level *zap.AtomicLevel) (*canopy.Server, error) {
+	opt, err := f.options(ctx, in, log, level)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	server, err := canopy.Start(ctx, opt)
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+		return nil, startError(err, errs)
+	}
+	return server, err
 }
 
 func (f *serveFlags) checkAudit() error {
@@ -206,15 +197,9 @@ func (f *serveFlags) checkAudit() error {
 	return nil
 }
 
-// options are those of the scheduler and of the API of resource managers. store keeps the history, nil:
-// it is not stored.
-func (f *serveFlags) options(store *reload.Disk, log *zap.Logger) (engine.Options, rmproxy.Options) {
-	opt := engine.Options{
-		Log: log, Reload: reload.Options{Bounds: f.bounds, MaxGenerations: f.history},
-		Loop: loop.Options{Lifetimes: &f.lifetimes, AuditEvery: f.auditInterval},
+func (f *serveFlags) checkHistory() error {
+	if f.history < 1 {
+		return fmt.Errorf("--config-history is %d, and must be above 0", f.history)
 	}
-	if store != nil {
-		opt.Reload.Store, opt.Reload.StoredState = store, store.StoredState()
-	}
-	return opt, rmproxy.Options{Log: log, IgnoreRMConfig: f.config != "", StrictClasses: f.strictClasses, Limits: f.grpc.rm}
+	return nil
 }

@@ -6,33 +6,31 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
-// grpcLimits bound the resources that clients of --grpc-address may use.
-type grpcLimits struct {
-	connections int
-	rm          rmproxy.Limits
-}
+// grpcFlags bound the resources that clients of --grpc-address may use.
+type grpcFlags struct{ canopy.GRPC }
 
 // add adds the flags of the limits.
-func (l *grpcLimits) add(f *pflag.FlagSet) {
-	f.IntVar(&l.connections, "grpc-max-connections", 128, "open connections to --grpc-address; further ones are closed")
-	f.IntVar(&l.rm.SilentStreams, "grpc-max-silent-streams", rmproxy.DefaultSilentStreams,
+func (l *grpcFlags) add(f *pflag.FlagSet) {
+	f.IntVar(&l.MaxConnections, "grpc-max-connections", 128, "open connections to --grpc-address; further ones are closed")
+	f.IntVar(&l.MaxSilentStreams, "grpc-max-silent-streams", rmproxy.DefaultSilentStreams,
 		"open streams without a first message; when there are more, the oldest ends")
-	f.DurationVar(&l.rm.FirstMessageTimeout, "grpc-first-message", rmproxy.DefaultFirstMessageTimeout,
+	f.DurationVar(&l.FirstMessageTimeout, "grpc-first-message", rmproxy.DefaultFirstMessageTimeout,
 		"end a stream whose first message has not arrived after this time")
-	f.IntVar(&l.rm.MessageBytes, "rm-max-message-bytes", rmproxy.DefaultMessageBytes,
+	f.IntVar(&l.MaxMessageBytes, "rm-max-message-bytes", rmproxy.DefaultMessageBytes,
 		"end a stream on which a resource manager sends a longer message; 1 GiB at most")
-	f.IntVar(&l.rm.MessageElements, "rm-max-message-elements", rmproxy.DefaultMessageElements,
+	f.IntVar(&l.MaxMessageElements, "rm-max-message-elements", rmproxy.DefaultMessageElements,
 		"end a stream on which a resource manager sends a message with more nodes, applications, allocations and releases")
-	f.Int64Var(&l.rm.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
+	f.Int64Var(&l.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
 		"memory for decoding messages, in bytes: a message that needs more is refused; several that need more together wait")
-	f.IntVar(&l.rm.UndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
+	f.IntVar(&l.MaxUndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
 		"stop reading from a resource manager while more bytes of answers of one kind wait for it; decisions pause at a quarter")
-	f.DurationVar(&l.rm.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
+	f.DurationVar(&l.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
 		"end the stream of a resource manager that reads nothing for this time while decisions or messages wait for that")
-	f.DurationVar(&l.rm.DisconnectedTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
+	f.DurationVar(&l.ManagerTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
 		"another resource manager may register when the former one has had no stream for this time; one that ended all of its streams itself is replaced after 2s")
 }
 
@@ -41,29 +39,29 @@ func (l *grpcLimits) add(f *pflag.FlagSet) {
 const maxMessageBytes = 1 << 30
 
 // check reports invalid limits (OBS-87, RMI-37).
-func (l grpcLimits) check() error {
+func (l grpcFlags) check() error {
 	var wrong []error
 	for _, x := range []struct {
 		flag  string
 		valid bool
 		value any
 	}{
-		{"grpc-max-connections", l.connections > 0, l.connections},
-		{"grpc-max-silent-streams", l.rm.SilentStreams > 0, l.rm.SilentStreams},
-		{"grpc-first-message", l.rm.FirstMessageTimeout > 0, l.rm.FirstMessageTimeout},
-		{"rm-max-message-bytes", l.rm.MessageBytes > 0, l.rm.MessageBytes},
-		{"rm-max-message-elements", l.rm.MessageElements > 0, l.rm.MessageElements},
-		{"rm-decode-bytes", l.rm.DecodeBytes > 0, l.rm.DecodeBytes},
-		{"rm-max-undelivered-bytes", l.rm.UndeliveredBytes > 0, l.rm.UndeliveredBytes},
-		{"rm-undelivered-timeout", l.rm.UndeliveredTimeout > 0, l.rm.UndeliveredTimeout},
-		{"rm-timeout", l.rm.DisconnectedTimeout > 0, l.rm.DisconnectedTimeout},
+		{"grpc-max-connections", l.MaxConnections > 0, l.MaxConnections},
+		{"grpc-max-silent-streams", l.MaxSilentStreams > 0, l.MaxSilentStreams},
+		{"grpc-first-message", l.FirstMessageTimeout > 0, l.FirstMessageTimeout},
+		{"rm-max-message-bytes", l.MaxMessageBytes > 0, l.MaxMessageBytes},
+		{"rm-max-message-elements", l.MaxMessageElements > 0, l.MaxMessageElements},
+		{"rm-decode-bytes", l.DecodeBytes > 0, l.DecodeBytes},
+		{"rm-max-undelivered-bytes", l.MaxUndeliveredBytes > 0, l.MaxUndeliveredBytes},
+		{"rm-undelivered-timeout", l.UndeliveredTimeout > 0, l.UndeliveredTimeout},
+		{"rm-timeout", l.ManagerTimeout > 0, l.ManagerTimeout},
 	} {
 		if !x.valid {
 			wrong = append(wrong, fmt.Errorf("--%s is %v, and must be above 0", x.flag, x.value))
 		}
 	}
-	if l.rm.MessageBytes > maxMessageBytes {
-		wrong = append(wrong, fmt.Errorf("--rm-max-message-bytes is %d, and can be %d (1 GiB) at most", l.rm.MessageBytes, maxMessageBytes))
+	if l.MaxMessageBytes > maxMessageBytes {
+		wrong = append(wrong, fmt.Errorf("--rm-max-message-bytes is %d, and can be %d (1 GiB) at most", l.MaxMessageBytes, maxMessageBytes))
 	}
 	return errors.Join(wrong...)
 }

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/spf13/pflag"
-	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// httpFlags bound the resources that readers over HTTP may use. The zero value means the defaults.
+// httpFlags bound the resources that readers over HTTP may use.
 type httpFlags struct {
 	connections  int
 	largeAnswers int
@@ -50,27 +46,4 @@ func (f *httpFlags) check() error {
 		wrong = append(wrong, fmt.Errorf("--http-cache-bytes is %d, and must not be below 0", f.cacheBytes))
 	}
 	return errors.Join(wrong...)
-}
-
-// newHTTPServer returns a server for h. counts are shared by all servers of the process.
-func (s *servers) newHTTPServer(h http.Handler, f httpFlags, counts *httpserver.Counts) *httpserver.Server {
-	return httpserver.New(h, httpserver.Options{
-		MaxConnections: f.connections, StallTimeout: f.stall, Liveness: webservice.Liveness,
-		Counts: counts, ErrorLog: zap.NewStdLog(s.log),
-	})
-}
-
-func (s *servers) serveHTTP(name string, server *httpserver.Server, on net.Listener) {
-	s.serving.Go(func() {
-		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
-			s.fail(fmt.Errorf("%s: %w", name, err))
-		}
-	})
-}
-
-// shutdownHTTP waits until ctx ends for running requests, then closes their connections.
-func shutdownHTTP(ctx context.Context, server *httpserver.Server) {
-	if server.Shutdown(ctx) != nil {
-		_ = server.Close()
-	}
 }

@@ -147,17 +147,22 @@ func TestServe_ConfigHistorySurvivesRestart(t *testing.T) {
 }
 
 func TestServe_FileWarningSaysWhenTheFileIsRead(t *testing.T) {
+	program, file := buildProgram(t), filepath.Join(t.TempDir(), "queues.yaml")
+	replaceText(t, file, oneLeaf)
 	const replaces = ", and then replaces this configuration"
 	for _, c := range []struct {
-		f    serveFlags
+		args []string
 		want string
 	}{
-		{serveFlags{configWatch: true}, ""},
-		{serveFlags{config: "q.yaml", configWatch: true}, "--config q.yaml is read again when it changes, on SIGHUP and at a restart" + replaces},
-		{serveFlags{config: "q.yaml"}, "--config q.yaml is read again on SIGHUP and at a restart" + replaces},
-		{serveFlags{config: "-", configWatch: true}, "--config - is read again at a restart" + replaces},
-		{serveFlags{config: "/dev/fd/5", configWatch: true}, "--config /dev/fd/5 is read again at a restart" + replaces},
+		{nil, ""},
+		{[]string{"--config", file}, "--config " + file + " is read again when it changes, on SIGHUP and at a restart" + replaces},
+		{[]string{"--config", file, "--config-watch=false"}, "--config " + file + " is read again on SIGHUP and at a restart" + replaces},
 	} {
-		assert.Equal(t, c.f.fileWarning(), c.want)
+		p, s := startServing(t, program, append(c.args, "--admin", "--admin-listen", "127.0.0.1:0")...)
+		code, body := s.post("/ws/v1/config", "application/yaml", twoLeaves)
+		assert.Equal(t, code, http.StatusOK, body)
+		assert.Equal(t, strings.Contains(body, replaces), c.want != "", body)
+		assert.Assert(t, strings.Contains(body, c.want), body)
+		p.stop()
 	}
 }

@@ -34,7 +34,8 @@ type termination struct {
 	report func(stuck []string) // within a bound of its own; nil: nothing is reported
 
 	mu      sync.Mutex
-	steps   []string // have begun and have not ended
+	steps   []string        // have begun and have not ended
+	closing func() []string // further ones, of the server; nil: none
 	timer   *time.Timer
 	expired bool
 }
@@ -50,12 +51,8 @@ func (t *termination) begin() {
 	}
 }
 
-// step calls do, a part of the termination that may get stuck. A nil termination calls it too.
+// step calls do, a part of the termination that may get stuck.
 func (t *termination) step(name string, do func()) {
-	if t == nil {
-		do()
-		return
-	}
 	t.mu.Lock()
 	t.steps = append(t.steps, name)
 	t.mu.Unlock()
@@ -71,6 +68,9 @@ func (t *termination) step(name string, do func()) {
 func (t *termination) expire() {
 	t.mu.Lock()
 	stuck, report := slices.Clone(t.steps), t.report
+	if t.closing != nil {
+		stuck = append(stuck, t.closing()...)
+	}
 	t.expired = true
 	t.mu.Unlock()
 	if report != nil {
@@ -84,6 +84,13 @@ func (t *termination) setReport(report func(stuck []string)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.report = report
+}
+
+// setClosing sets the function that returns the parts of the server that have not ended.
+func (t *termination) setClosing(closing func() []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closing = closing
 }
 
 // end stops the timer: the termination was in time.

@@ -5,21 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/metrics"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
 // serverProcess is a server whose process is measured.
@@ -68,37 +60,14 @@ func startServer(ctx context.Context, self []string) (*serverProcess, error) {
 
 // serveHere serves in this process like canopy serve.
 func serveHere(ctx context.Context) (*serverProcess, error) {
-	var counts httpserver.Counts
-	hist := history.New(nil)
-	limiter := httpserver.NewResponseLimiter(httpserver.DefaultLargeAnswers, &counts)
-	meters := metrics.New(metrics.Options{History: hist, HTTP: &counts, LargeAnswers: limiter})
-	rpc, err := sim.Serve(ctx, sim.ServerOptions{
-		Loop: loop.Options{DecisionMeter: meters.DecisionMeter},
-		OnEffects: func(partition string, effects []scheduler.Effect) {
-			hist.OnEffects(partition, effects)
-			meters.OnEffects(partition, effects)
-		},
-	})
+	const free = "127.0.0.1:0"
+	server, err := canopy.Start(ctx, canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}})
 	if err != nil {
 		return nil, err
 	}
-	on, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, errors.Join(err, rpc.Close())
-	}
-	server := httpserver.New(webservice.Handler(rpc.Cluster(), webservice.Options{
-		Reloads: rpc.Reloads(), History: hist, Metrics: meters.Handler(rpc.Cluster()),
-		LargeAnswers: limiter, Counts: &counts, CacheBytes: webservice.DefaultCacheBytes,
-	}), httpserver.Options{Liveness: webservice.Liveness, Counts: &counts})
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(on) }()
-	return &serverProcess{grpc: rpc.Address(), http: on.Addr().String(), pid: os.Getpid(), stop: func() error {
-		err := server.Close()
-		if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
-			err = errors.Join(err, e)
-		}
-		return errors.Join(err, rpc.Close())
-	}}, nil
+	return &serverProcess{
+		grpc: server.GRPCAddress().String(), http: server.HTTPAddress().String(), pid: os.Getpid(), stop: server.Close,
+	}, nil
 }
 
 // memory is a field of the kernel's status of the server, in bytes.

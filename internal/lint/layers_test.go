@@ -33,7 +33,7 @@ var layers = [][]string{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
 	},
-	{"internal/sim"},
+	{"pkg/canopy", "internal/sim"},
 	{"internal/bench"}, // drives all of these
 	{"cmd/core"},
 }
@@ -54,9 +54,9 @@ var deterministic = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// internal/sim and internal/bench are clients of the scheduler interface.
+// pkg/canopy hands the in-process API out; internal/sim and internal/bench are clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "internal/sim", "internal/bench"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench"},
 
 	"github.com/prometheus": {"pkg/metrics"},
 }
@@ -281,12 +281,12 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, internal/sim, internal/bench may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, internal/sim, internal/bench may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench may import " + si},
 		},
 	})
 }

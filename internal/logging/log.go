@@ -42,9 +42,24 @@ func New(out io.Writer, opt Options) *Log {
 	if opt.Burst > 0 {
 		l.sampler, core = newSampler(core, opt.Burst)
 	}
-	l.Logger = zap.New(core)
+	l.Logger = zap.New(countedCore{core, l})
 	return l
 }
+
+// LineCounter is a core that counts the lines that were dropped or omitted since the start. That of a
+// Log is one.
+type LineCounter interface {
+	Lines() (dropped, omitted int64)
+}
+
+// countedCore is the core of a Log.
+type countedCore struct {
+	zapcore.Core
+	log *Log
+}
+
+// Lines is part of LineCounter.
+func (c countedCore) Lines() (dropped, omitted int64) { return c.log.Lines() }
 
 // Dropped is the number of lines that were lost because the output blocked or failed.
 func (l *Log) Dropped() int64 { return l.writer.Dropped() }

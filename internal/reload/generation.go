@@ -18,6 +18,7 @@ const (
 	RM       Source = "rm"       // a resource manager
 	REST     Source = "rest"     // a POST
 	Rollback Source = "rollback" // a former generation
+	Program  Source = "program"  // the program that the scheduler is embedded in
 )
 
 // Generation is an accepted configuration (CFG-86). It is immutable.

@@ -20,8 +20,6 @@ import (
 type ServerOptions struct {
 	Loop   loop.Options
 	Config *reload.Proposal // overrides the configuration of the client; nil: that of the client is in force
-
-	OnEffects func(partition string, effects []scheduler.Effect) // see engine.Options; may be nil
 }
 
 // Server serves a scheduler of this process over gRPC on a loopback address: without REST, history and
@@ -40,7 +38,7 @@ func Serve(ctx context.Context, opt ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on the loopback address: %w", err)
 	}
-	e := engine.New(engine.Options{Loop: opt.Loop, OnEffects: opt.OnEffects})
+	e := engine.New(engine.Options{Loop: opt.Loop})
 	proxy := rmproxy.New(e, rmproxy.Options{IgnoreRMConfig: opt.Config != nil})
 	e.Start(opt.Config)
 	s := &Server{engine: e, proxy: proxy, grpc: grpc.NewServer(), address: listener.Addr().String(), ended: make(chan error, 1)}
@@ -69,9 +67,6 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 
 // Cluster is the partitions.
 func (s *Server) Cluster() *loop.Cluster { return s.engine.Cluster() }
-
-// Reloads is the Reloader of the configuration.
-func (s *Server) Reloads() *reload.Reloader { return s.engine.Reloads() }
 
 // Explain explains a key.
 func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {

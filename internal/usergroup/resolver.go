@@ -34,6 +34,7 @@ type Options struct {
 	Workers        int           // lookups in a Source at the same time; 0: 64
 	MaxCachedUsers uint64        // users with a cached result; 0: 65,536
 	MaxCachedBytes uint64        // approximate memory of cached results; 0: 128 MiB
+	Source         Source        // for Resolvers: used in place of the sources os and ldap; comparable; nil: not
 }
 
 // Resolver resolves users by a Source and caches the results. It is safe for concurrent use.

@@ -25,12 +25,14 @@ func NewResolvers(secrets string, opt Options) *Resolvers {
 // For has no side effect: the configuration may still be refused.
 func (r *Resolvers) For(resolver string, current *Resolver) (*Resolver, error) {
 	var source Source
-	switch resolver {
-	case "":
+	switch {
+	case resolver == "":
 		return nil, nil
-	case "os":
+	case r.opt.Source != nil:
+		source = r.opt.Source
+	case resolver == "os":
 		source = r.osSource
-	case "ldap":
+	case resolver == "ldap":
 		s, err := readSettings(r.secretsDir)
 		if err != nil {
 			return nil, err

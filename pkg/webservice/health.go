@@ -34,10 +34,7 @@ func (s *service) health(*http.Request) (any, error) {
 			continue // a reload has just removed it
 		}
 		h := l.Health()
-		err := s.checkProgress(h)
-		if err == nil {
-			err = h.Audit.Err
-		}
+		err := partitionError(h, s.opt.Now())
 		s.audits.startIfDue(l, h, s.opt.Now())
 		if err == nil {
 			continue
@@ -52,9 +49,32 @@ func (s *service) health(*http.Request) (any, error) {
 	return healthBody{Healthy: true}, nil
 }
 
-// checkProgress is the error if the partition has ended or makes no progress.
-func (s *service) checkProgress(h loop.Health) error {
-	switch busy := s.opt.Now().Sub(h.Progress); {
+// Health is an error if a partition makes no progress, or if its last audit found inconsistent
+// accounting. It answers from memory, and starts no audit.
+func Health(c *loop.Cluster, now time.Time) error {
+	for _, name := range c.Partitions() {
+		l, ok := c.Partition(name)
+		if !ok {
+			continue // a reload has just removed it
+		}
+		if err := partitionError(l.Health(), now); err != nil {
+			return fmt.Errorf("partition %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// partitionError is the error if the partition has ended or makes no progress, or that of its last audit.
+func partitionError(h loop.Health, now time.Time) error {
+	if err := progressError(h, now); err != nil {
+		return err
+	}
+	return h.Audit.Err
+}
+
+// progressError is the error if the partition has ended or makes no progress.
+func progressError(h loop.Health, now time.Time) error {
+	switch busy := now.Sub(h.Progress); {
 	case h.Ended:
 		return loop.ErrEnded
 	case h.Idle || h.Progress.IsZero() || busy <= stuckAfter:

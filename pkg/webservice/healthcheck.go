@@ -109,7 +109,7 @@ func (s *service) examine(ctx context.Context, name string) (x partitionHealth) 
 	}
 	x.health = l.Health()
 	s.audits.startIfDue(l, x.health, s.opt.Now())
-	if x.answerErr = s.checkProgress(x.health); x.answerErr == nil {
+	if x.answerErr = progressError(x.health, s.opt.Now()); x.answerErr == nil {
 		x.snap, x.answerErr = s.snapshots.get(ctx, l)
 	}
 	if _, configured := s.cluster.Partition(name); errors.Is(x.answerErr, loop.ErrEnded) && !configured {

@@ -1,4 +1,4 @@
-package main
+package canopy
 
 import (
 	"time"
@@ -23,7 +23,7 @@ const (
 )
 
 // newGRPCServer returns the gRPC server: the scheduler interface, health and reflection (RMI-1, RMI-43).
-func (s *servers) newGRPCServer() *grpc.Server {
+func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -39,13 +39,13 @@ func (s *servers) newGRPCServer() *grpc.Server {
 		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
 	)
 	s.proxy.Register(rpc)
-	healthpb.RegisterHealthServer(rpc, s.health)
+	healthpb.RegisterHealthServer(rpc, s.grpcState)
 	reflection.Register(rpc)
 	return rpc
 }
 
 // recovered makes a panic in a call an error of that call; the scheduler goes on (RMI-6).
-func (s *servers) recovered(p any) error {
+func (s *Server) recovered(p any) error {
 	s.log.Error("panic in a call", zap.Any("panic", p), zap.Stack("stack"))
 	return status.Error(codes.Internal, "the scheduler could not serve the call")
 }

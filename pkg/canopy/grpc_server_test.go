@@ -1,4 +1,4 @@
-package main
+package canopy
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 // The interceptors of the server call recovered; other goroutines are covered in rmproxy (RMI-6).
 func TestGRPCServer_PanicEndsTheCallOnly(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
-	s := &servers{log: zap.New(core)}
+	s := &Server{log: zap.New(core)}
 	err := s.recovered("a fault")
 	assert.Equal(t, status.Code(err), codes.Internal)
 	assert.ErrorContains(t, err, "the scheduler could not serve the call")

@@ -1,16 +1,17 @@
-package main
+package canopy
 
 import (
 	"net"
 	"testing"
 
+	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 )
 
 func TestBoundedListener_ExcessConnectionsAreClosed(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	l := limitConnections(inner, 2)
+	l := limitConnections(inner, 2, zap.NewNop())
 	accepted := make(chan net.Conn, 10)
 	ended := make(chan error, 1)
 	go func() {

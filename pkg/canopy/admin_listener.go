@@ -1,4 +1,4 @@
-package main
+package canopy
 
 import (
 	"errors"
@@ -10,47 +10,47 @@ import (
 	"syscall"
 )
 
-// defaultAdmin is where --admin listens if --admin-listen does not say.
-const defaultAdmin = "127.0.0.1:9081"
+// exampleAdmin is an address for Options.AdminAddress.
+const exampleAdmin = "127.0.0.1:9081"
 
-// listenAdmin opens the listener of --admin (CFG-123, OBS-75). There is no authentication, so it is a
+// listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75). There is no authentication, so it is a
 // loopback address, or a socket that only this user may open.
-func listenAdmin(address string) (net.Listener, error) {
+func (o *Options) listenAdmin(address string) (net.Listener, error) {
 	if file, ok := strings.CutPrefix(address, "unix:"); ok {
-		return listenSocket(file)
+		return o.listenSocket(file)
 	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: %w", err)}
+		return nil, o.invalid("AdminAddress", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, notLocal(address)
+		return nil, o.notLocal(address)
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, exitError{exitRefused, fmt.Errorf("--admin-listen: %w", err)}
+		return nil, o.refused("AdminAddress", err)
 	}
 	if bound, ok := l.Addr().(*net.TCPAddr); !ok || !bound.IP.IsLoopback() { // localhost may have any address
-		return nil, errors.Join(notLocal(l.Addr().String()), l.Close())
+		return nil, errors.Join(o.notLocal(l.Addr().String()), l.Close())
 	}
 	return l, nil
 }
 
-func notLocal(address string) error {
-	return exitError{exitUsage, fmt.Errorf("--admin-listen: %s can be reached from other machines, and there is no "+
-		"authentication: use a loopback address such as %s, or unix:/path", address, defaultAdmin)}
+func (o *Options) notLocal(address string) error {
+	return o.invalid("AdminAddress", fmt.Errorf("%s can be reached from other machines, and there is no "+
+		"authentication: use a loopback address such as %s, or unix:/path", address, exampleAdmin))
 }
 
 // listenSocket opens a socket that only this user may connect to. It is created in a private
 // directory and moved to its path once its mode is 0600. A socket that a former process has left is
 // replaced; one on which a process may listen is not.
-func listenSocket(file string) (net.Listener, error) {
+func (o *Options) listenSocket(file string) (net.Listener, error) {
 	if !filepath.IsAbs(file) {
-		return nil, exitError{exitUsage, fmt.Errorf("--admin-listen: unix:%s is not an absolute path", file)}
+		return nil, o.invalid("AdminAddress", fmt.Errorf("unix:%s is not an absolute path", file))
 	}
 	l, err := openSocket(file)
 	if err != nil {
-		return nil, exitError{exitRefused, fmt.Errorf("--admin-listen: unix:%s: %w", file, err)}
+		return nil, o.refused("AdminAddress", fmt.Errorf("unix:%s: %w", file, err))
 	}
 	return l, nil
 }
@@ -110,12 +110,4 @@ func (s adminSocket) Close() error {
 		return err
 	}
 	return errors.Join(err, os.Remove(s.file))
-}
-
-// adminAddress is the address of a listener in the form of --admin-listen.
-func adminAddress(l net.Listener) string {
-	if l.Addr().Network() == "unix" {
-		return "unix:" + l.Addr().String()
-	}
-	return l.Addr().String()
 }

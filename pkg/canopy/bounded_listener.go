@@ -1,4 +1,4 @@
-package main
+package canopy
 
 import (
 	"net"
@@ -15,12 +15,12 @@ type boundedListener struct {
 	maxOpen int
 	open    atomic.Int64
 	refused atomic.Uint64
-	log     *zap.Logger // set before Accept
+	log     *zap.Logger
 }
 
 // limitConnections bounds the number of open connections of a listener.
-func limitConnections(l net.Listener, most int) *boundedListener {
-	return &boundedListener{Listener: l, maxOpen: most, log: zap.NewNop()}
+func limitConnections(l net.Listener, most int, log *zap.Logger) *boundedListener {
+	return &boundedListener{Listener: l, maxOpen: most, log: log}
 }
 
 // Accept waits for a connection within the bound, and closes others.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/configwatch"
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
+)
+
+// defaultAdmin is where --admin listens if --admin-listen does not say.
+const defaultAdmin = "127.0.0.1:9081"
+
+// optionNames are the names of options of package canopy in this program.
+var optionNames = map[string]string{
+	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
+	"GRPC.Address": "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
+}
+
+func optionName(field string) string {
+	if flag, ok := optionNames[field]; ok {
+		return flag
+	}
+	return field
+}
+
+// options are the options of a server. The text of a --config that can be read only once, such as
+// standard input, is read here, until ctx ends.
+func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger, level *zap.AtomicLevel) (opt canopy.Options, err error) {
+	opt = canopy.Options{
+		ConfigNotWatched: !f.configWatch, ConfigHistory: f.history, DataDir: f.dataDir,
+		ConfigLimits: canopy.ConfigLimits{
+			MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues, MaxDepth: f.bounds.MaxDepth,
+		},
+		GRPC: f.grpc.GRPC,
+		HTTP: canopy.HTTP{
+			Address: f.httpAddress, MaxConnections: f.http.connections, MaxLargeAnswers: f.http.largeAnswers,
+			StallTimeout: f.http.stall, CacheBytes: orNone(f.http.cacheBytes),
+		},
+		Log: log, LogLevel: level,
+		Applications: canopy.Applications{
+			CompletingTimeout: orNone(f.lifetimes.Completing), CompletedRetention: orNone(f.lifetimes.Completed),
+			RejectedRetention: orNone(f.lifetimes.Rejected), MaxEnded: orNone(f.lifetimes.MaxEnded),
+		},
+		StrictPriorityClasses: f.strictClasses, AuditInterval: orNone(f.auditInterval),
+		Users:      canopy.Users{LDAPSecrets: f.users.secrets, LookupTimeout: f.users.timeout},
+		OptionName: optionName,
+	}
+	opt.GRPC.Address = f.grpcAddress
+	switch {
+	case f.admin && f.adminListen == "":
+		opt.AdminAddress = defaultAdmin
+	case f.admin:
+		opt.AdminAddress = f.adminListen
+	case f.adminListen != "":
+		return opt, exitError{exitUsage, errors.New("--admin-listen needs --admin")}
+	}
+	for flag, address := range map[string]string{"--grpc-address": f.grpcAddress, "--http-address": f.httpAddress} {
+		if _, _, err := net.SplitHostPort(address); address == "" { // a server without this API
+			return opt, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+		}
+	}
+	if f.config != "-" && !isOpenFile(f.config) {
+		opt.ConfigFile = f.config
+		return opt, nil
+	}
+	text, err := f.readOnce(ctx, in)
+	if err != nil {
+		return opt, exitError{exitUsage, fmt.Errorf("--config: %w", err)}
+	}
+	opt.Config, opt.ConfigName = string(text), f.config
+	return opt, nil
+}
+
+// readOnce reads a --config that can be read only once, and may never end.
+func (f *serveFlags) readOnce(ctx context.Context, in io.Reader) (text []byte, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		text, err = readConfig(f.config, in, f.bounds)
+	}()
+	select {
+	case <-done:
+		return text, err
+	case <-ctx.Done():
+		return nil, ctx.Err() // the goroutine is not waited for: the process ends
+	}
+}
+
+// orNone is the option for a flag whose zero means none: the zero of options means their default.
+func orNone[N int | int64 | time.Duration](n N) N {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// startError gives an error of canopy.Start its exit code, and prints the problems of a configuration.
+func startError(err error, errs io.Writer) error {
+	if bad := new(canopy.ConfigError); errors.As(err, &bad) {
+		n := 0
+		for _, p := range bad.Problems {
+			fmt.Fprintf(errs, "%s:%s\n", bad.Name, p)
+			if !p.Warning {
+				n++
+			}
+		}
+		return exitError{exitRefused, fmt.Errorf("--config: %s has %s", bad.Name, plural(n, "error"))}
+	}
+	if errors.Is(err, configwatch.ErrNotRegular) {
+		err = fmt.Errorf("%w: the name - reads standard input", err)
+	}
+	if option := new(canopy.OptionError); errors.As(err, &option) && option.Invalid {
+		return exitError{exitUsage, err}
+	}
+	return exitError{exitRefused, err}
+}

@@ -1,0 +1,56 @@
+package canopy
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+)
+
+func TestExtraLevel(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       zapcore.Level
+	}{
+		{"CFG-100 a name", "debug", zapcore.DebugLevel},
+		{"CFG-100 a name in any case", "WARN", zapcore.WarnLevel},
+		{"CFG-100 a number", "-1", zapcore.DebugLevel},
+		{"CFG-100 the highest number", "5", zapcore.FatalLevel},
+		{"CFG-100 a number below the range is clamped", "-7", zapcore.DebugLevel},
+		{"CFG-100 a number above the range is clamped", "77", zapcore.FatalLevel},
+		{"CFG-100 an unknown name keeps the level of the flag", "loud", zapcore.InfoLevel},
+		{"CFG-100 an empty value keeps the level of the flag", "", zapcore.InfoLevel},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, extraLevel(map[string]string{logLevelKey: c.text}, zapcore.InfoLevel), c.want)
+		})
+	}
+	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "CFG-100 no extra configuration")
+}
+
+func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
+	core, logs := observer.New(zapcore.DebugLevel)
+	c := extraCheck{log: zap.New(core), startLevel: zapcore.WarnLevel}
+	c.check(nil)
+	c.check(map[string]string{"log.level": " ", "event.maxStreams": "0", "queues.yaml": "x"})
+	assert.Equal(t, logs.Len(), 0)
+	invalid := map[string]string{"log.level": "banana", "event.ringBufferCapacity": "-5", "event.trackingEnabled": strings.Repeat("maybe", 100)}
+	c.check(invalid)
+	c.check(maps.Clone(invalid)) // a new queues.yaml with the same extra configuration
+	var got []string
+	for _, e := range logs.TakeAll() {
+		assert.Equal(t, e.Level, zapcore.WarnLevel)
+		f := e.ContextMap()
+		got = append(got, fmt.Sprintf("%v=%.10v: %v", f["key"], f["value"], f["used"]))
+	}
+	assert.DeepEqual(t, got, []string{
+		"event.trackingEnabled=maybemaybe: true", "event.ringBufferCapacity=-5: 100000", "log.level=banana: warn",
+	})
+	c.check(map[string]string{"log.level": "peach"})
+	assert.Equal(t, logs.Len(), 1)
+}

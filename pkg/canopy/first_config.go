@@ -1,0 +1,111 @@
+package canopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/internal/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/usergroup"
+)
+
+// firstConfig is what a Server starts with.
+type firstConfig struct {
+	proposal *reload.Proposal // nil: the embedded default
+	store    *reload.Disk     // keeps the history; nil: it is not stored
+}
+
+// close closes the store.
+func (f *firstConfig) close() error {
+	if f.store == nil {
+		return nil
+	}
+	return f.store.Close()
+}
+
+// loadFirst reads the first configuration and opens the store (CFG-94, CFG-118). When ctx ends first it
+// returns its error: a disk may hang. Then the store is closed once it is open.
+func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers) (*firstConfig, error) {
+	type result struct {
+		first *firstConfig
+		err   error
+	}
+	loaded := make(chan result, 1)
+	go func() {
+		first, err := o.readFirst(users)
+		loaded <- result{first, err}
+	}()
+	select {
+	case r := <-loaded:
+		return r.first, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-loaded; r.err == nil {
+				_ = r.first.close() // there is no caller any more
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// readFirst is loadFirst without a bound on time.
+func (o *Options) readFirst(users *usergroup.Resolvers) (first *firstConfig, err error) {
+	first = &firstConfig{}
+	if o.hasConfig() {
+		if first.proposal, err = o.readConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if o.DataDir != "" {
+		if err := o.openStore(first); err != nil {
+			return nil, err
+		}
+	}
+	if first.proposal == nil {
+		return first, nil
+	}
+	if _, missing := directoriesOf(users)(first.proposal.Config, nil); missing != nil {
+		return nil, errors.Join(o.refused(o.firstSource(missing)), first.close())
+	}
+	return first, nil
+}
+
+// openStore opens the store, and takes the first configuration from it if there is no other.
+func (o *Options) openStore(first *firstConfig) (err error) {
+	if first.store, err = reload.OpenDisk(o.DataDir); err != nil {
+		return o.refused("DataDir", err)
+	}
+	if first.proposal != nil {
+		return nil
+	}
+	if first.proposal, err = first.store.Latest(o.bounds()); err != nil {
+		err = fmt.Errorf("%w\nStart with %s to use another configuration", err, o.optionName("ConfigFile"))
+		return errors.Join(o.refused("DataDir", err), first.close())
+	}
+	return nil
+}
+
+// readConfig reads Config or ConfigFile.
+func (o *Options) readConfig() (*reload.Proposal, error) {
+	text := []byte(o.Config)
+	if o.ConfigFile != "" {
+		var err error
+		if text, err = configwatch.Read(o.ConfigFile, o.bounds().MaxBytes); err != nil {
+			return nil, o.invalid("ConfigFile", err)
+		}
+	}
+	p, err := reload.Read(reload.File, o.configName(), text, o.bounds())
+	return p, configError(o.configName(), err)
+}
+
+// firstSource is the option from which the first configuration is, and err with the name of its source.
+func (o *Options) firstSource(err error) (field string, named error) {
+	switch {
+	case !o.hasConfig():
+		return "DataDir", fmt.Errorf("the latest configuration in %s: %w", o.DataDir, err)
+	case o.configName() == "":
+		return o.configField(), err
+	}
+	return o.configField(), fmt.Errorf("%s: %w", o.configName(), err)
+}

@@ -1,0 +1,173 @@
+package canopy_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
+)
+
+const free = "127.0.0.1:0"
+
+// queues is a configuration with the leaf queues.
+func queues(leaves ...string) string {
+	return "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: " + strings.Join(leaves, "}, {name: ") + "}]}]}]\n"
+}
+
+// testContext ends before the test runs into its own deadline.
+func testContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// start starts a Server that ends with the test, and the lines that it logs.
+func start(t *testing.T, opt canopy.Options) (*canopy.Server, *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	if opt.Log == nil {
+		opt.Log = zap.New(core)
+	}
+	s, err := canopy.Start(testContext(t), opt)
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, s.Close()) })
+	return s, logs
+}
+
+// rm is the callback of a resource manager that records what it gets.
+type rm struct {
+	api.ResourceManagerCallback // methods that are not called
+
+	id       string
+	accepts  func(key, node string) error // the predicates; nil: accepts everything
+	answered chan string
+}
+
+func newRM(id string) *rm { return &rm{id: id, answered: make(chan string, 1000)} }
+
+func (r *rm) UpdateNode(m *si.NodeResponse) error {
+	for _, n := range m.Accepted {
+		r.answered <- "accepted node " + n.NodeID
+	}
+	return nil
+}
+
+func (r *rm) UpdateApplication(m *si.ApplicationResponse) error {
+	for _, a := range m.Accepted {
+		r.answered <- "accepted application " + a.ApplicationID
+	}
+	for _, a := range m.Rejected {
+		r.answered <- "rejected application " + a.ApplicationID + ": " + a.Reason
+	}
+	return nil
+}
+
+func (r *rm) UpdateAllocation(m *si.AllocationResponse) error {
+	for _, a := range m.New {
+		r.answered <- fmt.Sprintf("allocated %s on %s", a.AllocationKey, a.NodeID)
+	}
+	return nil
+}
+
+func (r *rm) Predicates(m *si.PredicatesArgs) error {
+	if r.accepts == nil {
+		return nil
+	}
+	return r.accepts(m.AllocationKey, m.NodeID)
+}
+
+// want waits for the next answers.
+func (r *rm) want(t *testing.T, all ...string) {
+	t.Helper()
+	for _, want := range all {
+		select {
+		case got := <-r.answered:
+			assert.Equal(t, got, want)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s did not come", want)
+		}
+	}
+}
+
+// register registers the resource manager with a node and an application in queue.
+func (r *rm) register(t *testing.T, s api.SchedulerAPI, config, queue string) {
+	t.Helper()
+	_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: r.id, Config: config}, r)
+	assert.NilError(t, err)
+	assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: r.id, Nodes: []*si.NodeInfo{{
+		NodeID: r.id + "-node", Action: si.NodeInfo_CREATE, SchedulableResource: vcores(100),
+	}}}))
+	r.want(t, "accepted node "+r.id+"-node")
+	r.submit(t, s, "app", queue)
+	r.want(t, "accepted application app")
+}
+
+// submit submits an application.
+func (r *rm) submit(t *testing.T, s api.SchedulerAPI, id, queue string) {
+	t.Helper()
+	assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: r.id, New: []*si.AddApplicationRequest{{
+		ApplicationID: id, QueueName: queue, Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}},
+	}}}))
+}
+
+// ask submits an ask of the application app.
+func (r *rm) ask(t *testing.T, s api.SchedulerAPI, key string) {
+	t.Helper()
+	assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: r.id, Allocations: []*si.Allocation{{
+		AllocationKey: key, ApplicationID: "app", ResourcePerAlloc: vcores(1),
+	}}}))
+}
+
+func vcores(n int64) *si.Resource {
+	return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: n}}}
+}
+
+// get is the body of a GET.
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(testContext(t), http.MethodGet, url, nil)
+	assert.NilError(t, err)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	assert.NilError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	assert.NilError(t, err)
+	return response.StatusCode, string(text)
+}
+
+// gate lets goroutines wait until it is opened.
+type gate struct {
+	once sync.Once
+	c    chan struct{}
+}
+
+func newGate() *gate { return &gate{c: make(chan struct{})} }
+
+func (g *gate) open() { g.once.Do(func() { close(g.c) }) }
+
+// until waits until something becomes true that no channel reports.
+func until(t *testing.T, is func() bool) {
+	t.Helper()
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if is() {
+			return poll.Success()
+		}
+		return poll.Continue("not yet")
+	}, poll.WithTimeout(30*time.Second), poll.WithDelay(10*time.Millisecond))
+}

@@ -1,0 +1,129 @@
+package canopy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// defaultGRPCConnections is for GRPC.MaxConnections.
+const defaultGRPCConnections = 128
+
+// listeners are the listeners of a Server; nil where the option has no address.
+type listeners struct {
+	grpc        *boundedListener
+	http, admin net.Listener
+}
+
+// openListeners opens all ports, or none.
+func (o *Options) openListeners(ctx context.Context) (l listeners, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if o.AdminAddress != "" {
+		if l.admin, err = o.listenAdmin(o.AdminAddress); err != nil {
+			return l, err
+		}
+	}
+	if o.GRPC.Address != "" {
+		on, err := o.listen(ctx, "GRPC.Address", o.GRPC.Address)
+		if err != nil {
+			return l, err
+		}
+		l.grpc = limitConnections(on, cmp.Or(o.GRPC.MaxConnections, defaultGRPCConnections), cmp.Or(o.Log, zap.NewNop()))
+	}
+	if o.HTTP.Address != "" {
+		l.http, err = o.listen(ctx, "HTTP.Address", o.HTTP.Address)
+	}
+	return l, err
+}
+
+// listen opens a port.
+func (o *Options) listen(ctx context.Context, field, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, o.invalid(field, err)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, o.refused(field, err)
+	}
+	return l, nil
+}
+
+func (l listeners) close() (err error) {
+	if l.grpc != nil {
+		err = l.grpc.Close()
+	}
+	for _, l := range []net.Listener{l.http, l.admin} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// serve serves the listeners.
+func (s *Server) serve() {
+	if s.grpc != nil {
+		s.serving.Go(func() {
+			// It may be stopped before it serves.
+			if err := s.grpc.Serve(s.listeners.grpc); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+				s.stopped(fmt.Errorf("grpc: %w", err))
+			}
+		})
+	}
+	if s.http != nil {
+		s.serveHTTP("http", s.http, s.listeners.http)
+	}
+	if s.admin != nil {
+		s.serveHTTP("admin", s.admin, s.listeners.admin)
+	}
+}
+
+func (s *Server) serveHTTP(name string, server *httpserver.Server, on net.Listener) {
+	s.serving.Go(func() {
+		if err := server.Serve(on); !errors.Is(err, http.ErrServerClosed) {
+			s.stopped(fmt.Errorf("%s: %w", name, err))
+		}
+	})
+}
+
+// newHTTPServer returns a server for h. counts are shared by all servers of s.
+func (s *Server) newHTTPServer(h http.Handler, counts *httpserver.Counts) *httpserver.Server {
+	return httpserver.New(h, httpserver.Options{
+		MaxConnections: s.opt.HTTP.MaxConnections, StallTimeout: s.opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
+		Counts: counts, ErrorLog: zap.NewStdLog(s.log),
+	})
+}
+
+// GRPCAddress is where the gRPC server listens; nil: there is none.
+func (s *Server) GRPCAddress() net.Addr {
+	if s.listeners.grpc == nil {
+		return nil
+	}
+	return s.listeners.grpc.Addr()
+}
+
+// HTTPAddress is where the HTTP server listens; nil: there is none.
+func (s *Server) HTTPAddress() net.Addr { return addressOf(s.listeners.http) }
+
+// AdminAddress is where the admin server listens; nil: there is none. Its network is tcp or unix.
+func (s *Server) AdminAddress() net.Addr { return addressOf(s.listeners.admin) }
+
+func addressOf(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
+}

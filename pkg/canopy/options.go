@@ -1,0 +1,132 @@
+package canopy
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Options configure a Server. The zero value is valid. A number or duration that is zero means its
+// default; where "negative" is not mentioned, a negative one is an error of Start.
+type Options struct {
+	// Config is the text of a queues.yaml, or of a ConfigMap with one. With Config or ConfigFile, the
+	// configurations that resource managers send are ignored. Without both, the latest configuration of
+	// DataDir is in force, or else the default one, until a resource manager registers with another.
+	Config string
+	// ConfigName says where the text of Config is from, in log lines, errors and the history. Empty: not
+	// known. With a ConfigName, an empty Config is an empty text, which is refused.
+	ConfigName string
+	// ConfigFile is the name of a file with such a text, instead of Config. It is read again when it
+	// changes, and by Server.ReloadFile.
+	ConfigFile string
+	// ConfigNotWatched: a change of ConfigFile is noticed by Server.ReloadFile only.
+	ConfigNotWatched bool
+	// ConfigLimits bound each configuration, of any source.
+	ConfigLimits ConfigLimits
+	// ConfigHistory is how many configurations are remembered, the one in force included. Default 50.
+	ConfigHistory int
+	// DataDir is a directory in which accepted configurations survive a restart. It is created if it
+	// does not exist, and used by one Server at a time. Empty: they are lost.
+	DataDir string
+
+	GRPC GRPC // the API for resource managers in other processes
+	HTTP HTTP // REST, metrics and event streams
+	// AdminAddress is where REST may change the configuration: HOST:PORT of a loopback address, or
+	// unix:/path, because there is no authentication. Empty: nowhere.
+	AdminAddress string
+
+	// Log gets the log lines of docs/LOGGING.md. Its core should not block: decisions wait for it. nil:
+	// nothing is logged.
+	Log *zap.Logger
+	// LogLevel is set to the level that a resource manager asks for (the key log.level of its extra
+	// configuration), and back to the level that it has now. nil: that key has no effect.
+	LogLevel *zap.AtomicLevel
+	// Now is the clock of the scheduler: of submission times, timeouts, events and the history. Timers
+	// run in real time, so a clock that runs faster is noticed late. nil: time.Now.
+	Now func() time.Time
+
+	Applications Applications // how long applications without allocations are kept
+	// StrictPriorityClasses rejects asks that have a priority and name no priority class. Existing shims
+	// of YuniKorn name none.
+	StrictPriorityClasses bool
+	// AuditInterval is how often the accounting of each partition is audited, in small steps between
+	// decisions; Server.Health has the result. Default 1 min; negative: only when /healthz is asked for.
+	AuditInterval time.Duration
+	// Users says how the groups of users are found, for partitions that have a usergroupresolver.
+	Users Users
+
+	// CloseTimeout bounds the time of Server.Close. Default 10 s.
+	CloseTimeout time.Duration
+
+	// OptionName is the name of an option in the interface of the program, such as "--grpc-address" for
+	// "GRPC.Address": errors and warnings use it. It is called with the names of fields as
+	// OptionError.Option has them, and with "ReloadFile" for what calls that method. nil: the names of
+	// the fields.
+	OptionName func(field string) string
+}
+
+// ConfigLimits bound a configuration. A larger one is refused.
+type ConfigLimits struct {
+	MaxBytes  int // length of the text; default 8 MiB, 1 GiB at most
+	MaxValues int // scalars, lists and mappings, estimated; each takes some 300 bytes to read; default 1,000,000
+	MaxQueues int // in all partitions together; default 100,000
+	MaxDepth  int // levels of queues, root included, and of placement rules; default 64
+}
+
+// GRPC configures the server for resource managers in other processes.
+type GRPC struct {
+	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no gRPC server. There is
+	// no authentication: any client that reaches the address may register as the resource manager.
+	Address        string
+	MaxConnections int // further ones are closed; default 128
+
+	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 256
+	FirstMessageTimeout time.Duration // a stream ends whose first message has not arrived after this time; default 30 s
+
+	MaxMessageBytes    int   // a longer message ends its stream; default 64 MiB, 1 GiB at most
+	MaxMessageElements int   // nodes, applications, allocations and releases of a message: one with more ends its stream; default 100,000
+	DecodeBytes        int64 // memory for decoding messages, all together; default 256 MiB
+
+	// MaxUndeliveredBytes are the unread answers of one kind of stream, in bytes, beyond which the
+	// resource manager is not read; decisions pause at a quarter. Default 32 MiB.
+	MaxUndeliveredBytes int
+	UndeliveredTimeout  time.Duration // above that, a stream that is not read for this time ends; default 1 min
+	// ManagerTimeout is how long a resource manager may have no stream before another one may register
+	// in its place. Default 5 min.
+	ManagerTimeout time.Duration
+}
+
+// HTTP configures the server of REST, metrics and event streams. Except for Address, the settings are
+// those of Server.Handler and of the admin listener too.
+type HTTP struct {
+	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no HTTP server. Clients
+	// can read everything and change nothing.
+	Address         string
+	MaxConnections  int           // of each listener; a further one closes an idle one, or has status 503; default 512
+	MaxLargeAnswers int           // answers of more than 64 KiB that are written at the same time; default 32
+	StallTimeout    time.Duration // a client that does not read 64 KiB in this time is disconnected; 1 s or more; default 10 s
+	CacheBytes      int64         // encoded answers that are kept for further readers; default 256 MiB; negative: none
+}
+
+// Applications are the lifetimes of applications. For each of them, negative means zero.
+type Applications struct {
+	CompletingTimeout  time.Duration // without asks and allocations for this time, an application has completed; default 30 s
+	CompletedRetention time.Duration // how long a completed application is shown; default 3 days
+	RejectedRetention  time.Duration // how long a rejected application is shown; default 3 days
+	MaxEnded           int           // completed, and rejected, applications of a partition that are shown; default 50,000
+}
+
+// Users says how the groups of a user are found, for applications that come without groups. It concerns
+// only partitions with a usergroupresolver; in others, a user is alone in a group of the same name.
+type Users struct {
+	// Lookup returns the groups of a user, soon after ctx ends at the latest, for partitions with any
+	// usergroupresolver. Answers are cached for 5 min. It is called by several goroutines. nil: the
+	// operating system, or a directory server (LDAP), as the usergroupresolver of the partition says.
+	Lookup func(ctx context.Context, user string) (groups []string, err error)
+	// LDAPSecrets is the directory with the settings of LDAP, one file each. A configuration that needs
+	// them is refused when one is missing. Default /run/secrets/ldap.
+	LDAPSecrets string
+	// LookupTimeout is how long an application waits for the groups of its user. Default 5 s.
+	LookupTimeout time.Duration
+}

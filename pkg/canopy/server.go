@@ -1,0 +1,187 @@
+package canopy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/canopy-scheduler/canopy/internal/effectlog"
+	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/pkg/metrics"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
+)
+
+// Server is a running scheduler. It is safe for concurrent use.
+type Server struct {
+	opt       Options
+	log       *zap.Logger
+	users     *usergroup.Resolvers
+	store     *reload.Disk // nil: the history is not stored
+	engine    *engine.Engine
+	proxy     *rmproxy.Proxy
+	history   *history.History
+	effectLog *effectlog.Log
+	metrics   *metrics.Metrics
+	handler   http.Handler
+	listeners listeners
+	grpc      *grpc.Server // nil: none, like the following
+	grpcState *health.Server
+	http      *httpserver.Server
+	admin     *httpserver.Server
+
+	ctx     context.Context // ends when Close is called
+	cancel  context.CancelFunc
+	serving sync.WaitGroup // the goroutines of listeners and of the watch of ConfigFile
+	closing closing
+	end     end
+}
+
+// end is how a Server stops serving.
+type end struct {
+	stopping atomic.Bool
+	once     sync.Once
+	done     chan struct{} // closed when the Server does not serve any more
+	err      error         // the failure of a listener; read after done is closed
+}
+
+// Start starts a Server. When ctx ends before the Server runs, Start returns its error; later ctx has no
+// effect, and the caller must Close the Server.
+//
+// The error is a *ConfigError with all problems of the configuration, or *OptionError values, joined.
+// Nothing is left running or open then, except that an operation of a disk that hangs ends later.
+func Start(ctx context.Context, opt Options) (*Server, error) {
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	users := usergroup.NewResolvers(opt.userOptions())
+	first, err := opt.loadFirst(ctx, users)
+	if err != nil {
+		users.Close()
+		return nil, err
+	}
+	opened, err := opt.openListeners(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = errors.Join(ctx.Err(), opened.close())
+	}
+	if err != nil {
+		users.Close()
+		return nil, errors.Join(err, first.close())
+	}
+	s := newServer(opt, first, users)
+	s.listeners = opened
+	s.serve()
+	s.watchConfig(first.proposal)
+	return s, nil
+}
+
+// newServer puts the parts of a Server together. The scheduler runs then.
+func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Server {
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
+	s.history = history.New(opt.Now)
+	counts := new(httpserver.Counts)
+	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
+	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log, History: s.history, HTTP: counts, LargeAnswers: large})
+	if c, ok := s.log.Core().(logging.LineCounter); ok {
+		s.metrics.SetLogSource(c.Lines)
+	}
+	s.effectLog = effectlog.New(s.log)
+	s.engine = engine.New(s.engineOptions())
+	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
+		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, Limits: opt.rmLimits(),
+		OnAPIRejected: s.effectLog.OnAPIRejected,
+	})
+	s.engine.Start(first.proposal)
+	s.metrics.SetRMSource(managers{s.proxy}.counts)
+	s.metrics.SetConfigSource(s.configCounts)
+	rest := webservice.Options{
+		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
+		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
+		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
+		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
+	}
+	s.handler = webservice.Handler(s.engine.Cluster(), rest)
+	if opt.GRPC.Address != "" {
+		s.grpcState = health.NewServer()
+		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
+		s.grpc = s.newGRPCServer()
+	}
+	if opt.HTTP.Address != "" {
+		s.http = s.newHTTPServer(s.handler, counts)
+	}
+	if opt.AdminAddress != "" {
+		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts)
+	}
+	return s
+}
+
+// engineOptions are the options of the scheduler, with all that observes it.
+func (s *Server) engineOptions() engine.Options {
+	o := engine.Options{
+		Log:         s.log,
+		Directories: directoriesOf(s.users),
+		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
+		Loop: loop.Options{
+			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
+			DecisionMeter: s.metrics.DecisionMeter,
+			OnAudit:       func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
+		},
+		OnEffects: func(partition string, effects []scheduler.Effect) {
+			s.history.OnEffects(partition, effects)
+			s.metrics.OnEffects(partition, effects)
+			s.effectLog.OnEffects(partition, effects)
+		},
+	}
+	if s.store != nil {
+		o.Reload.Store, o.Reload.StoredState = s.store, s.store.StoredState()
+	}
+	return o
+}
+
+// ready is the check of /readyz; the error says why requests are not served (OBS-50).
+func (s *Server) ready() error {
+	if s.end.stopping.Load() {
+		return errors.New("the scheduler is stopping")
+	}
+	return nil
+}
+
+// Done is closed when the Server has stopped serving: Close was called, or a listener has failed. After
+// a failure the caller must still Close the Server.
+func (s *Server) Done() <-chan struct{} { return s.end.done }
+
+// Err is why Done is closed: the failure of a listener, or nil after Close. nil while the Server serves.
+func (s *Server) Err() error {
+	select {
+	case <-s.end.done:
+		return s.end.err
+	default:
+		return nil
+	}
+}
+
+// stopped closes Done. err is the failure of a listener; nil: Close was called.
+func (s *Server) stopped(err error) {
+	s.end.once.Do(func() {
+		s.end.err = err
+		close(s.end.done)
+	})
+}

@@ -1,0 +1,101 @@
+package canopy_test
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
+)
+
+// Groups come from the program, for partitions that resolve users; a failure rejects the application.
+func TestUsers_Lookup(t *testing.T) {
+	lookup := func(_ context.Context, user string) ([]string, error) {
+		if user != "ann" {
+			return nil, errors.New("no such account")
+		}
+		return []string{"dev"}, nil
+	}
+	const text = "partitions: [{usergroupresolver: {type: ldap}, queues: [{name: root, queues: [{name: a, submitacl: ' dev'}]}]}]"
+	s, _ := start(t, canopy.Options{Config: text, Users: canopy.Users{Lookup: lookup}})
+	r := newRM("rm")
+	_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, r)
+	assert.NilError(t, err)
+	for user, want := range map[string]string{"ann": "accepted application ann", "bob": `rejected application bob: user "bob" cannot be resolved: the user lookup of the program: no such account`} {
+		assert.NilError(t, s.Scheduler().UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
+			ApplicationID: user, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user},
+		}}}))
+		select {
+		case got := <-r.answered:
+			assert.Assert(t, strings.HasPrefix(got, want), got)
+		case <-testContext(t).Done():
+			t.Fatal("no answer")
+		}
+	}
+	_, err = canopy.Start(t.Context(), canopy.Options{Config: text, Users: canopy.Users{LDAPSecrets: t.TempDir()}})
+	option := new(canopy.OptionError)
+	assert.Assert(t, errors.As(err, &option) && option.Option == "Config" && !option.Invalid, "%v", err)
+	assert.ErrorContains(t, err, "missing: Host, Port")
+}
+
+// The log level follows the extra configuration, and goes back to the one at the start (CFG-100).
+func TestLogLevel_FollowsTheExtraConfiguration(t *testing.T) {
+	level := zap.NewAtomicLevelAt(zapcore.WarnLevel)
+	core, logs := observer.New(level)
+	s, _ := start(t, canopy.Options{Log: zap.New(core), LogLevel: &level})
+	for _, c := range []struct {
+		text string
+		want zapcore.Level
+	}{{"debug", zapcore.DebugLevel}, {"error", zapcore.ErrorLevel}, {"", zapcore.WarnLevel}, {"loud", zapcore.WarnLevel}} {
+		_, err := s.Scheduler().RegisterResourceManager(
+			&si.RegisterResourceManagerRequest{RmID: "rm", ExtraConfig: map[string]string{"log.level": c.text}}, newRM("rm"))
+		assert.NilError(t, err)
+		assert.Equal(t, level.Level(), c.want)
+	}
+	assert.Equal(t, logs.FilterMessage("a value of the extra configuration is invalid and not used").Len(), 1)
+}
+
+// A negative lifetime or limit is zero, and zero is the default.
+func TestApplications_Lifetimes(t *testing.T) {
+	for _, c := range []struct {
+		keep canopy.Applications
+		want int
+	}{{canopy.Applications{}, 2}, {canopy.Applications{MaxEnded: 1}, 1}, {canopy.Applications{MaxEnded: -1}, 0}, {canopy.Applications{RejectedRetention: -1}, 0}} {
+		s, _ := start(t, canopy.Options{Config: queues("a"), Applications: c.keep})
+		r := newRM("rm")
+		r.register(t, s.Scheduler(), "", "root.a")
+		for _, id := range []string{"x", "y"} {
+			r.submit(t, s.Scheduler(), id, "root.unknown.queue")
+			got := <-r.answered
+			assert.Assert(t, strings.HasPrefix(got, "rejected application "+id), got)
+		}
+		answer := httptest.NewRecorder()
+		s.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/ws/v1/partition/default/applications/rejected", nil))
+		assert.Equal(t, strings.Count(answer.Body.String(), `"applicationID"`), c.want, "%+v: %s", c.keep, answer.Body)
+	}
+}
+
+// Lines that a logger of this module drops are in the metrics; other loggers have no such count.
+func TestMetrics_CountDroppedLogLines(t *testing.T) {
+	scrape := func(s *canopy.Server) string {
+		answer := httptest.NewRecorder()
+		s.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
+		return answer.Body.String()
+	}
+	log := logging.New(new(strings.Builder), logging.Options{Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zapcore.InfoLevel})
+	counted, _ := start(t, canopy.Options{Log: log.Logger})
+	assert.Assert(t, strings.Contains(scrape(counted), "\ncanopy_log_lines_dropped_total 0\n"))
+	other, _ := start(t, canopy.Options{})
+	assert.Assert(t, !strings.Contains(scrape(other), "canopy_log_lines_dropped_total"))
+	assert.NilError(t, counted.Close())
+	assert.NilError(t, log.Close())
+}
