@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // quantityWriters are the files of pkg/objects that change a quantity or a count of nodes, queues,
@@ -102,4 +104,34 @@ func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
 		{name: "a question", text: head + "func f(n *Node) bool { return n.available.Covers(v) }"},
 		{name: "the ledger itself", path: "pkg/objects/nodes.go", text: head + "func f(n *Node) { n.available.Difference(a, b, c) }"},
 	})
+}
+
+// Partition is the object that everything could end in. New state belongs to a type of its own, and new
+// queries to the objects that they are about (ADR 51).
+const (
+	maxPartitionFields  = 20
+	maxPartitionMethods = 215 // too many: lower it whenever methods move
+)
+
+func TestPartition_StaysSmall(t *testing.T) {
+	fields, methods := 0, 0
+	for _, s := range moduleSources(t) {
+		if s.dir() != objectsDir || s.isTest() {
+			continue
+		}
+		journalSources{s}.types(func(name string, e ast.Expr) {
+			if st, ok := e.(*ast.StructType); ok && name == "Partition" {
+				for _, f := range st.Fields.List {
+					fields += len(f.Names)
+				}
+			}
+		})
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && receiverType(f) == "Partition" {
+				methods++
+			}
+		}
+	}
+	assert.Assert(t, fields > 10 && fields <= maxPartitionFields, "%d fields", fields)
+	assert.Assert(t, methods > 50 && methods <= maxPartitionMethods, "%d methods", methods)
 }

@@ -73,10 +73,10 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // capacity, known names, shapes and bounds (unschedulable nodes are in an index by the shapes that
 // require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
-	"Partition.completed": true, "Partition.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
+	"lifecycle.completed": true, "lifecycle.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true, "ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true, "preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true, "Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true, "Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true, "Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
-	"ordering.joining": true, "preemptionChanges.changedNodes": true, "Partition.expectedReleases": true, "Partition.timeoutsRestartedAt": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "Partition.hasMaxApps": true, "Partition.hasClassQuotas": true,
-	"Partition.appList": true, "Partition.nodeList": true, "Partition.queueList": true, "snapshotChanges.watch": true,
+	"ordering.joining": true, "preemptionChanges.changedNodes": true, "preemptionMarks.expectedReleases": true, "preemptionMarks.timeoutsRestartedAt": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "quotaCounts.hasMaxApps": true, "quotaCounts.hasClassQuotas": true,
+	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "account.changeRecorded": true,
 	"Queue.buffers": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
 }

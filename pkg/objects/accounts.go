@@ -112,7 +112,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 // rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
 // so that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
-	p.hasMaxApps = p.anyMaxApps()
+	p.quotas.hasMaxApps = p.anyMaxApps()
 	for _, q := range p.queues {
 		p.updatePolicy(q)
 	}

@@ -35,7 +35,7 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 // application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.completingDue(); ok && !now.Before(at); at, ok = p.completingDue() {
-		a := p.completing.Remove(p.completing.Front()).(completingSince).app
+		a := p.life.completing.Remove(p.life.completing.Front()).(completingSince).app
 		if a.completingEntry = nil; a.boundCount == 0 {
 			p.complete(a, ReasonIdleTimeout, now)
 			continue
@@ -47,11 +47,11 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 
 // completingDue is when the next application completes. ok is false if there is none.
 func (p *Partition) completingDue() (time.Time, bool) {
-	first := p.completing.Front()
+	first := p.life.completing.Front()
 	if first == nil {
 		return time.Time{}, false
 	}
-	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(p.lifetimes.Completing), true
+	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(p.life.lifetimes.Completing), true
 }
 
 // complete moves a to Completed and to the history. Requires: it has no asks and no allocations.
@@ -60,13 +60,13 @@ func (p *Partition) complete(a *Application, reason StateReason, now time.Time) 
 		p.handleEvent(a, CompleteApplication, reason, now)
 	}
 	p.forgetApplication(a)
-	p.addToHistory(&p.completed, p.endedRecord(a, now), now)
+	p.addToHistory(&p.life.completed, p.endedRecord(a, now), now)
 }
 
 // forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
 func (p *Partition) forgetApplication(a *Application) {
 	delete(p.apps, a.id)
-	p.appList.remove(a)
+	p.lists.apps.remove(a)
 	p.journal.applicationRemoved(a)
 	delete(a.queue.byID, a.id)
 	p.untrackRamp(a)

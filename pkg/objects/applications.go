@@ -31,7 +31,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	a.entry.Item, a.startingEntry.Item, a.entry.Mask = a, a, a.buffers.mask[:0]
 	a.pending, a.allocated, a.peak = a.buffers.pending[:0], a.buffers.allocated[:0], a.buffers.peak[:0]
 	p.apps[id] = a
-	p.appList.add(a)
+	p.lists.apps.add(a)
 	q.byID[id] = a
 	p.journal.applicationAdded(a)
 	p.joinAccounts(a)
@@ -179,7 +179,7 @@ func (p *Partition) effectivePriority(ask *Ask) int32 {
 // unknownApplication is the error for an ID without an application; it names the former one
 // (APP-43).
 func (p *Partition) unknownApplication(id AppID) error {
-	for _, h := range []*history{&p.completed, &p.rejected} {
+	for _, h := range []*history{&p.life.completed, &p.life.rejected} {
 		if e := h.last(id); e != nil {
 			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.Format(time.RFC3339))
 		}

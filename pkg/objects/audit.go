@@ -29,7 +29,7 @@ const addsPerCheck = 30
 
 // NewAudit begins an audit.
 func (p *Partition) NewAudit() *Audit {
-	return &Audit{p: p, nodes: len(p.nodeList.all), apps: len(p.appList.all), queues: len(p.queueList.all)}
+	return &Audit{p: p, nodes: len(p.lists.nodes.all), apps: len(p.lists.apps.all), queues: len(p.lists.queues.all)}
 }
 
 // Checked is how many objects were checked: nodes, queues, applications, asks and allocations, the
@@ -59,16 +59,16 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 			cost, err = a.continueNode(&c, budget, stepped, joining)
 		case a.app != nil:
 			cost, err = a.continueApp(&c, budget, stepped)
-		case decrement(&a.nodes, len(a.p.nodeList.all)):
-			a.node = a.p.nodeList.all[a.nodes]
+		case decrement(&a.nodes, len(a.p.lists.nodes.all)):
+			a.node = a.p.lists.nodes.all[a.nodes]
 			a.remaining = len(a.node.allocations)
 			continue
-		case decrement(&a.apps, len(a.p.appList.all)):
-			a.app = a.p.appList.all[a.apps]
+		case decrement(&a.apps, len(a.p.lists.apps.all)):
+			a.app = a.p.lists.apps.all[a.apps]
 			a.remaining = len(a.app.allocations)
 			continue
-		case decrement(&a.queues, len(a.p.queueList.all)):
-			q := a.p.queueList.all[a.queues]
+		case decrement(&a.queues, len(a.p.lists.queues.all)):
+			q := a.p.lists.queues.all[a.queues]
 			cost, err = 1+len(q.byName)+len(q.byID), c.auditQueue(q)
 			a.checked++
 		case stepped:
@@ -108,7 +108,7 @@ func (c *recount) wholeChecks() []func() error {
 // checkClassQuotasIfUsed is checkClassQuotas, if there is anything to check.
 func (c *recount) checkClassQuotasIfUsed() error {
 	names := &c.p.classNumbers
-	if !c.p.hasClassQuotas && len(names.numbers) == 0 && !c.p.anyClassQuotas() {
+	if !c.p.quotas.hasClassQuotas && len(names.numbers) == 0 && !c.p.anyClassQuotas() {
 		return nil
 	}
 	return c.checkClassQuotas()

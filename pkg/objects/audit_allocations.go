@@ -11,7 +11,7 @@ import (
 // this step has checked something already.
 func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining map[*Node]bool) (cost int, err error) {
 	n := a.node
-	if !a.p.nodeList.has(n) { // removed since the last step
+	if !a.p.lists.nodes.has(n) { // removed since the last step
 		a.node = nil
 		return 0, nil
 	}
@@ -42,7 +42,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 // continueApp is continueNode for a.app.
 func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int, err error) {
 	app := a.app
-	if !a.p.appList.has(app) {
+	if !a.p.lists.apps.has(app) {
 		a.app = nil
 		return 0, nil
 	}

@@ -135,10 +135,10 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"account: running":                func(p *Partition) { app(p).memberships[0].account.running++ },
 		"account: members":                func(p *Partition) { x := app(p).memberships[0].account; x.members = x.members[:1] },
 		"account: fit":                    func(p *Partition) { clear(app(p).memberships[0].account.fit) },
-		"preempting: unknown":             func(p *Partition) { p.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
-		"nominees: not listed":            func(p *Partition) { p.nominees = nil },
+		"preempting: unknown":             func(p *Partition) { p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
+		"nominees: not listed":            func(p *Partition) { p.marks.nominees = nil },
 		"priority class: refs":            func(p *Partition) { p.classNumbers.named[0].refs++ },
-		"completing: unknown application": func(p *Partition) { p.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
+		"completing: unknown application": func(p *Partition) { p.life.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := auditPartition(t)

@@ -35,7 +35,7 @@ func (p *Partition) Watch() *Changes {
 	p.Unwatch()
 	p.journal.snapshots.watch = &Changes{
 		p: p, recorded: map[*Allocation]struct{}{},
-		initialApps: len(p.appList.all), initialNodes: len(p.nodeList.all), initialQueues: len(p.queueList.all),
+		initialApps: len(p.lists.apps.all), initialNodes: len(p.lists.nodes.all), initialQueues: len(p.lists.queues.all),
 	}
 	return p.journal.snapshots.watch
 }
@@ -82,13 +82,13 @@ func (c *Changes) Next() any {
 		return x
 	}
 	for ; c.initialNodes > 0; c.initialNodes-- {
-		if c.initialNodes <= len(c.p.nodeList.all) {
-			c.addNode(c.p.nodeList.all[c.initialNodes-1])
+		if c.initialNodes <= len(c.p.lists.nodes.all) {
+			c.addNode(c.p.lists.nodes.all[c.initialNodes-1])
 		}
 	}
 	for ; c.initialQueues > 0; c.initialQueues-- {
-		if c.initialQueues <= len(c.p.queueList.all) {
-			c.addQueue(c.p.queueList.all[c.initialQueues-1])
+		if c.initialQueues <= len(c.p.lists.queues.all) {
+			c.addQueue(c.p.lists.queues.all[c.initialQueues-1])
 		}
 	}
 	if x, ok := pop(&c.accounts); ok {
@@ -129,11 +129,11 @@ func (c *Changes) nextAllocation() any {
 			}
 			c.initialApp = nil
 		}
-		if c.initialApps = min(c.initialApps, len(c.p.appList.all)); c.initialApps == 0 {
+		if c.initialApps = min(c.initialApps, len(c.p.lists.apps.all)); c.initialApps == 0 {
 			return nil
 		}
 		c.initialApps--
-		c.initialApp = c.p.appList.all[c.initialApps]
+		c.initialApp = c.p.lists.apps.all[c.initialApps]
 		c.initialAllocations = len(c.initialApp.allocations)
 		c.addApp(c.initialApp)
 		for _, s := range c.initialApp.memberships {

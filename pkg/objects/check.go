@@ -127,7 +127,7 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 		return fmt.Errorf("node %s has available %v; capacity less allocations and foreign usage is %v", id, got, want)
 	}
 	listed := n.schedulable && !joining || !n.schedulable && !n.entry.Mask.Empty()
-	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.nodeList.has(n) {
+	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.lists.nodes.has(n) {
 		return fmt.Errorf("node %s has a wrong score or is in the wrong order", id)
 	}
 	for s := range c.p.shapes.Slots {
@@ -151,9 +151,9 @@ func (p *Partition) checkCluster() error {
 	if got, want := p.Amounts(p.journal.order.capacity), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
 	}
-	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.nodeList.all) {
+	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.lists.nodes.all) {
 		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
-			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.nodeList.all))
+			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.lists.nodes.all))
 	}
 	return cmp.Or(p.journal.order.schedulable.Check("nodes"), p.journal.order.unschedulable.Check("unschedulable nodes"))
 }
@@ -245,7 +245,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		return fmt.Errorf("application %s is in the wrong orders", a.id)
 	case a.entry.Indexed() && !a.entry.Mask.Equal(mask):
 		return fmt.Errorf("the mask of application %s differs from its pending shapes", a.id)
-	case c.p.apps[a.id] != a || !c.p.appList.has(a):
+	case c.p.apps[a.id] != a || !c.p.lists.apps.has(a):
 		return fmt.Errorf("application %s is not listed", a.id)
 	case a.queue.byID[a.id] != a || c.p.queues[a.queue.path] != a.queue:
 		return fmt.Errorf("application %s is not listed by its queue %s", a.id, a.queue.path)
@@ -268,7 +268,7 @@ func (c *recount) checkSubtree(q *Queue) error {
 
 // checkQueue checks a queue. Requires: c.queue has the sum of its asks and allocations.
 func (c *recount) checkQueue(q *Queue) error {
-	if c.p.queues[q.path] != q || !c.p.queueList.has(q) {
+	if c.p.queues[q.path] != q || !c.p.lists.queues.has(q) {
 		return fmt.Errorf("queue %s is not registered", q.path)
 	}
 	bound := 0
@@ -333,16 +333,16 @@ func (c *recount) checkQueue(q *Queue) error {
 
 // checkLists checks that the lists of objects and the counts of the partition are complete.
 func (p *Partition) checkLists() error {
-	if len(p.apps) != len(p.appList.all) || len(p.queues) != len(p.queueList.all) {
+	if len(p.apps) != len(p.lists.apps.all) || len(p.queues) != len(p.lists.queues.all) {
 		return fmt.Errorf("there are %d applications and %d queues, %d and %d are listed",
-			len(p.apps), len(p.queues), len(p.appList.all), len(p.queueList.all))
+			len(p.apps), len(p.queues), len(p.lists.apps.all), len(p.lists.queues.all))
 	}
 	bounds, scoped := 0, 0
 	for _, q := range p.queues {
 		bounds, scoped = bounds+boolToInt(q.hasMaxApplications()), scoped+boolToInt(len(q.conf.ClassQuotas) > 0)
 	}
-	if bounds != p.maxAppsQueues || scoped != p.classQuotaQueues {
-		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, p.maxAppsQueues, p.classQuotaQueues)
+	if bounds != p.quotas.maxAppsQueues || scoped != p.quotas.classQuotaQueues {
+		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, p.quotas.maxAppsQueues, p.quotas.classQuotaQueues)
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {

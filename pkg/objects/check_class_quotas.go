@@ -39,7 +39,7 @@ func (c *recount) checkClassQuotas() error {
 			}
 		}
 	}
-	if !c.p.hasClassQuotas && c.p.anyClassQuotas() {
+	if !c.p.quotas.hasClassQuotas && c.p.anyClassQuotas() {
 		return fmt.Errorf("there are class quotas, and their usage is not counted")
 	}
 	return c.checkClassNumbers(refs)

@@ -12,10 +12,10 @@ func (c *recount) checkPreemption() error {
 	held := map[*Node]resources.Amounts{}
 	preempting, overdue, nominated := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
 	notOverdue, expected := 0, map[*Allocation]bool{}
-	for _, x := range c.p.expectedReleases {
+	for _, x := range c.p.marks.expectedReleases {
 		expected[x] = true
 	}
-	for x, d := range c.p.preempting {
+	for x, d := range c.p.marks.preempting {
 		if c.p.allocations[x.Key()] != x || x.Pending() {
 			return fmt.Errorf("%s is marked for preemption and does not run", x.Key())
 		}
@@ -36,11 +36,11 @@ func (c *recount) checkPreemption() error {
 			preempting[q] = preempting[q].Add(x.ask.Amounts)
 		}
 	}
-	if len(c.p.nominees) != len(c.p.nominated) {
-		return fmt.Errorf("%d asks are nominated, %d are listed", len(c.p.nominated), len(c.p.nominees))
+	if len(c.p.marks.nominees) != len(c.p.marks.nominated) {
+		return fmt.Errorf("%d asks are nominated, %d are listed", len(c.p.marks.nominated), len(c.p.marks.nominees))
 	}
-	for _, x := range c.p.nominees {
-		n := c.p.nominated[x].node
+	for _, x := range c.p.marks.nominees {
+		n := c.p.marks.nominated[x].node
 		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || c.p.allocations[x.Key()] != x || !x.Pending() {
 			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
@@ -59,9 +59,9 @@ func (c *recount) checkPreemption() error {
 			return fmt.Errorf("node %s holds %v for nominees, its nominees request %v", n.id, got, held[n])
 		}
 	}
-	if listed != notOverdue || nominees != len(c.p.nominees) {
+	if listed != notOverdue || nominees != len(c.p.marks.nominees) {
 		return fmt.Errorf("nodes list %d preempting allocations and %d nominees, there are %d and %d",
-			listed, nominees, notOverdue, len(c.p.nominees))
+			listed, nominees, notOverdue, len(c.p.marks.nominees))
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.expectedRelease); !got.Equal(preempting[q]) {

@@ -27,14 +27,14 @@ func (c *recount) checkState(a *Application) error {
 // checkEnded checks the list of completing applications and the history.
 func (p *Partition) checkEnded() error {
 	last := int64(0)
-	for e := p.completing.Front(); e != nil; e = e.Next() {
+	for e := p.life.completing.Front(); e != nil; e = e.Next() {
 		w := e.Value.(completingSince)
 		if p.apps[w.app.id] != w.app || w.app.completingEntry != e || w.since < last {
 			return fmt.Errorf("application %s is wrongly listed as completing", w.app.id)
 		}
 		last = w.since
 	}
-	for _, h := range []*history{&p.completed, &p.rejected} {
+	for _, h := range []*history{&p.life.completed, &p.life.rejected} {
 		seen := map[AppID]*list.Element{}
 		for e := h.list.Front(); e != nil; e = e.Next() {
 			x := e.Value.(*EndedApplication)

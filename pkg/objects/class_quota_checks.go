@@ -13,7 +13,7 @@ import (
 // classQuotaError is why class quotas reject an ask: its class needs a quota and none covers it
 // (QUO-37), or one is exceeded (QUO-36). nil: they do not.
 func (p *Partition) classQuotaError(a *Application, class string, amounts resources.Amounts) (err error) {
-	if !p.hasClassQuotas {
+	if !p.quotas.hasClassQuotas {
 		return nil
 	}
 	asked, covered := p.names.Hold(amounts, resources.Asks), false
@@ -32,7 +32,7 @@ func (p *Partition) classQuotaError(a *Application, class string, amounts resour
 // CheckResize is the error of a class quota that does not allow the growth of x; nil: all allow it.
 // An ask can always shrink (QUO-39).
 func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err error) {
-	if !p.hasClassQuotas || p.checkQuantities(amounts, resources.Asks) != nil {
+	if !p.quotas.hasClassQuotas || p.checkQuantities(amounts, resources.Asks) != nil {
 		return nil // no class quotas, or Resize returns the error
 	}
 	wanted := p.names.Hold(amounts, resources.Asks)

@@ -108,7 +108,7 @@ func (p *Partition) eachClassQuota(a *Application, class string, yield func(clas
 // postClassQuotas counts x in the class quotas of its class (sign 1), or takes it out of them (sign
 // -1). Requires: x has its shape and its class.
 func (p *Partition) postClassQuotas(x *Allocation, sign int) {
-	if !p.hasClassQuotas {
+	if !p.quotas.hasClassQuotas {
 		return
 	}
 	p.eachClassQuota(x.app, p.PriorityClass(x), func(c classQuotaRef) bool {
@@ -134,7 +134,7 @@ func (p *Partition) postClassQuotas(x *Allocation, sign int) {
 // rebuildClassUsage counts all asks and allocations again after class quotas changed. Usage above a
 // bound that became smaller stays (QUO-41).
 func (p *Partition) rebuildClassUsage() {
-	p.hasClassQuotas = p.anyClassQuotas()
+	p.quotas.hasClassQuotas = p.anyClassQuotas()
 	for _, q := range p.queues {
 		q.classUsage = nil
 	}

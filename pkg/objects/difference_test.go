@@ -161,9 +161,9 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 
 // orderingText is everything of a partition that decisions read and a reload changes.
 func (p *Partition) orderingText() []string {
-	out := []string{fmt.Sprint(p.hasMaxApps, p.hasClassQuotas, p.journal.order.sharesStale, p.maxAppsQueues, p.classQuotaQueues)}
+	out := []string{fmt.Sprint(p.quotas.hasMaxApps, p.quotas.hasClassQuotas, p.journal.order.sharesStale, p.quotas.maxAppsQueues, p.quotas.classQuotaQueues)}
 	var ramping []string
-	for _, r := range p.ramping {
+	for _, r := range p.life.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
 	}
 	slices.Sort(ramping)

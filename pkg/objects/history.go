@@ -59,11 +59,13 @@ func newHistory(keep time.Duration, most int, unique bool) history {
 
 // Completed are the completed applications in the history, oldest first (APP-38). An ID may occur
 // more than once.
-func (p *Partition) Completed() persistent.List[EndedApplication] { return p.completed.view.List() }
+func (p *Partition) Completed() persistent.List[EndedApplication] {
+	return p.life.completed.view.List()
+}
 
 // Rejected are the rejected applications in the history, oldest first (APP-39). Of an ID only the
 // newest entry is there.
-func (p *Partition) Rejected() persistent.List[EndedApplication] { return p.rejected.view.List() }
+func (p *Partition) Rejected() persistent.List[EndedApplication] { return p.life.rejected.view.List() }
 
 // last is the newest entry of an ID; nil: there is none.
 func (h *history) last(id AppID) *EndedApplication {
@@ -133,7 +135,7 @@ func (p *Partition) expireRecord(e *EndedApplication, reason StateReason, now ti
 // Reject records in the history that an application was rejected, and why.
 func (p *Partition) Reject(id AppID, user security.User, queue QueuePath, reason string, now time.Time) {
 	to, _ := New.After(RejectApplication)
-	p.addToHistory(&p.rejected, &EndedApplication{
+	p.addToHistory(&p.life.rejected, &EndedApplication{
 		ID: id, User: user, Queue: queue, State: to, Message: truncate(reason), Submitted: now, Finished: now,
 		log: stateLog{{State: to, Reason: ReasonRejected, at: now.UnixNano()}},
 	}, now)

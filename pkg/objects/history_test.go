@@ -14,7 +14,7 @@ func TestHistory_OrderSurvivesNumberOverflow(t *testing.T) {
 	keep := DefaultLifetimes()
 	keep.MaxEnded = 4
 	p, _, now := leafPartition(t, keep)
-	p.rejected.count = math.MaxUint32 - 2
+	p.life.rejected.count = math.MaxUint32 - 2
 	ids := func() (s string) {
 		for e := range p.Rejected().All() {
 			s += string(e.ID)

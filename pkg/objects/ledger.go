@@ -49,14 +49,11 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(string(n.id), true) {
 		return ErrDoesNotFit
 	}
-	if q := p.BlockingQueue(x.app.queue, x.shape); q != nil {
-		return fmt.Errorf("queue %s: %w", q.path, ErrOverLimit)
-	}
-	if q, h, over := p.BlockingLimit(x.app, x.shape); over {
-		return fmt.Errorf("%s in queue %s: %w", h, q.path, ErrOverLimit)
-	}
-	if q, _, blocked := p.BlockingMaxApplications(x.app); blocked {
-		return fmt.Errorf("applications of queue %s: %w", q.path, ErrOverLimit)
+	if c, blocked := p.ConstraintsOf(x.app).FirstBlocking(x.shape); blocked {
+		if c.kind.AboutApplications() {
+			return fmt.Errorf("applications of %s: %w", c, ErrOverLimit)
+		}
+		return fmt.Errorf("%s: %w", c, ErrOverLimit)
 	}
 	return nil
 }
@@ -121,7 +118,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	ask := *x.ask
 	ask.Amounts = amounts
 	a, n := x.app, x.node
-	d, wasPreempting := p.preempting[x]
+	d, wasPreempting := p.marks.preempting[x]
 	p.unpost(x)
 	p.postClassQuotas(x, -1)
 	p.releaseShape(x.shape)

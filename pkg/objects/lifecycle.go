@@ -109,12 +109,12 @@ func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now
 		return
 	}
 	if a.completingEntry != nil {
-		p.completing.Remove(a.completingEntry)
+		p.life.completing.Remove(a.completingEntry)
 		a.completingEntry = nil
 	}
 	change := StateChange{State: to, Reason: reason, at: now.UnixNano()}
 	if a.state = to; to == Completing {
-		a.completingEntry = p.completing.PushBack(completingSince{a, change.at})
+		a.completingEntry = p.life.completing.PushBack(completingSince{a, change.at})
 	}
 	a.log = a.log.with(change)
 	p.journal.applicationStateChanged(a, change)

@@ -118,6 +118,6 @@ func TestStateLog_KeepsFirstAndLastEntries(t *testing.T) {
 	assert.Equal(t, log[0].At(), begin.Add(time.Second))
 	assert.Equal(t, log[maxLogEntries-1].State, Completing)
 	assert.Equal(t, log[maxLogEntries-1].At(), now)
-	assert.Equal(t, p.completing.Len(), 1, "it is listed once, however often it was idle")
+	assert.Equal(t, p.life.completing.Len(), 1, "it is listed once, however often it was idle")
 	assert.NilError(t, p.Check())
 }

@@ -19,7 +19,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 		return err
 	}
 	p.nodes[id] = n
-	p.nodeList.add(n)
+	p.lists.nodes.add(n)
 	n.registered = true
 	p.journal.nodeAdded(n)
 	p.setSchedulable(n, schedulable)
@@ -65,7 +65,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	p.clearNominationsOn(n, func(*Allocation) bool { return true })
 	p.journal.order.capacity.Sub(n.total)
 	delete(p.nodes, id)
-	p.nodeList.remove(n)
+	p.lists.nodes.remove(n)
 	n.registered = false
 	p.journal.nodeRemoved(n)
 	p.journal.capacityChanged(p.root)

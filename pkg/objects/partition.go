@@ -2,11 +2,9 @@ package objects
 
 import (
 	"cmp"
-	"container/list"
 	"errors"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -41,37 +39,32 @@ type Partition struct {
 	shapes      *feasibility.Table
 	journal     journal
 
-	appList   indexedList[Application] // apps
-	nodeList  indexedList[Node]        // nodes
-	queueList indexedList[Queue]       // queues
+	lists   objectLists
+	marks   preemptionMarks
+	life    lifecycle
+	quotas  quotaCounts
+	budgets budgetsInForce
 
 	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
+	classNumbers    classNumbers     // of the priority classes of all asks and allocations
+	arrivals        uint64           // how many asks were ever admitted
+	boundCount      int              // number of allocations
+	trying          bool             // a Trial is open
+}
 
-	arrivals uint64 // how many asks were ever admitted
+// objectLists are lists of all objects, for iteration in steps.
+type objectLists struct {
+	apps   indexedList[Application]
+	nodes  indexedList[Node]
+	queues indexedList[Queue]
+}
 
-	lifetimes  Lifetimes
-	completing list.List // of completingSince, by deadline
-	completed  history
-	rejected   history
-
-	ramping    []ramp // by the time of the first allocation
-	boundCount int    // number of allocations
-
-	trying bool // a Trial is open
-
-	preempting          map[*Allocation]preemptionMark // marked for preemption, not released
-	expectedReleases    []*Allocation                  // those not overdue, by mark; some may be released
-	timeoutsRestartedAt time.Time                      // no timeout of preemption begins before; zero: no restart yet
-	nominated           map[*Allocation]nomination     // pending, nominated for a node
-	nominees            []*Allocation                  // the nominated asks, in the order of their nomination
-	budgets             budgetsInForce
-
-	classNumbers     classNumbers // of the priority classes of all asks and allocations
-	hasClassQuotas   bool         // a queue may have class quotas, or asks may need one
-	classQuotaQueues int          // number of queues with class quotas
-
-	hasMaxApps    bool // a queue or a limit bounds running applications
-	maxAppsQueues int  // number of queues with such a bound, their own or in a limit
+// quotaCounts say whether there are constraints of a kind at all, so that they cost nothing otherwise.
+type quotaCounts struct {
+	hasClassQuotas   bool // a queue may have class quotas, or asks may need one
+	classQuotaQueues int  // number of queues with class quotas
+	hasMaxApps       bool // a queue or a limit bounds running applications
+	maxAppsQueues    int  // number of queues with such a bound, their own or in a limit
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -81,26 +74,22 @@ func NewPartition(conf configs.Partition) *Partition {
 
 // NewPartitionWithOptions is NewPartition with options.
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
-	lifetimes := opt.Lifetimes
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
-		preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{},
-		shapes:    feasibility.NewTable(opt.Shapes),
-		lifetimes: lifetimes,
-		completed: newHistory(lifetimes.Completed, lifetimes.MaxEnded, false), rejected: newHistory(lifetimes.Rejected, lifetimes.MaxEnded, true),
+		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), life: newLifecycle(opt.Lifetimes),
 	}
 	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.journal.order.unschedulable.Compare = p.journal.order.schedulable.Compare
-	p.appList.index = func(a *Application) *int32 { return &a.listIndex }
-	p.nodeList.index = func(n *Node) *int32 { return &n.listIndex }
-	p.queueList.index = func(q *Queue) *int32 { return &q.listIndex }
+	p.lists.apps.index = func(a *Application) *int32 { return &a.listIndex }
+	p.lists.nodes.index = func(n *Node) *int32 { return &n.listIndex }
+	p.lists.queues.index = func(q *Queue) *int32 { return &q.listIndex }
 	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.applyNodeOrder()
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.journal.order.sharesStale = true
-	p.hasMaxApps, p.hasClassQuotas = p.anyMaxApps(), p.anyClassQuotas()
+	p.quotas.hasMaxApps, p.quotas.hasClassQuotas = p.anyMaxApps(), p.anyClassQuotas()
 	p.applyBudgets()
 	p.RefreshShares()
 	return p
@@ -112,7 +101,7 @@ func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) 
 	q := newQueue(conf, parent)
 	q.managed = managed
 	p.queues[q.path] = q
-	p.queueList.add(q)
+	p.lists.queues.add(q)
 	if parent != nil {
 		parent.byName[conf.Name] = q
 	}

@@ -12,6 +12,19 @@ import (
 // on the node (PRE-75), counts in its queues for guarantees and quotas (PRE-14), and is placed
 // first (ORD-6).
 
+// preemptionMarks are the preempting allocations and the nominations of a partition.
+type preemptionMarks struct {
+	preempting          map[*Allocation]preemptionMark // marked for preemption, not released
+	expectedReleases    []*Allocation                  // those not overdue, by mark; some may be released
+	timeoutsRestartedAt time.Time                      // no timeout of preemption begins before; zero: no restart yet
+	nominated           map[*Allocation]nomination     // pending, nominated for a node
+	nominees            []*Allocation                  // the nominated asks, in the order of their nomination
+}
+
+func newPreemptionMarks() preemptionMarks {
+	return preemptionMarks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{}}
+}
+
 // Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
 // ends, and so do those for n of asks with lower priority, which are returned in the order of their
 // nomination (PRE-76). Requires: x is pending. Victims may run on other nodes than n.
@@ -50,8 +63,8 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 }
 
 func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
-	p.nominated[x] = nomination{n, now}
-	p.nominees = append(p.nominees, x)
+	p.marks.nominated[x] = nomination{n, now}
+	p.marks.nominees = append(p.marks.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.nominated.Add(x.shape.Vector())
 	}
@@ -63,9 +76,9 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 
 // removeNomination reverts addNomination.
 func (p *Partition) removeNomination(x *Allocation) {
-	n := p.nominated[x].node
-	delete(p.nominated, x)
-	p.nominees, n.nominees = removeAllocationFrom(p.nominees, x), removeAllocationFrom(n.nominees, x)
+	n := p.marks.nominated[x].node
+	delete(p.marks.nominated, x)
+	p.marks.nominees, n.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(n.nominees, x)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.nominated.Sub(x.shape.Vector())
 	}
@@ -83,7 +96,7 @@ type nomination struct {
 // addPreempting marks x for preemption. Its resources count in its queues as expectedRelease, or as
 // overdueRelease if it is overdue (QUE-43).
 func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
-	p.preempting[x] = d
+	p.marks.preempting[x] = d
 	p.countPreempting(x, 1)
 	if !d.overdue {
 		x.node.preempting = append(x.node.preempting, x)
@@ -101,7 +114,7 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	if n == nil {
 		return
 	}
-	ended := EndedNomination{x, n, p.nominated[x].at}
+	ended := EndedNomination{x, n, p.marks.nominated[x].at}
 	p.removeNomination(x)
 	p.journal.nominationEnded(x, ended)
 	p.journal.nodeFreed(n)
@@ -125,8 +138,8 @@ func (p *Partition) removePreempting(x *Allocation) {
 	if !p.Preempting(x) {
 		return
 	}
-	d := p.preempting[x]
-	delete(p.preempting, x)
+	d := p.marks.preempting[x]
+	delete(p.marks.preempting, x)
 	p.countPreempting(x, -1)
 	if !d.overdue {
 		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
@@ -140,28 +153,28 @@ func (p *Partition) removePreempting(x *Allocation) {
 
 // Preempting reports whether x is marked for preemption and not released yet.
 func (p *Partition) Preempting(x *Allocation) bool {
-	if len(p.preempting) == 0 {
+	if len(p.marks.preempting) == 0 {
 		return false
 	}
-	_, preempting := p.preempting[x]
+	_, preempting := p.marks.preempting[x]
 	return preempting
 }
 
 // Nomination is the node for which x is nominated; nil: none.
 func (p *Partition) Nomination(x *Allocation) *Node {
-	if len(p.nominees) == 0 {
+	if len(p.marks.nominees) == 0 {
 		return nil
 	}
-	return p.nominated[x].node
+	return p.marks.nominated[x].node
 }
 
 // Nominees are the nominated asks, in the order of their nomination. Read-only.
-func (p *Partition) Nominees() []*Allocation { return p.nominees }
+func (p *Partition) Nominees() []*Allocation { return p.marks.nominees }
 
 // FitsNominated reports whether x fits the node for which it is nominated, with the other nominees
 // of at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
-	n := p.nominated[x].node
+	n := p.marks.nominated[x].node
 	if len(n.nominees) == 1 { // the usual case
 		return n.available.Covers(x.shape.Vector())
 	}
@@ -213,10 +226,10 @@ func (p *Partition) NodesInPreemption() (nodes []*Node) {
 			nodes = append(nodes, n)
 		}
 	}
-	for x := range p.preempting {
+	for x := range p.marks.preempting {
 		add(x.node)
 	}
-	for _, nom := range p.nominated {
+	for _, nom := range p.marks.nominated {
 		add(nom.node)
 	}
 	return nodes

@@ -29,15 +29,15 @@ func (q *Queue) releaseTotal(d preemptionMark) *resources.Vector {
 // markVictim marks x for preemption.
 func (p *Partition) markVictim(x *Allocation, now time.Time) {
 	p.addPreempting(x, preemptionMark{at: now})
-	if len(p.expectedReleases) > 2*len(p.preempting)+32 {
-		p.expectedReleases = slices.DeleteFunc(p.expectedReleases, func(y *Allocation) bool { return !p.releaseExpected(y) })
+	if len(p.marks.expectedReleases) > 2*len(p.marks.preempting)+32 {
+		p.marks.expectedReleases = slices.DeleteFunc(p.marks.expectedReleases, func(y *Allocation) bool { return !p.releaseExpected(y) })
 	}
-	p.expectedReleases = append(p.expectedReleases, x)
+	p.marks.expectedReleases = append(p.marks.expectedReleases, x)
 }
 
 // releaseExpected reports whether x is preempting and not overdue.
 func (p *Partition) releaseExpected(x *Allocation) bool {
-	d, preempting := p.preempting[x]
+	d, preempting := p.marks.preempting[x]
 	return preempting && !d.overdue
 }
 
@@ -46,13 +46,13 @@ func (p *Partition) releaseExpected(x *Allocation) bool {
 // each once (PRE-87).
 func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 	limit := p.conf.NominationTimeout
-	for limit > 0 && len(p.expectedReleases) > 0 {
-		x := p.expectedReleases[0]
-		d := p.preempting[x]
+	for limit > 0 && len(p.marks.expectedReleases) > 0 {
+		x := p.marks.expectedReleases[0]
+		d := p.marks.preempting[x]
 		if p.releaseExpected(x) && now.Before(p.timeoutStart(d.at).Add(limit)) {
 			break
 		}
-		p.expectedReleases = p.expectedReleases[1:]
+		p.marks.expectedReleases = p.marks.expectedReleases[1:]
 		if p.releaseExpected(x) {
 			p.removePreempting(x)
 			d.overdue = true
@@ -67,10 +67,10 @@ func (p *Partition) TakeOverdueReleases(now time.Time) (overdue []*Allocation) {
 // timeout; nil: there is none (PRE-81).
 func (p *Partition) OverdueNominee(now time.Time) *Allocation {
 	limit := p.conf.NominationTimeout
-	if limit <= 0 || len(p.nominees) == 0 || now.Before(p.timeoutStart(p.nominated[p.nominees[0]].at).Add(limit)) {
+	if limit <= 0 || len(p.marks.nominees) == 0 || now.Before(p.timeoutStart(p.marks.nominated[p.marks.nominees[0]].at).Add(limit)) {
 		return nil
 	}
-	return p.nominees[0]
+	return p.marks.nominees[0]
 }
 
 // NextPreemptionTimeout is the next time at which TakeOverdueReleases or OverdueNominee may return
@@ -80,14 +80,14 @@ func (p *Partition) NextPreemptionTimeout() (at time.Time, ok bool) {
 	if limit <= 0 {
 		return at, false
 	}
-	for len(p.expectedReleases) > 0 && !p.releaseExpected(p.expectedReleases[0]) {
-		p.expectedReleases = p.expectedReleases[1:]
+	for len(p.marks.expectedReleases) > 0 && !p.releaseExpected(p.marks.expectedReleases[0]) {
+		p.marks.expectedReleases = p.marks.expectedReleases[1:]
 	}
-	if len(p.expectedReleases) > 0 {
-		at, ok = p.timeoutStart(p.preempting[p.expectedReleases[0]].at).Add(limit), true
+	if len(p.marks.expectedReleases) > 0 {
+		at, ok = p.timeoutStart(p.marks.preempting[p.marks.expectedReleases[0]].at).Add(limit), true
 	}
-	if len(p.nominees) > 0 {
-		if t := p.timeoutStart(p.nominated[p.nominees[0]].at).Add(limit); !ok || t.Before(at) {
+	if len(p.marks.nominees) > 0 {
+		if t := p.timeoutStart(p.marks.nominated[p.marks.nominees[0]].at).Add(limit); !ok || t.Before(at) {
 			at, ok = t, true
 		}
 	}
@@ -96,12 +96,12 @@ func (p *Partition) NextPreemptionTimeout() (at time.Time, ok bool) {
 
 // RestartPreemptionTimeouts restarts all timeouts of preemption at now. Requires: now is not before
 // that of an earlier call.
-func (p *Partition) RestartPreemptionTimeouts(now time.Time) { p.timeoutsRestartedAt = now }
+func (p *Partition) RestartPreemptionTimeouts(now time.Time) { p.marks.timeoutsRestartedAt = now }
 
 // timeoutStart is when the timeout of a mark or nomination of time at begins.
 func (p *Partition) timeoutStart(at time.Time) time.Time {
-	if at.Before(p.timeoutsRestartedAt) {
-		return p.timeoutsRestartedAt
+	if at.Before(p.marks.timeoutsRestartedAt) {
+		return p.marks.timeoutsRestartedAt
 	}
 	return at
 }
@@ -116,17 +116,17 @@ type EndedNomination struct {
 // PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it
 // is not marked.
 func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) {
-	if len(p.preempting) == 0 {
+	if len(p.marks.preempting) == 0 {
 		return at, false
 	}
-	d := p.preempting[x]
+	d := p.marks.preempting[x]
 	return d.at, d.overdue
 }
 
 // NominatedAt is when x was nominated; the zero time: it is not.
 func (p *Partition) NominatedAt(x *Allocation) time.Time {
-	if len(p.nominees) == 0 {
+	if len(p.marks.nominees) == 0 {
 		return time.Time{}
 	}
-	return p.nominated[x].at
+	return p.marks.nominated[x].at
 }

@@ -6,78 +6,72 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QuotaShortfall is a max of a queue, or a limit of a user or group, that blocks an ask even after
-// all expected releases. Only the release of allocations that count in it reduces it (PRE-59,
-// PRE-60).
+// QuotaShortfall is a constraint on resources that blocks an ask even after all expected releases. Only the
+// release of allocations that count in it reduces it (PRE-59, PRE-60).
 type QuotaShortfall struct {
-	queue   *Queue   // whose max it is; nil: it is a limit
-	account *account // whose limit it is; nil: it is a max
+	Constraint
 
-	// Amount is what must be released before the ask is within the quota; a quantity of zero or
+	// Amount is what must be released before the ask is within the constraint; a quantity of zero or
 	// less does not matter.
 	Amount resources.Vector
 }
 
-// ReducedBy reports whether the release of y reduces s.
-func (s *QuotaShortfall) ReducedBy(y *Allocation) bool {
-	if s.queue != nil {
-		return s.queue.IsSelfOrAncestorOf(y.app.queue)
-	}
-	return y.app.memberOf(s.account)
-}
-
-// Source is the queue that has the max or the limit, and the limited user or group; the zero
-// UserOrGroup: it is a max.
-func (s *QuotaShortfall) Source() (*Queue, UserOrGroup) {
-	if s.queue != nil {
-		return s.queue, UserOrGroup{}
-	}
-	return s.account.queue, s.account.userOrGroup
-}
-
 // ReducibleOnAnyNode reports whether a release on any node could reduce s. Otherwise s is the
 // capacity of the cluster, and releases that free enough on one node reduce it enough.
-func (s *QuotaShortfall) ReducibleOnAnyNode() bool { return s.queue == nil || s.queue.parent != nil }
+func (s *QuotaShortfall) ReducibleOnAnyNode() bool { return s.kind != ClusterCapacity }
 
-// QuotaShortfalls are the quotas and limits that block x even after all expected releases, when the
-// other nominees of at least its priority are placed. None: nothing blocks x.
+// QuotaShortfalls are the constraints that block x even after all expected releases, when the
+// other nominees of at least its priority are placed: queues first, then limits. None: nothing blocks x.
 func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall) {
 	v, outranked := x.shape.Vector(), p.outrankedNominees(x)
-	for q := x.app.queue; q != nil; q = q.parent {
-		used := slices.Clone(q.allocated)
-		used.Sub(q.expectedRelease)
-		used.Add(q.nominated)
-		for _, y := range outranked {
-			if q.IsSelfOrAncestorOf(y.app.queue) {
-				used.Sub(y.shape.Vector())
+	var ofLimits []QuotaShortfall
+	for c := range p.ConstraintsOf(x.app).Each {
+		switch c.kind {
+		case QueueMaxResources, ClusterCapacity:
+			if used := p.queueUsedAfterPreemption(c.queue, outranked); !c.allows(used, v) {
+				shortfalls = append(shortfalls, QuotaShortfall{c, c.shortfall(used, v)})
+			}
+		case LimitMaxResources:
+			if used := p.usedAfterPreemption(c.account, x); !c.allows(used, v) {
+				ofLimits = append(ofLimits, QuotaShortfall{c, c.shortfall(used, v)})
 			}
 		}
-		if q.parent != nil {
-			if !q.max.Allows(used, v) {
-				shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: shortfallOf(q.max, used, v)})
-			}
-		} else if !p.journal.order.capacity.CoversAfter(used, v) {
-			var missing resources.Vector
-			missing.Difference(v, p.journal.order.capacity, nil)
-			missing.Add(used)
-			shortfalls = append(shortfalls, QuotaShortfall{queue: q, Amount: restrictResources(missing, v)})
+	}
+	return append(shortfalls, ofLimits...)
+}
+
+// queueUsedAfterPreemption is what q will use after all expected releases and with its nominees placed, without
+// those in outranked.
+func (p *Partition) queueUsedAfterPreemption(q *Queue, outranked []*Allocation) resources.Vector {
+	used := slices.Clone(q.allocated)
+	used.Sub(q.expectedRelease)
+	used.Add(q.nominated)
+	for _, y := range outranked {
+		if q.IsSelfOrAncestorOf(y.app.queue) {
+			used.Sub(y.shape.Vector())
 		}
 	}
-	for _, s := range x.app.memberships {
-		if len(s.account.max) == 0 {
-			continue
-		}
-		if used := p.usedAfterPreemption(s.account, x); !s.account.max.Allows(used, v) {
-			shortfalls = append(shortfalls, QuotaShortfall{account: s.account, Amount: shortfallOf(s.account.max, used, v)})
-		}
+	return used
+}
+
+// shortfall is by how much used and v together exceed c, for the resources of v.
+func (c Constraint) shortfall(used, v resources.Vector) resources.Vector {
+	switch c.kind {
+	case LimitMaxResources:
+		return shortfallOf(c.account.max, used, v)
+	case QueueMaxResources:
+		return shortfallOf(c.queue.max, used, v)
 	}
-	return shortfalls
+	var missing resources.Vector
+	missing.Difference(v, c.capacity, nil)
+	missing.Add(used)
+	return restrictResources(missing, v)
 }
 
 // outrankedNominees are the nominees whose nominations do not block x: x itself, and those of lower
 // priority, which x may replace (PRE-76).
 func (p *Partition) outrankedNominees(x *Allocation) (outranked []*Allocation) {
-	for _, y := range p.nominees {
+	for _, y := range p.marks.nominees {
 		if y == x || y.ask.Priority < x.ask.Priority {
 			outranked = append(outranked, y)
 		}
@@ -110,12 +104,12 @@ func restrictResources(a, b resources.Vector) resources.Vector {
 // other nominees of at least the priority of x placed (PRE-61).
 func (p *Partition) usedAfterPreemption(a *account, x *Allocation) resources.Vector {
 	used := slices.Clone(a.allocated)
-	for y, d := range p.preempting {
+	for y, d := range p.marks.preempting {
 		if !d.overdue && y.app.memberOf(a) {
 			used.Sub(y.shape.Vector())
 		}
 	}
-	for _, y := range p.nominees {
+	for _, y := range p.marks.nominees {
 		if y != x && y.ask.Priority >= x.ask.Priority && y.app.memberOf(a) {
 			used.Add(y.shape.Vector())
 		}

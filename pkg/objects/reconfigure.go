@@ -157,7 +157,7 @@ func (p *Partition) prune(q *Queue) {
 	for q.parent != nil && (q.draining || !q.managed) && q.empty() {
 		delete(q.parent.byName, q.conf.Name)
 		delete(p.queues, q.path)
-		p.queueList.remove(q)
+		p.lists.queues.remove(q)
 		q.removed = true
 		p.journal.queueChanged(q)
 		p.releaseNames(q.heldNames())

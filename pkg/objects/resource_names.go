@@ -45,8 +45,8 @@ func (p *Partition) applySettings(q *Queue) {
 // countSettings counts the settings of q in Partition; n is -1 for a queue that is removed.
 func (p *Partition) countSettings(q *Queue, n int) {
 	bounds, scoped := n > 0 && q.hasMaxApplications(), n > 0 && len(q.scopes) > 0
-	p.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
-	p.classQuotaQueues += boolToInt(scoped) - boolToInt(q.classQuotasCounted)
+	p.quotas.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
+	p.quotas.classQuotaQueues += boolToInt(scoped) - boolToInt(q.classQuotasCounted)
 	q.maxAppsCounted, q.classQuotasCounted = bounds, scoped
 }
 

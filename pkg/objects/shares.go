@@ -86,7 +86,7 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 // rebuildOrdering rebuilds every index and every priority, from the applications up. It is for
 // changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
-	p.ramping = nil
+	p.life.ramping = nil
 	p.journal.rebuilding()
 	p.rebuildAccounts()
 	p.applyNodeOrder()
@@ -171,19 +171,19 @@ func (p *Partition) trackRamp(a *Application) {
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || a.allocationsMade == 0 {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(p.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
-	for at < len(p.ramping) && p.ramping[at].from.Equal(a.firstAllocatedAt) {
+	at, _ := slices.BinarySearchFunc(p.life.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for at < len(p.life.ramping) && p.life.ramping[at].from.Equal(a.firstAllocatedAt) {
 		at++
 	}
-	p.ramping = slices.Insert(p.ramping, at, ramp{a, a.firstAllocatedAt})
+	p.life.ramping = slices.Insert(p.life.ramping, at, ramp{a, a.firstAllocatedAt})
 }
 
 // untrackRamp removes a from Partition.ramping.
 func (p *Partition) untrackRamp(a *Application) {
-	at, found := slices.BinarySearchFunc(p.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
-	for ; found && at < len(p.ramping) && p.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
-		if p.ramping[at].app == a {
-			p.ramping = slices.Delete(p.ramping, at, at+1)
+	at, found := slices.BinarySearchFunc(p.life.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
+	for ; found && at < len(p.life.ramping) && p.life.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
+		if p.life.ramping[at].app == a {
+			p.life.ramping = slices.Delete(p.life.ramping, at, at+1)
 			return
 		}
 	}

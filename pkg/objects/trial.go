@@ -39,7 +39,7 @@ func (t *Trial) Without(key AllocationKey) bool {
 	if !ok || x.Pending() {
 		return false
 	}
-	d, preempting := t.p.preempting[x]
+	d, preempting := t.p.marks.preempting[x]
 	t.removed = append(t.removed, removedAllocation{x, t.p.PriorityClass(x), preempting, d})
 	t.p.removeAllocation(x)
 	return true

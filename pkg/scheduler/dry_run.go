@@ -217,7 +217,7 @@ func (s *dryRunState) viewSearch(report *victim.SearchReport) DryRunSearch {
 			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
 		}
 		shortfall := DryRunShortfall{Nodes: w.Nodes, Shortfall: withoutNegative(s.amountsOf(w.Amount))}
-		shortfall.Verdict.Reason, shortfall.Verdict.Subject = shortfallReason(&w.QuotaShortfall)
+		shortfall.Verdict.Reason, shortfall.Verdict.Subject = constraintReason(w.Constraint, false)
 		v.BlockingQuotas = append(v.BlockingQuotas, shortfall)
 	}
 	for i := range report.Best {

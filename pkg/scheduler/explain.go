@@ -168,22 +168,35 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 
 // explainQuotas finds, for each resource, the queue max and the limit with the least headroom (OBS-42).
 func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
-	a := x.Application()
-	capacity, used := c.part.Amounts(c.part.Capacity()), c.part.Amounts(c.part.Root().Allocated())
-	for i := range e.Resources {
-		r := &e.Resources[i]
-		r.Cluster = Headroom{resources.SubSaturated(capacity.Get(r.Resource), used.Get(r.Resource)), capacity.Get(r.Resource), "cluster"}
-		for q := a.Queue(); q.Parent() != nil; q = q.Parent() {
-			if limit, set := q.Max().Get(r.Resource); set {
-				r.Queue.tighten(r.Requested, Headroom{resources.SubSaturated(limit, c.part.Amounts(q.Allocated()).Get(r.Resource)), limit, string(q.Path())})
+	index := c.requestedResources(x)
+	for constraint := range c.part.ConstraintsOf(x.Application()).Each {
+		for i := range e.Resources {
+			r := &e.Resources[i]
+			free, bound, ok := constraint.Availability(index[r.Resource])
+			if !ok {
+				continue
 			}
-		}
-		for q, l := range c.part.LimitsOf(a) {
-			if limit, set := l.Max.Get(r.Resource); set {
-				r.Limit.tighten(r.Requested, Headroom{resources.SubSaturated(limit, l.Allocated.Get(r.Resource)), limit, holderIn(l.UserOrGroup, q)})
+			switch constraint.Kind() {
+			case objects.QueueMaxResources:
+				r.Queue.tighten(r.Requested, Headroom{free, bound, string(constraint.Queue().Path())})
+			case objects.LimitMaxResources:
+				r.Limit.tighten(r.Requested, Headroom{free, bound, constraint.String()})
+			case objects.ClusterCapacity:
+				r.Cluster = Headroom{free, bound, "cluster"}
 			}
 		}
 	}
+}
+
+// requestedResources are the indexes of the resources that x requests, by name.
+func (c *Core) requestedResources(x *objects.Allocation) map[string]resources.Index {
+	index := map[string]resources.Index{}
+	for k, requested := range x.Shape().Vector() {
+		if requested > 0 {
+			index[c.part.ResourceName(resources.Index(k))] = resources.Index(k)
+		}
+	}
+	return index
 }
 
 // tighten replaces r by other if r has no bound yet, if the request exceeds the max of other only, or if it
@@ -198,26 +211,17 @@ func (r *Headroom) tighten(requested resources.Quantity, other Headroom) {
 
 // explainShortage adds the figures that the verdict is about.
 func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
-	a, s := x.Application(), x.Shape()
+	all, s := c.part.ConstraintsOf(x.Application()), x.Shape()
 	switch e.Verdict.Reason {
 	case QueueMaxApplications, LimitMaxApplications:
-		q, h, _ := c.part.BlockingMaxApplications(a)
-		e.Running, e.MaxRunning = q.Running(), q.MaxApplications()
-		for at, l := range c.part.LimitsOf(a) {
-			if at == q && l.UserOrGroup == h {
-				e.Running, e.MaxRunning = l.Running, l.MaxApplications
-			}
-		}
-	case AskExceedsMax:
-		e.addQueueShortages(c.part, c.part.QueueMaxTooSmall(a.Queue(), s), true)
-	case NoQueueHeadroom:
-		e.addQueueShortages(c.part, c.part.BlockingQueue(a.Queue(), s), false)
-	case AskExceedsLimit:
-		q, h, _ := c.part.LimitTooSmall(a, s)
-		e.addLimitShortages(c.part, a, q, h, true)
-	case NoLimitHeadroom:
-		q, h, _ := c.part.BlockingLimit(a, s)
-		e.addLimitShortages(c.part, a, q, h, false)
+		constraint, _ := all.FirstBlockingStart()
+		e.Running, e.MaxRunning = constraint.Running()
+	case AskExceedsMax, AskExceedsLimit:
+		constraint, _ := all.FirstTooSmall(s)
+		e.addConstraintShortages(constraint, c.requestedResources(x), true)
+	case NoQueueHeadroom, NoLimitHeadroom:
+		constraint, _ := all.FirstBlocking(s)
+		e.addConstraintShortages(constraint, c.requestedResources(x), false)
 	case NoClusterHeadroom:
 		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return r.Cluster.Free, r.Cluster.Max, true
@@ -234,23 +238,10 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 	}
 }
 
-func (e *Explanation) addQueueShortages(p *objects.Partition, q *objects.Queue, never bool) {
-	used := p.Amounts(q.Allocated())
+func (e *Explanation) addConstraintShortages(c objects.Constraint, index map[string]resources.Index, never bool) {
 	e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
-		limit, set = q.Max().Get(r.Resource)
-		return resources.SubSaturated(limit, used.Get(r.Resource)), limit, set
+		return c.Availability(index[r.Resource])
 	}, never)
-}
-
-func (e *Explanation) addLimitShortages(p *objects.Partition, a *objects.Application, q *objects.Queue, h objects.UserOrGroup, never bool) {
-	for at, l := range p.LimitsOf(a) {
-		if at == q && l.UserOrGroup == h {
-			e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
-				limit, set = l.Max.Get(r.Resource)
-				return resources.SubSaturated(limit, l.Allocated.Get(r.Resource)), limit, set
-			}, never)
-		}
-	}
 }
 
 // addShortages adds the resources of which more is requested than is free; with never, than there is in

@@ -37,7 +37,7 @@ func (c *Core) findGroupInLeaf(leaf *objects.Queue, level int) *objects.AskGroup
 		a.RestrictToHeadroom(c.maskByDepth[level+1])
 		for group := range a.FeasibleAskGroups(c.maskByDepth[level+1]) {
 			s := group.Shape()
-			if group.Exact() || c.part.QuotasAllow(a, s) && c.part.FirstFittingNode(s) != nil {
+			if group.Exact() || !blocked(c.part, a, s) && c.part.FirstFittingNode(s) != nil {
 				return group
 			}
 		}

@@ -141,7 +141,7 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 // mayStart reports whether no maxapplications and no StateAware order keeps a from starting: preemption
 // could not change that (PRE-4).
 func (c *Core) mayStart(a *objects.Application) bool {
-	_, _, limited := c.part.BlockingMaxApplications(a)
+	_, limited := c.part.ConstraintsOf(a).FirstBlockingStart()
 	return !limited && a.StateAwareAllows()
 }
 
@@ -227,7 +227,7 @@ func (c *Core) applyPlan(plan victim.Plan, now time.Time) {
 func (c *Core) placeableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range c.part.Nominees() {
 		n := c.part.Nomination(x)
-		if c.part.FitsNominated(x) && x.Application().StateAwareAllows() && c.part.QuotasAllow(x.Application(), x.Shape()) &&
+		if c.part.FitsNominated(x) && x.Application().StateAwareAllows() && !blocked(c.part, x.Application(), x.Shape()) &&
 			(c.oracle == nil || c.oracle.Fits(x.Key(), n.ID())) {
 			return x, n
 		}

@@ -82,7 +82,7 @@ func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 		return v
 	}
 	if shortfalls := c.part.QuotaShortfalls(x); len(shortfalls) > 0 {
-		v.Reason, v.Subject = shortfallReason(&shortfalls[0])
+		v.Reason, v.Subject = constraintReason(shortfalls[0].Constraint, false)
 		return v
 	}
 	v.Reason, v.Subject = NominatedNodeRejectedByRM, string(n.ID())

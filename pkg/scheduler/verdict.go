@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -142,11 +143,8 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 // (ORD-49, ORD-53, ORD-54, OBS-41).
 func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReason, subject string) {
 	a, s := x.Application(), x.Shape()
-	if q, h, exceeds := c.part.LimitTooSmall(a, s); exceeds {
-		return AskExceedsLimit, holderIn(h, q)
-	}
-	if q := c.part.QueueMaxTooSmall(a.Queue(), s); q != nil {
-		return AskExceedsMax, string(q.Path())
+	if constraint, tooSmall := c.part.ConstraintsOf(a).FirstTooSmall(s); tooSmall {
+		return constraintReason(constraint, true)
 	}
 	if fits {
 		return NotPending, ""
@@ -189,39 +187,43 @@ func (c *Core) startReason(a *objects.Application) (o PendingReason, subject str
 
 // maxApplicationsReason is the maxapplications that keeps a from running; NotPending: none does (ORD-56).
 func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, subject string) {
-	if q, h, limited := c.part.BlockingMaxApplications(a); limited && h == (objects.UserOrGroup{}) {
-		return QueueMaxApplications, string(q.Path())
-	} else if limited {
-		return LimitMaxApplications, fmt.Sprintf("%s in queue %s", h, q.Path())
+	if constraint, blocked := c.part.ConstraintsOf(a).FirstBlockingStart(); blocked {
+		return constraintReason(constraint, false)
 	}
 	return NotPending, ""
 }
 
-// quotaReason is the limit or the max without headroom for x; NotPending: none (QUO-10).
+// quotaReason is the constraint without headroom for x; NotPending: none (QUO-10).
 func (c *Core) quotaReason(x *objects.Allocation) (o PendingReason, subject string) {
-	a, s := x.Application(), x.Shape()
-	if q, h, noHeadroom := c.part.BlockingLimit(a, s); noHeadroom {
-		return NoLimitHeadroom, fmt.Sprintf("%s in queue %s", h, q.Path())
-	}
-	if q := c.part.BlockingQueue(a.Queue(), s); q != nil {
-		return headroomReason(q)
+	if constraint, blocked := c.part.ConstraintsOf(x.Application()).FirstBlocking(x.Shape()); blocked {
+		return constraintReason(constraint, false)
 	}
 	return NotPending, ""
 }
 
-// headroomReason is the reason for a queue without headroom: the max of root is the capacity of the nodes (ORD-52).
-func headroomReason(q *objects.Queue) (o PendingReason, subject string) {
-	if q.Parent() == nil {
-		return NoClusterHeadroom, ""
+// constraintReason is the reason for a constraint that blocks an ask; tooSmall: for ever (ORD-52).
+func constraintReason(c objects.Constraint, tooSmall bool) (o PendingReason, subject string) {
+	switch c.Kind() {
+	case objects.LimitMaxApplications:
+		return LimitMaxApplications, c.String()
+	case objects.QueueMaxApplications:
+		return QueueMaxApplications, string(c.Queue().Path())
+	case objects.LimitMaxResources:
+		if tooSmall {
+			return AskExceedsLimit, c.String()
+		}
+		return NoLimitHeadroom, c.String()
+	case objects.QueueMaxResources:
+		if tooSmall {
+			return AskExceedsMax, string(c.Queue().Path())
+		}
+		return NoQueueHeadroom, string(c.Queue().Path())
 	}
-	return NoQueueHeadroom, string(q.Path())
+	return NoClusterHeadroom, ""
 }
 
-// shortfallReason is the reason for a shortfall.
-func shortfallReason(shortfall *objects.QuotaShortfall) (o PendingReason, subject string) {
-	q, h := shortfall.Source()
-	if h == (objects.UserOrGroup{}) {
-		return headroomReason(q)
-	}
-	return NoLimitHeadroom, fmt.Sprintf("%s in queue %s", h, q.Path())
+// blocked reports whether a constraint blocks an ask of a.
+func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape) bool {
+	_, blocked := p.ConstraintsOf(a).FirstBlocking(s)
+	return blocked
 }

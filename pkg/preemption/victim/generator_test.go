@@ -136,7 +136,7 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 		p.RefreshShares()
 		n := p.FirstFittingNode(x.Shape())
 		switch {
-		case n == nil || !p.QuotasAllow(x.Application(), x.Shape()):
+		case n == nil || isBlocked(p, x):
 			p.Cancel(ask.Key, epoch)
 		default:
 			assert.NilError(t, p.Place(x, n, epoch.Add(time.Duration(d.IntN(5))*time.Second)))
@@ -171,4 +171,10 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 			return
 		}
 	}
+}
+
+// isBlocked reports whether a constraint blocks x.
+func isBlocked(p *objects.Partition, x *objects.Allocation) bool {
+	_, blocked := p.ConstraintsOf(x.Application()).FirstBlocking(x.Shape())
+	return blocked
 }
