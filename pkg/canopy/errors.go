@@ -84,13 +84,13 @@ func (e *ConfigError) Error() string {
 type Problem struct {
 	Line, Column int    // from 1
 	Path         string // the queue, placement rule or partition; empty: the document itself
-	Rule         string // an ID, such as V6
+	Rule         string // an ID, such as no-partition
 	Warning      bool   // the configuration loads, but probably does not mean what was intended
 	Message      string
 	Hint         string // may be empty
 }
 
-// String is "line:column: error [V6] root.a: message (hint: ...)".
+// String is "line:column: error [rule] path: message (hint: ...)".
 func (p Problem) String() string {
 	severity := queuesyaml.Error
 	if p.Warning {
