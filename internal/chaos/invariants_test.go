@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -149,7 +150,7 @@ func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
 
 // recordAbandoned records an ask that gave up its nomination, and whether it is the only pending one.
 func (m *resourceManager) recordAbandoned(e scheduler.Event) {
-	if e.NominationEnd == scheduler.NominationGivenUp || e.NominationEnd == scheduler.NominationTimedOut {
+	if e.NominationEnd == preemption.NominationGivenUp || e.NominationEnd == preemption.NominationTimedOut {
 		if m.tracker.abandoned[e.Subject.Key] = m.onlyPendingOfApp(e.Subject.Key); m.tracker.abandoned[e.Subject.Key] {
 			m.countEvent("the only pending ask gives up its nomination")
 		}
@@ -211,7 +212,7 @@ func (m *resourceManager) onReleased(e scheduler.Released) {
 // onPreempted finds the preemption of a victim. The preemption log has an entry for each preemption, in
 // the order of delivery.
 func (m *resourceManager) onPreempted(e scheduler.Released) {
-	isVictim := func(v scheduler.Victim) bool { return v.Key == e.Key }
+	isVictim := func(v preemption.Victim) bool { return v.Key == e.Key }
 	p, _ := m.core.Preemption(m.tracker.lastPreemptionNumber)
 	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, isVictim) { // an ask may lose the node at once
 		m.tracker.lastMessage = e.Message
@@ -243,7 +244,7 @@ func (m *resourceManager) onPreempted(e scheduler.Released) {
 }
 
 // checkPreemption checks a preemption against the history.
-func (m *resourceManager) checkPreemption(p scheduler.Preemption) {
+func (m *resourceManager) checkPreemption(p preemption.Preemption) {
 	key := p.Ask.Key
 	x := m.tasks[key]
 	if x == nil {

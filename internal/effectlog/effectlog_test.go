@@ -158,14 +158,14 @@ func deliveries() []delivery {
 			`{"level":"info","msg":"preemption for a queue above its max","partition":"p","preemptionReason":"quota","nodes":["n1"],"reason":"above","victims":1,"victimKeys":["low in root.a"]}`,
 			`{"level":"info","msg":"ask nominated: it waits for a node without victims of its own",` + preemptor + `,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority"}`,
 		}},
-		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: scheduler.NominationPlaced, Message: "placed on node n2"})},
+		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationPlaced, Message: "placed on node n2"})},
 			[]string{`{"level":"info","msg":"nominated ask placed",` + preemptor + `,"since":"2026-01-02T12:00:00Z","reason":"placed on node n2"}`}},
-		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: scheduler.NominationTimedOut})},
+		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationTimedOut})},
 			[]string{`{"level":"warn","msg":"nomination timed out: the victims have not ended",` + preemptor + `,"since":"2026-01-02T12:00:00Z"}`}},
-		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: scheduler.NominationLost, Preemptor: low})},
+		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationLost, Preemptor: low})},
 			[]string{`{"level":"info","msg":"nomination ended without placement",` + preemptor +
 				`,"since":"2026-01-02T12:00:00Z","end":"lost to another ask","by":"low","byQueue":"root.a"}`}},
-		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: scheduler.NominationGivenUp, Message: "no room"})},
+		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationGivenUp, Message: "no room"})},
 			[]string{`{"level":"info","msg":"nomination ended without placement",` + preemptor +
 				`,"since":"2026-01-02T12:00:00Z","reason":"no room","end":"given up"}`}},
 		{[]scheduler.Effect{scheduler.Event{Kind: scheduler.EventOverdue, Subject: low, Priority: 1, Node: "n1", Amounts: two, Since: noon}},
@@ -294,7 +294,7 @@ func TestLoggingDoc_HasTheFieldsOfEachLine(t *testing.T) {
 	for i := range maxRejectionLines + 1 {
 		l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i)), Reason: "no"}})
 	}
-	l.OnEffects("p", []scheduler.Effect{scheduler.Event{Kind: scheduler.EventNominationEnded, NominationEnd: scheduler.NominationTimedOut, Message: "no"}})
+	l.OnEffects("p", []scheduler.Effect{scheduler.Event{Kind: scheduler.EventNominationEnded, NominationEnd: preemption.NominationTimedOut, Message: "no"}})
 	l.Close()
 	for _, err := range []error{nil, errors.New("fault"), nil} {
 		l.OnAudit("p", 9, time.Second, err)

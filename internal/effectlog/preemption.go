@@ -3,6 +3,7 @@ package effectlog
 import (
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -108,10 +109,10 @@ func (w *writer) endPreemption() {
 func (w *writer) nominationEnded(e *scheduler.Event) {
 	fields := append(w.askFields(e), node(e.Node), zap.Time("since", e.Since), reason(e.Message))
 	switch e.NominationEnd {
-	case scheduler.NominationPlaced:
+	case preemption.NominationPlaced:
 		w.log.Info("nominated ask placed", fields...)
 		return
-	case scheduler.NominationTimedOut:
+	case preemption.NominationTimedOut:
 		w.log.Warn("nomination timed out: the victims have not ended", fields...)
 		return
 	}

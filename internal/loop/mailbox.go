@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -67,13 +68,13 @@ func (l *Loop) lockQuery(ctx context.Context) error {
 }
 
 // Preemptions are the recorded preemptions.
-func (l *Loop) Preemptions(ctx context.Context) (scheduler.Preemptions, error) {
+func (l *Loop) Preemptions(ctx context.Context) (preemption.Preemptions, error) {
 	return ask(ctx, l, l.core.Preemptions)
 }
 
 // Preemption is the preemption of that number; nil: there is none, or it was dropped.
-func (l *Loop) Preemption(ctx context.Context, number uint64) (*scheduler.Preemption, error) {
-	return ask(ctx, l, func() *scheduler.Preemption {
+func (l *Loop) Preemption(ctx context.Context, number uint64) (*preemption.Preemption, error) {
+	return ask(ctx, l, func() *preemption.Preemption {
 		if r, ok := l.core.Preemption(number); ok {
 			return &r
 		}

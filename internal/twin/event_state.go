@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -61,7 +62,7 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 		fine = n.nominated[key] == ""
 		n.nominated[key] = e.Node
 	case scheduler.EventNominationEnded:
-		fine = n.nominated[key] == e.Node && !e.Since.IsZero() && e.NominationEnd != scheduler.NominationWaiting
+		fine = n.nominated[key] == e.Node && !e.Since.IsZero() && e.NominationEnd != preemption.NominationWaiting
 		delete(n.nominated, key)
 	case scheduler.EventPreemptionCycle:
 		fine = len(e.Cycle) > 0

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -17,9 +18,9 @@ var reasonLabels = [...]string{
 
 // nominationEndLabels are the labels of the ends of nominations, like reasonLabels. The first is not an end.
 var nominationEndLabels = [...]string{
-	scheduler.NominationWaiting: "", scheduler.NominationPlaced: "placed", scheduler.NominationLost: "lost",
-	scheduler.NominationNodeLost: "lost_node", scheduler.NominationGivenUp: "given_up", scheduler.NominationResized: "resized",
-	scheduler.NominationCancelled: "cancelled", scheduler.NominationUnknown: "unknown", scheduler.NominationTimedOut: "timed_out", "other",
+	preemption.NominationWaiting: "", preemption.NominationPlaced: "placed", preemption.NominationLost: "lost",
+	preemption.NominationNodeLost: "lost_node", preemption.NominationGivenUp: "given_up", preemption.NominationResized: "resized",
+	preemption.NominationCancelled: "cancelled", preemption.NominationUnknown: "unknown", preemption.NominationTimedOut: "timed_out", "other",
 }
 
 // partitionCounters counts the effects of one partition. One goroutine at a time counts; any may read.

@@ -56,7 +56,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r}, scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r})
 		}
-		for _, s := range []scheduler.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
+		for _, s := range []preemption.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventNominationEnded, NominationEnd: s})
 		}
 		w.metrics.OnEffects("default", append(effects, scheduler.Event{Kind: scheduler.EventOverdue},
@@ -99,7 +99,7 @@ func TestLabels_EveryPreemptionReasonAndNominationEnd(t *testing.T) {
 		return false
 	}
 	assert.Assert(t, beyond((victim.ReasonNodePressure + 1).String))
-	assert.Assert(t, beyond((scheduler.NominationTimedOut + 1).String))
+	assert.Assert(t, beyond((preemption.NominationTimedOut + 1).String))
 }
 
 // The age of an unconfirmed victim grows while the state does not change, until the victim is overdue.

@@ -1,5 +1,10 @@
-// Package preemption says by which reasons an ask is entitled to preempt, and detects preemption cycles.
+// Package preemption decides when asks preempt, and keeps what became of it.
 //
-// Entitlements reads the state of a partition and changes nothing. CycleDetector reads no partition: it counts the
-// preemptions that are recorded with it, and keeps the cool-downs. Victims are selected by package victim.
+// Engine owns, for one partition, the ask groups to evaluate and their back-off, the nominations and victims that it
+// made, the log of preemptions, the preemption cycles with their cool-downs, and the dry run. Entitlements says by
+// which reasons an ask may preempt. Which allocations are victims is left to package victim; marks, nominations and
+// the arithmetic per node and queue to package objects; effects to package scheduler, which an Engine knows as Host.
+//
+// The invariant: what the log tracks is in the partition, and the leaves of victims are those of nominated asks
+// (Engine.Check). No decision depends on the log.
 package preemption

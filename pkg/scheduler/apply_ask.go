@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -113,7 +114,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.emitAskRejected(ask, err)
 		return
 	}
-	c.logPlaced(x, now)
+	c.preemption.Placed(x, now)
 	c.emitStateChanges()
 	c.emit(Allocated{x.Ask(), nodeID})
 }
@@ -133,9 +134,7 @@ func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.As
 		if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
 			return err
 		}
-		if c.part.Nomination(x) == nil {
-			c.preemptionLog.endNomination(x, Nomination{State: NominationResized, EndedAt: now})
-		}
+		c.preemption.Resized(x, now)
 	}
 	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags))
 	return nil
@@ -185,7 +184,7 @@ func (c *Core) unknownConfirmation(m Release) {
 		c.emitIgnored(IgnoredRelease, m.Key, m.App, "it is unknown")
 		return
 	}
-	c.preemptionLog.unknownConfirmations++
+	c.preemption.CountUnknownConfirmation()
 	c.emit(Refused{
 		fmt.Sprintf("confirmation that allocation %s was preempted", m.Key),
 		fmt.Sprintf("%v allocation of application %s", objects.ErrUnknown, m.App),
@@ -198,10 +197,10 @@ func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
 		c.part.Release(x.Key(), now)
-		c.logVictimEnds(VictimEnd{State: VictimReleased, At: now, Termination: m.Type}, x)
+		c.preemption.VictimsEnded(preemption.VictimEnd{State: preemption.VictimReleased, At: now, Termination: m.Type.String()}, x)
 		c.emitReleased(x, m)
 	case m.Type != TimedOut: // a placeholder that timed out was an allocation, so an ask stays
-		c.preemptionLog.recordCancelled(x, now)
+		c.preemption.Cancelling(x, now)
 		c.part.Cancel(x.Key(), now)
 		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
 	}

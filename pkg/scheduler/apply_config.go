@@ -31,7 +31,7 @@ func (c *Core) useConfig(m UseConfig) {
 	}
 	c.draining = false
 	c.emitQueueChanges()
-	c.refreshDelays()
+	c.preemption.ConfigChanged()
 }
 
 // checkNotBeingRemoved is the reason why nodes and applications are rejected; nil: they are accepted (APP-19, ASK-22).

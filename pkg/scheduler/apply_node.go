@@ -31,7 +31,7 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	if !before.Equal(m.Total) {
 		c.emit(NodeChanged{Node: m.Node, Change: NodeResized, Before: before, After: m.Total})
 	}
-	c.relieveNodePressure(m.Node, now)
+	c.preemption.RelieveNodePressure(m.Node, now)
 }
 
 // capacityOf is the capacity of a node; empty if there is no such node.
@@ -55,7 +55,7 @@ func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
 		}
 		c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: len(n.Allocations())})
 	}
-	c.logEndedNominations(NominationNodeLost, now)
+	c.preemption.NodeLost(nil, now)
 }
 
 // removeNode removes a node and releases its allocations (NOD-19). An unknown node is refused (NOD-22,
@@ -67,8 +67,7 @@ func (c *Core) removeNode(now time.Time, m RemoveNode) {
 		c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
 	}
 	c.emitRefused("removal of node "+string(m.Node), err)
-	c.logVictimEnds(VictimEnd{State: VictimNodeRemoved, At: now}, released...)
-	c.logEndedNominations(NominationNodeLost, now)
+	c.preemption.NodeLost(released, now)
 	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"errors"
-
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -30,5 +28,5 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 	if done, err = a.audit.Step(budget); !done || err != nil {
 		return done, err
 	}
-	return true, errors.Join(a.c.preemptionLog.check(a.part), a.c.checkVictimLeaves())
+	return true, a.c.preemption.Check()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
 // Core is the scheduler of one partition. It is not safe for concurrent use: the goroutine of package loop
@@ -24,21 +23,8 @@ type Core struct {
 	effects       []Effect   // of the current Step or Schedule
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
-	servedUntil   time.Time  // deadlines up to this time have been served
 
-	victimSearch *victim.Search // nil: there was no search yet
-	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
-	backOff      backOff        // ask groups that found no victims
-
-	preemptionLog preemptionLog
-	cycles        preemption.CycleDetector
-	victimLeaves  map[*objects.Allocation][]objects.QueuePath // the leaves of the victims of each nominated ask
-
-	knownInfeasible map[evaluationKey]bool // keys without a plan; scratch of preempt, as the next two
-	searches        int                    // searches in this call of preempt
-	evaluated       uint64                 // asks evaluated for preemption, since the Core was made
-	oracleAsked     bool                   // the RM was asked in the current evaluation of an ask
-	oracleRefused   bool                   // the RM refused a node in the current evaluation of an ask
+	preemption *preemption.Engine
 
 	feasible    feasibility.Mask   // scratch of decide
 	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
@@ -55,7 +41,8 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	if opt.Evaluations <= 0 {
 		opt.Evaluations = 4
 	}
-	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt, preemptionLog: newPreemptionLog(opt.PreemptionHistory), victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff()}
+	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt}
+	c.preemption = preemption.New(c.part, opt, engineHost{c})
 	c.SetOracle(oracle)
 	return c
 }
@@ -67,6 +54,7 @@ func (c *Core) SetOracle(oracle Oracle) {
 		oracle = nil
 	}
 	c.oracle = oracle
+	c.preemption.SetOracle(oracle)
 }
 
 // Step applies one command and returns its effects. It never fails: a command that cannot be applied has an
@@ -80,7 +68,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	if c.apply(now, cmd); c.draining != draining {
 		c.stateSince = now
 	}
-	c.emitEndedNominations(NominationWaiting, AllocationRef{}, "", now)
+	c.preemption.EndNominations(now)
 	c.finishStep(now)
 	return c.effects
 }
@@ -101,24 +89,15 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if c.notListening {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
-	if at, waits := c.nextNominationTimeout(); waits && (!ok || at.Before(t)) {
-		t, ok = at, true
-	}
-	if at, paused := c.nextCoolDownEnd(); paused && (!ok || at.Before(t)) {
-		t, ok = at, true
-	}
-	if at, again := c.backOff.nextRetry(c.changeCount()); again && (!ok || at.Before(t)) {
-		t, ok = at, true
-	}
-	if at, ends := c.nextDelayEnd(); ends && (!ok || at.Before(t)) {
+	if at, due := c.preemption.NextDeadline(); due && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
 	return t, ok
 }
 
-// Check verifies that the accounting is consistent, and that the preemption history agrees with it.
+// Check verifies that the accounting is consistent, and that what preemption keeps agrees with it.
 func (c *Core) Check() error {
-	return errors.Join(c.part.Check(), c.preemptionLog.check(c.part), c.checkVictimLeaves())
+	return errors.Join(c.part.Check(), c.preemption.Check())
 }
 
 // Partition is the state. It may be read only while neither Step nor Schedule runs.
@@ -127,12 +106,11 @@ func (c *Core) Partition() *objects.Partition { return c.part }
 // serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), back-offs
 // end, and asks that the RM refused are evaluated again.
 func (c *Core) serveDeadlines(now time.Time) {
-	c.servedUntil = now
 	for _, x := range c.part.Expire(now) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
 	c.emitStateChanges()
-	c.toEvaluate = append(c.toEvaluate, c.backOff.popExpired(now)...)
+	c.preemption.ServeDeadlines(now)
 	if !c.oracleRetryAt.IsZero() && !now.Before(c.oracleRetryAt) {
 		c.oracleRetryAt = time.Time{}
 		c.part.RetryRefusedAsks()
@@ -142,7 +120,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 // finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
 	c.part.UpdateViolations(now)
-	c.refreshFirstAskChanges()
+	c.preemption.FinishStep()
 }
 
 // resetEffects empties the list of effects and keeps its memory: a decision allocates nothing but its
@@ -169,10 +147,9 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case DrainPartition:
 		c.draining = true
 	case ResetPartition:
-		c.preemptionLog.untrackAll(now)
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
-		c.oracleRetryAt, c.toEvaluate, c.backOff, c.victimSearch, c.cycles = time.Time{}, nil, newBackOff(), nil, preemption.CycleDetector{}
-		clear(c.victimLeaves)
+		c.oracleRetryAt = time.Time{}
+		c.preemption.Reset(c.part, now)
 		c.emit(PartitionReset{})
 	case AddNode:
 		c.addNode(m)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -35,8 +34,6 @@ type dryRunState struct {
 	ask            *objects.Allocation
 	mustStartFirst *objects.Application // the application of a StateAware leaf that starts first; nil: none
 	amountsOf      func(resources.Vector) resources.Amounts
-	predicates     victim.Predicates
-	lastSearch     victim.SearchReport // by the preemption reason that was tried last
 	result         *DryRunResult
 }
 
@@ -52,7 +49,7 @@ func (s *dryRunState) findOrCreateAsk() error {
 		if !ok || !x.Pending() {
 			return fmt.Errorf("%w pending ask %s", objects.ErrUnknown, s.request.Key)
 		}
-		s.ask, s.amountsOf, s.predicates, s.result.Pending = x, s.c.part.Amounts, s.c.checkPredicates, true
+		s.ask, s.amountsOf, s.result.Pending = x, s.c.part.Amounts, true
 		if a := x.Application(); !a.StateAwareAllows() {
 			s.mustStartFirst = a.Queue().FirstStarting()
 		}
@@ -66,17 +63,17 @@ func (s *dryRunState) findOrCreateAsk() error {
 			return fmt.Errorf("%w: %w", ErrWouldBeRejected, needsPermission(s.request.Class, u))
 		}
 	}
-	s.result.Ask = preemptorOf(s.ask)
+	s.result.Ask = preemption.PreemptorOf(s.ask)
 	v := &s.result.Verdict
 	v.App, v.User, v.Reason = s.ask.Application().ID(), s.ask.Application().User(), WaitsForTurn
 	return nil
 }
 
-// decide takes the steps of Core.evaluateAsk and records their results.
+// decide takes the steps of an evaluation and records their results.
 func (s *dryRunState) decide() {
 	c, x, out := s.c, s.ask, s.result
-	defer s.explainNode()
-	s.addEntitlements()
+	victims := c.preemption.NewDryRun(preemption.DryRunAsk{Allocation: x, Now: s.now, EntitledAt: s.entitlementTime(), AmountsOf: s.amountsOf, KnownToRM: out.Pending})
+	defer func() { out.DryRunReport = victims.Report(s.request.Node) }()
 	switch o, subject := s.startReason(); {
 	case c.part.Nomination(x) != nil:
 		out.Outcome, out.Node = WouldWait, c.part.Nomination(x).ID()
@@ -97,10 +94,10 @@ func (s *dryRunState) decide() {
 		return
 	}
 	out.Outcome = WouldNotFit
-	reasons, _ := preemption.EntitledReasons(c.part, x, s.entitlementTime())
-	for _, r := range reasons {
-		if s.searchFor(r) {
-			return
+	if plan, found := victims.Search(); found {
+		out.Outcome, out.Node = WouldPreempt, plan.Node.ID()
+		if len(plan.Victims) == 0 {
+			out.Outcome = WouldWait
 		}
 	}
 }
@@ -114,16 +111,6 @@ func (s *dryRunState) entitlementTime() time.Time {
 	return s.now
 }
 
-func (s *dryRunState) addEntitlements() {
-	for _, entitlement := range preemption.Entitlements(s.c.part, s.ask, s.entitlementTime()) {
-		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
-		if entitlement.Queue != nil {
-			v.Queue = entitlement.Queue.Path()
-		}
-		s.result.Entitlements = append(s.result.Entitlements, v)
-	}
-}
-
 // startReason is Core.startReason, for the application of an ask that may be hypothetical.
 func (s *dryRunState) startReason() (o PendingReason, subject string) {
 	if s.mustStartFirst != nil {
@@ -135,7 +122,7 @@ func (s *dryRunState) startReason() (o PendingReason, subject string) {
 // firstFeasibleNode is the first node that is feasible for the ask now; nil: none is.
 func (s *dryRunState) firstFeasibleNode() *objects.Node {
 	for n := range s.c.part.ScanFittingNodes(s.ask) {
-		if s.predicates == nil || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
+		if !s.result.Pending || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
 			return n
 		}
 	}
@@ -168,63 +155,4 @@ func (s *dryRunState) hasFittingNode() bool {
 		return true
 	}
 	return false
-}
-
-// searchFor searches for victims by one preemption reason, and reports whether there is a plan.
-func (s *dryRunState) searchFor(r victim.Reason) bool {
-	s.lastSearch = s.c.search().Explain(s.ask, r, s.predicates)
-	s.result.Searches = append(s.result.Searches, s.viewSearch(&s.lastSearch))
-	if !s.lastSearch.Found {
-		return false
-	}
-	plan := &s.lastSearch.Plan
-	s.result.Outcome, s.result.Node = WouldPreempt, plan.Node.ID()
-	if s.result.Victims, s.result.MoreVictims = listVictims(plan.Victims, s.now); len(plan.Victims) == 0 {
-		s.result.Outcome = WouldWait
-	}
-	return true
-}
-
-// explainNode lists the candidates of the node of the request, else of the node of the plan, else of the
-// first node that was searched.
-func (s *dryRunState) explainNode() {
-	plan := victim.Plan{Ask: s.ask, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
-	if reasons, _ := preemption.EntitledReasons(s.c.part, s.ask, s.entitlementTime()); len(reasons) == 0 {
-		return // the ask may not preempt, so no allocation is a candidate
-	} else if len(s.result.Searches) == 0 {
-		plan.Reason = reasons[0]
-	}
-	if s.lastSearch.Found {
-		plan = s.lastSearch.Plan
-	}
-	if n, ok := s.c.part.Node(s.request.Node); ok && n != plan.Node {
-		plan = victim.Plan{Ask: s.ask, Reason: plan.Reason, Node: n}
-	}
-	if plan.Node == nil {
-		return
-	}
-	s.result.CandidatesNode, s.result.CandidatesReason = plan.Node.ID(), plan.Reason
-	s.result.Candidates, s.result.MoreCandidates = listCandidates(s.c.search().Candidates(plan))
-}
-
-func (s *dryRunState) viewSearch(report *victim.SearchReport) DryRunSearch {
-	v := DryRunSearch{
-		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes, Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
-	}
-	for i := range report.BlockingQuotas {
-		w := &report.BlockingQuotas[i]
-		if w.Nodes == 0 {
-			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
-		}
-		shortfall := DryRunShortfall{Nodes: w.Nodes, Shortfall: withoutNegative(s.amountsOf(w.Amount))}
-		shortfall.Verdict.Reason, shortfall.Verdict.Subject = constraintReason(w.Constraint, false)
-		v.BlockingQuotas = append(v.BlockingQuotas, shortfall)
-	}
-	for i := range report.Best {
-		p := DryRunPlan{Node: report.Best[i].Node.ID()}
-		p.Victims, p.MoreVictims = listVictims(report.Best[i].Victims, s.now)
-		p.BudgetViolations, p.OptedOut, p.Originator = report.Best[i].Cost()
-		v.BestPlans = append(v.BestPlans, p)
-	}
-	return v
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -27,20 +25,12 @@ type DryRunRequest struct {
 type DryRunResult struct {
 	At      time.Time
 	Outcome DryRunOutcome
-	Ask     Preemptor
+	Ask     preemption.Preemptor
 	Pending bool           // the ask is pending; else it is hypothetical, and the RM was not asked
 	Node    objects.NodeID // where it would run; empty if the outcome has no node
 	Verdict Verdict        // why it is not placed at once; WaitsForTurn: nothing prevents it
 
-	Entitlements []DryRunEntitlement
-	Searches     []DryRunSearch // one for each preemption reason that was tried, up to the first plan
-
-	Victims          []Victim // if it would preempt; the one to reprieve first comes first
-	MoreVictims      int
-	CandidatesNode   objects.NodeID // the node of Candidates; empty: none
-	Candidates       []Candidate
-	MoreCandidates   int
-	CandidatesReason victim.Reason // the preemption reason by which Candidates were judged eligible
+	preemption.DryRunReport
 }
 
 // DryRunOutcome is the kind of result of a dry run.
@@ -57,41 +47,4 @@ const (
 
 func (o DryRunOutcome) String() string {
 	return [...]string{"fits", "waits", "preempts", "does not fit", "may not start"}[o]
-}
-
-// DryRunEntitlement is a preemption.Entitlement as a value.
-type DryRunEntitlement struct {
-	Reason      victim.Reason
-	NotEntitled preemption.NotEntitledReason
-	Queue       objects.QueuePath // empty: none
-	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
-}
-
-// DryRunSearch is a preemption.SearchReport as values.
-type DryRunSearch struct {
-	Reason         victim.Reason
-	Found          bool
-	TotalNodes     int
-	NodeOutcomes   victim.OutcomeCounts
-	Infeasible     int
-	NoPlanReasons  victim.NoPlanCounts
-	BlockingQuotas []DryRunShortfall
-	CrossNode      bool
-	BestPlans      []DryRunPlan
-}
-
-// DryRunShortfall is a quota that blocks the ask.
-type DryRunShortfall struct {
-	Verdict   Verdict           // NoQueueHeadroom or NoLimitHeadroom
-	Shortfall resources.Amounts // how much victims would have to free
-	Nodes     int               // on which the quota was the obstacle
-}
-
-// DryRunPlan is one of the best plans.
-type DryRunPlan struct {
-	Node                 objects.NodeID
-	Victims              []Victim
-	MoreVictims          int
-	BudgetViolations     int  // units beyond what disruption budgets allow
-	OptedOut, Originator bool // a victim has AllowPreemptSelf false; a victim is an originator
 }

@@ -70,7 +70,7 @@ func checkDryRun(t *testing.T, s preemptScenario, c *scheduler.Core, got *schedu
 	}
 }
 
-func keysOfVictims(list []scheduler.Victim) (keys []string) {
+func keysOfVictims(list []preemption.Victim) (keys []string) {
 	for _, v := range list {
 		keys = append(keys, string(v.Key))
 	}
@@ -210,7 +210,7 @@ func TestDryRun_BestPlansAreListed(t *testing.T) {
 	got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)}).Searches[0]
 	assert.Equal(t, len(got.BestPlans), victim.MaxBestPlans)
 	assert.Equal(t, got.NodeOutcomes[victim.OutcomeCompared], 15)
-	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b scheduler.DryRunPlan) int {
+	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b preemption.DryRunPlan) int {
 		return compareStrings(string(a.Node), string(b.Node)) // the nodes differ by name only
 	}))
 	assert.Equal(t, got.BestPlans[0].Node, objects.NodeID("a"))

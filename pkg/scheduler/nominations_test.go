@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -100,9 +101,9 @@ func TestNomination_TimeoutBoundaries(t *testing.T) {
 			}
 			w.advance(1)
 			assert.Equal(t, w.isNominated(), c.waits, c.name)
-			want, state := 2, scheduler.NominationTimedOut
+			want, state := 2, preemption.NominationTimedOut
 			if c.waits {
-				want, state = 0, scheduler.NominationWaiting
+				want, state = 0, preemption.NominationWaiting
 			}
 			assert.Equal(t, w.core.Preemptions().Last[0].Nomination.State, state, c.name)
 			assert.Equal(t, w.overdue(), want, c.name)

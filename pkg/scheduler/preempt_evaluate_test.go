@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -52,8 +53,8 @@ func TestPreemption_IdenticalAsksShareOneSearch(t *testing.T) {
 				add(1+i, 5)
 			}
 			core.Schedule(now, 10)
-			assert.Equal(t, core.searches, c.want)
-			assert.Equal(t, len(core.backOff.byGroup), 300)
+			assert.Equal(t, core.preemption.Stats().RunSearches, c.want)
+			assert.Equal(t, core.preemption.Stats().BackedOff, 300)
 		})
 	}
 }
@@ -104,7 +105,7 @@ func TestPreemption_AtMostFourSearchesPerRun(t *testing.T) {
 		for run, want := range []int{4, 4, 2} {
 			effects, more := core.Schedule(now, 100)
 			assert.Equal(t, len(effects), 0)
-			assert.Equal(t, core.searches, want, "run %d", run)
+			assert.Equal(t, core.preemption.Stats().RunSearches, want, "run %d", run)
 			assert.Equal(t, more, run < 2, "run %d", run)
 		}
 	})
@@ -126,22 +127,22 @@ func TestPreemption_AtMostFourSearchesPerRun(t *testing.T) {
 		submit("other", "", 0, 1)
 		effects, more := core.Schedule(now, 100)
 		assert.Equal(t, len(effects), 0)
-		assert.Equal(t, core.searches, 6)
+		assert.Equal(t, core.preemption.Stats().RunSearches, 6)
 		assert.Assert(t, more)
 		_, more = core.Schedule(now, 100)
-		assert.Equal(t, core.searches, 1)
+		assert.Equal(t, core.preemption.Stats().RunSearches, 1)
 		assert.Assert(t, !more)
 	})
 	t.Run("a group with refused asks finishes its evaluation", func(t *testing.T) {
 		core, now, submit := searchBoundCore(0, rejectsAll{})
-		submit("app", "", 9, refusalsPerEvaluation)
+		submit("app", "", 9, preemption.DefaultRefusals)
 		submit("other", "", 5, 1)
 		effects, more := core.Schedule(now, 100)
 		assert.Equal(t, len(effects), 0)
-		assert.Equal(t, core.searches, refusalsPerEvaluation)
+		assert.Equal(t, core.preemption.Stats().RunSearches, preemption.DefaultRefusals)
 		assert.Assert(t, more)
 		_, more = core.Schedule(now, 100)
-		assert.Equal(t, core.searches, 1)
+		assert.Equal(t, core.preemption.Stats().RunSearches, 1)
 		assert.Assert(t, !more)
 	})
 }

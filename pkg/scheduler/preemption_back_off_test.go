@@ -84,11 +84,11 @@ func TestBackOff_DelaysCostOneEvaluationEach(t *testing.T) {
 		}
 		wakes++
 	}
-	t.Logf("%d groups: %d evaluations, %d of them searches, %d wakes", groups, core.evaluated, core.PreemptionSearchStats().Searches, wakes)
+	t.Logf("%d groups: %d evaluations, %d of them searches, %d wakes", groups, core.preemption.Stats().Evaluations, core.PreemptionSearchStats().Searches, wakes)
 	// One for the new group, at most two for changes since, and one when the delay ends.
-	assert.Assert(t, core.evaluated <= 4*groups+groups, "%d evaluations of %d groups", core.evaluated, groups)
+	assert.Assert(t, core.preemption.Stats().Evaluations <= 4*groups+groups, "%d evaluations of %d groups", core.preemption.Stats().Evaluations, groups)
 	assert.Assert(t, wakes <= 2*groups+10, "%d wakes", wakes)
-	assert.Assert(t, len(core.backOff.delays) == 0, "%d delays are left", len(core.backOff.delays))
+	assert.Assert(t, core.preemption.Stats().Delays == 0, "%d delays are left", core.preemption.Stats().Delays)
 }
 
 // Groups without pending asks are dropped from the back-off.
@@ -99,15 +99,15 @@ func TestBackOff_ForgetsGroupsThatAreGone(t *testing.T) {
 		core.Step(now, guaranteedAsk(fmt.Sprint("ask-", i), int64(1000+i)))
 	}
 	core.Schedule(now, 10)
-	assert.Equal(t, len(core.backOff.byGroup), 100)
-	assert.Equal(t, len(core.backOff.delays), 100)
+	assert.Equal(t, core.preemption.Stats().BackedOff, 100)
+	assert.Equal(t, core.preemption.Stats().Delays, 100)
 	core.Step(now, RemoveApplication{App: "guaranteed"})
-	now = now.Add(evaluationRetry)
+	now = now.Add(5 * time.Second) // PRE-95
 	core.Step(now, Wake{})
 	core.Schedule(now, 10)
-	assert.Equal(t, len(core.backOff.byGroup), 0)
-	assert.Equal(t, len(core.backOff.delays), 0)
-	assert.Equal(t, len(core.backOff.queue), 0)
+	assert.Equal(t, core.preemption.Stats().BackedOff, 0)
+	assert.Equal(t, core.preemption.Stats().Delays, 0)
+	assert.Equal(t, core.preemption.Stats().Queued, 0)
 }
 
 // rejectsFirstAsk is a resource manager that refuses every node to the ask "first".
@@ -120,7 +120,7 @@ func (rejectsFirstAsk) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { 
 func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(7*time.Second, now)
-	core.oracle = rejectsFirstAsk{}
+	core.SetOracle(rejectsFirstAsk{})
 	core.Step(now, guaranteedAsk("first", 1000))
 	core.Step(now.Add(3*time.Second), guaranteedAsk("next", 1000))
 	core.Schedule(now.Add(7*time.Second), 10)

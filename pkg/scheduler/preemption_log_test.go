@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -71,7 +72,7 @@ func (r *preemptCore) release(after time.Duration, key string, how scheduler.Ter
 }
 
 // last is the newest preemption.
-func (r *preemptCore) last(t *testing.T) scheduler.Preemption {
+func (r *preemptCore) last(t *testing.T) preemption.Preemption {
 	t.Helper()
 	assert.NilError(t, r.Check())
 	all := r.Preemptions()
@@ -98,7 +99,7 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.Equal(t, got.Reason, victim.ReasonPriority)
 	assert.Equal(t, len(got.TriedReasons), 0)
 	assert.Equal(t, got.Node, objects.NodeID("n2"))
-	assert.DeepEqual(t, got.Ask, scheduler.Preemptor{
+	assert.DeepEqual(t, got.Ask, preemption.Preemptor{
 		Key: "high", App: "of-high", User: "ann", Queue: "root.a", Priority: 50,
 		Amounts: amountsFromMap(map[string]int64{"vcore": 2}), Created: epoch.Add(-time.Minute),
 	})
@@ -109,22 +110,22 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.Equal(t, v.BoundAt, epoch.Add(-time.Minute))
 	assert.Equal(t, v.RunTime, time.Minute)
 	assert.DeepEqual(t, v.LostWork(), vcore(120))
-	assert.Equal(t, v.End, scheduler.VictimEnd{})
+	assert.Equal(t, v.End, preemption.VictimEnd{})
 	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
 	// n3 would have a victim of higher priority, so it is not compared; n1 is infeasible.
 	assert.Equal(t, got.NodeOutcomes, victim.OutcomeCounts{victim.OutcomeCompared: 1})
-	assert.Equal(t, got.Nomination.State, scheduler.NominationWaiting)
+	assert.Equal(t, got.Nomination.State, preemption.NominationWaiting)
 
 	r.release(10*time.Second, "old", scheduler.PreemptedByScheduler)
 	got = r.last(t)
-	assert.Equal(t, got.Victims[0].End, scheduler.VictimEnd{State: scheduler.VictimReleased, At: r.now, Termination: scheduler.PreemptedByScheduler})
+	assert.Equal(t, got.Victims[0].End, preemption.VictimEnd{State: preemption.VictimReleased, At: r.now, Termination: scheduler.PreemptedByScheduler.String()})
 	assert.Equal(t, got.Victims[0].RunTime, time.Minute)
-	assert.DeepEqual(t, got.Nomination, scheduler.Nomination{State: scheduler.NominationPlaced, EndedAt: r.now})
-	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n2"})
+	assert.DeepEqual(t, got.Nomination, preemption.Nomination{State: preemption.NominationPlaced, EndedAt: r.now})
+	assert.Equal(t, got.Placement, preemption.Placement{At: r.now, Node: "n2"})
 }
 
 // candidateReasons is, for each candidate, victim or why it is not.
-func candidateReasons(list []scheduler.Candidate) map[string]string {
+func candidateReasons(list []preemption.Candidate) map[string]string {
 	out := map[string]string{}
 	for _, y := range list {
 		out[string(y.Key)] = y.Ineligible.String()
@@ -138,17 +139,21 @@ func candidateReasons(list []scheduler.Candidate) map[string]string {
 // The ends of victims and nominations.
 func TestPreemptionLog_Outcomes(t *testing.T) {
 	type want struct {
-		victim     scheduler.VictimEnd
-		nomination scheduler.Nomination
+		victim     preemption.VictimEnd
+		nomination preemption.Nomination
 		placed     objects.NodeID
 		dropped    bool
 	}
-	waiting := scheduler.Nomination{}
-	ended := func(s scheduler.NominationState) scheduler.Nomination {
-		return scheduler.Nomination{State: s, EndedAt: epoch.Add(time.Second)}
+	waiting := preemption.Nomination{}
+	ended := func(s preemption.NominationState) preemption.Nomination {
+		return preemption.Nomination{State: s, EndedAt: epoch.Add(time.Second)}
 	}
-	victimEnd := func(how scheduler.VictimState, as scheduler.Termination) scheduler.VictimEnd {
-		return scheduler.VictimEnd{State: how, At: epoch.Add(time.Second), Termination: as}
+	victimEnd := func(how preemption.VictimState, as scheduler.Termination) preemption.VictimEnd {
+		end := preemption.VictimEnd{State: how, At: epoch.Add(time.Second)}
+		if how == preemption.VictimReleased {
+			end.Termination = as.String()
+		}
+		return end
 	}
 	for _, c := range []struct {
 		name string
@@ -158,44 +163,44 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 		{"nothing yet", func(*preemptCore) {}, want{nomination: waiting}},
 		{
 			"the victim ends by itself", func(r *preemptCore) { r.release(time.Second, "low", scheduler.StoppedByRM) },
-			want{victimEnd(scheduler.VictimReleased, scheduler.StoppedByRM), ended(scheduler.NominationPlaced), "n1", false},
+			want{victimEnd(preemption.VictimReleased, scheduler.StoppedByRM), ended(preemption.NominationPlaced), "n1", false},
 		}, {
 			"the ask is cancelled", func(r *preemptCore) { r.release(time.Second, "high", scheduler.StoppedByRM) },
-			want{nomination: ended(scheduler.NominationCancelled), dropped: true},
+			want{nomination: ended(preemption.NominationCancelled), dropped: true},
 		}, {
 			"the application of the ask is removed",
 			func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveApplication{App: "of-high"}) },
-			want{nomination: ended(scheduler.NominationCancelled), dropped: true},
+			want{nomination: ended(preemption.NominationCancelled), dropped: true},
 		}, {
 			"the application of the victim is removed",
 			func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveApplication{App: "of-low"}) },
-			want{victimEnd(scheduler.VictimApplicationRemoved, 0), ended(scheduler.NominationPlaced), "n1", false},
+			want{victimEnd(preemption.VictimApplicationRemoved, 0), ended(preemption.NominationPlaced), "n1", false},
 		}, {
 			"the node is removed", func(r *preemptCore) { r.advance(time.Second, scheduler.RemoveNode{Node: "n1"}) },
-			want{victim: victimEnd(scheduler.VictimNodeRemoved, 0), nomination: ended(scheduler.NominationNodeLost)},
+			want{victim: victimEnd(preemption.VictimNodeRemoved, 0), nomination: ended(preemption.NominationNodeLost)},
 		}, {
 			"the node is drained", func(r *preemptCore) { r.advance(time.Second, scheduler.SetSchedulable{Node: "n1"}) },
-			want{nomination: ended(scheduler.NominationNodeLost)},
+			want{nomination: ended(preemption.NominationNodeLost)},
 		}, {
 			"the victim is resized, and ends", func(r *preemptCore) {
 				r.advance(0, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("low", 0, 3)})
 				r.release(time.Second, "low", scheduler.PreemptedByScheduler)
-			}, want{victimEnd(scheduler.VictimReleased, scheduler.PreemptedByScheduler), ended(scheduler.NominationPlaced), "n1", false},
+			}, want{victimEnd(preemption.VictimReleased, scheduler.PreemptedByScheduler), ended(preemption.NominationPlaced), "n1", false},
 		}, {
 			"the ask is resized beyond every node",
 			func(r *preemptCore) { r.advance(time.Second, scheduler.SubmitAsk{Ask: r.ask("high", 50, 9)}) },
-			want{nomination: ended(scheduler.NominationResized)},
+			want{nomination: ended(preemption.NominationResized)},
 		}, {
 			"another node is registered", func(r *preemptCore) {
 				r.advance(time.Second, scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
-			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n2"},
+			}, want{nomination: ended(preemption.NominationPlaced), placed: "n2"},
 		}, {
 			"the RM registers anew", func(r *preemptCore) { r.advance(time.Second, scheduler.ResetPartition{}) },
-			want{victim: victimEnd(scheduler.VictimUnknown, 0), nomination: ended(scheduler.NominationUnknown)},
+			want{victim: victimEnd(preemption.VictimUnknown, 0), nomination: ended(preemption.NominationUnknown)},
 		}, {
 			"the RM reports the ask as allocated", func(r *preemptCore) {
 				r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
-			}, want{nomination: ended(scheduler.NominationPlaced), placed: "n1"},
+			}, want{nomination: ended(preemption.NominationPlaced), placed: "n1"},
 		}, {
 			"an ask of higher priority gets the node", func(r *preemptCore) {
 				for _, n := range []objects.NodeID{"n2", "n3"} { // more headroom in the cluster, and no feasible node
@@ -203,7 +208,7 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 				}
 				r.advance(time.Second, scheduler.Wake{})
 				r.submit("vip", 100, 4)
-			}, want{nomination: scheduler.Nomination{State: scheduler.NominationLost, EndedAt: epoch.Add(time.Second), LostTo: "vip"}},
+			}, want{nomination: preemption.Nomination{State: preemption.NominationLost, EndedAt: epoch.Add(time.Second), LostTo: "vip"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -230,13 +235,13 @@ func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
 	r.submit("high", 50, 4)
 	r.release(time.Second, "low", scheduler.PreemptedByScheduler)
 	got := r.last(t)
-	assert.Equal(t, got.Nomination.State, scheduler.NominationGivenUp)
-	assert.Equal(t, got.Nomination.Verdict.String(), "the resource manager rejects nominated node n1")
+	assert.Equal(t, got.Nomination.State, preemption.NominationGivenUp)
+	assert.Equal(t, got.Nomination.Verdict, "the resource manager rejects nominated node n1")
 	assert.Assert(t, got.Placement.At.IsZero())
 	r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
 	got = r.last(t)
-	assert.Equal(t, got.Nomination.State, scheduler.NominationGivenUp)
-	assert.Equal(t, got.Placement, scheduler.Placement{At: r.now, Node: "n1"})
+	assert.Equal(t, got.Nomination.State, preemption.NominationGivenUp)
+	assert.Equal(t, got.Placement, preemption.Placement{At: r.now, Node: "n1"})
 }
 
 // The log is bounded, and does not track dropped preemptions.
@@ -268,8 +273,8 @@ func TestPreemptionLog_IsBounded(t *testing.T) {
 		assert.NilError(t, r.Check())
 	}
 	for _, p := range r.Preemptions().Last {
-		assert.Equal(t, p.Nomination.State, scheduler.NominationPlaced)
-		assert.Equal(t, p.Victims[0].End.State, scheduler.VictimReleased)
+		assert.Equal(t, p.Nomination.State, preemption.NominationPlaced)
+		assert.Equal(t, p.Victims[0].End.State, preemption.VictimReleased)
 	}
 }
 
@@ -280,8 +285,8 @@ func TestPreemptionLog_RecordsAreValues(t *testing.T) {
 	r.submit("high", 50, 4)
 	before := r.last(t)
 	r.release(time.Second, "low", scheduler.PreemptedByScheduler)
-	assert.Equal(t, before.Victims[0].End.State, scheduler.VictimTerminating)
-	assert.Equal(t, r.last(t).Victims[0].End.State, scheduler.VictimReleased)
+	assert.Equal(t, before.Victims[0].End.State, preemption.VictimTerminating)
+	assert.Equal(t, r.last(t).Victims[0].End.State, preemption.VictimReleased)
 }
 
 // The victims of an enforced max are logged, without an ask; of very many only some are listed.
@@ -298,7 +303,7 @@ func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
 	assert.Equal(t, all.Total, uint64(1))
 	got := all.Last[0]
 	assert.Equal(t, got.Reason, victim.ReasonQuota)
-	assert.DeepEqual(t, got.Excess, scheduler.Excess{Queue: "root.a", Amounts: vcores(runs - maxVcore)})
+	assert.DeepEqual(t, got.Excess, preemption.Excess{Queue: "root.a", Amounts: vcores(runs - maxVcore)})
 	assert.Equal(t, len(got.Victims), 200)
 	assert.Equal(t, got.MoreVictims, runs-maxVcore-200)
 	assert.Equal(t, got.Victims[0].RunTime, time.Hour)
@@ -306,7 +311,7 @@ func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
 		l.release(string(key))
 	}
 	for _, v := range l.core.Preemptions().Last[0].Victims {
-		assert.Equal(t, v.End.State, scheduler.VictimReleased)
+		assert.Equal(t, v.End.State, preemption.VictimReleased)
 	}
 	assert.NilError(t, l.core.Check())
 }

@@ -13,19 +13,18 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	if c.notListening {
 		return c.effects, false
 	}
-	c.endCoolDowns(now)
-	c.endTimedOutNominations(now)
+	c.preemption.BeginRun(now)
 	for range budget {
-		if c.enforceQuota(now) {
+		if c.preemption.EnforceQuota(now) {
 			continue
 		}
 		c.part.RefreshShares() // nominations that ended change usage
-		x, n := c.placeableNominee()
+		x, n := c.preemption.PlaceableNominee()
 		if x == nil {
 			x, n = c.decide(now)
 		}
 		if x == nil {
-			if found, more := c.preempt(now); !found {
+			if found, more := c.preemption.Preempt(now); !found {
 				return c.effects, more
 			}
 			continue
@@ -34,10 +33,10 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			// decide and Place read the same accounting; a contradiction is a bug here
 			panic("scheduler: " + err.Error())
 		}
-		c.logPlaced(x, now)
+		c.preemption.Placed(x, now)
 		c.emitStateChanges()
 		c.emit(Allocated{x.Ask(), n.ID()})
-		c.emitEndedNominations(NominationWaiting, AllocationRef{}, "", now)
+		c.preemption.EndNominations(now)
 	}
 	return c.effects, true
 }

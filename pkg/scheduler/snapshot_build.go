@@ -72,10 +72,10 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.draining, StateSince: c.stateSince, NodeOrder: conf.NodeSortPolicy,
 		IgnorePriority: conf.PriorityDisabled, Preemption: conf.PreemptionEnabled, ClassesNeedingQuota: conf.ClassesNeedingQuota, QuotaPreemption: conf.QuotaPreemptionEnabled,
-		NodePressure: conf.NodePressureEnabled, CoolDowns: slices.Clone(c.cycles.CoolDowns()),
+		NodePressure: conf.NodePressureEnabled, CoolDowns: c.preemption.CoolDowns(),
 		Capacity: p.Amounts(p.Capacity()), Root: root, Nodes: nodes,
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
-		UnknownConfirmations: c.preemptionLog.unknownConfirmations,
+		UnknownConfirmations: c.preemption.UnknownConfirmations(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	return s

@@ -227,3 +227,22 @@ func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape)
 	_, blocked := p.ConstraintsOf(a).FirstBlocking(s)
 	return blocked
 }
+
+// giveUpVerdict is why x cannot be placed on its nominated node although its victims have ended.
+func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
+	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
+	n := c.part.Nomination(x)
+	if !c.part.FitsNominated(x) {
+		v.Reason, v.Subject = NominatedNodeFull, string(n.ID())
+		return v
+	}
+	if v.Reason, v.Subject = c.startReason(x.Application()); v.Reason != NotPending {
+		return v
+	}
+	if shortfalls := c.part.QuotaShortfalls(x); len(shortfalls) > 0 {
+		v.Reason, v.Subject = constraintReason(shortfalls[0].Constraint, false)
+		return v
+	}
+	v.Reason, v.Subject = NominatedNodeRejectedByRM, string(n.ID())
+	return v
+}

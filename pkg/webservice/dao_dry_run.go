@@ -92,7 +92,7 @@ func viewDryRun(s *scheduler.DryRunResult) *dryRunBody {
 	return body
 }
 
-func viewVictimSearch(q *scheduler.DryRunSearch) victimSearchBody {
+func viewVictimSearch(q *preemption.DryRunSearch) victimSearchBody {
 	body := victimSearchBody{PreemptionReason: reasonNames[q.Reason], Found: q.Found, TotalNodes: q.TotalNodes, Nodes: viewNodeOutcomes(q.NodeOutcomes), Infeasible: q.Infeasible, CrossNode: q.CrossNode}
 	body.NotEvaluated = q.TotalNodes - q.Infeasible - body.Nodes.Compared - body.Nodes.NoPlan - body.Nodes.Rejected
 	for o, n := range q.NoPlanReasons {
@@ -104,7 +104,7 @@ func viewVictimSearch(q *scheduler.DryRunSearch) victimSearchBody {
 		}
 	}
 	for _, w := range q.BlockingQuotas {
-		body.BlockingQuotas = append(body.BlockingQuotas, blockingQuotaBody{w.Verdict.String(), amountsOf(w.Shortfall), w.Nodes})
+		body.BlockingQuotas = append(body.BlockingQuotas, blockingQuotaBody{w.Verdict, amountsOf(w.Shortfall), w.Nodes})
 	}
 	for _, p := range q.BestPlans {
 		body.Plans = append(body.Plans, planBody{string(p.Node), viewVictims(p.Victims), p.MoreVictims, p.BudgetViolations, p.OptedOut, p.Originator})

@@ -3,7 +3,6 @@ package webservice
 import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // The preemption history is ours: YuniKorn keeps none (PRE-109 to PRE-111).
@@ -110,7 +109,7 @@ func viewCoolDowns(list []preemption.CoolDown) []coolDownBody {
 	return out
 }
 
-func viewPreemption(r *scheduler.Preemption) preemptionBody {
+func viewPreemption(r *preemption.Preemption) preemptionBody {
 	body := preemptionBody{
 		Number: r.Number, Time: nanos(r.At), PreemptionReason: reasonNames[r.Reason], Victims: viewVictims(r.Victims), MoreVictims: r.MoreVictims,
 	}
@@ -128,8 +127,8 @@ func viewPreemption(r *scheduler.Preemption) preemptionBody {
 	for _, v := range r.TriedReasons {
 		body.TriedReasons = append(body.TriedReasons, reasonNames[v])
 	}
-	if r.Nomination.State == scheduler.NominationGivenUp {
-		body.Nomination.Reason = r.Nomination.Verdict.String()
+	if r.Nomination.State == preemption.NominationGivenUp {
+		body.Nomination.Reason = r.Nomination.Verdict
 	}
 	if at := r.Placement.At; !at.IsZero() {
 		body.Placed = &placedBody{nanos(at), string(r.Placement.Node), int64(at.Sub(r.At).Seconds())}
@@ -137,7 +136,7 @@ func viewPreemption(r *scheduler.Preemption) preemptionBody {
 	return body
 }
 
-func viewPreemptor(a *scheduler.Preemptor) *preemptorBody {
+func viewPreemptor(a *preemption.Preemptor) *preemptorBody {
 	return &preemptorBody{
 		AllocationKey: string(a.Key), ApplicationID: string(a.App), User: a.User, QueueName: string(a.Queue),
 		Priority: a.Priority, Resource: amountsOf(a.Amounts), RequestTime: nanos(a.Created), RequiredNodeID: string(a.RequiredNode),
@@ -148,7 +147,7 @@ func viewNodeOutcomes(s victim.OutcomeCounts) *nodeOutcomesBody {
 	return &nodeOutcomesBody{Compared: s[victim.OutcomeCompared], NoPlan: s[victim.OutcomeNoPlan], Rejected: s[victim.OutcomeRejected]}
 }
 
-func viewVictims(list []scheduler.Victim) []victimBody {
+func viewVictims(list []preemption.Victim) []victimBody {
 	out := make([]victimBody, len(list))
 	for i := range list {
 		v := &list[i]
@@ -157,14 +156,14 @@ func viewVictims(list []scheduler.Victim) []victimBody {
 			Priority: v.Priority, Resource: amountsOf(v.Amounts), AllocationTime: nanos(v.BoundAt),
 			RuntimeSeconds: int64(v.RunTime.Seconds()), GraceSeconds: int64(v.Grace.Seconds()), LostWork: amountsOf(v.LostWork()), State: v.End.State.String(), Ended: nanos(v.End.At),
 		}
-		if v.End.State == scheduler.VictimReleased {
-			out[i].Termination = v.End.Termination.String()
+		if v.End.State == preemption.VictimReleased {
+			out[i].Termination = v.End.Termination
 		}
 	}
 	return out
 }
 
-func viewCandidates(list []scheduler.Candidate) []candidateBody {
+func viewCandidates(list []preemption.Candidate) []candidateBody {
 	out := make([]candidateBody, len(list))
 	for i, c := range list {
 		out[i] = candidateBody{string(c.Key), string(c.App), string(c.Queue), c.Priority, c.Victim, candidateOutcome(c.Victim, c.Ineligible)}

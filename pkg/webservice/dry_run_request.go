@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -118,7 +118,7 @@ func (w *dryRunRequest) complete() error {
 }
 
 // contradicts is the error if the user or the queue of the request is not that of the application.
-func (w *dryRunRequest) contradicts(a *scheduler.Preemptor) error {
+func (w *dryRunRequest) contradicts(a *preemption.Preemptor) error {
 	switch {
 	case w.user != "" && w.user != a.User:
 		return badRequest(fmt.Sprintf("user: application %s is that of user %s", a.App, a.User))

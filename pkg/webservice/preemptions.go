@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 func (s *service) routePreemptions(mux *router) {
@@ -108,10 +108,10 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 }
 
 // matches reports whether r has the reason, and its ask, its violating queue or a victim matches.
-func (w *preemptionFilter) matches(r *scheduler.Preemption) bool {
+func (w *preemptionFilter) matches(r *preemption.Preemption) bool {
 	concerns := func(app objects.AppID, queue objects.QueuePath) bool {
 		return (w.app == "" || string(app) == w.app) && (w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
 	}
 	return (w.reason == "" || reasonNames[r.Reason] == w.reason) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
-		slices.ContainsFunc(r.Victims, func(v scheduler.Victim) bool { return concerns(v.App, v.Queue) }))
+		slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return concerns(v.App, v.Queue) }))
 }

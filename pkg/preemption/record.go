@@ -1,4 +1,4 @@
-package scheduler
+package preemption
 
 import (
 	"time"
@@ -73,8 +73,8 @@ func (v *Victim) LostWork() resources.Amounts { return v.Amounts.Times(int64(v.R
 // VictimEnd is how a victim ended (PRE-84).
 type VictimEnd struct {
 	State       VictimState
-	At          time.Time   // zero: it has not ended
-	Termination Termination // of the confirmation, if State is VictimReleased
+	At          time.Time // zero: it has not ended
+	Termination string    // the type of the release that confirmed it, if State is VictimReleased
 }
 
 // VictimState is the state of a victim.
@@ -108,7 +108,7 @@ type Nomination struct {
 	State   NominationState
 	EndedAt time.Time             // zero: it has not ended
 	LostTo  objects.AllocationKey // the ask that has the node now, if NominationLost
-	Verdict Verdict               // why the ask could not be placed, if NominationGivenUp
+	Verdict string                // why the ask could not be placed, if NominationGivenUp
 }
 
 // NominationState is the state of a nomination, or how it ended (PRE-79).
@@ -136,3 +136,19 @@ type Placement struct {
 	At   time.Time // zero: it was not placed
 	Node objects.NodeID
 }
+
+// Preemptions are the last preemptions of a partition.
+type Preemptions struct {
+	Total uint64       // since the partition was created
+	Last  []Preemption // newest first
+
+	// UnknownConfirmations counts the confirmations of preemptions of unknown allocations since the
+	// partition was created (PRE-85). They changed nothing. Some are late or came twice; many are a fault
+	// of the RM.
+	UnknownConfirmations uint64
+
+	CoolDowns []CoolDown // those that last, the oldest first
+}
+
+// DefaultPreemptionLogSize is how many preemptions are logged by default.
+const DefaultPreemptionLogSize = 1000

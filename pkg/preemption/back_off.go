@@ -1,4 +1,4 @@
-package scheduler
+package preemption
 
 import (
 	"container/heap"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
 // evaluation is the last evaluation of a group of asks, in which its first ask had no victims or was not
@@ -14,12 +13,12 @@ import (
 type evaluation struct {
 	group             *objects.AskGroup
 	evaluatedAt       time.Time
-	changes           uint64 // Core.changeCount at evaluatedAt
+	changes           uint64 // Engine.changeCount at evaluatedAt
 	reasons           int    // the most preemption reasons that an ask had; -1: no ask was evaluated
 	nominationGivenUp bool   // a nomination was given up: retried without a change
 	oracleRefused     bool   // the RM refused an ask: likewise
 
-	waiting     bool      // in backOff.queue, and not in Core.toEvaluate
+	waiting     bool      // in backOff.queue, and not in Engine.toEvaluate
 	delayEndsAt time.Time // when a delay of the first ask ends; zero: none does. It may be too early, never too late
 	heapIndex   int       // position in backOff.delays, from 1; 0: not in it
 }
@@ -152,52 +151,55 @@ func (h *delayHeap) Pop() any {
 }
 
 // delayEnd is when the next delay of the first ask of a group ends, later than after; zero: none.
-func (c *Core) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
-	if x := c.firstWithoutNomination(group); x != nil {
-		return preemption.NextDelayEnd(c.part, x, after)
+func (eng *Engine) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
+	if x := eng.firstWithoutNomination(group); x != nil {
+		return NextDelayEnd(eng.part, x, after)
 	}
 	return time.Time{}
 }
 
+// nextRetry is when a group that backs off is evaluated again.
+func (eng *Engine) nextRetry() (time.Time, bool) { return eng.backOff.nextRetry(eng.changeCount()) }
+
 // refreshDelay computes anew when a delay of e ends.
-func (c *Core) refreshDelay(e *evaluation) {
-	c.backOff.setDelayEnd(e, c.delayEnd(e.group, e.evaluatedAt))
+func (eng *Engine) refreshDelay(e *evaluation) {
+	eng.backOff.setDelayEnd(e, eng.delayEnd(e.group, e.evaluatedAt))
 }
 
 // refreshFirstAskChanges updates the groups that may have another first ask than before.
-func (c *Core) refreshFirstAskChanges() {
-	for _, group := range c.part.TakeFirstAskChanged() {
-		if e := c.backOff.byGroup[group]; e != nil {
-			c.refreshDelay(e)
+func (eng *Engine) refreshFirstAskChanges() {
+	for _, group := range eng.part.TakeFirstAskChanged() {
+		if e := eng.backOff.byGroup[group]; e != nil {
+			eng.refreshDelay(e)
 		}
 	}
 }
 
 // addDueGroups lists the groups for which a delay has ended since their last evaluation (PRE-16).
-func (c *Core) addDueGroups(now time.Time) {
-	c.refreshFirstAskChanges()
-	for b := &c.backOff; len(b.delays) > 0 && !b.delays[0].delayEndsAt.After(now); {
+func (eng *Engine) addDueGroups(now time.Time) {
+	eng.refreshFirstAskChanges()
+	for b := &eng.backOff; len(b.delays) > 0 && !b.delays[0].delayEndsAt.After(now); {
 		e := b.delays[0]
-		if c.refreshDelay(e); e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {
+		if eng.refreshDelay(e); e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {
 			continue // the group has another first ask by now
 		}
 		b.setDelayEnd(e, time.Time{})
 		if e.waiting {
 			b.stopWaiting(e)
-			c.toEvaluate = append(c.toEvaluate, e)
+			eng.toEvaluate = append(eng.toEvaluate, e)
 		}
 	}
 }
 
 // nextDelayEnd is when addDueGroups next has work (PRE-16). Work that is due already is left to the next
 // Schedule.
-func (c *Core) nextDelayEnd() (time.Time, bool) {
-	for b := &c.backOff; len(b.delays) > 0; {
+func (eng *Engine) nextDelayEnd() (time.Time, bool) {
+	for b := &eng.backOff; len(b.delays) > 0; {
 		e := b.delays[0]
-		if e.delayEndsAt.After(c.servedUntil) {
+		if e.delayEndsAt.After(eng.servedUntil) {
 			return e.delayEndsAt, true
 		}
-		if c.refreshDelay(e); !e.delayEndsAt.IsZero() && !e.delayEndsAt.After(c.servedUntil) {
+		if eng.refreshDelay(e); !e.delayEndsAt.IsZero() && !e.delayEndsAt.After(eng.servedUntil) {
 			return time.Time{}, false
 		}
 	}
@@ -205,15 +207,15 @@ func (c *Core) nextDelayEnd() (time.Time, bool) {
 }
 
 // refreshDelays updates all delays for a new configuration.
-func (c *Core) refreshDelays() {
-	for _, e := range slices.Clone(c.backOff.queue) {
+func (eng *Engine) refreshDelays() {
+	for _, e := range slices.Clone(eng.backOff.queue) {
 		if e.waiting {
-			c.refreshDelay(e)
+			eng.refreshDelay(e)
 		}
 	}
-	for _, e := range c.toEvaluate {
-		if c.backOff.byGroup[e.group] == e {
-			c.refreshDelay(e)
+	for _, e := range eng.toEvaluate {
+		if eng.backOff.byGroup[e.group] == e {
+			eng.refreshDelay(e)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package scheduler
+package preemption
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -33,9 +32,6 @@ type trackedPreemption struct {
 	ask     *objects.Allocation   // nil: placed or cancelled, or it has preempted again
 	victims []*objects.Allocation // nil: ended
 }
-
-// DefaultPreemptionLogSize is how many preemptions are logged by default.
-const DefaultPreemptionLogSize = 1000
 
 func newPreemptionLog(maxEntries int) preemptionLog {
 	if maxEntries <= 0 {
@@ -154,34 +150,34 @@ func (l *preemptionLog) check(p *objects.Partition) error {
 
 // logPreemption logs a plan before it is carried out. A plan without victims is not logged: its ask waits
 // for the victims of others (PRE-74).
-func (c *Core) logPreemption(plan victim.Plan, now time.Time) {
+func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 	x := plan.Ask
 	if len(plan.Victims) == 0 {
 		return
 	}
 	f := trackVictims(plan.Victims, now)
-	f.ask, f.Ask, f.Reason, f.Node, f.NodeOutcomes = x, preemptorOf(x), plan.Reason, plan.Node.ID(), plan.Outcomes
-	f.Candidates, f.MoreCandidates = listCandidates(c.search().Candidates(plan))
-	reasons, _ := preemption.EntitledReasons(c.part, x, now)
+	f.ask, f.Ask, f.Reason, f.Node, f.NodeOutcomes = x, PreemptorOf(x), plan.Reason, plan.Node.ID(), plan.Outcomes
+	f.Candidates, f.MoreCandidates = listCandidates(eng.search().Candidates(plan))
+	reasons, _ := EntitledReasons(eng.part, x, now)
 	if i := slices.Index(reasons, plan.Reason); i > 0 {
 		f.TriedReasons = reasons[:i]
 	}
-	c.preemptionLog.add(f)
+	eng.log.add(f)
 }
 
 // logQuotaPreemption logs victims of an enforced max before they are preempted.
-func (c *Core) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
+func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
-	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(c.part.Amounts(q.Excess()))}
-	c.preemptionLog.add(f)
+	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(eng.part.Amounts(q.Excess()))}
+	eng.log.add(f)
 }
 
 // logNodePressurePreemption logs victims of node pressure before they are preempted.
-func (c *Core) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation, now time.Time) {
+func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
 	lacks := resources.Amounts{}.Sub(load.Available)
 	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: withoutNegative(lacks)}
-	c.preemptionLog.add(f)
+	eng.log.add(f)
 }
 
 // withoutNegative is a without negative amounts.
@@ -198,7 +194,8 @@ func trackVictims(victims []*objects.Allocation, now time.Time) *trackedPreempti
 	return f
 }
 
-func preemptorOf(x *objects.Allocation) Preemptor {
+// PreemptorOf is an ask as it is now.
+func PreemptorOf(x *objects.Allocation) Preemptor {
 	a, ask := x.Application(), x.Ask()
 	return Preemptor{
 		Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, User: a.User().Name, Queue: a.Queue().Path(),

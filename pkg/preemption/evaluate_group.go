@@ -1,17 +1,16 @@
-package scheduler
+package preemption
 
 import (
 	"cmp"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// refusalsPerEvaluation is how many asks of a group the RM may refuse in one evaluation, unless
+// DefaultRefusals is how many asks of a group the RM may refuse in one evaluation, unless
 // objects.Options.Refusals says otherwise.
-const refusalsPerEvaluation = 8
+const DefaultRefusals = 8
 
 // evaluateGroup searches victims for the first ask of a group that can have any (PRE-92, PRE-96). previous
 // is the last evaluation of the group, current this one. There are several plans if a gang is evaluated
@@ -30,25 +29,25 @@ const refusalsPerEvaluation = 8
 //     not all of its asks may have been evaluated, and the answer of the RM may have changed.
 //
 // Behind n asks that the RM refuses, an ask is evaluated after n/8 evaluations, 5 s apart.
-func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []victim.Plan, current *evaluation) {
+func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []victim.Plan, current *evaluation) {
 	group := previous.group
-	current = &evaluation{group: group, evaluatedAt: now, changes: c.changeCount()}
-	maxRefused, tried := cmp.Or(c.opt.Refusals, refusalsPerEvaluation), 0
+	current = &evaluation{group: group, evaluatedAt: now, changes: eng.changeCount()}
+	maxRefused, tried := cmp.Or(eng.opt.Refusals, DefaultRefusals), 0
 	var lastRefused *objects.Allocation
-	for x := range c.part.EachToEvaluate(group) {
+	for x := range eng.part.EachToEvaluate(group) {
 		if tried == maxRefused {
 			group.ResumeAfter(lastRefused)
 			return nil, current
 		}
 		tried++
-		c.oracleRefused = false
-		if plans = c.evaluateAsk(x, previous, current); len(plans) > 0 {
+		eng.oracleRefused = false
+		if plans = eng.evaluateAsk(x, previous, current); len(plans) > 0 {
 			if lastRefused != nil {
 				group.ResumeAfter(lastRefused)
 			}
 			return plans, current
 		}
-		if !c.oracleRefused || x.PreemptsAsGang() {
+		if !eng.oracleRefused || x.PreemptsAsGang() {
 			break
 		}
 		lastRefused, current.oracleRefused = x, true
@@ -59,31 +58,31 @@ func (c *Core) evaluateGroup(previous *evaluation, now time.Time) (plans []victi
 
 // evaluateAsk searches victims for x (PRE-95). previous and current are evaluations of its group. There are
 // no plans if x may not preempt, or no victims are enough.
-func (c *Core) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []victim.Plan) {
+func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []victim.Plan) {
 	now := current.evaluatedAt
-	c.evaluated++
-	if !c.mayStart(x.Application()) || c.hasFeasibleNode(x) {
+	eng.evaluated++
+	if !eng.mayStart(x.Application()) || eng.hasFeasibleNode(x) {
 		return nil
 	}
-	reasons, _ := preemption.EntitledReasons(c.part, x, now)
+	reasons, _ := EntitledReasons(eng.part, x, now)
 	current.reasons = max(current.reasons, len(reasons))
 	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes && previous.reasons == current.reasons {
 		return nil // nothing has changed since
 	}
-	if len(reasons) == 0 || c.knownInfeasible[evaluationKeyOf(x, reasons)] {
+	if len(reasons) == 0 || eng.knownInfeasible[evaluationKeyOf(x, reasons)] {
 		return nil
 	}
-	c.oracleAsked = false
+	eng.oracleAsked = false
 	if x.PreemptsAsGang() {
-		plans = c.planGang(x, reasons[0], now)
-	} else if plan, found := c.findPlan(x, reasons); found {
+		plans = eng.planGang(x, reasons[0], now)
+	} else if plan, found := eng.findPlan(x, reasons); found {
 		plans = append(plans, plan)
 	}
-	if len(plans) == 0 && !c.oracleAsked { // an answer of the RM holds for this ask only
-		if c.knownInfeasible == nil {
-			c.knownInfeasible = map[evaluationKey]bool{}
+	if len(plans) == 0 && !eng.oracleAsked { // an answer of the RM holds for this ask only
+		if eng.knownInfeasible == nil {
+			eng.knownInfeasible = map[evaluationKey]bool{}
 		}
-		c.knownInfeasible[evaluationKeyOf(x, reasons)] = true
+		eng.knownInfeasible[evaluationKeyOf(x, reasons)] = true
 	}
 	return plans
 }

@@ -1,0 +1,117 @@
+package preemption
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// DryRun finds the victims that an ask would get now, and why. It changes nothing: no accounting, no back-off and no
+// later decision (PRE-113).
+type DryRun struct {
+	eng        *Engine
+	ask        DryRunAsk
+	lastSearch victim.SearchReport // by the preemption reason that was tried last
+	report     DryRunReport
+}
+
+// DryRunAsk is the ask of a DryRun, which may be hypothetical.
+type DryRunAsk struct {
+	*objects.Allocation
+	Now        time.Time
+	EntitledAt time.Time                                // the time for which entitlements are computed
+	AmountsOf  func(resources.Vector) resources.Amounts // names resources, also those that only the ask has
+	KnownToRM  bool                                     // the RM knows the ask, and its predicates are asked (PRE-117)
+}
+
+// NewDryRun begins a dry run with the entitlements of the ask.
+func (eng *Engine) NewDryRun(ask DryRunAsk) *DryRun {
+	s := &DryRun{eng: eng, ask: ask}
+	for _, entitlement := range Entitlements(eng.part, ask.Allocation, ask.EntitledAt) {
+		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
+		if entitlement.Queue != nil {
+			v.Queue = entitlement.Queue.Path()
+		}
+		s.report.Entitlements = append(s.report.Entitlements, v)
+	}
+	return s
+}
+
+// Search searches victims by each reason that the ask is entitled to, until there is a plan, as an evaluation does.
+func (s *DryRun) Search() (plan victim.Plan, found bool) {
+	for _, r := range s.reasons() {
+		if s.searchFor(r) {
+			return s.lastSearch.Plan, true
+		}
+	}
+	return plan, false
+}
+
+// Report is what the dry run has found, with the candidates of a node; if it is empty, of the node of the plan.
+func (s *DryRun) Report(node objects.NodeID) DryRunReport {
+	s.explainNode(node)
+	return s.report
+}
+
+func (s *DryRun) reasons() []victim.Reason {
+	reasons, _ := EntitledReasons(s.eng.part, s.ask.Allocation, s.ask.EntitledAt)
+	return reasons
+}
+
+// searchFor searches for victims by one preemption reason, and reports whether there is a plan.
+func (s *DryRun) searchFor(r victim.Reason) bool {
+	var predicates victim.Predicates
+	if s.ask.KnownToRM {
+		predicates = s.eng.checkPredicates
+	}
+	s.lastSearch = s.eng.search().Explain(s.ask.Allocation, r, predicates)
+	s.report.Searches = append(s.report.Searches, s.viewSearch(&s.lastSearch))
+	if s.lastSearch.Found {
+		s.report.Victims, s.report.MoreVictims = listVictims(s.lastSearch.Plan.Victims, s.ask.Now)
+	}
+	return s.lastSearch.Found
+}
+
+// explainNode lists the candidates of a node: of the one with an ID, else of the node of the plan, else of the first
+// node that was searched.
+func (s *DryRun) explainNode(id objects.NodeID) {
+	plan := victim.Plan{Ask: s.ask.Allocation, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
+	if reasons := s.reasons(); len(reasons) == 0 {
+		return // the ask may not preempt, so no allocation is a candidate
+	} else if len(s.report.Searches) == 0 {
+		plan.Reason = reasons[0]
+	}
+	if s.lastSearch.Found {
+		plan = s.lastSearch.Plan
+	}
+	if n, ok := s.eng.part.Node(id); ok && n != plan.Node {
+		plan = victim.Plan{Ask: s.ask.Allocation, Reason: plan.Reason, Node: n}
+	}
+	if plan.Node == nil {
+		return
+	}
+	s.report.CandidatesNode, s.report.CandidatesReason = plan.Node.ID(), plan.Reason
+	s.report.Candidates, s.report.MoreCandidates = listCandidates(s.eng.search().Candidates(plan))
+}
+
+func (s *DryRun) viewSearch(report *victim.SearchReport) DryRunSearch {
+	v := DryRunSearch{
+		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes, Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
+	}
+	for i := range report.BlockingQuotas {
+		w := &report.BlockingQuotas[i]
+		if w.Nodes == 0 {
+			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
+		}
+		v.BlockingQuotas = append(v.BlockingQuotas, DryRunShortfall{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes, Shortfall: withoutNegative(s.ask.AmountsOf(w.Amount))})
+	}
+	for i := range report.Best {
+		p := DryRunPlan{Node: report.Best[i].Node.ID()}
+		p.Victims, p.MoreVictims = listVictims(report.Best[i].Victims, s.ask.Now)
+		p.BudgetViolations, p.OptedOut, p.Originator = report.Best[i].Cost()
+		v.BestPlans = append(v.BestPlans, p)
+	}
+	return v
+}

@@ -1,0 +1,137 @@
+package preemption
+
+import (
+	"errors"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+)
+
+// Engine is the preemption of one partition: which ask groups are evaluated and when, what is preempted and
+// nominated, the log, and the cycles. The marks and nominations themselves are in the partition. It is not safe
+// for concurrent use: it belongs to the Core of the partition, which calls it in the course of its own calls.
+type Engine struct {
+	part        *objects.Partition
+	oracle      Oracle // nil: every node passes the predicates
+	opt         objects.Options
+	host        Host
+	servedUntil time.Time // deadlines up to this time have been served
+
+	victimSearch *victim.Search // nil: there was no search yet
+	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
+	backOff      backOff        // ask groups that found no victims
+
+	log          preemptionLog
+	cycles       CycleDetector
+	victimLeaves map[*objects.Allocation][]objects.QueuePath // the leaves of the victims of each nominated ask
+
+	knownInfeasible map[evaluationKey]bool // keys without a plan; scratch of Preempt, as the next two
+	searches        int                    // searches in this call of Preempt
+	evaluated       uint64                 // asks evaluated, since the Engine was made
+	oracleAsked     bool                   // the RM was asked in the current evaluation of an ask
+	oracleRefused   bool                   // the RM refused a node in the current evaluation of an ask
+}
+
+// Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done,
+// in the order in which it was done; each comes after the change of the partition.
+type Host interface {
+	// FirstFeasibleNode is the first node, in node order, that is feasible for x now; nil: there is none.
+	FirstFeasibleNode(x *objects.Allocation) *objects.Node
+	// GiveUpVerdict is why x cannot be placed on its nominated node, although its victims have ended.
+	GiveUpVerdict(x *objects.Allocation) string
+	// ConstraintVerdict names a constraint that blocks an ask, as a verdict does.
+	ConstraintVerdict(c objects.Constraint) string
+
+	// OnPreempted: the victims were marked, and must be released by the RM. preemptor is nil without an ask; then
+	// cause says what they were preempted for.
+	OnPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason victim.Reason, cause string)
+	// OnNominated: x was nominated for a node, and waits for this many victims.
+	OnNominated(x *objects.Allocation, node *objects.Node, reason victim.Reason, victims int)
+	// OnNominationEnd: a nomination has ended. lostTo is the ask that has the node now, nil if there is none.
+	OnNominationEnd(l objects.EndedNomination, end NominationState, lostTo *objects.Allocation, message string)
+	// OnOverdue: a victim has not ended within the nomination timeout.
+	OnOverdue(y *objects.Allocation, preemptedAt time.Time)
+	// OnCycle: leaves preempt each other in a cycle. until is the end of their cool-down; zero: there is none.
+	OnCycle(cycle Cycle, until time.Time)
+	// OnCoolDownEnded: two leaves may preempt each other again.
+	OnCoolDownEnded(c CoolDown)
+}
+
+// Oracle evaluates the predicates of the resource manager.
+type Oracle interface {
+	// Fits reports whether the ask may run on the node, which has the free resources for it.
+	Fits(ask objects.AllocationKey, node objects.NodeID) bool
+}
+
+// New returns the Engine of a partition, without an Oracle.
+func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
+	return &Engine{
+		part: p, opt: opt, host: host, log: newPreemptionLog(opt.PreemptionHistory),
+		victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff(),
+	}
+}
+
+// SetOracle sets the Oracle; nil: every node passes the predicates.
+func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
+
+// Reset begins anew with another partition: the RM registers anew (PRE-89). The log keeps what it has.
+func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
+	eng.log.untrackAll(now)
+	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles = p, nil, newBackOff(), nil, CycleDetector{}
+	clear(eng.victimLeaves)
+}
+
+// ServeDeadlines ends the back-offs that are over at now. It precedes each command and each run.
+func (eng *Engine) ServeDeadlines(now time.Time) {
+	eng.servedUntil = now
+	eng.toEvaluate = append(eng.toEvaluate, eng.backOff.popExpired(now)...)
+}
+
+// BeginRun ends, before any decision of a run, the cool-downs that are over, and what has lasted for the nomination
+// timeout (PRE-81, PRE-87, PRE-106).
+func (eng *Engine) BeginRun(now time.Time) {
+	eng.endCoolDowns(now)
+	eng.endTimedOutNominations(now)
+}
+
+// FinishStep updates what NextDeadline depends on, after a command or a run.
+func (eng *Engine) FinishStep() { eng.refreshFirstAskChanges() }
+
+// ConfigChanged must be called when the partition has another configuration.
+func (eng *Engine) ConfigChanged() { eng.refreshDelays() }
+
+// NextDeadline is when BeginRun or Preempt next has work although no command has come; ok is false if never. Work
+// that is due already is left to the next run.
+func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
+	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry, eng.nextDelayEnd} {
+		if at, some := next(); some && (!ok || at.Before(t)) {
+			t, ok = at, true
+		}
+	}
+	return t, ok
+}
+
+// Check verifies that the log and the leaves of victims agree with the partition.
+func (eng *Engine) Check() error {
+	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves())
+}
+
+// Stats counts the work of an Engine. It is for tests and benchmarks: no decision depends on it.
+type Stats struct {
+	victim.SearchStats        // zero before the first search; of the searches since the last Reset
+	Evaluations        uint64 // asks that were evaluated, since the Engine was made
+	RunSearches        int    // asks searched for in the last call of Preempt
+	BackedOff          int    // groups in the back-off
+	Delays             int    // of these, those that a delay brings back
+	Queued             int    // entries of the queue of the back-off, which may have groups that no longer wait
+}
+
+// Stats are the counts until now.
+func (eng *Engine) Stats() Stats {
+	s := Stats{Evaluations: eng.evaluated, RunSearches: eng.searches, BackedOff: len(eng.backOff.byGroup), Delays: len(eng.backOff.delays), Queued: len(eng.backOff.queue)}
+	if eng.victimSearch != nil {
+		s.SearchStats = eng.victimSearch.Stats()
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+package preemption
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// A nomination ends when the ask is placed, when the node or the ask is lost, when it is given up, and when
+// it times out (PRE-79 to PRE-81).
+
+// endTimedOutNominations ends what has lasted for the nomination timeout: nominations, and waiting for
+// victims, which are then overdue (PRE-81, PRE-87). It precedes all decisions, because in a busy cluster
+// these may never end.
+func (eng *Engine) endTimedOutNominations(now time.Time) {
+	for _, y := range eng.part.TakeOverdueReleases(now) { // PRE-88
+		at, _ := eng.part.PreemptingSince(y)
+		eng.host.OnOverdue(y, at)
+	}
+	for x := eng.part.OverdueNominee(now); x != nil; x = eng.part.OverdueNominee(now) {
+		eng.log.endNomination(x, Nomination{State: NominationTimedOut, EndedAt: now})
+		eng.giveUpNomination(x, now)
+		eng.reportEndedNominations(NominationTimedOut, nil, "", now)
+	}
+}
+
+// giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history.
+// The group of x backs off if all of its asks were nominated: evaluated at once it could preempt for the same
+// node again, without a result each time (PRE-80).
+func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
+	eng.addNewGroups() // the group of x may be among them
+	group := x.AskGroup()
+	if eng.firstWithoutNomination(group) == nil {
+		group.MarkPreemptorListed()
+		eng.toEvaluate = slices.DeleteFunc(eng.toEvaluate, func(e *evaluation) bool { return e.group == group })
+		eng.backOff.add(&evaluation{group: group, evaluatedAt: now, reasons: -1, nominationGivenUp: true}, time.Time{})
+	}
+	eng.part.ClearNomination(x)
+}
+
+// nextNominationTimeout is when endTimedOutNominations next has work. Work that is due already is left to
+// the next Schedule.
+func (eng *Engine) nextNominationTimeout() (time.Time, bool) {
+	at, ok := eng.part.NextPreemptionTimeout()
+	return at, ok && at.After(eng.servedUntil)
+}
+
+// EndNominations reports the nominations that a command or a placement has ended; why is derived from the state.
+func (eng *Engine) EndNominations(now time.Time) {
+	eng.reportEndedNominations(NominationWaiting, nil, "", now)
+}
+
+// reportEndedNominations reports the nominations that have ended since it was last called. With end
+// NominationWaiting the reason is derived from the state; else end, lostTo (the ask that has the node now) and
+// message are the reason.
+func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.Allocation, message string, now time.Time) {
+	for _, l := range eng.part.TakeEndedNominations() {
+		end, message := end, message
+		if end == NominationWaiting {
+			if end = eng.nominationEnd(l); end == NominationPlaced {
+				message = "placed on node " + string(l.Ask.Node().ID())
+			}
+		}
+		eng.host.OnNominationEnd(l, end, lostTo, message)
+		eng.recordNominationEnd(l.Ask, end, now)
+	}
+}
+
+// nominationEnd derives from the state why a nomination has ended (PRE-79).
+func (eng *Engine) nominationEnd(l objects.EndedNomination) NominationState {
+	x, known := eng.part.Allocation(l.Ask.Key())
+	n, nodeKnown := eng.part.Node(l.Node.ID())
+	switch {
+	case !known || x != l.Ask:
+		return NominationCancelled
+	case !x.Pending():
+		return NominationPlaced
+	case !nodeKnown || n != l.Node || !n.Accepts(x.Shape()):
+		return NominationNodeLost
+	}
+	return NominationResized
+}
