@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -149,9 +148,4 @@ func (e *Explanation) phrases(of func(Shortage) resources.Quantity) string {
 
 func sortResources(list []Availability) {
 	slices.SortFunc(list, func(a, b Availability) int { return cmp.Compare(a.Resource, b.Resource) })
-}
-
-// holderIn names a user or group in a queue, for verdicts about limits (LIM-16).
-func holderIn(h objects.UserOrGroup, q *objects.Queue) string {
-	return fmt.Sprintf("%s in queue %s", h, q.Path())
 }

@@ -83,6 +83,7 @@ func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 	}
 	text := s.value.text
 	if text == "" || p.Accepts(text) {
+		r.checkBackoff(q, prefix, s)
 		return
 	}
 	hint := p.Accepted
@@ -91,6 +92,15 @@ func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 	}
 	r.add(q, s.value.position, "property-value",
 		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), prefix, p.Name), hint)
+}
+
+// checkBackoff warns of application.unschedasks.backoff above zero, which has no effect (CFG-134). Its delay alone
+// means nothing in YuniKorn either.
+func (r *report) checkBackoff(q *queueDraft, prefix string, s setting) {
+	if s.name.text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 && !r.limitReached("property-unused") {
+		r.add(q, s.name.position, "property-unused", prefix+configs.BackoffProperty+" has no effect: "+
+			"an ask that cannot be placed is tried again only after something has changed", "it may be left out")
+	}
 }
 
 // checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).

@@ -150,6 +150,13 @@ func badProperties() []badDocument {
         priority.offset: «property-value»2147483648
         priority.policy: «property-value»fenced
         quota.preemption.delay: «property-value»-1s
+    - name: backoff
+      properties:
+        «property-unused»application.unschedasks.backoff: 3
+        application.unschedasks.backoff.delay: 10s
+    - name: nobackoff
+      properties:
+        application.unschedasks.backoff: 0
     - name: b
       properties:
         priority.offset:

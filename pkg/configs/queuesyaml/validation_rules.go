@@ -87,6 +87,7 @@ type ValidationRule struct {
 //	yaml-documents      warning  documents after the first are not read
 //	property-unknown    warning  a property does not exist and has no effect
 //	property-value      warning  a property has a malformed value; the default is used
+//	property-unused     warning  a property of YuniKorn has no effect
 //	stateaware-parent   warning  stateaware has no effect on a parent
 //	offset-system       warning  offsets raise asks of users to system priorities
 //	zero-resources      warning  max or guaranteed with nothing but zeroes counts as not set
@@ -191,6 +192,7 @@ var ruleTable = []ValidationRule{
 	{"yaml-documents", Warning, "documents after the first are not read"},
 	{"property-unknown", Warning, "a property does not exist and has no effect"},
 	{"property-value", Warning, "a property has a malformed value; the default is used"},
+	{"property-unused", Warning, "a property of YuniKorn has no effect"},
 	{"stateaware-parent", Warning, "stateaware has no effect on a parent"},
 	{"offset-system", Warning, "offsets raise asks of users to system priorities"},
 	{"zero-resources", Warning, "max or guaranteed with nothing but zeroes counts as not set"},
