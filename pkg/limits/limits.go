@@ -39,7 +39,7 @@ func ForGroup(list []Limit, group string) (Limit, bool) {
 }
 
 // ResolveGroup is the group that a user with these groups counts for in a queue: the first that a limit names and
-// the user has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no limit applies; then
+// the user has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then
 // the queue above decides.
 func ResolveGroup(list []Limit, groups []string) (group string, ok bool) {
 	hasWildcard := false

@@ -67,7 +67,8 @@ func (p *Partition) updateRunning(a *Application) {
 	}
 }
 
-// atMaxApplications reports whether no further application may start in or below q.
+// atMaxApplications reports whether no further application may start in or below q, because of the
+// maxapplications of q (QUO-26).
 func (q *Queue) atMaxApplications() bool {
 	return q.policy.maxApplications > 0 && uint64(q.running) >= q.policy.maxApplications
 }

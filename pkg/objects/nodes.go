@@ -35,7 +35,7 @@ func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 	return p.resizeNode(n, total)
 }
 
-// SetSchedulable drains a node or makes it schedulable again. Draining changes neither the capacity
+// SetSchedulable drains (cordons) a node or makes it schedulable again. Draining changes neither the capacity
 // of the cluster nor the allocations on the node (NOD-9, NOD-10).
 func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
 	n, ok := p.nodes[id]

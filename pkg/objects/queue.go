@@ -199,7 +199,7 @@ func (q *Queue) CurrentPriority() policies.CurrentPriority {
 	return q.policy.priority.ApplyOffset(q.priorities.Max(), q.policy.offset)
 }
 
-// Share is the fair share of q, by which siblings are compared (ORD-17).
+// Share is the fair share (dominant share) of q, by which siblings are compared (ORD-17).
 func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantShare(q.allocated) }
 
 // HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the

@@ -145,7 +145,7 @@ func (q *Queue) canBecome(conf configs.Queue) bool {
 	return len(q.byName) == 0
 }
 
-// prune removes an empty dynamic or draining queue, and then its parent likewise (QUE-29, QUE-38). A
+// prune removes an empty queue that is dynamic or draining, and then its parent likewise (QUE-29, QUE-38). A
 // managed queue without applications forgets that it was dynamic before the configuration named it:
 // had it stayed dynamic, it would be removed by now (QUE-32).
 func (p *Partition) prune(q *Queue) {

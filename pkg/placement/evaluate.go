@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// evaluate derives a queue path from a submission (PLC-4, PLC-11 to PLC-15), without the checks of checkUsable.
+// evaluate derives a queue path from a submission (PLC-4, PLC-11 to PLC-15), without the checks of checkUsable. A rule
+// with `create: false` needs an existing queue.
 func (r *Rule) evaluate(s Submission, t Tree) Step {
 	out := Step{Rule: r.String()}
 	name, qualified, reason := r.ruleQueueName(s)

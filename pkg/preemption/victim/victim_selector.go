@@ -37,7 +37,7 @@ func (t *victimSelector) begin(h *victimSearch) {
 
 // selectVictimsOnNode removes every eligible allocation of n that no guarantee and no strict budget protects, and
 // then reprieves those without which the ask still fits: units beyond a budget first, then the most important
-// (PRE-39, PRE-70). The plan is valid until the next call.
+// (victim selection: PRE-39, PRE-70). The plan is valid until the next call.
 func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 	h := t.search
 	t.startNode(n)
