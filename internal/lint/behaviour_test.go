@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"go/ast"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -249,6 +250,28 @@ func TestBehaviour_CitedRulesExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Documents cite rules that exist, too: the glossary leads from the words of the field to their numbers.
+func TestBehaviour_RulesCitedInDocumentsExist(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range behaviourRules(t) {
+		known[r.id] = true
+	}
+	cited := 0
+	assert.NilError(t, filepath.WalkDir(filepath.Join(root, "docs"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, id := range ruleCitation.FindAllString(string(text), -1) {
+			if cited++; !known[id] {
+				t.Errorf("%s cites %s, which is in no document of docs/behaviour", name, id)
+			}
+		}
+		return err
+	}))
+	assert.Assert(t, cited > 1000, "only %d citations: were the documents really read?", cited)
 }
 
 // notInRepository are citations of documents that are not in the repository.
