@@ -15,6 +15,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 const validateHelp = `Read queues.yaml files and report everything that is wrong with them.
@@ -98,8 +99,8 @@ func countOf(names []string, name string) (n int) {
 	return n
 }
 
-// validation has the problems of all files. Its JSON form is stable: other programs read it.
-type validation struct {
+// validationOutput has the problems of all files. Its JSON form is stable: other programs read it.
+type validationOutput struct {
 	Files    []validatedFile `json:"files"`
 	Errors   int             `json:"errors"`
 	Warnings int             `json:"warnings"`
@@ -109,7 +110,7 @@ type validatedFile struct {
 	File       string              `json:"file"`
 	Valid      bool                `json:"valid"`
 	Unreadable string              `json:"unreadable,omitempty"` // why the file could not be read
-	Problems   queuesyaml.Problems `json:"problems"`
+	Problems   validation.Problems `json:"problems"`
 }
 
 // validateFlags are the flags of validate.
@@ -140,12 +141,12 @@ func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 
 // validate checks files, also those after one that cannot be read. Warnings are not errors unless
 // strict is set (CFG-72).
-func (flags *validateFlags) validate(files []string, stdin io.Reader) validation {
+func (flags *validateFlags) validate(files []string, stdin io.Reader) validationOutput {
 	bounds := flags.bounds
-	var v validation
+	var v validationOutput
 	for _, name := range files {
 		text, err := readConfig(name, stdin, bounds)
-		f := validatedFile{File: name, Problems: queuesyaml.Problems{}}
+		f := validatedFile{File: name, Problems: validation.Problems{}}
 		if err != nil {
 			f.Unreadable = err.Error()
 			v.Files = append(v.Files, f)
@@ -154,7 +155,7 @@ func (flags *validateFlags) validate(files []string, stdin io.Reader) validation
 		_, f.Problems = queuesyaml.LoadWith(text, bounds)
 		for i := range f.Problems {
 			if flags.strict {
-				f.Problems[i].Severity = queuesyaml.Error
+				f.Problems[i].Severity = validation.Error
 			}
 		}
 		f.Valid = !f.Problems.HasErrors()
@@ -165,7 +166,7 @@ func (flags *validateFlags) validate(files []string, stdin io.Reader) validation
 	return v
 }
 
-func (v validation) exit() error {
+func (v validationOutput) exit() error {
 	for _, f := range v.Files {
 		if f.Unreadable != "" {
 			return exitError{exitUsage, nil}
@@ -177,7 +178,7 @@ func (v validation) exit() error {
 	return nil
 }
 
-func (v validation) print(out, errs io.Writer, format string) error {
+func (v validationOutput) print(out, errs io.Writer, format string) error {
 	if format == "json" {
 		return printJSON(out, v)
 	}
@@ -225,14 +226,14 @@ func printRules(out io.Writer, format string) error {
 			Summary  string `json:"summary"`
 		}
 		var all []rule
-		for _, x := range queuesyaml.ValidationRules() {
+		for _, x := range validation.Rules() {
 			all = append(all, rule{x.ID, x.Severity.String(), x.Summary})
 		}
 		return printJSON(out, map[string]any{"rules": all})
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RULE\tSEVERITY\tSUMMARY")
-	for _, x := range queuesyaml.ValidationRules() {
+	for _, x := range validation.Rules() {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", x.ID, x.Severity, x.Summary)
 	}
 	return table.Flush()

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 const (
@@ -126,15 +127,15 @@ func TestValidate_JSON(t *testing.T) {
 	assert.Equal(t, code, 2)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.Contains(out, `"problems": []`), "a list is never null")
-	var got validation
+	var got validationOutput
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.Equal(t, got.Errors, 2)
 	assert.Equal(t, got.Warnings, 1)
 	assert.Equal(t, len(got.Files), 3)
 	assert.Assert(t, got.Files[0].Valid && !got.Files[1].Valid && !got.Files[2].Valid)
 	assert.Equal(t, got.Files[2].Unreadable, "open missing.yaml: no such file or directory")
-	assert.DeepEqual(t, got.Files[1].Problems[0], queuesyaml.Problem{
-		Line: 4, Col: 5, Path: "root", RuleID: "yaml-unknown-key", Severity: queuesyaml.Error,
+	assert.DeepEqual(t, got.Files[1].Problems[0], validation.Problem{
+		Line: 4, Col: 5, Path: "root", RuleID: "yaml-unknown-key", Severity: validation.Error,
 		Message: `unknown key "submitACL" in a queue`, Hint: `did you mean "submitacl"?`,
 	})
 	code, _, _ = runValidate(t, brokenQueues, "-o", "json", "-")
@@ -145,7 +146,7 @@ func TestValidate_Rules(t *testing.T) {
 	code, out, _ := runValidate(t, "", "--rules")
 	assert.Equal(t, code, 0)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	assert.Equal(t, len(lines), 1+len(queuesyaml.ValidationRules()))
+	assert.Equal(t, len(lines), 1+len(validation.Rules()))
 	assert.Assert(t, strings.HasPrefix(lines[0], "RULE "))
 	assert.Assert(t, strings.Contains(out, "\nV6                           error     names of siblings are unique"))
 
@@ -155,7 +156,7 @@ func TestValidate_Rules(t *testing.T) {
 		Rules []struct{ ID, Severity, Summary string }
 	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	assert.Equal(t, len(got.Rules), len(queuesyaml.ValidationRules()))
+	assert.Equal(t, len(got.Rules), len(validation.Rules()))
 }
 
 func TestValidate_InputIsBounded(t *testing.T) {

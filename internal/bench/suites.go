@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Plan is a suite to measure.
@@ -185,7 +185,7 @@ func suggestSuite(name string) string {
 			return fmt.Sprintf(": did you mean %q?", known)
 		}
 	}
-	if hint := queuesyaml.DidYouMean(name, SuiteNames()); hint != "" {
+	if hint := validation.DidYouMean(name, SuiteNames()); hint != "" {
 		return ": " + hint
 	}
 	return ""

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"pkg/objects"},
 	{"pkg/preemption/victim"},
 	{"pkg/preemption"},
-	{"pkg/scheduler", "pkg/configs/diff"},
+	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver"},
 	{"internal/reload"},

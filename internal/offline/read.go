@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -79,7 +79,7 @@ func (f *assertionReader) fields(n *yaml.Node, what string, known ...field) {
 	f.each(n, what, func(key, value *yaml.Node) {
 		i := slices.Index(names, key.Value)
 		if i < 0 {
-			hint := queuesyaml.DidYouMean(key.Value, names)
+			hint := validation.DidYouMean(key.Value, names)
 			if hint == "" {
 				hint = "one of " + strings.Join(names, ", ")
 			}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -33,7 +33,7 @@ type Plan struct {
 	OverQuota  []OverQuota  `json:"overQuota"`
 	LostAccess []LostAccess `json:"lostAccess"`
 
-	Warnings queuesyaml.Problems `json:"warnings"` // of the new configuration; set by the caller of Compute
+	Warnings validation.Problems `json:"warnings"` // of the new configuration; set by the caller of Compute
 }
 
 // RefusedChange is a queue whose type the server would not change: a leaf with applications cannot
@@ -80,7 +80,7 @@ type Application struct {
 // nil: unknown. Only the named partitions are compared; none named: all.
 func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
-	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: queuesyaml.Problems{}}
+	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]

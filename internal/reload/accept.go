@@ -11,7 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Current is the generation in force.
@@ -37,7 +37,7 @@ func (r *Reloader) Generation(n uint64) (g *Generation, ok bool) {
 }
 
 // Warnings are the warnings about the text in force.
-func (r *Reloader) Warnings() queuesyaml.Problems {
+func (r *Reloader) Warnings() validation.Problems {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.textWarnings
@@ -160,7 +160,7 @@ func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 }
 
 // truncatedProblems is the text of problems, cut to 64 KiB for the log.
-func truncatedProblems(problems queuesyaml.Problems) string {
+func truncatedProblems(problems validation.Problems) string {
 	const longest = 64 << 10
 	text := problems.Error()
 	if len(text) > longest {

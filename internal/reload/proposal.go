@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Proposal is a valid configuration with its source, for Apply. The partitions have not
@@ -14,7 +15,7 @@ type Proposal struct {
 	From               string
 	Text               string              // of queues.yaml, without the ConfigMap around it
 	Config             *configs.Config     // of the text; nil: the text in force stays
-	Warnings           queuesyaml.Problems // of the text
+	Warnings           validation.Problems // of the text
 	IgnoredKeys        []string            // keys of the ConfigMap around the text, which are not read
 	Extra              map[string]string   // the extra configuration, if HasExtra
 	HasExtra           bool                // false: the extra configuration in force stays
@@ -22,7 +23,7 @@ type Proposal struct {
 }
 
 // InvalidError is the error of a text that is not a valid configuration.
-type InvalidError struct{ Problems queuesyaml.Problems }
+type InvalidError struct{ Problems validation.Problems }
 
 func (e *InvalidError) Error() string { return "invalid configuration:\n" + e.Problems.Error() }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Reasons why a valid configuration is not put in force.
@@ -74,7 +75,7 @@ type Reloader struct {
 
 	mu           sync.Mutex // guards the rest
 	history      history
-	textWarnings queuesyaml.Problems // of the text in force
+	textWarnings validation.Problems // of the text in force
 	stored       bool                // the generation in force is in Store
 	rejections   map[Source]uint64
 }

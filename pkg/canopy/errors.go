@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Errors of Reload and ReloadFile. The configuration in force has not changed, except with ErrNotStored.
@@ -92,20 +92,20 @@ type Problem struct {
 
 // String is "line:column: error [rule] path: message (hint: ...)".
 func (p Problem) String() string {
-	severity := queuesyaml.Error
+	severity := validation.Error
 	if p.Warning {
-		severity = queuesyaml.Warning
+		severity = validation.Warning
 	}
-	return queuesyaml.Problem{
+	return validation.Problem{
 		Line: p.Line, Col: p.Column, Path: p.Path, RuleID: p.Rule, Severity: severity, Message: p.Message, Hint: p.Hint,
 	}.String()
 }
 
-func problemsOf(problems queuesyaml.Problems) []Problem {
+func problemsOf(problems validation.Problems) []Problem {
 	out := make([]Problem, len(problems))
 	for i, p := range problems {
 		out[i] = Problem{
-			Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.RuleID, Warning: p.Severity == queuesyaml.Warning, Message: p.Message, Hint: p.Hint,
+			Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.RuleID, Warning: p.Severity == validation.Warning, Message: p.Message, Hint: p.Hint,
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Registration is what a resource manager sent when it registered (RMI-16). It is immutable; a new
@@ -161,7 +161,7 @@ func (p *Proxy) readConfig(rm, text string, extra map[string]string, read readCo
 
 // problemsText lists the problems in 64 KiB at most: gRPC sends an error in a header, whose size
 // clients limit (CFG-95, RMI-11).
-func problemsText(problems queuesyaml.Problems) string {
+func problemsText(problems validation.Problems) string {
 	const longest = 64 << 10
 	text := strings.ToValidUTF8(problems.Error(), "?")
 	if len(text) <= longest {

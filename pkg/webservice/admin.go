@@ -14,7 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Admin serves what Handler does and, besides, the requests that change the scheduler: the
@@ -140,8 +140,8 @@ func (s *service) viewReload(res reload.Result, err error) (any, error) {
 	}
 	warnings := s.opt.Reloads.Warnings()
 	if s.opt.FileWarning != "" { // about the document itself
-		warnings = append(slices.Clone(warnings), queuesyaml.Problem{
-			Line: 1, Col: 1, RuleID: "config-file", Severity: queuesyaml.Warning, Message: s.opt.FileWarning, Hint: "change the file, too",
+		warnings = append(slices.Clone(warnings), validation.Problem{
+			Line: 1, Col: 1, RuleID: "config-file", Severity: validation.Warning, Message: s.opt.FileWarning, Hint: "change the file, too",
 		})
 	}
 	body := reloadBody{

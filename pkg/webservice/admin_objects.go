@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
@@ -23,7 +24,7 @@ var objectContentTypes = append([]string{"application/json"}, yamlContentTypes..
 type changeBody struct {
 	Generation uint64              `json:"generation"`         // in force now
 	Changed    bool                `json:"changed"`            // false: the object was like this before
-	Warnings   queuesyaml.Problems `json:"warnings,omitempty"` // about the object in the request
+	Warnings   validation.Problems `json:"warnings,omitempty"` // about the object in the request
 	NotStored  string              `json:"notStored,omitempty"`
 }
 
@@ -86,7 +87,7 @@ func (k *objectKind[T, P]) delete(s *service, r *http.Request) (any, error) {
 }
 
 // readBody reads the object in the body of a request. An object without a name has the given one.
-func (k *objectKind[T, P]) readBody(r *http.Request, name string) (queuesyaml.Document[T], queuesyaml.Problems, error) {
+func (k *objectKind[T, P]) readBody(r *http.Request, name string) (queuesyaml.Document[T], validation.Problems, error) {
 	text, err := objectText(r)
 	if err != nil {
 		return queuesyaml.Document[T]{}, nil, err
@@ -101,7 +102,7 @@ func (k *objectKind[T, P]) readBody(r *http.Request, name string) (queuesyaml.Do
 
 // change applies a change of the objects in force, and answers with the object that edit returns.
 func (k *objectKind[T, P]) change(
-	s *service, r *http.Request, warnings queuesyaml.Problems, edit func(registry.Registry[T, P]) (registry.Registry[T, P], *T, error),
+	s *service, r *http.Request, warnings validation.Problems, edit func(registry.Registry[T, P]) (registry.Registry[T, P], *T, error),
 ) (any, error) {
 	var changed *T
 	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
@@ -143,10 +144,10 @@ func (k *objectKind[T, P]) refusal(err error) error {
 type objectFailure struct {
 	errorBody
 	Reason   string              `json:"reason,omitempty"`
-	Problems queuesyaml.Problems `json:"problems,omitempty"`
+	Problems validation.Problems `json:"problems,omitempty"`
 }
 
-func newObjectFailure(status int, reason, text string, problems queuesyaml.Problems) error {
+func newObjectFailure(status int, reason, text string, problems validation.Problems) error {
 	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, reason, problems}}
 }
 
@@ -165,7 +166,7 @@ func objectText(r *http.Request) ([]byte, error) {
 
 // invalidObject refuses an invalid object: with status 422 and the reason of the first problem
 // whose rule has the prefix, else with 400.
-func invalidObject(problems queuesyaml.Problems, prefix, what string) error {
+func invalidObject(problems validation.Problems, prefix, what string) error {
 	for _, p := range problems {
 		if reason, ok := strings.CutPrefix(p.RuleID, prefix); ok {
 			return newObjectFailure(http.StatusUnprocessableEntity, reason, reason+": "+p.Path+": "+p.Message, problems)

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -176,7 +177,7 @@ func TestPostConfig_InvalidTextListsEveryProblem(t *testing.T) {
 		Status     int    `json:"status_code"`
 		Message    string `json:"message"`
 		Generation uint64 `json:"generation"`
-		Problems   queuesyaml.Problems
+		Problems   validation.Problems
 	}
 	assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &got))
 	_, want := queuesyaml.Load([]byte(bad))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // generationBody is a generation of the configuration. Ours: YuniKorn keeps only the one in force.
@@ -33,7 +33,7 @@ type reloadBody struct {
 	generationBody
 	Changed  bool                `json:"changed"` // false: this text was in force already
 	Changes  *diff.Change        `json:"changes,omitempty"`
-	Warnings queuesyaml.Problems `json:"warnings"`
+	Warnings validation.Problems `json:"warnings"`
 	// NotStored is why the change, which is in force, could not be stored and would be lost in a
 	// restart (OBS-81). Missing: it was stored, or there is no store.
 	NotStored string `json:"notStored,omitempty"`
@@ -43,7 +43,7 @@ type reloadBody struct {
 type invalidConfigBody struct {
 	errorBody
 	Generation uint64              `json:"generation"` // still in force
-	Problems   queuesyaml.Problems `json:"problems"`
+	Problems   validation.Problems `json:"problems"`
 }
 
 func viewGeneration(g, current *reload.Generation) generationBody {

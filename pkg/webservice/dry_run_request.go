@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -85,7 +85,7 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 
 func unknownField(name string) error {
 	known := slices.Sorted(maps.Keys(requestFields))
-	if hint := queuesyaml.DidYouMean(name, known); hint != "" {
+	if hint := validation.DidYouMean(name, known); hint != "" {
 		return badRequest(fmt.Sprintf("unknown field %q: %s", truncated(name), hint))
 	}
 	return badRequest(fmt.Sprintf("unknown field %q: it is one of %s", truncated(name), strings.Join(known, ", ")))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // router is a mux that keeps the list of its routes.
@@ -143,7 +143,7 @@ func unknownParameter(name string, known []queryParameter) string {
 	for i, p := range known {
 		names[i] = p.name
 	}
-	switch hint := queuesyaml.DidYouMean(name, names); {
+	switch hint := validation.DidYouMean(name, names); {
 	case len(names) == 0:
 		return text + "this path takes none"
 	case hint != "":

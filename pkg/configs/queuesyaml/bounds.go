@@ -1,16 +1,20 @@
 package queuesyaml
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+)
 
 // checkTextSize reports whether a text is small enough to be parsed, and adds a problem if it
 // exceeds the bound on bytes or on values (CFG-15).
 func (r *reader) checkTextSize(text []byte) bool {
 	if len(text) > r.options.MaxBytes {
-		r.add(nil, position{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+		r.Add(nil, validation.Position{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return false
 	}
 	if n := countValues(text); n > r.options.MaxValues {
-		r.add(nil, position{}, "bound-values", fmt.Sprintf("the text has about %d values, more than max-config-values (%d)",
+		r.Add(nil, validation.Position{}, "bound-values", fmt.Sprintf("the text has about %d values, more than max-config-values (%d)",
 			n, r.options.MaxValues), "")
 		return false
 	}

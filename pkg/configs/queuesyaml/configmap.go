@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // A queues.yaml is often the value of a key of a Kubernetes ConfigMap. Wherever a queues.yaml is read,
@@ -91,13 +93,13 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 		return top
 	}
 	if kind != configMapKind {
-		r.add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is a Kubernetes object of kind %s", quote(kind)),
+		r.Add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is a Kubernetes object of kind %s", validation.Quote(kind)),
 			"a queues.yaml is expected, or a ConfigMap that has one in data.queues.yaml")
 		return nil
 	}
 	value, reason := configMapText(top)
 	if value == nil {
-		r.add(nil, positionOf(top), "configmap", reason, `it belongs below "data", as "queues.yaml: |" and the text, further indented`)
+		r.Add(nil, positionOf(top), "configmap", reason, `it belongs below "data", as "queues.yaml: |" and the text, further indented`)
 		return nil
 	}
 	r.source = []byte(value.Value)
@@ -107,41 +109,43 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 	inner := newReader(r.options)
 	top = inner.parseDocument(r.source)
 	move, exact := embeddedPosition(value, text)
-	for _, p := range inner.problems {
-		r.add(nil, move(position{p.Line, p.Col}), p.RuleID, p.Message, p.Hint)
+	for _, p := range inner.Problems {
+		r.Add(nil, move(validation.At(p.Line, p.Col)), p.RuleID, p.Message, p.Hint)
 	}
 	if exact {
 		shiftPositions(top, move)
 	} else {
-		r.embeddedText, r.configMapProblems = value, len(r.problems)
+		r.embeddedText, r.configMapProblems = value, len(r.Problems)
 	}
 	return top
 }
 
 // embeddedPosition returns a function from positions in an embedded text to positions in its document.
 // They are exact for a literal block (|); of any other text only the beginning is known.
-func embeddedPosition(value *yaml.Node, document []byte) (move func(position) position, exact bool) {
+func embeddedPosition(value *yaml.Node, document []byte) (move func(validation.Position) validation.Position, exact bool) {
 	start := positionOf(value)
 	if value.Style&yaml.LiteralStyle == 0 {
-		return func(position) position { return start }, false
+		return func(validation.Position) validation.Position { return start }, false
 	}
 	lines := bytes.Split(document, []byte("\n"))
 	indent := 0
 	for i, line := range strings.Split(value.Value, "\n") {
-		if text := strings.TrimLeft(line, " "); text != "" && start.line+i < len(lines) {
-			indent = bytes.IndexFunc(lines[start.line+i], func(c rune) bool { return c != ' ' }) - (len(line) - len(text))
+		if text := strings.TrimLeft(line, " "); text != "" && start.Line+i < len(lines) {
+			indent = bytes.IndexFunc(lines[start.Line+i], func(c rune) bool { return c != ' ' }) - (len(line) - len(text))
 			break
 		}
 	}
-	return func(p position) position { return position{start.line + p.line, max(indent, 0) + p.col} }, true
+	return func(p validation.Position) validation.Position {
+		return validation.At(start.Line+p.Line, max(indent, 0)+p.Col)
+	}, true
 }
 
-func shiftPositions(n *yaml.Node, move func(position) position) {
+func shiftPositions(n *yaml.Node, move func(validation.Position) validation.Position) {
 	if n == nil {
 		return
 	}
 	p := move(positionOf(n))
-	n.Line, n.Column = p.line, p.col
+	n.Line, n.Column = p.Line, p.Col
 	for _, c := range n.Content {
 		shiftPositions(c, move)
 	}
@@ -154,9 +158,9 @@ func (r *reader) relocateEmbedded() {
 		return
 	}
 	where := positionOf(r.embeddedText)
-	for i := r.configMapProblems; i < len(r.problems); i++ {
-		p := &r.problems[i]
+	for i := r.configMapProblems; i < len(r.Problems); i++ {
+		p := &r.Problems[i]
 		p.Message += fmt.Sprintf(" (line %d, column %d of its queues.yaml)", p.Line, p.Col)
-		p.Line, p.Col = where.line, where.col
+		p.Line, p.Col = where.Line, where.Col
 	}
 }

@@ -19,10 +19,10 @@ func fillBudget(n *yaml.Node, b *budgets.Budget) {
 	if isNull(spec) {
 		spec = n
 	}
-	if !d.object.Selector.Equal(b.Selector) {
+	if !d.Object.Selector.Equal(b.Selector) {
 		setField(n, spec, selectorNode(b.Selector), budgets.SelectorField)
 	}
-	if d.object.Allowance != b.Allowance {
+	if d.Object.Allowance != b.Allowance {
 		f := b.Allowance.Kind.Field()
 		for _, other := range []budgets.Field{budgets.MinField, budgets.MaxField, budgets.AllowedField} {
 			if other != f {

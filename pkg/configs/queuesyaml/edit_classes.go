@@ -13,8 +13,8 @@ import (
 func fillClass(n *yaml.Node, c *priorities.Class) {
 	r := &reader{options: DefaultOptions()}
 	d := r.class(n, registry.Key{})
-	was := &d.object
-	if was.Value != c.Value || d.broken[string(priorities.ValueField)] {
+	was := &d.Object
+	if was.Value != c.Value || d.Broken[string(priorities.ValueField)] {
 		setKey(n, "value", &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(c.Value))})
 	}
 	if was.GlobalDefault != c.GlobalDefault {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // The lists of named objects at the top of a document, priority classes and disruption budgets,
@@ -53,7 +54,7 @@ func editList(text []byte, e listEdit, wanted *configs.Config, o Options) ([]byt
 		switch {
 		case conf != nil && e.matches(conf) && diff.Compare(wanted, conf).IsEmpty():
 			return out, nil
-		case slices.ContainsFunc(problems, func(p Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
+		case slices.ContainsFunc(problems, func(p validation.Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
 			return nil, problems
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/names"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -80,7 +81,7 @@ func assertValidQueue(t *testing.T, q *configs.Queue, parentMax resources.Limit)
 		all := 0
 		for i := range s.Quotas {
 			quota := &s.Quotas[i]
-			assert.Equal(t, classNameProblem(quota.Name), "")
+			assert.Equal(t, names.SubdomainProblem(quota.Name), "")
 			assert.Assert(t, !quota.Hard.IsUnlimited(), "a class quota limits something")
 			if quota.CountsAllUsers() {
 				all++

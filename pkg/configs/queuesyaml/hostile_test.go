@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // maxMemory is how many bytes Load may allocate for a text within the default bounds: more than
@@ -36,13 +37,13 @@ func TestLoad_HostileTextsHaveBoundedCost(t *testing.T) {
 		if !testscale.RaceDetector { // the race detector allocates several times as much itself
 			assert.Check(t, allocated <= uint64(maxMemory/share), "%s: %d KiB, of at most %d", name, allocated>>10, maxMemory/share>>10)
 		}
-		assert.Check(t, len(problems) <= 2*maxProblems+2, "%s: %d problems", name, len(problems))
+		assert.Check(t, len(problems) <= 2*validation.MaxProblems+2, "%s: %d problems", name, len(problems))
 	}
 }
 
 // A mapping beyond its bound is not read to its end, and the error names the bound (CFG-16).
 func TestLoad_StopsReadingAtBounds(t *testing.T) {
-	within := func(what string, n int, last string) Problems {
+	within := func(what string, n int, last string) validation.Problems {
 		var b strings.Builder
 		b.WriteString("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, " + what + ": {")
 		for i := range n {
@@ -74,7 +75,7 @@ func TestLoad_CountsUnlistedWarnings(t *testing.T) {
 	b.WriteString("]}]}]")
 	conf, problems := Load([]byte(b.String()))
 	assert.Assert(t, conf != nil)
-	assert.Equal(t, len(problems), maxProblems+1)
+	assert.Equal(t, len(problems), validation.MaxProblems+1)
 	assert.Equal(t, problems[0].Message, "there are 1500 warnings, of which 1000 are listed")
 }
 

@@ -1,13 +1,13 @@
 package queuesyaml
 
 import (
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // A badDocument has problems. Marks in its text name every problem that Load must report, see parseMarks.
@@ -46,26 +46,11 @@ func TestValidationRules_EachIsTested(t *testing.T) {
 			broken[rule] = true
 		}
 	}
-	for _, x := range ValidationRules() {
+	for _, x := range validation.Rules() {
 		assert.Assert(t, broken[x.ID], "no document breaks %s", x.ID)
 		delete(broken, x.ID)
 	}
 	assert.Equal(t, len(broken), 0, "rules that are not listed: %v", broken)
-}
-
-func TestValidationRules_CommentMatchesTable(t *testing.T) {
-	source, err := os.ReadFile("validation_rules.go")
-	assert.NilError(t, err)
-	row := regexp.MustCompile(`(?m)^//\t(\S+) +(error|warning) +(.*)$`)
-	var got []ValidationRule
-	for _, m := range row.FindAllStringSubmatch(string(source), -1) {
-		severity := Error
-		if m[2] == Warning.String() {
-			severity = Warning
-		}
-		got = append(got, ValidationRule{m[1], severity, m[3]})
-	}
-	assert.DeepEqual(t, got, ValidationRules())
 }
 
 func badYAML() []badDocument {

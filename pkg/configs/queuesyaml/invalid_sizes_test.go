@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 func badSizes() []badDocument {
@@ -116,7 +118,7 @@ partitions:
 // beyondBounds are documents beyond the fixed bounds, and beyond the default bound on depth.
 func beyondBounds() []badDocument {
 	var properties, resources strings.Builder
-	for i := range maxProperties {
+	for i := range validation.MaxProperties {
 		fmt.Fprintf(&properties, "          «property-unknown»p%03d: x\n", i)
 		fmt.Fprintf(&resources, "          r%03d: 1\n", i)
 	}
@@ -176,19 +178,19 @@ func beyondBounds() []badDocument {
 }
 
 func TestLoad_BoundsListedProblems(t *testing.T) {
-	config, problems := Load([]byte("partitions: [" + strings.Repeat("a,", maxProblems+5) + "]"))
+	config, problems := Load([]byte("partitions: [" + strings.Repeat("a,", validation.MaxProblems+5) + "]"))
 	assert.Assert(t, config == nil)
-	assert.Equal(t, len(problems), maxProblems+1)
+	assert.Equal(t, len(problems), validation.MaxProblems+1)
 	assert.Equal(t, problems[0].String(),
 		"1:1: warning [bound-problems] there are more than 1000 errors: the document was not checked further")
 
 	flood := rootHead + "    queues:\n"
-	for i := range maxProblems + 5 {
+	for i := range validation.MaxProblems + 5 {
 		flood += fmt.Sprintf("    - {name: q%d, properties: {x: y}}\n", i)
 	}
 	config, problems = Load([]byte(flood))
 	assert.Assert(t, config != nil, "no number of warnings refuses a document")
-	assert.Equal(t, len(problems), maxProblems+1)
+	assert.Equal(t, len(problems), validation.MaxProblems+1)
 }
 
 func TestLoad_RefusesBeyondBounds(t *testing.T) {
@@ -262,7 +264,7 @@ func TestLoad_AllocationsAreBounded(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			assert.Assert(t, config == nil)
 			assert.Equal(t, problems[0].RuleID, c.rule)
-			assert.Assert(t, len(problems) <= maxProblems+1)
+			assert.Assert(t, len(problems) <= validation.MaxProblems+1)
 			got := after.TotalAlloc - before.TotalAlloc
 			assert.Assert(t, got <= c.most, "%d MiB were allocated", got>>20)
 		})

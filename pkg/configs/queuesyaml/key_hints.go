@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -18,7 +19,7 @@ import (
 // fields returns the values of a mapping with fixed keys. Unknown keys are errors (CFG-2): a
 // misspelt key would silently have no effect. The value of a misspelt key is read as that of
 // the nearest key, if it is of the kind of that key.
-func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
+func (r *reader) fields(o validation.Subject, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	r.findMissingDash(o, n, known)
 	var misspelt []pair
@@ -28,7 +29,7 @@ func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) ma
 			continue
 		}
 		r.markMisread(n)
-		near := nearest(p.name, known.names())
+		near := validation.Nearest(p.name, known.names())
 		hint := ""
 		if near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
@@ -41,7 +42,7 @@ func (r *reader) fields(o subject, what string, n *yaml.Node, known *mapping) ma
 		if near != "" && known.isQueuesYAMLOnly() {
 			misspelt = append(misspelt, pair{near, p.key, p.value})
 		}
-		r.add(o, positionOf(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", quote(p.name), what), hint)
+		r.Add(o, positionOf(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", validation.Quote(p.name), what), hint)
 	}
 	for _, p := range misspelt {
 		if _, there := out[p.name]; !there && known.acceptsKind(p.name, p.value) {
@@ -100,7 +101,7 @@ func misplacedKeyHint(name string, here *mapping) string {
 		return deeper("a queue")
 	case (here == &queueMapping || here == &templateMapping) && resourcesMapping.has(name):
 		return deeper(`"resources"`)
-	case here == &resourcesMapping && (isWellKnown(name) || wellKnownName(name) != ""):
+	case here == &resourcesMapping && (validation.IsWellKnownResource(name) || validation.WellKnownResource(name) != ""):
 		return deeper(`"max" or "guaranteed"`)
 	case here == &queueMapping && partitionMapping.has(name):
 		return "it belongs into the partition: indent it less"
@@ -121,7 +122,7 @@ func misplacedKeyHint(name string, here *mapping) string {
 //
 // It is reported once. The keys from there on belong to the element and not to the mapping, so
 // they are dropped.
-func (r *reader) findMissingDash(o subject, n *yaml.Node, known *mapping) {
+func (r *reader) findMissingDash(o validation.Subject, n *yaml.Node, known *mapping) {
 	if isNull(n) || n.Kind != yaml.MappingNode {
 		return
 	}
@@ -132,7 +133,7 @@ func (r *reader) findMissingDash(o subject, n *yaml.Node, known *mapping) {
 		name := n.Content[i].Value
 		if of != nil && of.has(name) && (!known.has(name) || names[name]) {
 			r.markMisread(n)
-			r.add(o, positionOf(n.Content[i]), "yaml-type", fmt.Sprintf("key %s begins an element of %q, which is a list", quote(name), list),
+			r.Add(o, positionOf(n.Content[i]), "yaml-type", fmt.Sprintf("key %s begins an element of %q, which is a list", validation.Quote(name), list),
 				fmt.Sprintf(`write "- %s", and indent the lines below as far as %s`, name, name))
 			n.Content = n.Content[:i]
 			return
@@ -166,8 +167,8 @@ func (m *mapping) isQueuesYAMLOnly() bool {
 }
 
 // wrongType reports a value of the wrong kind, with a hint at the probable intention (CFG-10).
-func (r *reader) wrongType(o subject, what string, n *yaml.Node, want string) {
-	r.add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), typeHint(what, n, want))
+func (r *reader) wrongType(o validation.Subject, what string, n *yaml.Node, want string) {
+	r.Add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), typeHint(what, n, want))
 }
 
 func typeHint(what string, n *yaml.Node, want string) string {

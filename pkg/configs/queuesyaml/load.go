@@ -1,4 +1,4 @@
-// Package queuesyaml reads and validates queues.yaml into the typed settings of package configs,
+// Package queuesyaml reads queues.yaml into the typed settings of package configs, by the rules of package validation,
 // edits the lists of named objects in a document, and describes the format as a JSON Schema.
 //
 // Load reads and validates in one call, so later code never holds a quantity, a policy
@@ -10,7 +10,10 @@
 // give the same Config and the same problems.
 package queuesyaml
 
-import "github.com/canopy-scheduler/canopy/pkg/configs"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+)
 
 // Options bound the size of a document, so that no text can exhaust the memory of the program
 // (CFG-15). A bound of zero means that of DefaultOptions. Problems name the bounds like the
@@ -34,38 +37,29 @@ func DefaultOptions() Options {
 }
 
 // Load reads a document with the default bounds.
-func Load(text []byte) (*configs.Config, Problems) { return LoadWith(text, DefaultOptions()) }
+func Load(text []byte) (*configs.Config, validation.Problems) {
+	return LoadWith(text, DefaultOptions())
+}
 
 // LoadWith reads and validates a document, or the document in a Kubernetes ConfigMap (CFG-1, CFG-18).
 // The Config is nil if, and only if, one of the problems is an Error; warnings may come with
 // a Config. A Config has at least one partition: a text without partitions is refused, because
 // it may be a file that was truncated or not mounted, and would remove all partitions (CFG-7).
-func LoadWith(text []byte, o Options) (*configs.Config, Problems) {
+func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 	r := newReader(o)
-	var d documentDraft
-	r.untilErrorLimit(func() {
+	var d validation.DocumentDraft
+	r.UntilErrorLimit(func() {
 		d = r.read(text)
-		r.check(d.partitions)
-		checkNamed(&r.report, d.classes)
-		checkNamed(&r.report, d.budgets)
-		r.checkClassQuotas(d.partitions, d.classes, d.hasClasses)
-		r.checkHasPartition(&d)
-		r.warnResources()
+		r.Check(&d)
+		r.WarnResources(r.resourceUses, r.options.NodeResources)
 	})
 	r.relocateEmbedded()
-	problems := r.sorted()
+	problems := r.Sorted()
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	c := &configs.Config{
-		Spellings: r.spellings, Checksum: checksum(r.source), Classes: buildNamed(d.classes), HasClasses: d.hasClasses,
-		Budgets: buildNamed(d.budgets), HasBudgets: d.hasBudgets,
-	}
-	for _, x := range d.partitions {
-		p := x.build()
-		p.Budgets = c.Budgets
-		c.Partitions = append(c.Partitions, p)
-	}
+	c := d.Build()
+	c.Spellings, c.Checksum = r.spellings, checksum(r.source)
 	return c, problems
 }
 
@@ -84,32 +78,4 @@ func (o Options) withDefaults() Options {
 		o.MaxDepth = d.MaxDepth
 	}
 	return o
-}
-
-// check applies the rules that compare several values of the partitions.
-func (r *report) check(partitions []*partitionDraft) {
-	r.checkPartitionNames(partitions)
-	r.checkDefaultPartition(partitions)
-	for _, p := range partitions {
-		r.checkPartitionLimits(p)
-		r.checkQueues(p.root)
-		r.checkGuarantees(p.root)
-		r.checkPlacement(p)
-		r.checkOffsets(p.root)
-		r.checkSubmitters(p)
-		r.checkResourceNames(p)
-	}
-}
-
-// checkQueues applies the rules about q and the queues below it.
-func (r *report) checkQueues(q *queueDraft) {
-	r.checkChildNames(q)
-	r.checkMaxApplications(q)
-	r.checkLimits(q, q.limits)
-	r.checkInheritedLimits(q)
-	r.checkQueueProperties(q)
-	r.checkTemplate(q)
-	for _, c := range q.children {
-		r.checkQueues(c)
-	}
 }

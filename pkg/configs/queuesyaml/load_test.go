@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -250,7 +251,7 @@ func TestLoad_EverythingWrongGolden(t *testing.T) {
 	golden.Assert(t, strings.Join(lines, ""), "everything-wrong.golden")
 	assert.Assert(t, len(problems.Errors()) > 30 && len(problems.Warnings()) > 5)
 	assert.Equal(t, len(problems.Errors())+len(problems.Warnings()), len(problems))
-	assert.Assert(t, slices.IsSortedFunc(problems, func(a, b Problem) int { return a.Line - b.Line }))
+	assert.Assert(t, slices.IsSortedFunc(problems, func(a, b validation.Problem) int { return a.Line - b.Line }))
 }
 
 func TestProblem_NamesPositionPathAndHint(t *testing.T) {
@@ -266,7 +267,7 @@ func TestProblem_NamesPositionPathAndHint(t *testing.T) {
 	assert.Equal(t, problems.Error(), `6:13: error [V5] [gpu]root.b%d: queue name "b%d" is not legal `+
 		`(hint: 1 to 64 letters, digits or any of _ : # / @ -)
 7:7: error [yaml-unknown-key] [gpu]root.b%d: unknown key "submitACL" in a queue (hint: did you mean "submitacl"?)`)
-	assert.Equal(t, Problem{Line: 2, Col: 3, RuleID: "V1", Severity: Warning, Message: "m"}.WithFile("a.yaml"),
+	assert.Equal(t, validation.Problem{Line: 2, Col: 3, RuleID: "V1", Severity: validation.Warning, Message: "m"}.WithFile("a.yaml"),
 		"a.yaml:2:3: warning [V1] m")
 }
 
@@ -319,6 +320,6 @@ func TestDidYouMean_SuggestsOnlySimilarWords(t *testing.T) {
 		"child-template": `did you mean "childtemplate"?`, "queue": `did you mean "queues"?`,
 		"nme": `did you mean "name"?`, "x": "", "": "", "weight": "", strings.Repeat("a", 1000): "",
 	} {
-		assert.Equal(t, suggestion(written, queueMapping.names()), want, written)
+		assert.Equal(t, validation.DidYouMean(written, queueMapping.names()), want, written)
 	}
 }

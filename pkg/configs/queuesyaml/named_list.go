@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
@@ -22,7 +23,7 @@ type NamedList[T any, P registry.Object[T]] struct {
 	// listed reports whether the document of a configuration has the list.
 	listed func(*configs.Config) bool
 	// read reads an object. One without a name or a namespace has the given one, which may be empty.
-	read func(r *reader, n *yaml.Node, given registry.Key) *namedDraft[T, P]
+	read func(r *reader, n *yaml.Node, given registry.Key) *validation.NamedDraft[T, P]
 	// fill writes the fields of an object except for its key into its node, and leaves values that are right already.
 	fill func(n *yaml.Node, x *T)
 }
@@ -93,6 +94,14 @@ func (l *NamedList[T, P]) Edit(text []byte, to registry.Registry[T, P], o Option
 	return editList(text, e, &wanted, o)
 }
 
+// readList reads the objects of a list: Kubernetes objects, or a short form without metadata.
+func (l *NamedList[T, P]) readList(r *reader, n *yaml.Node) (out []*validation.NamedDraft[T, P]) {
+	for _, x := range r.mappings(nil, l.key, n) {
+		out = append(out, l.read(r, x, registry.Key{}))
+	}
+	return out
+}
+
 // keyOf is the key of the object in a node.
 func (l *NamedList[T, P]) keyOf(n *yaml.Node) registry.Key {
 	key := registry.Key{Name: objectText(n, "name")}
@@ -122,17 +131,17 @@ func (d *Document[T]) Has(f registry.Field) bool { return d.fields[string(f)] }
 
 // ReadOne reads a single object, in the form of an element of the list, in YAML or JSON. An object without a name or
 // a namespace has the given one; each may be empty. The problems are those of Load.
-func (l *NamedList[T, P]) ReadOne(text []byte, given registry.Key, o Options) (Document[T], Problems) {
+func (l *NamedList[T, P]) ReadOne(text []byte, given registry.Key, o Options) (Document[T], validation.Problems) {
 	r := newReader(o)
 	n := r.singleMapping(text, "a "+P(nil).Kind().Name)
 	if n == nil {
-		return Document[T]{}, r.sorted()
+		return Document[T]{}, r.Sorted()
 	}
 	d := l.read(r, n, given)
-	checkNamed(&r.report, []*namedDraft[T, P]{d})
-	doc := Document[T]{d.object, map[string]bool{}}
+	validation.CheckNamed(&r.Report, []*validation.NamedDraft[T, P]{d})
+	doc := Document[T]{d.Object, map[string]bool{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		doc.fields[n.Content[i].Value] = !isNull(n.Content[i+1])
 	}
-	return doc, r.sorted()
+	return doc, r.Sorted()
 }

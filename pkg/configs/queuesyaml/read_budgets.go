@@ -10,53 +10,51 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// budgetDraft is a disruption budget with the positions of its fields.
-type budgetDraft = namedDraft[budgets.Budget, *budgets.Budget]
-
 // budget reads a disruption budget: a Kubernetes PodDisruptionBudget, or the short form without metadata and spec
 // (CFG-22). Its key is known before its fields are read, because problems need it as their subject.
-func (r *reader) budget(n *yaml.Node, given registry.Key) *budgetDraft {
-	d := &budgetDraft{objectDraft: newObject(n, "budget-")}
-	d.object.Name = cmp.Or(objectText(n, "name"), given.Name)
-	d.object.Namespace = cmp.Or(objectText(n, "namespace"), given.Namespace, budgets.DefaultNamespace)
+func (r *reader) budget(n *yaml.Node, given registry.Key) *validation.BudgetDraft {
+	d := &validation.BudgetDraft{ObjectDraft: validation.NewObjectDraft(positionOf(n), "budget-")}
+	d.Object.Name = cmp.Or(objectText(n, "name"), given.Name)
+	d.Object.Namespace = cmp.Or(objectText(n, "namespace"), given.Namespace, budgets.DefaultNamespace)
 	fields := r.fields(d, "a disruption budget", n, &budgetMapping)
-	d.recordPositions(fields)
-	r.checkObjectKind(d, &d.objectDraft, fields, budgetVersion, budgetKind)
-	r.objectNames(d, &d.objectDraft, fields, string(budgets.NameField), string(budgets.NamespaceField))
+	recordPositions(&d.ObjectDraft, fields)
+	r.checkObjectKind(d, &d.ObjectDraft, fields, budgetVersion, budgetKind)
+	r.objectNames(d, &d.ObjectDraft, fields, string(budgets.NameField), string(budgets.NamespaceField))
 	if s := fields["status"]; !isNull(s) && s.Kind != yaml.MappingNode {
 		r.wrongType(d, "status", s, "a mapping")
 	}
 	r.budgetSpec(d, fields)
 	r.text(d, "unhealthyPodEvictionPolicy", fields["unhealthyPodEvictionPolicy"])
-	d.object.Selector = r.selector(d, fields[string(budgets.SelectorField)])
+	d.Object.Selector = r.selector(d, fields[string(budgets.SelectorField)])
 	r.allowance(d, fields)
 	return d
 }
 
 // budgetSpec adds the fields of spec to the fields of the budget. A field in both places is an error.
-func (r *reader) budgetSpec(d *budgetDraft, fields map[string]*yaml.Node) {
+func (r *reader) budgetSpec(d *validation.BudgetDraft, fields map[string]*yaml.Node) {
 	for key, n := range r.fields(d, "spec", fields["spec"], &budgetSpecMapping) {
 		switch {
 		case isNull(n):
 		case isNull(fields[key]):
 			fields[key] = n
-			d.positions[key] = positionOf(n)
+			d.Positions[key] = positionOf(n)
 		default:
-			r.addNamed(d, budgets.Field(key), budgets.DuplicateField,
+			r.AddNamed(d, budgets.Field(key), budgets.DuplicateField,
 				fmt.Sprintf("%s is set in spec (line %d) and outside of it", key, n.Line), "write it once")
 		}
 	}
 }
 
 // selector reads the conditions of a selector. An illegal condition is an error.
-func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
+func (r *reader) selector(d *validation.BudgetDraft, n *yaml.Node) budgets.Selector {
 	fields := r.fields(d, "the selector", n, &selectorMapping)
 	labels := map[string]string{}
 	for _, p := range r.pairs(d, "matchLabels", fields["matchLabels"]) {
-		value := r.text(d, "label "+quote(p.name), p.value)
+		value := r.text(d, "label "+validation.Quote(p.name), p.value)
 		r.checkExpression(d, p.key, budgets.Expression{Key: p.name, Operator: budgets.In, Values: []string{value}})
 		labels[p.name] = value
 	}
@@ -75,25 +73,25 @@ func (r *reader) selector(d *budgetDraft, n *yaml.Node) budgets.Selector {
 	}
 	s := budgets.NewSelector(labels, expressions)
 	if s.IsEmpty() && (isNull(n) || n.Kind == yaml.MappingNode) {
-		where := d.position
+		where := d.Position
 		if n != nil {
 			where = positionOf(n)
 		}
-		r.add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget has no effect",
+		r.Add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget has no effect",
 			"name the labels of the allocations under matchLabels")
 	}
 	return s
 }
 
-func (r *reader) checkExpression(d *budgetDraft, n *yaml.Node, e budgets.Expression) {
+func (r *reader) checkExpression(d *validation.BudgetDraft, n *yaml.Node, e budgets.Expression) {
 	if reason := e.FirstProblem(); reason != "" {
-		d.broken[string(budgets.SelectorField)] = true
-		r.add(d, positionOf(n), "budget-"+string(budgets.InvalidSelector), reason, "")
+		d.Broken[string(budgets.SelectorField)] = true
+		r.Add(d, positionOf(n), "budget-"+string(budgets.InvalidSelector), reason, "")
 	}
 }
 
 // allowance reads minAvailable, maxUnavailable or allowed. More than one of them is an error.
-func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
+func (r *reader) allowance(d *validation.BudgetDraft, fields map[string]*yaml.Node) {
 	var first budgets.Field
 	for _, k := range []budgets.AllowanceKind{budgets.MinAvailable, budgets.MaxUnavailable, budgets.Allowed} {
 		f := k.Field()
@@ -102,24 +100,24 @@ func (r *reader) allowance(d *budgetDraft, fields map[string]*yaml.Node) {
 		case isNull(n):
 			continue
 		case first != "":
-			r.addNamed(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.positionOf(string(first)).line, f),
+			r.AddNamed(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.PositionOf(string(first)).Line, f),
 				"a budget has one of minAvailable, maxUnavailable and allowed")
 		default:
 			first = f
 		}
-		d.object.Allowance = r.numberOrPercent(d, k, n)
+		d.Object.Allowance = r.numberOrPercent(d, k, n)
 	}
 }
 
 // numberOrPercent reads a number such as 3 or, except for allowed, a percentage such as 50%.
-func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yaml.Node) budgets.Allowance {
+func (r *reader) numberOrPercent(d *validation.BudgetDraft, k budgets.AllowanceKind, n *yaml.Node) budgets.Allowance {
 	f := k.Field()
 	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && k != budgets.Allowed {
 		share, err := strconv.ParseUint(digits, 10, 31)
 		if err == nil && share <= 100 {
 			return budgets.Allowance{Kind: k, N: int32(share), Percent: true}
 		}
-		r.addNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
+		r.AddNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
 		return budgets.Allowance{Kind: k}
 	}
 	var count int64
@@ -128,7 +126,7 @@ func (r *reader) numberOrPercent(d *budgetDraft, k budgets.AllowanceKind, n *yam
 		if k == budgets.Allowed {
 			hint = "a whole number, zero or more"
 		}
-		r.addNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), hint)
+		r.AddNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), hint)
 	}
 	return budgets.Allowance{Kind: k, N: int32(count)}
 }

@@ -5,50 +5,33 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// classSelectorDraft is a selector of asks by their priority class.
-type classSelectorDraft struct {
-	position
-	operator limits.Operator
-	classes  []token
-	broken   bool   // it could not be read, so rules about it are silent
-	text     string // text form of the built selector; set by checkSelector, unless it is broken
-}
-
-// classQuotaDraft is a class quota of a queue.
-type classQuotaDraft struct {
-	position
-	name          token
-	match         *classSelectorDraft // nil: the key is missing
-	users, groups []token
-	hard          quantities
-}
-
 // classQuotas reads the class quotas of a queue.
-func (r *reader) classQuotas(q *queueDraft, n *yaml.Node) []*classQuotaDraft {
-	var out []*classQuotaDraft
+func (r *reader) classQuotas(q *validation.QueueDraft, n *yaml.Node) []*validation.ClassQuotaDraft {
+	var out []*validation.ClassQuotaDraft
 	for _, x := range r.mappings(q, "classquotas", n) {
 		fields := r.fields(q, "a class quota", x, &classQuotaMapping)
-		d := &classQuotaDraft{position: positionOf(x), name: token{positionOf(x), ""}}
+		d := &validation.ClassQuotaDraft{Position: positionOf(x), Name: validation.TokenAt(positionOf(x), "")}
 		if name := fields["name"]; name != nil {
-			d.name = token{positionOf(name), r.text(q, "name", name)}
+			d.Name = validation.TokenAt(positionOf(name), r.text(q, "name", name))
 		}
 		if match := fields["match"]; !isNull(match) {
-			d.match = r.classSelector(q, "match", match)
+			d.Match = r.classSelector(q, "match", match)
 		}
-		d.users = r.tokens(q, "users", fields["users"])
-		d.groups = r.tokens(q, "groups", fields["groups"])
-		d.hard = r.quantities(q, "hard", fields["hard"], "quantity")
+		d.Users = r.tokens(q, "users", fields["users"])
+		d.Groups = r.tokens(q, "groups", fields["groups"])
+		d.Hard = r.quantities(q, "hard", fields["hard"], "quantity")
 		out = append(out, d)
 	}
 	return out
 }
 
 // classSelectors reads classesneedingquota, the selectors of the asks that need a class quota (QUO-37).
-func (r *reader) classSelectors(p *partitionDraft, n *yaml.Node) []*classSelectorDraft {
-	var out []*classSelectorDraft
+func (r *reader) classSelectors(p *validation.PartitionDraft, n *yaml.Node) []*validation.ClassSelectorDraft {
+	var out []*validation.ClassSelectorDraft
 	for _, x := range r.mappings(p, "classesneedingquota", n) {
 		out = append(out, r.classSelector(p, "an element of classesneedingquota", x))
 	}
@@ -56,26 +39,24 @@ func (r *reader) classSelectors(p *partitionDraft, n *yaml.Node) []*classSelecto
 }
 
 // classSelector reads a selector: an operator and its classes.
-func (r *reader) classSelector(o subject, what string, n *yaml.Node) *classSelectorDraft {
-	before := r.counts[Error]
+func (r *reader) classSelector(o validation.Subject, what string, n *yaml.Node) *validation.ClassSelectorDraft {
+	before := r.ErrorCount()
 	fields := r.fields(o, what, n, &classSelectorMapping)
-	d := &classSelectorDraft{position: positionOf(n)}
-	d.classes = r.tokens(o, "classes", fields["classes"])
+	d := &validation.ClassSelectorDraft{Position: positionOf(n)}
+	d.Classes = r.tokens(o, "classes", fields["classes"])
 	operator := r.text(o, "operator", fields["operator"])
 	var known bool
-	switch d.operator, known = limits.ParseOperator(operator); {
-	case known || r.counts[Error] > before:
+	switch d.Operator, known = limits.ParseOperator(operator); {
+	case known || r.ErrorCount() > before:
 	case operator == "":
-		r.add(o, d.position, "classquota-operator", `key "operator" is missing in `+what, operatorHint)
+		r.Add(o, d.Position, "classquota-operator", `key "operator" is missing in `+what, validation.OperatorHint)
 	default:
-		hint := suggestion(operator, classOperators())
+		hint := validation.DidYouMean(operator, classOperators())
 		if hint == "" {
-			hint = operatorHint
+			hint = validation.OperatorHint
 		}
-		r.add(o, positionOf(fields["operator"]), "classquota-operator", fmt.Sprintf("unknown operator %s", quote(operator)), hint)
+		r.Add(o, positionOf(fields["operator"]), "classquota-operator", fmt.Sprintf("unknown operator %s", validation.Quote(operator)), hint)
 	}
-	d.broken = r.counts[Error] > before
+	d.Broken = r.ErrorCount() > before
 	return d
 }
-
-const operatorHint = "it is In, NotIn, Exists or DoesNotExist"

@@ -1,22 +1,26 @@
 package queuesyaml
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+)
 
 // limits reads the limits of a queue (CFG-31). Those of a partition are read for its root queue (V10).
-func (r *reader) limits(q *queueDraft, n *yaml.Node) []*limitDraft {
-	var out []*limitDraft
+func (r *reader) limits(q *validation.QueueDraft, n *yaml.Node) []*validation.LimitDraft {
+	var out []*validation.LimitDraft
 	for _, x := range r.mappings(q, "limits", n) {
-		before := r.counts[Error]
+		before := r.ErrorCount()
 		fields := r.fields(q, "a limit", x, &limitMapping)
-		d := &limitDraft{
-			position:        positionOf(x),
-			description:     r.text(q, "limit", fields["limit"]),
-			users:           r.tokens(q, "users", fields["users"]),
-			groups:          r.tokens(q, "groups", fields["groups"]),
-			max:             r.quantities(q, "maxresources", fields["maxresources"], "V16"),
-			maxApplications: r.count(q, "maxapplications", fields["maxapplications"]),
+		d := &validation.LimitDraft{
+			Position:        positionOf(x),
+			Description:     r.text(q, "limit", fields["limit"]),
+			Users:           r.tokens(q, "users", fields["users"]),
+			Groups:          r.tokens(q, "groups", fields["groups"]),
+			Max:             r.quantities(q, "maxresources", fields["maxresources"], "V16"),
+			MaxApplications: r.count(q, "maxapplications", fields["maxapplications"]),
 		}
-		d.broken = r.counts[Error] > before
+		d.Broken = r.ErrorCount() > before
 		out = append(out, d)
 	}
 	return out

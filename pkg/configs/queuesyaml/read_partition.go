@@ -10,67 +10,68 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
 // read decodes a text into drafts.
-func (r *reader) read(text []byte) (d documentDraft) {
+func (r *reader) read(text []byte) (d validation.DocumentDraft) {
 	if !r.checkTextSize(text) {
 		return d
 	}
 	top := r.openDocument(text)
-	d.empty = isNull(top)
+	d.Empty = isNull(top)
 	fields := r.fields(nil, "the document", top, &documentMapping)
 	r.documentMisread = r.misreadMappings[top]
 	r.text(nil, "checksum", fields["checksum"])
-	_, d.hasClasses = fields[PriorityClasses.key]
-	_, d.hasBudgets = fields[budgetsKey]
-	d.classes = PriorityClasses.readList(r, fields[PriorityClasses.key])
-	d.budgets = DisruptionBudgets.readList(r, fields[budgetsKey])
+	_, d.HasClasses = fields[PriorityClasses.key]
+	_, d.HasBudgets = fields[budgetsKey]
+	d.Classes = PriorityClasses.readList(r, fields[PriorityClasses.key])
+	d.Budgets = DisruptionBudgets.readList(r, fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		if d.partitions = append(d.partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
+		if d.Partitions = append(d.Partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
 			break // reported; the partitions beyond the bound are not read
 		}
 	}
 	return d
 }
 
-func (r *reader) partition(n *yaml.Node) *partitionDraft {
-	p := &partitionDraft{position: positionOf(n), name: partitionName(peek(n, "name"))}
-	r.currentPartition = p.name
+func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
+	p := &validation.PartitionDraft{Position: positionOf(n), Name: partitionName(peek(n, "name"))}
+	r.currentPartition = p.Name
 	fields := r.fields(p, "a partition", n, &partitionMapping)
 	if name := fields["name"]; name != nil {
-		p.position = positionOf(name)
+		p.Position = positionOf(name)
 		r.text(p, "name", name)
 	}
-	p.root = r.tree(p, fields["queues"], r.documentMisread || r.misreadMappings[n])
+	p.Root = r.tree(p, fields["queues"], r.documentMisread || r.misreadMappings[n])
 	for i, x := range r.mappings(p, "placementrules", fields["placementrules"]) {
-		p.placementRules = append(p.placementRules, r.rule(p, element("placementrules", i), x, 1))
+		p.PlacementRules = append(p.PlacementRules, r.rule(p, element("placementrules", i), x, 1))
 	}
 	if l := fields["limits"]; l != nil {
-		p.limitsAt = positionOf(l)
-		p.limits = r.limits(p.root, l)
+		p.LimitsAt = positionOf(l)
+		p.Limits = r.limits(p.Root, l)
 	}
-	p.priorityDisabled = r.isDisabled(p, "priority", fields["priority"])
+	p.PriorityDisabled = r.isDisabled(p, "priority", fields["priority"])
 	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
-	p.preemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
-	p.quotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
-	p.nodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
-	p.nominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
-	p.churn = r.churn(p, preemption)
+	p.PreemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
+	p.QuotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
+	p.NodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
+	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
+	p.Churn = r.churn(p, preemption)
 	r.nodeSortPolicy(p, fields["nodesortpolicy"])
 	r.userGroupResolver(p, fields["usergroupresolver"])
-	p.classesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
+	p.ClassesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
 	return p
 }
 
-func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) configs.Churn {
+func (r *reader) churn(p *validation.PartitionDraft, preemption map[string]*yaml.Node) configs.Churn {
 	c := configs.DefaultChurn()
 	c.CircuitBreaker = r.flag(p, "churnbreakerenabled", preemption["churnbreakerenabled"], c.CircuitBreaker)
 	if n := preemption["churncycles"]; !isNull(n) {
-		if rounds := r.count(p, "churncycles", n); rounds.ok && rounds.n <= configs.MaxChurnCycles {
-			c.Cycles = int(rounds.n)
-		} else if rounds.ok {
+		if rounds := r.count(p, "churncycles", n); rounds.OK && rounds.N <= configs.MaxChurnCycles {
+			c.Cycles = int(rounds.N)
+		} else if rounds.OK {
 			r.wrongType(p, "churncycles", n, "a whole number from 0 to 1000")
 		}
 	}
@@ -80,7 +81,7 @@ func (r *reader) churn(p *partitionDraft, preemption map[string]*yaml.Node) conf
 }
 
 // isDisabled reads the word enabled, the default, or disabled.
-func (r *reader) isDisabled(p *partitionDraft, what string, n *yaml.Node) bool {
+func (r *reader) isDisabled(p *validation.PartitionDraft, what string, n *yaml.Node) bool {
 	if isNull(n) {
 		return false
 	}
@@ -94,7 +95,7 @@ func (r *reader) isDisabled(p *partitionDraft, what string, n *yaml.Node) bool {
 }
 
 // positiveDuration reads a duration above zero.
-func (r *reader) positiveDuration(p *partitionDraft, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+func (r *reader) positiveDuration(p *validation.PartitionDraft, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	d := r.duration(p, what, n, defaultValue)
 	if d == 0 {
 		r.wrongType(p, what, n, "a time above 0s, such as 5m")
@@ -114,23 +115,23 @@ func partitionName(s string) string {
 // tree reads the queues of a partition. siblingsMisread is whether another part of the partition
 // or of the document could not be understood. A single top queue called root, in any case,
 // is the root queue; otherwise a root queue is added above all top queues (V4, L4, CFG-29).
-func (r *reader) tree(p *partitionDraft, n *yaml.Node, siblingsMisread bool) *queueDraft {
-	root := &queueDraft{partition: p, position: p.position, name: configs.RootQueue, level: 1, maxApplications: count{ok: true}}
+func (r *reader) tree(p *validation.PartitionDraft, n *yaml.Node, siblingsMisread bool) *validation.QueueDraft {
+	root := &validation.QueueDraft{Partition: p, Position: p.Position, Name: configs.RootQueue, Level: 1, MaxApplications: validation.Count{OK: true}}
 	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&
 		strings.ToLower(peek(n.Content[0], "name")) == configs.RootQueue
 	if !written && !r.countQueue(root) {
-		root.aclUnknown = true
+		root.ACLUnknown = true
 		return root
 	}
 	if isNull(n) {
-		root.aclUnknown = true
+		root.ACLUnknown = true
 		if siblingsMisread {
 			return root // the queues may be in the part that was not understood
 		}
-		r.add(p, p.position, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
+		r.Add(p, p.Position, "V2", `key "queues" is missing`, `write "queues: []" for a partition with only a root queue`)
 		return root
 	}
-	root.aclUnknown = n.Kind != yaml.SequenceNode
+	root.ACLUnknown = n.Kind != yaml.SequenceNode
 	top := r.mappings(p, "queues", n)
 	if written && len(top) == 1 {
 		if q := r.queue(p, nil, top[0]); q != nil {
@@ -138,14 +139,14 @@ func (r *reader) tree(p *partitionDraft, n *yaml.Node, siblingsMisread bool) *qu
 		}
 		return root
 	}
-	root.children = r.children(root, top)
+	root.Children = r.children(root, top)
 	return root
 }
 
-func (r *reader) nodeSortPolicy(p *partitionDraft, n *yaml.Node) {
-	p.nodeSortPolicy = policies.DefaultNodeSortPolicy()
+func (r *reader) nodeSortPolicy(p *validation.PartitionDraft, n *yaml.Node) {
+	p.NodeSortPolicy = policies.DefaultNodeSortPolicy()
 	if n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
-		r.add(p, positionOf(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
+		r.Add(p, positionOf(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
 			"write nodesortpolicy: {type: "+n.Value+"}")
 		return
 	}
@@ -154,39 +155,39 @@ func (r *reader) nodeSortPolicy(p *partitionDraft, n *yaml.Node) {
 		name := r.text(p, "type", t)
 		nodes, ok := policies.ParseNodeSort(name)
 		if !ok {
-			r.add(p, positionOf(t), "V30", "unknown node sort policy "+quote(name), suggestion(name, nodeSortPolicies))
+			r.Add(p, positionOf(t), "V30", "unknown node sort policy "+validation.Quote(name), validation.DidYouMean(name, nodeSortPolicies))
 		}
-		p.nodeSortPolicy.Sort = nodes
+		p.NodeSortPolicy.Sort = nodes
 	}
 	weights := r.pairsUpTo(maxMappingResources, p, "resourceweights", fields["resourceweights"])
 	if len(weights) == 0 {
 		return
 	}
-	p.nodeSortPolicy.Weights = nil
+	p.NodeSortPolicy.Weights = nil
 	for _, w := range weights {
-		p.weights = append(p.weights, token{positionOf(w.key), w.name})
-		r.resourceUses.use(p.name, w.name).add(p, "resourceweights", positionOf(w.key), true)
-		weight, ok := r.number(p, "the weight of "+quote(w.name), w.value)
+		p.Weights = append(p.Weights, validation.TokenAt(positionOf(w.key), w.name))
+		r.resourceUses.RecordWeight(p, w.name, positionOf(w.key))
+		weight, ok := r.number(p, "the weight of "+validation.Quote(w.name), w.value)
 		switch {
 		case ok && weight < 0:
-			r.add(p, positionOf(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", quote(w.name), weight),
+			r.Add(p, positionOf(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", validation.Quote(w.name), weight),
 				"0 leaves the resource out")
 		case weight > 0:
-			p.nodeSortPolicy.Weights = append(p.nodeSortPolicy.Weights, policies.Weight{Resource: w.name, Weight: weight})
+			p.NodeSortPolicy.Weights = append(p.NodeSortPolicy.Weights, policies.Weight{Resource: w.name, Weight: weight})
 		}
 	}
-	slices.SortFunc(p.nodeSortPolicy.Weights, func(a, b policies.Weight) int {
+	slices.SortFunc(p.NodeSortPolicy.Weights, func(a, b policies.Weight) int {
 		return cmp.Compare(a.Resource, b.Resource)
 	})
 }
 
-func (r *reader) userGroupResolver(p *partitionDraft, n *yaml.Node) {
+func (r *reader) userGroupResolver(p *validation.PartitionDraft, n *yaml.Node) {
 	t := r.fields(p, "usergroupresolver", n, &resolverMapping)["type"]
 	name := r.text(p, "type", t)
 	if !slices.Contains(resolvers, name) {
-		r.add(p, positionOf(t), "resolver-unknown",
-			"unknown user group resolver "+quote(name)+": users are not resolved", suggestion(name, resolvers))
+		r.Add(p, positionOf(t), "resolver-unknown",
+			"unknown user group resolver "+validation.Quote(name)+": users are not resolved", validation.DidYouMean(name, resolvers))
 		name = ""
 	}
-	p.userGroupResolver = name
+	p.UserGroupResolver = name
 }

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -18,54 +19,57 @@ import (
 // expressions, and a text of many short ones that compile to long programs took half a minute.
 const maxRules = 1000
 
+// rulePattern is the pattern of the names of placement rules (CFG-65).
+var rulePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
 // rule reads a placement rule with its parents, or returns nil when it is past a bound.
-func (r *reader) rule(p *partitionDraft, label string, n *yaml.Node, level int) *ruleDraft {
-	d := &ruleDraft{position: positionOf(n), partition: p, label: label}
+func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node, level int) *validation.PlacementRuleDraft {
+	d := &validation.PlacementRuleDraft{Position: positionOf(n), Partition: p, Label: label}
 	if level > r.options.MaxDepth {
-		r.add(p, d.position, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
+		r.Add(p, d.Position, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return nil
 	}
 	if r.placementRuleCount++; r.placementRuleCount > maxRules {
 		if r.placementRuleCount == maxRules+1 {
-			r.add(p, d.position, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
+			r.Add(p, d.Position, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
 		}
 		return nil
 	}
 	fields := r.fields(d, "a placement rule", n, &ruleMapping)
 	if name := fields["name"]; name != nil {
-		d.position = positionOf(name)
+		d.Position = positionOf(name)
 	}
 	name := r.text(d, "name", fields["name"])
 	if misread := r.misreadMappings[n]; !misread || name != "" { // otherwise the name may be the part that was not understood
-		d.kind, d.valid = r.ruleKind(d, name)
-		d.valid = d.valid && !misread
+		d.Kind, d.Valid = r.ruleKind(d, name)
+		d.Valid = d.Valid && !misread
 	}
-	d.create = r.flag(d, "create", fields["create"], false)
-	d.value = token{d.position, r.text(d, "value", fields["value"])}
+	d.Create = r.flag(d, "create", fields["create"], false)
+	d.Value = validation.TokenAt(d.Position, r.text(d, "value", fields["value"]))
 	if v := fields["value"]; v != nil {
-		d.value.position = positionOf(v)
+		d.Value.Position = positionOf(v)
 	}
-	d.filter = r.filter(d, fields["filter"])
+	d.Filter = r.filter(d, fields["filter"])
 	if up := fields["parent"]; !isNull(up) {
-		d.parent = r.rule(p, label+".parent", up, level+1)
-		d.valid = d.valid && d.parent != nil
+		d.Parent = r.rule(p, label+".parent", up, level+1)
+		d.Valid = d.Valid && d.Parent != nil
 	}
-	if d.valid {
-		d.valid = r.ruleValue(d)
+	if d.Valid {
+		d.Valid = r.ruleValue(d)
 	}
 	return d
 }
 
 // ruleKind finds the kind of a placement rule by its name, in any case (V26, L3, CFG-65,
 // CFG-66). YuniKorn finds an unknown name only when it loads the document.
-func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
+func (r *reader) ruleKind(d *validation.PlacementRuleDraft, name string) (placement.Kind, bool) {
 	if !rulePattern.MatchString(name) {
-		message := "placement rule name " + quote(name) + " is not legal"
+		message := "placement rule name " + validation.Quote(name) + " is not legal"
 		if name == "" {
 			message = "the placement rule has no name"
 		}
-		r.add(d, d.position, "V26", message, "one of "+strings.Join(ruleNames, ", "))
+		r.Add(d, d.Position, "V26", message, "one of "+strings.Join(ruleNames, ", "))
 		return 0, false
 	}
 	for k := placement.Provided; k <= placement.Tag; k++ {
@@ -73,23 +77,23 @@ func (r *reader) ruleKind(d *ruleDraft, name string) (placement.Kind, bool) {
 			return k, true
 		}
 	}
-	hint := suggestion(name, ruleNames)
+	hint := validation.DidYouMean(name, ruleNames)
 	switch {
 	case strings.EqualFold(name, "recovery"):
 		hint = "recovery always comes last by itself and cannot be configured"
 	case hint == "":
 		hint = "one of " + strings.Join(ruleNames, ", ")
 	}
-	r.add(d, d.position, "L3", "unknown placement rule "+quote(name), hint)
+	r.Add(d, d.Position, "L3", "unknown placement rule "+validation.Quote(name), hint)
 	return 0, false
 }
 
 // ruleValue reports whether a rule has the value that its kind needs (L3, CFG-66).
-func (r *reader) ruleValue(d *ruleDraft) bool {
-	switch d.kind {
+func (r *reader) ruleValue(d *validation.PlacementRuleDraft) bool {
+	switch d.Kind {
 	case placement.Tag:
-		if d.value.text == "" {
-			r.add(d, d.value.position, "L3", "a tag rule needs the name of a tag as value", "")
+		if d.Value.Text == "" {
+			r.Add(d, d.Value.Position, "L3", "a tag rule needs the name of a tag as value", "")
 			return false
 		}
 	case placement.Fixed:
@@ -98,41 +102,30 @@ func (r *reader) ruleValue(d *ruleDraft) bool {
 	return true
 }
 
-func (r *reader) fixedValue(d *ruleDraft) bool {
-	d.value.text = strings.ToLower(d.value.text)
-	if d.value.text == "" {
-		r.add(d, d.value.position, "L3", "a fixed rule needs a queue as value", "")
+func (r *reader) fixedValue(d *validation.PlacementRuleDraft) bool {
+	d.Value.Text = strings.ToLower(d.Value.Text)
+	if d.Value.Text == "" {
+		r.Add(d, d.Value.Position, "L3", "a fixed rule needs a queue as value", "")
 		return false
 	}
-	levels, qualified := splitValue(d.value.text)
+	levels, qualified := validation.SplitValue(d.Value.Text)
 	for _, name := range levels {
 		if !configs.IsQueueName(name) {
-			r.add(d, d.value.position, "L3", "the value has the illegal queue name "+quote(name), queueNameHint)
+			r.Add(d, d.Value.Position, "L3", "the value has the illegal queue name "+validation.Quote(name), validation.QueueNameHint)
 			return false
 		}
 	}
-	if qualified && d.parent != nil {
-		r.add(d, d.value.position, "L3",
-			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", quote(d.value.text)),
+	if qualified && d.Parent != nil {
+		r.Add(d, d.Value.Position, "L3",
+			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", validation.Quote(d.Value.Text)),
 			"drop the parent rule, or the root")
 		return false
 	}
 	return true
 }
 
-// splitValue splits the value of a fixed rule into levels below root or below the queue of the
-// parent rule. Only "root" and values with the prefix "root." are qualified (PLC-13); YuniKorn
-// also takes rootfoo for qualified, and panics later.
-func splitValue(value string) (levels []string, qualified bool) {
-	if value == configs.RootQueue {
-		return nil, true
-	}
-	below, qualified := strings.CutPrefix(value, configs.RootQueue+".")
-	return strings.Split(below, "."), qualified
-}
-
 // filter reads the filter of a placement rule (CFG-67, CFG-68, PLC-22).
-func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
+func (r *reader) filter(d *validation.PlacementRuleDraft, n *yaml.Node) placement.Filter {
 	var f placement.Filter
 	fields := r.fields(d, "filter", n, &filterMapping)
 	switch kind := r.text(d, "type", fields["type"]); strings.ToLower(kind) {
@@ -140,7 +133,7 @@ func (r *reader) filter(d *ruleDraft, n *yaml.Node) placement.Filter {
 	case "deny": // in any case: in YuniKorn DENY passes validation and then allows
 		f.Deny = true
 	default:
-		r.add(d, positionOf(fields["type"]), "V27", "unknown filter type "+quote(kind), "allow or deny")
+		r.Add(d, positionOf(fields["type"]), "V27", "unknown filter type "+validation.Quote(kind), "allow or deny")
 	}
 	f.Users, f.UserPattern = r.filterNames(d, "users", fields["users"], security.IsUserName)
 	f.Groups, f.GroupPattern = r.filterNames(d, "groups", fields["groups"], security.IsGroupName)
@@ -156,7 +149,7 @@ const maxExpressionLength = 1000
 // filterNames reads the users or the groups of a filter. A single element may be a regular
 // expression; in a longer list every element is a plain name, legal or not (CFG-68, CFG-84).
 func (r *reader) filterNames(
-	d *ruleDraft, what string, n *yaml.Node, legal func(string) bool,
+	d *validation.PlacementRuleDraft, what string, n *yaml.Node, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
 	list := r.tokens(d, what, n)
 	if len(list) == 1 {
@@ -164,10 +157,10 @@ func (r *reader) filterNames(
 	}
 	var names []string
 	for _, w := range list {
-		names = append(names, w.text)
-		if !legal(w.text) {
-			r.add(d, w.position, "filter-name",
-				fmt.Sprintf("%s has the illegal name %s, which matches nothing", what, quote(w.text)),
+		names = append(names, w.Text)
+		if !legal(w.Text) {
+			r.Add(d, w.Position, "filter-name",
+				fmt.Sprintf("%s has the illegal name %s, which matches nothing", what, validation.Quote(w.Text)),
 				"an expression must be the only element of its list")
 		}
 	}
@@ -176,21 +169,21 @@ func (r *reader) filterNames(
 
 // filterName applies V28 to the only element of a list.
 func (r *reader) filterName(
-	d *ruleDraft, what string, w token, legal func(string) bool,
+	d *validation.PlacementRuleDraft, what string, w validation.Token, legal func(string) bool,
 ) ([]string, *regexp.Regexp) {
-	if !strings.ContainsAny(w.text, expressionCharacters) {
-		if !legal(w.text) {
-			r.add(d, w.position, "V28",
-				fmt.Sprintf("%s: %s is neither a legal name nor an expression", what, quote(w.text)), "")
+	if !strings.ContainsAny(w.Text, expressionCharacters) {
+		if !legal(w.Text) {
+			r.Add(d, w.Position, "V28",
+				fmt.Sprintf("%s: %s is neither a legal name nor an expression", what, validation.Quote(w.Text)), "")
 		}
-		return []string{w.text}, nil
+		return []string{w.Text}, nil
 	}
-	if len(w.text) > maxExpressionLength {
-		r.add(d, w.position, "V28",
-			fmt.Sprintf("%s: %s is longer than %d bytes", what, quote(w.text), maxExpressionLength), "")
+	if len(w.Text) > maxExpressionLength {
+		r.Add(d, w.Position, "V28",
+			fmt.Sprintf("%s: %s is longer than %d bytes", what, validation.Quote(w.Text), maxExpressionLength), "")
 		return nil, nil
 	}
-	e, err := regexp.Compile(w.text)
+	e, err := regexp.Compile(w.Text)
 	if err == nil {
 		return nil, e
 	}
@@ -198,8 +191,8 @@ func (r *reader) filterName(
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 		reason = ": " + wrong.Code.String()
 	}
-	r.add(d, w.position, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, quote(w.text), reason),
-		expressionHint(w.text))
+	r.Add(d, w.Position, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, validation.Quote(w.Text), reason),
+		expressionHint(w.Text))
 	return nil, nil
 }
 

@@ -8,15 +8,16 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // children reads a list of queues, without those beyond a bound.
-func (r *reader) children(parent *queueDraft, list []*yaml.Node) []*queueDraft {
-	out := make([]*queueDraft, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
+func (r *reader) children(parent *validation.QueueDraft, list []*yaml.Node) []*validation.QueueDraft {
+	out := make([]*validation.QueueDraft, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
 	for _, n := range list {
-		if q := r.queue(parent.partition, parent, n); q != nil {
+		if q := r.queue(parent.Partition, parent, n); q != nil {
 			out = append(out, q)
 		}
 		if r.queueCount > r.options.MaxQueues {
@@ -27,47 +28,47 @@ func (r *reader) children(parent *queueDraft, list []*yaml.Node) []*queueDraft {
 }
 
 // queue reads a queue and the queues below it, or returns nil if it is beyond a bound (CFG-15).
-func (r *reader) queue(p *partitionDraft, parent *queueDraft, n *yaml.Node) *queueDraft {
-	q := &queueDraft{position: positionOf(n), partition: p, parentQueue: parent, level: 1, name: strings.ToLower(peek(n, "name"))}
+func (r *reader) queue(p *validation.PartitionDraft, parent *validation.QueueDraft, n *yaml.Node) *validation.QueueDraft {
+	q := &validation.QueueDraft{Position: positionOf(n), Partition: p, ParentQueue: parent, Level: 1, Name: strings.ToLower(peek(n, "name"))}
 	if parent != nil {
-		q.level = parent.level + 1
+		q.Level = parent.Level + 1
 	}
 	if !r.countQueue(q) {
 		return nil
 	}
 	fields := r.fields(q, "a queue", n, &queueMapping)
 	if name := fields["name"]; name != nil {
-		q.position = positionOf(name)
+		q.Position = positionOf(name)
 		r.text(q, "name", name)
 	}
-	if !r.misreadMappings[n] || q.name != "" { // otherwise the name may be the part that was not understood
+	if !r.misreadMappings[n] || q.Name != "" { // otherwise the name may be the part that was not understood
 		r.checkQueueName(q)
 	}
-	q.parentFlag = r.flag(q, "parent", fields["parent"], false)
-	q.max, q.guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
+	q.ParentFlag = r.flag(q, "parent", fields["parent"], false)
+	q.Max, q.Guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
 	if parent == nil {
 		r.dropRootResources(q)
 	}
-	q.maxApplications = r.count(q, "maxapplications", fields["maxapplications"])
-	q.settings = r.settings(q, "properties", fields["properties"])
-	q.adminACL = r.acl(q, "adminacl", fields["adminacl"])
-	q.submitACL = r.acl(q, "submitacl", fields["submitacl"])
-	q.childTemplate = r.template(q, fields["childtemplate"])
-	q.limits = r.limits(q, fields["limits"])
-	q.classQuotas = r.classQuotas(q, fields["classquotas"])
-	q.children = r.children(q, r.mappings(q, "queues", fields["queues"]))
+	q.MaxApplications = r.count(q, "maxapplications", fields["maxapplications"])
+	q.Settings = r.settings(q, "properties", fields["properties"])
+	q.AdminACL = r.acl(q, "adminacl", fields["adminacl"])
+	q.SubmitACL = r.acl(q, "submitacl", fields["submitacl"])
+	q.ChildTemplate = r.template(q, fields["childtemplate"])
+	q.Limits = r.limits(q, fields["limits"])
+	q.ClassQuotas = r.classQuotas(q, fields["classquotas"])
+	q.Children = r.children(q, r.mappings(q, "queues", fields["queues"]))
 	return q
 }
 
-func (r *reader) countQueue(q *queueDraft) bool {
-	if q.level > r.options.MaxDepth {
-		r.add(q.parentQueue, q.position, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
+func (r *reader) countQueue(q *validation.QueueDraft) bool {
+	if q.Level > r.options.MaxDepth {
+		r.Add(q.ParentQueue, q.Position, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return false
 	}
 	if r.queueCount++; r.queueCount > r.options.MaxQueues {
 		if r.queueCount == r.options.MaxQueues+1 {
-			r.add(q, q.position, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
+			r.Add(q, q.Position, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
 				r.options.MaxQueues), "")
 		}
 		return false
@@ -76,33 +77,33 @@ func (r *reader) countQueue(q *queueDraft) bool {
 }
 
 // checkQueueName applies V5 (CFG-36). The name is in lower case (CFG-35).
-func (r *reader) checkQueueName(q *queueDraft) {
+func (r *reader) checkQueueName(q *validation.QueueDraft) {
 	switch {
-	case q.name == "":
-		r.add(q, q.position, "V5", "the queue has no name", queueNameHint)
-	case !configs.IsQueueName(q.name):
-		r.add(q, q.position, "V5", "queue name "+quote(q.name)+" is not legal", queueNameHint)
+	case q.Name == "":
+		r.Add(q, q.Position, "V5", "the queue has no name", validation.QueueNameHint)
+	case !configs.IsQueueName(q.Name):
+		r.Add(q, q.Position, "V5", "queue name "+validation.Quote(q.Name)+" is not legal", validation.QueueNameHint)
 	}
 }
 
 // dropRootResources applies V3 (CFG-45): the max of root is the capacity of the nodes, so an
 // empty map is refused too. The quantities are dropped, so that no other rule compares with
 // them.
-func (r *reader) dropRootResources(root *queueDraft) {
+func (r *reader) dropRootResources(root *validation.QueueDraft) {
 	for _, x := range []struct {
 		key string
-		q   *quantities
-	}{{"guaranteed", &root.guaranteed}, {"max", &root.max}} {
-		if x.q.isSet {
-			r.add(root, x.q.position, "V3", "the root queue cannot have "+x.key+" resources",
+		q   *validation.Quantities
+	}{{"guaranteed", &root.Guaranteed}, {"max", &root.Max}} {
+		if x.q.IsSet {
+			r.Add(root, x.q.Position, "V3", "the root queue cannot have "+x.key+" resources",
 				"the max of root is the capacity of the nodes; set it on a queue below")
-			*x.q = quantities{}
+			*x.q = validation.Quantities{}
 		}
 	}
 }
 
 // resources reads a mapping with max and guaranteed.
-func (r *reader) resources(o subject, what string, n *yaml.Node, rule string) (max, guaranteed quantities) {
+func (r *reader) resources(o validation.Subject, what string, n *yaml.Node, rule string) (max, guaranteed validation.Quantities) {
 	fields := r.fields(o, what, n, &resourcesMapping)
 	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
 	return r.quantities(o, prefix+"max", fields["max"], rule), r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
@@ -114,27 +115,28 @@ const maxMappingResources = resources.MaxNames + 1
 
 // quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
 // the given rule (CFG-39).
-func (r *reader) quantities(o subject, what string, n *yaml.Node, rule string) quantities {
+func (r *reader) quantities(o validation.Subject, what string, n *yaml.Node, rule string) validation.Quantities {
 	if isNull(n) {
-		return quantities{}
+		return validation.Quantities{}
 	}
-	q := quantities{position: positionOf(n), isSet: true, n: map[string]resources.Quantity{},
-		positions: map[string]position{}, texts: map[string]string{}}
+	q := validation.Quantities{Position: positionOf(n), IsSet: true, N: map[string]resources.Quantity{},
+		Positions: map[string]validation.Position{}, Texts: map[string]string{}}
 	for _, p := range r.pairsUpTo(maxMappingResources, o, what, n) {
-		q.positions[p.name] = positionOf(p.value)
-		text := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
-		q.texts[p.name] = text
+		q.Positions[p.name] = positionOf(p.value)
+		text := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
+		q.Texts[p.name] = text
 		amount, err := resources.Parse(p.name, text)
 		switch {
 		case err == nil:
-			q.n[p.name] = amount
-			r.recordResourceUse(o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
+			q.N[p.name] = amount
+			r.spellings.Record(p.name, amount, text)
+			r.resourceUses.Record(r.currentPartition, o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
 			continue
 		case isText(p.value):
-			r.add(o, positionOf(p.value), rule, fmt.Sprintf("%s %s: %s", what, quote(p.name), quantityProblem(text, err)),
+			r.Add(o, positionOf(p.value), rule, fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
 				quantityHint(p.name, text, err))
 		}
-		q.broken = true
+		q.Broken = true
 	}
 	return q
 }
@@ -143,13 +145,13 @@ func (r *reader) quantities(o subject, what string, n *yaml.Node, rule string) q
 func quantityProblem(text string, err error) string {
 	for _, reason := range []error{resources.ErrSuffix, resources.ErrOverflow} {
 		if errors.Is(err, reason) {
-			return fmt.Sprintf("%s in %s", reason, quote(text))
+			return fmt.Sprintf("%s in %s", reason, validation.Quote(text))
 		}
 	}
 	if strings.TrimSpace(text) == "" {
 		return "the quantity is missing"
 	}
-	return fmt.Sprintf("%s %s", resources.ErrNotAQuantity, quote(text))
+	return fmt.Sprintf("%s %s", resources.ErrNotAQuantity, validation.Quote(text))
 }
 
 func quantityHint(resource, text string, err error) string {
@@ -167,32 +169,34 @@ func quantityHint(resource, text string, err error) string {
 }
 
 // settings reads properties, at most one more than a queue may have (CFG-16).
-func (r *reader) settings(o subject, what string, n *yaml.Node) []setting {
-	var out []setting
-	for _, p := range r.pairsUpTo(maxProperties+1, o, what, n) {
-		value := r.text(o, fmt.Sprintf("%s %s", what, quote(p.name)), p.value)
-		out = append(out, setting{token{positionOf(p.key), p.name}, token{positionOf(p.value), value}})
+func (r *reader) settings(o validation.Subject, what string, n *yaml.Node) []validation.Setting {
+	var out []validation.Setting
+	for _, p := range r.pairsUpTo(validation.MaxProperties+1, o, what, n) {
+		value := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
+		out = append(out, validation.Setting{
+			Name: validation.TokenAt(positionOf(p.key), p.name), Value: validation.TokenAt(positionOf(p.value), value),
+		})
 	}
 	return out
 }
 
-func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
+func (r *reader) acl(q *validation.QueueDraft, key string, n *yaml.Node) security.ACL {
 	text := r.text(q, key, n)
 	acl, illegal, err := security.ParseACL(text)
-	q.aclUnknown = q.aclUnknown || err != nil
+	q.ACLUnknown = q.ACLUnknown || err != nil
 	switch {
 	case errors.Is(err, security.ErrTooManyLists):
-		r.add(q, positionOf(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, quote(text)),
+		r.Add(q, positionOf(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, validation.Quote(text)),
 			withoutSpaces(text, "users, one space, groups; the names of a list are separated by commas without spaces"))
 	case errors.Is(err, security.ErrLeadingSpace):
-		r.add(q, positionOf(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, quote(text)),
+		r.Add(q, positionOf(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, validation.Quote(text)),
 			"drop the space; it stands for an empty list of users")
 	}
 	for _, name := range illegal {
-		if r.limitReached("acl-name") {
+		if r.LimitReached("acl-name") {
 			continue
 		}
-		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, quote(name)), userNameHint
+		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, validation.Quote(name)), validation.UserNameHint
 		switch {
 		case name == "":
 			message = key + " has an empty name in a list, which is ignored"
@@ -200,9 +204,9 @@ func (r *reader) acl(q *queueDraft, key string, n *yaml.Node) security.ACL {
 		case name == "*":
 			hint = "* must be the only name of its list"
 		case security.IsUserName(name):
-			hint = groupNameHint
+			hint = validation.GroupNameHint
 		}
-		r.add(q, positionOf(n), "acl-name", message, hint)
+		r.Add(q, positionOf(n), "acl-name", message, hint)
 	}
 	return acl
 }
@@ -221,22 +225,22 @@ func withoutSpaces(text, hint string) string {
 }
 
 // template reads a child template, or returns nil if it is empty (QUE-22).
-func (r *reader) template(q *queueDraft, n *yaml.Node) *childTemplateDraft {
+func (r *reader) template(q *validation.QueueDraft, n *yaml.Node) *validation.ChildTemplateDraft {
 	if isNull(n) {
 		return nil
 	}
 	fields := r.fields(q, "childtemplate", n, &templateMapping)
-	t := &childTemplateDraft{position: positionOf(n)}
-	t.maxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
+	t := &validation.ChildTemplateDraft{Position: positionOf(n)}
+	t.MaxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
 	written := r.settings(q, "childtemplate properties", fields["properties"])
-	t.tooManyProperties = len(written) > maxProperties
+	t.TooManyProperties = len(written) > validation.MaxProperties
 	for _, s := range written {
-		if s.name.text != "" && s.value.text != "" {
-			t.settings = append(t.settings, s)
+		if s.Name.Text != "" && s.Value.Text != "" {
+			t.Settings = append(t.Settings, s)
 		}
 	}
-	t.max, t.guaranteed = r.resources(q, "childtemplate resources", fields["resources"], "L2")
-	if t.isEmpty() {
+	t.Max, t.Guaranteed = r.resources(q, "childtemplate resources", fields["resources"], "L2")
+	if t.IsEmpty() {
 		return nil
 	}
 	return t

@@ -1,6 +1,10 @@
 package queuesyaml
 
-import "gopkg.in/yaml.v3"
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+)
 
 // singleMapping parses a text that is one mapping; nil: it is not, and a problem is reported.
 func (r *reader) singleMapping(text []byte, what string) *yaml.Node {
@@ -11,8 +15,8 @@ func (r *reader) singleMapping(text []byte, what string) *yaml.Node {
 	if n != nil && n.Kind == yaml.MappingNode {
 		return n
 	}
-	if !r.problems.HasErrors() {
-		r.add(nil, position{}, "yaml-type", what+" must be a mapping", "")
+	if !r.Problems.HasErrors() {
+		r.Add(nil, validation.Position{}, "yaml-type", what+" must be a mapping", "")
 	}
 	return nil
 }

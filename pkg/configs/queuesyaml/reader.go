@@ -10,18 +10,19 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // reader turns YAML nodes into drafts. It reports each problem and continues; a missing or
 // null node is read as the zero value (CFG-11).
 type reader struct {
-	report
+	validation.Report
 	options            Options
 	queueCount         int // read so far
 	placementRuleCount int // placement rules read so far, parents included
 
 	currentPartition string // the name of the partition that is read
-	resourceUses     resourceUses
+	resourceUses     validation.ResourceUses
 
 	spellings       configs.Spellings   // of quantities
 	misreadMappings map[*yaml.Node]bool // mappings that were partly not understood
@@ -33,8 +34,10 @@ type reader struct {
 }
 
 func newReader(o Options) *reader {
-	return &reader{options: o.withDefaults(), resourceUses: newResourceUses()}
+	return &reader{options: o.withDefaults(), resourceUses: validation.NewResourceUses()}
 }
+
+func positionOf(n *yaml.Node) validation.Position { return validation.At(n.Line, n.Column) }
 
 // pair is one entry of a mapping.
 type pair struct {
@@ -44,13 +47,13 @@ type pair struct {
 
 // pairs returns the entries of a mapping in the order of the document. It reports duplicate
 // keys and leaves them out (CFG-3).
-func (r *reader) pairs(o subject, what string, n *yaml.Node) []pair {
+func (r *reader) pairs(o validation.Subject, what string, n *yaml.Node) []pair {
 	return r.pairsUpTo(math.MaxInt, o, what, n)
 }
 
 // pairsUpTo is pairs for at most most entries. Further entries are neither read nor checked, so
 // it is only for mappings where that many entries are refused.
-func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pair {
+func (r *reader) pairsUpTo(most int, o validation.Subject, what string, n *yaml.Node) []pair {
 	if isNull(n) {
 		return nil
 	}
@@ -69,7 +72,7 @@ func (r *reader) pairsUpTo(most int, o subject, what string, n *yaml.Node) []pai
 		name := textOf(key)
 		if first := indexOfKey(name, out, seen); first >= 0 {
 			r.markMisread(n)
-			r.add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("duplicate key %s in %s", quote(name), what),
+			r.Add(o, positionOf(key), "yaml-duplicate-key", fmt.Sprintf("duplicate key %s in %s", validation.Quote(name), what),
 				fmt.Sprintf("the first one is in line %d", out[first].key.Line))
 			continue
 		}
@@ -102,7 +105,7 @@ func indexOfKey(name string, pairs []pair, table map[string]int) int {
 }
 
 // list returns the elements of a list.
-func (r *reader) list(o subject, what string, n *yaml.Node) []*yaml.Node {
+func (r *reader) list(o validation.Subject, what string, n *yaml.Node) []*yaml.Node {
 	if isNull(n) {
 		return nil
 	}
@@ -115,7 +118,7 @@ func (r *reader) list(o subject, what string, n *yaml.Node) []*yaml.Node {
 
 // mappings returns the elements of a list of mappings. A null element counts as an empty
 // mapping, in which required keys are missing.
-func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
+func (r *reader) mappings(o validation.Subject, what string, n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, x := range r.list(o, what, n) {
 		if isNull(x) || x.Kind == yaml.MappingNode {
@@ -128,7 +131,7 @@ func (r *reader) mappings(o subject, what string, n *yaml.Node) []*yaml.Node {
 }
 
 // text returns a text. Numbers, booleans and dates are texts as they are written (CFG-9).
-func (r *reader) text(o subject, what string, n *yaml.Node) string {
+func (r *reader) text(o validation.Subject, what string, n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -140,20 +143,20 @@ func (r *reader) text(o subject, what string, n *yaml.Node) string {
 }
 
 // tokens returns a list of texts.
-func (r *reader) tokens(o subject, what string, n *yaml.Node) []token {
+func (r *reader) tokens(o validation.Subject, what string, n *yaml.Node) []validation.Token {
 	list := r.list(o, what, n)
 	if len(list) == 0 {
 		return nil
 	}
-	out := make([]token, 0, len(list))
+	out := make([]validation.Token, 0, len(list))
 	for _, x := range list {
-		out = append(out, token{positionOf(x), r.text(o, "an element of "+what, x)})
+		out = append(out, validation.TokenAt(positionOf(x), r.text(o, "an element of "+what, x)))
 	}
 	return out
 }
 
 // flag returns a boolean, or defaultValue if it is missing.
-func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) bool {
+func (r *reader) flag(o validation.Subject, what string, n *yaml.Node, defaultValue bool) bool {
 	if isNull(n) {
 		return defaultValue
 	}
@@ -166,21 +169,21 @@ func (r *reader) flag(o subject, what string, n *yaml.Node, defaultValue bool) b
 }
 
 // count returns a whole number, zero or more.
-func (r *reader) count(o subject, what string, n *yaml.Node) count {
+func (r *reader) count(o validation.Subject, what string, n *yaml.Node) validation.Count {
 	if isNull(n) {
-		return count{ok: true}
+		return validation.Count{OK: true}
 	}
-	c := count{position: positionOf(n)}
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.n) != nil {
+	c := validation.Count{Position: positionOf(n)}
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.N) != nil {
 		r.wrongType(o, what, n, "a whole number, zero or more")
 		return c
 	}
-	c.ok = true
+	c.OK = true
 	return c
 }
 
 // duration returns a duration of zero or more, or defaultValue if it is missing.
-func (r *reader) duration(o subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+func (r *reader) duration(o validation.Subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	if isNull(n) {
 		return defaultValue
 	}
@@ -193,7 +196,7 @@ func (r *reader) duration(o subject, what string, n *yaml.Node, defaultValue tim
 }
 
 // number returns a weight. It may be negative, but not infinite or undefined.
-func (r *reader) number(o subject, what string, n *yaml.Node) (f float64, ok bool) {
+func (r *reader) number(o validation.Subject, what string, n *yaml.Node) (f float64, ok bool) {
 	numeric := n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
 	if !numeric || n.Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		r.wrongType(o, what, n, "a number")
@@ -213,11 +216,11 @@ func describe(n *yaml.Node) string {
 	case "!!null":
 		return "nothing"
 	case "!!str":
-		return "the text " + quote(n.Value)
+		return "the text " + validation.Quote(n.Value)
 	case "!!int", "!!float", "!!bool", "!!timestamp":
-		return quote(n.Value)
+		return validation.Quote(n.Value)
 	}
-	return "a value with the tag " + quote(n.Tag)
+	return "a value with the tag " + validation.Quote(n.Tag)
 }
 
 func isNull(n *yaml.Node) bool {

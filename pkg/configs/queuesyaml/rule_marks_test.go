@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // Test documents have marks for their problems: «V6» is right before the position where
@@ -32,7 +33,7 @@ func parseMarks(text string) (document string, want []string) {
 	}
 }
 
-func positions(problems Problems) []string {
+func positions(problems validation.Problems) []string {
 	var got []string
 	for _, p := range problems {
 		got = append(got, fmt.Sprintf("%d:%d %s", p.Line, p.Col, p.RuleID))

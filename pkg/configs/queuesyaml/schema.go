@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -158,7 +159,7 @@ func quantitiesSchema() *schema {
 		Additional: of("", "Units of the resource, by the name that nodes report, such as nvidia.com/gpu."),
 	}
 	for _, name := range []string{"cpu", "cpus", "cores", "vcores", "vCore", "Vcore", "mem", "Memory", "ram", "pod"} {
-		known := wellKnownName(name)
+		known := validation.WellKnownResource(name)
 		s.Properties[name] = of("", fmt.Sprintf("Probably %s is meant: this is another resource, called %s.", known, name))
 		s.Properties[name].Deprecated = true
 	}

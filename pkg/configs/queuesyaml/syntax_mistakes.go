@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // The parser reports where it stopped, often far from the mistake. After a parser error the
@@ -11,7 +13,7 @@ import (
 
 // mistake is the probable cause of a parser error.
 type mistake struct {
-	position
+	validation.Position
 	message, hint string
 }
 
@@ -54,7 +56,7 @@ var (
 func firstMatch(lines []string, x *regexp.Regexp, message, hint string) *mistake {
 	for i, line := range lines {
 		if m := x.FindStringSubmatchIndex(line); m != nil {
-			return &mistake{position{i + 1, 1 + len([]rune(line[:m[2]]))}, message, hint}
+			return &mistake{validation.At(i+1, 1+len([]rune(line[:m[2]]))), message, hint}
 		}
 	}
 	return nil
@@ -62,7 +64,7 @@ func firstMatch(lines []string, x *regexp.Regexp, message, hint string) *mistake
 
 func (m *mistake) shiftLines(lines int) *mistake {
 	if m != nil {
-		m.line += lines
+		m.Line += lines
 	}
 	return m
 }
@@ -76,7 +78,7 @@ func findTab(lines []string, near int, anywhere bool) *mistake {
 		}
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t-"))]
 		if col := strings.IndexByte(indent, '\t'); col >= 0 && len(indent) < len(line) {
-			return &mistake{position{i + 1, col + 1}, "the line is indented with a tab", "YAML allows only spaces for indentation"}
+			return &mistake{validation.At(i+1, col+1), "the line is indented with a tab", "YAML allows only spaces for indentation"}
 		}
 	}
 	return nil
@@ -88,7 +90,7 @@ func findOpenQuote(lines []string) *mistake {
 		code, _, _ := strings.Cut(line, " #")
 		for _, quotation := range []string{"'", `"`} {
 			if strings.Count(code, quotation)%2 == 1 {
-				return &mistake{position{i + 1, 1 + len([]rune(code[:strings.Index(code, quotation)]))},
+				return &mistake{validation.At(i+1, 1+len([]rune(code[:strings.Index(code, quotation)]))),
 					"the text in quotes that begins here has no end", "add a " + quotation}
 			}
 		}
@@ -112,7 +114,7 @@ func findIndentationMistake(lines []string) *mistake {
 		for len(open) > 0 && open[len(open)-1] > column {
 			open = open[:len(open)-1]
 		}
-		here := position{i + 1, column + 1}
+		here := validation.At(i+1, column+1)
 		switch {
 		case deeper && !mayNest && (isKey(code) || strings.HasPrefix(code, "- ")):
 			return &mistake{here, "the line is indented further than the one above, which has a value already",

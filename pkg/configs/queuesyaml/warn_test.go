@@ -10,6 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // badResources are documents whose quantities are legal and probably mistakes.
@@ -78,7 +80,7 @@ func TestWarnings_SuggestTheProbableValue(t *testing.T) {
 		_, problems := Load([]byte(rootHead + "    queues: [{name: a, resources: {max: " + c.max + "}}]\n"))
 		var got []string
 		for _, p := range problems {
-			assert.Equal(t, p.Severity, Warning)
+			assert.Equal(t, p.Severity, validation.Warning)
 			assert.Equal(t, p.Path, "root.a")
 			_, text, _ := strings.Cut(p.String(), " root.a: ")
 			got = append(got, text)
@@ -122,23 +124,6 @@ func TestWarnings_CompareWithNodeResources(t *testing.T) {
 	}
 	assert.Equal(t, load("{cpu: 1}", "cpu", "memory"), "", "a name that nodes have is right")
 	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes no name is absent")
-}
-
-func TestIsMisspelt_KeepsDeviceNamesApart(t *testing.T) {
-	for _, pair := range [][2]string{
-		{"vcore", "vcores"}, {"vcore", "VCore"}, {"vcore", "vcoer"}, {"vcore", "vcor"}, {"vcore", "vcpre"}, {"memory", "memorry"},
-		{"nvidia.com/gpu", "nvidia.com/gpus"}, {"nvidia.com/gpu", "nvidia.com/GPU"}, {"nvidia.com/gpu", "nvidia/com/gpu"},
-		{"nvidia.com/gpu", "nvidi.com/gpu"}, {"ephemeral-storage", "ephemeralStorage"},
-	} {
-		assert.Assert(t, isMisspelt(pair[0], pair[1]) && isMisspelt(pair[1], pair[0]), "%v", pair)
-	}
-	for _, pair := range [][2]string{
-		{"vcore", "vcore"}, {"example.com/a100", "example.com/h100"}, {"example.com/gpu", "example.com/tpu"}, {"x/gpu1", "x/gpu2"},
-		{"nvidia.com/gpu", "nvidia.com/vgpu"}, {"nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.5gb"}, {"hugepages-2Mi", "hugepages-2Gi"},
-		{"rdma/hca_a", "rdma/hca_b"}, {"nvidia.com/gpu", "amd.com/gpu"}, {"a", "as"}, {"", "s"}, {"team1", "team"},
-	} {
-		assert.Assert(t, !isMisspelt(pair[0], pair[1]) && !isMisspelt(pair[1], pair[0]), "%v", pair)
-	}
 }
 
 // The shipped examples have no warnings (CFG-72).

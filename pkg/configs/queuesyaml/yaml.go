@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // parseDocument parses the text and returns the top node of its first document without
@@ -26,10 +28,10 @@ func (r *reader) parseDocument(text []byte) *yaml.Node {
 	}
 	switch err := d.Decode(&second); {
 	case err == nil && !isNull(second.Content[0]):
-		r.add(nil, positionOf(second.Content[0]), "yaml-documents", "only the first document of the text is read",
+		r.Add(nil, positionOf(second.Content[0]), "yaml-documents", "only the first document of the text is read",
 			"remove the line --- above and the other documents")
 	case err != nil && !errors.Is(err, io.EOF):
-		r.add(nil, position{}, "yaml-documents", "only the first document of the text is read, and the rest is not YAML",
+		r.Add(nil, validation.Position{}, "yaml-documents", "only the first document of the text is read, and the rest is not YAML",
 			"remove the rest")
 	}
 	top := first.Content[0]
@@ -48,7 +50,7 @@ var (
 func (r *reader) reportSyntaxError(text []byte, err error) {
 	m := syntaxText.FindStringSubmatch(err.Error())
 	if m == nil {
-		r.add(nil, position{}, "yaml-syntax", err.Error(), "")
+		r.Add(nil, validation.Position{}, "yaml-syntax", err.Error(), "")
 		return
 	}
 	line, message := 1, m[2]
@@ -56,7 +58,7 @@ func (r *reader) reportSyntaxError(text []byte, err error) {
 		line = n
 	}
 	if m := likelyMistake(text, line, message); m != nil {
-		r.add(nil, m.position, "yaml-syntax", m.message, m.hint)
+		r.Add(nil, m.Position, "yaml-syntax", m.message, m.hint)
 		return
 	}
 	switch {
@@ -66,15 +68,15 @@ func (r *reader) reportSyntaxError(text []byte, err error) {
 		if m[1] != "" {
 			line++
 		}
-		r.add(nil, position{line, 1}, "yaml-syntax", message, "look for the mistake around this line")
+		r.Add(nil, validation.At(line, 1), "yaml-syntax", message, "look for the mistake around this line")
 	case m[1] != "":
-		r.add(nil, position{line, 1}, "yaml-syntax", message, "")
+		r.Add(nil, validation.At(line, 1), "yaml-syntax", message, "")
 	case anchorError.MatchString(message):
 		name := anchorError.FindStringSubmatch(message)[1]
 		where := offsetPosition(text, bytes.Index(text, []byte("*"+name)))
-		r.add(nil, where, "yaml-alias", "alias "+quote("*"+name)+" is not allowed", aliasHint)
+		r.Add(nil, where, "yaml-alias", "alias "+validation.Quote("*"+name)+" is not allowed", aliasHint)
 	default:
-		r.add(nil, offsetPosition(text, bytes.IndexFunc(text, isUnreadableRune)), "yaml-syntax", message, "")
+		r.Add(nil, offsetPosition(text, bytes.IndexFunc(text, isUnreadableRune)), "yaml-syntax", message, "")
 	}
 }
 
@@ -82,13 +84,13 @@ func isUnreadableRune(c rune) bool {
 	return c == utf8.RuneError || c == 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r'
 }
 
-func offsetPosition(text []byte, offset int) position {
+func offsetPosition(text []byte, offset int) validation.Position {
 	if offset < 0 {
-		return position{1, 1}
+		return validation.At(1, 1)
 	}
 	before := text[:offset]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
-	return position{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
+	return validation.At(1+bytes.Count(before, []byte("\n")), 1+utf8.RuneCount(line))
 }
 
 // dropAliases reports the anchors, aliases and merge keys below n, and removes aliases and
@@ -96,7 +98,7 @@ func offsetPosition(text []byte, offset int) position {
 // text (CFG-5).
 func (r *reader) dropAliases(n *yaml.Node) {
 	if n.Anchor != "" {
-		r.add(nil, positionOf(n), "yaml-alias", "anchor "+quote("&"+n.Anchor)+" is not allowed", aliasHint)
+		r.Add(nil, positionOf(n), "yaml-alias", "anchor "+validation.Quote("&"+n.Anchor)+" is not allowed", aliasHint)
 	}
 	group := 1
 	if n.Kind == yaml.MappingNode {
@@ -120,10 +122,10 @@ func (r *reader) isAliasOrMerge(nodes []*yaml.Node) bool {
 	for _, n := range nodes {
 		switch {
 		case n.Kind == yaml.AliasNode:
-			r.add(nil, positionOf(n), "yaml-alias", "alias "+quote("*"+n.Value)+" is not allowed", aliasHint)
+			r.Add(nil, positionOf(n), "yaml-alias", "alias "+validation.Quote("*"+n.Value)+" is not allowed", aliasHint)
 			return true
 		case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
-			r.add(nil, positionOf(n), "yaml-alias", "merge key << is not allowed", aliasHint)
+			r.Add(nil, positionOf(n), "yaml-alias", "merge key << is not allowed", aliasHint)
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"fmt"
@@ -9,58 +9,58 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// maxProperties bounds the properties of a queue, inherited ones included (CFG-16). Without
+// MaxProperties bounds the properties of a queue, inherited ones included (CFG-16). Without
 // the bound a document could make each of many queues inherit very many properties.
-const maxProperties = 256
+const MaxProperties = 256
 
 // checkQueueProperties warns of properties that have no effect or a malformed value (CFG-73 to
 // CFG-78). They are warnings and not errors because YuniKorn ignores them.
-func (r *report) checkQueueProperties(q *queueDraft) {
+func (r *Report) checkQueueProperties(q *QueueDraft) {
 	r.countProperties(q)
-	for _, s := range q.settings {
+	for _, s := range q.Settings {
 		r.checkProperty(q, "", s)
-		if q.partition.priorityDisabled {
+		if q.Partition.PriorityDisabled {
 			r.checkPriorityPreemption(q, s)
 		}
-		if !q.partition.quotaPreemptionEnabled {
+		if !q.Partition.QuotaPreemptionEnabled {
 			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
 		}
 	}
 	sort, ok := q.ownSetting(configs.SortPolicyProperty)
 	switch {
 	case !ok:
-	case q.isParent() && sort.value.text == policies.StateAware.String():
-		r.add(q, sort.value.position, "stateaware-parent",
+	case q.isParent() && sort.Value.Text == policies.StateAware.String():
+		r.Add(q, sort.Value.Position, "stateaware-parent",
 			"stateaware has no effect on a parent: child queues are always sorted by fair share",
 			"only leaf queues below inherit it; set it there")
-	case !q.isParent() && sort.value.text == policies.Fair.String() && q.guaranteed.hasNoQuantity():
-		r.add(q, sort.value.position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
+	case !q.isParent() && sort.Value.Text == policies.Fair.String() && q.Guaranteed.hasNoQuantity():
+		r.Add(q, sort.Value.Position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
 	}
 }
 
 // countProperties bounds the number of properties of a queue, inherited ones included (CFG-16).
-func (r *report) countProperties(q *queueDraft) {
-	if q.parentQueue != nil {
-		q.propertyCount = q.parentQueue.propertyCount
+func (r *Report) countProperties(q *QueueDraft) {
+	if q.ParentQueue != nil {
+		q.propertyCount = q.ParentQueue.propertyCount
 	}
-	if q.propertyCount > maxProperties {
+	if q.propertyCount > MaxProperties {
 		return // reported above
 	}
-	for _, s := range q.settings {
-		if !q.parentQueue.hasProperty(s.name.text) {
+	for _, s := range q.Settings {
+		if !q.ParentQueue.hasProperty(s.Name.Text) {
 			q.propertyCount++
 		}
 	}
-	if q.propertyCount > maxProperties {
-		r.add(q, q.position, "bound-properties",
-			fmt.Sprintf("the queue has more than %d properties, inherited ones included", maxProperties), "")
+	if q.propertyCount > MaxProperties {
+		r.Add(q, q.Position, "bound-properties",
+			fmt.Sprintf("the queue has more than %d properties, inherited ones included", MaxProperties), "")
 	}
 }
 
 // hasProperty reports whether a queue has a property, of its own or inherited.
-func (q *queueDraft) hasProperty(name string) bool {
-	for ; q != nil; q = q.parentQueue {
+func (q *QueueDraft) hasProperty(name string) bool {
+	for ; q != nil; q = q.ParentQueue {
 		if _, ok := q.ownSetting(name); ok {
 			return true
 		}
@@ -70,18 +70,18 @@ func (q *queueDraft) hasProperty(name string) bool {
 
 // checkProperty warns of one unknown or malformed property (CFG-73, CFG-74). An empty value
 // is the default and is not warned of.
-func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
-	p, ok := configs.FindProperty(s.name.text)
-	if !ok && r.limitReached("property-unknown") {
+func (r *Report) checkProperty(q *QueueDraft, prefix string, s Setting) {
+	p, ok := configs.FindProperty(s.Name.Text)
+	if !ok && r.LimitReached("property-unknown") {
 		return
 	}
 	if !ok {
-		r.add(q, s.name.position, "property-unknown",
-			fmt.Sprintf("unknown %sproperty %s has no effect", prefix, quote(s.name.text)),
-			suggestion(s.name.text, configs.PropertyNames()))
+		r.Add(q, s.Name.Position, "property-unknown",
+			fmt.Sprintf("unknown %sproperty %s has no effect", prefix, Quote(s.Name.Text)),
+			DidYouMean(s.Name.Text, configs.PropertyNames()))
 		return
 	}
-	text := s.value.text
+	text := s.Value.Text
 	if text == "" || p.Accepts(text) {
 		r.checkBackoff(q, prefix, s)
 		return
@@ -90,70 +90,70 @@ func (r *report) checkProperty(q *queueDraft, prefix string, s setting) {
 	if near := strings.ToLower(strings.TrimSpace(text)); p.Accepts(near) {
 		hint = fmt.Sprintf("write %q; %s", near, p.Accepted)
 	}
-	r.add(q, s.value.position, "property-value",
-		fmt.Sprintf("%s is no value of %s%s, so the default is used", quote(text), prefix, p.Name), hint)
+	r.Add(q, s.Value.Position, "property-value",
+		fmt.Sprintf("%s is no value of %s%s, so the default is used", Quote(text), prefix, p.Name), hint)
 }
 
 // checkBackoff warns of application.unschedasks.backoff above zero, which has no effect (CFG-134). Its delay alone
 // means nothing in YuniKorn either.
-func (r *report) checkBackoff(q *queueDraft, prefix string, s setting) {
-	if s.name.text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 && !r.limitReached("property-unused") {
-		r.add(q, s.name.position, "property-unused", prefix+configs.BackoffProperty+" has no effect: "+
+func (r *Report) checkBackoff(q *QueueDraft, prefix string, s Setting) {
+	if s.Name.Text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 && !r.LimitReached("property-unused") {
+		r.Add(q, s.Name.Position, "property-unused", prefix+configs.BackoffProperty+" has no effect: "+
 			"an ask that cannot be placed is tried again only after something has changed", "it may be left out")
 	}
 }
 
 // checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).
 // Requires: the partition of q has priorities disabled.
-func (r *report) checkPriorityPreemption(q *queueDraft, s setting) {
-	if s.name.text == configs.PriorityPreemptionProperty && settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
-		r.add(q, s.name.position, "priority-off", configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
+func (r *Report) checkPriorityPreemption(q *QueueDraft, s Setting) {
+	if s.Name.Text == configs.PriorityPreemptionProperty && settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
+		r.Add(q, s.Name.Position, "priority-off", configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
 	}
 }
 
 // checkQuotaPreemptionDelay warns of a quota.preemption.delay above zero that has no effect, for
 // the given reason (CFG-78).
-func (r *report) checkQuotaPreemptionDelay(q *queueDraft, prefix string, s setting, reason, hint string) {
-	if s.name.text == configs.QuotaPreemptionDelayProperty && settingsOf(s).QuotaPreemptionDelay > 0 {
-		r.add(q, s.name.position, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
+func (r *Report) checkQuotaPreemptionDelay(q *QueueDraft, prefix string, s Setting, reason, hint string) {
+	if s.Name.Text == configs.QuotaPreemptionDelayProperty && settingsOf(s).QuotaPreemptionDelay > 0 {
+		r.Add(q, s.Name.Position, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
 	}
 }
 
 // settingsOf are the settings of a queue that has only the given properties. A malformed value means
 // the default.
-func settingsOf(written ...setting) configs.Settings {
+func settingsOf(written ...Setting) configs.Settings {
 	return configs.ReadSettings(resolve(map[string]string{}, written))
 }
 
 // checkTemplate warns of a child template without effect, and of a max or a guarantee of zeroes
 // only (CFG-75, CFG-43).
-func (r *report) checkTemplate(q *queueDraft) {
-	r.checkZero(q, "max", &q.max)
-	r.checkZero(q, "guaranteed", &q.guaranteed)
-	t := q.childTemplate
+func (r *Report) checkTemplate(q *QueueDraft) {
+	r.checkZero(q, "max", &q.Max)
+	r.checkZero(q, "guaranteed", &q.Guaranteed)
+	t := q.ChildTemplate
 	if t == nil {
 		return
 	}
-	r.checkZero(q, "childtemplate max", &t.max)
-	r.checkZero(q, "childtemplate guaranteed", &t.guaranteed)
-	for _, s := range t.settings {
+	r.checkZero(q, "childtemplate max", &t.Max)
+	r.checkZero(q, "childtemplate guaranteed", &t.Guaranteed)
+	for _, s := range t.Settings {
 		r.checkProperty(q, "childtemplate ", s)
 		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
-	if t.tooManyProperties {
-		r.add(q, t.position, "bound-properties",
-			fmt.Sprintf("the childtemplate has more than %d properties", maxProperties), "")
+	if t.TooManyProperties {
+		r.Add(q, t.Position, "bound-properties",
+			fmt.Sprintf("the childtemplate has more than %d properties", MaxProperties), "")
 	}
 	if !q.isParent() {
-		r.add(q, t.position, "template-leaf", "childtemplate has no effect on a leaf",
+		r.Add(q, t.Position, "template-leaf", "childtemplate has no effect on a leaf",
 			"give the queue the flag parent: true")
 	}
 }
 
 // checkZero warns that a max or a guarantee of zeroes only counts as not set (CFG-43).
-func (r *report) checkZero(q *queueDraft, what string, amounts *quantities) {
+func (r *Report) checkZero(q *QueueDraft, what string, amounts *Quantities) {
 	if amounts.isZero() {
-		r.add(q, amounts.position, "zero-resources",
+		r.Add(q, amounts.Position, "zero-resources",
 			"all quantities of "+what+" are zero, which is the same as not setting it", "")
 	}
 }
@@ -167,7 +167,7 @@ const (
 
 // checkOffsets warns where offsets raise the highest priority of a user's class to that of a
 // system class (CFG-77). Root's offset has no effect, and a child template counts as a child.
-func (r *report) checkOffsets(root *queueDraft) {
+func (r *Report) checkOffsets(root *QueueDraft) {
 	r.highestPriority(root)
 }
 
@@ -175,24 +175,24 @@ func (r *report) checkOffsets(root *queueDraft) {
 // its children, or of its own asks, plus its offset; with a fence it is the offset alone. A
 // queue that was warned of counts as if it had no offset, so a queue above is
 // warned of only for its own offset.
-func (r *report) highestPriority(q *queueDraft) int64 {
+func (r *Report) highestPriority(q *QueueDraft) int64 {
 	highest := int64(highestUserPriority)
-	if t := q.childTemplate; t != nil && q.isParent() {
-		highest = max(highest, r.checkPriorityOffset(q, "childtemplate ", t.settings, highestUserPriority))
+	if t := q.ChildTemplate; t != nil && q.isParent() {
+		highest = max(highest, r.checkPriorityOffset(q, "childtemplate ", t.Settings, highestUserPriority))
 	}
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		highest = max(highest, r.highestPriority(c))
 	}
-	if q.parentQueue == nil {
+	if q.ParentQueue == nil {
 		return highest
 	}
-	return r.checkPriorityOffset(q, "", q.settings, highest)
+	return r.checkPriorityOffset(q, "", q.Settings, highest)
 }
 
-func (r *report) checkPriorityOffset(q *queueDraft, prefix string, settings []setting, highest int64) int64 {
+func (r *Report) checkPriorityOffset(q *QueueDraft, prefix string, settings []Setting, highest int64) int64 {
 	offset, _ := find(settings, configs.PriorityOffsetProperty)
 	policy, _ := find(settings, configs.PriorityPolicyProperty)
-	if offset == (setting{}) && policy == (setting{}) {
+	if offset == (Setting{}) && policy == (Setting{}) {
 		return highest
 	}
 	s := settingsOf(offset, policy)
@@ -204,7 +204,7 @@ func (r *report) checkPriorityOffset(q *queueDraft, prefix string, settings []se
 	if highest < system {
 		return highest
 	}
-	r.add(q, offset.value.position, "offset-system",
+	r.Add(q, offset.Value.Position, "offset-system",
 		fmt.Sprintf("with the %soffset %d, asks of users can have priority %d; system priorities begin at %d",
 			prefix, s.PriorityOffset, min(highest, math.MaxInt32), system),
 		"the offsets of a path should stay below 1000000000 together")

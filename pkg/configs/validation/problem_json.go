@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func smallestPlausible(name string) resources.Quantity {
 }
 
 // warnSmallQuantity warns of quantities that are implausibly small.
-func (r *reader) warnSmallQuantity(x *resourceUse) {
+func (r *Report) warnSmallQuantity(x *resourceUse) {
 	if x.small.count == 0 {
 		return
 	}
@@ -57,7 +57,7 @@ func (r *reader) warnSmallQuantity(x *resourceUse) {
 			hint = "did you mean " + larger + "?"
 		}
 	}
-	r.add(x.small.subject, x.small.position, "quantity-small", fmt.Sprintf("%s %s %s is only %s%s",
+	r.Add(x.small.subject, x.small.Position, "quantity-small", fmt.Sprintf("%s %s %s is only %s%s",
 		x.small.what, x.name, text, size, x.small.furtherLines()), hint)
 }
 

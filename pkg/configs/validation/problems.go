@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"cmp"
@@ -80,56 +80,59 @@ func (p Problems) only(s Severity) Problems {
 	return out
 }
 
-// subject is the object that a problem is about, for Problem.Path.
-type subject interface{ path() string }
+// Subject is the object that a problem is about, for Problem.Path.
+type Subject interface{ path() string }
 
-// maxProblems bounds how many problems of one severity are listed (CFG-17). A text can have one in
+// MaxProblems bounds how many problems of one severity are listed (CFG-17). A text can have one in
 // every other byte, and finding all of 8 MiB took seconds and a gigabyte.
-const maxProblems = 1_000
+const MaxProblems = 1_000
 
-// report collects problems.
-type report struct {
-	problems    Problems
+// Report collects problems.
+type Report struct {
+	Problems    Problems
 	counts      [2]int // by severity, problems that are not listed included
-	stopAtLimit bool   // true during untilErrorLimit
+	stopAtLimit bool   // true during UntilErrorLimit
 }
 
-// errorLimitReached is the value with which add panics, during untilErrorLimit, after maxProblems errors.
+// errorLimitReached is the value with which add panics, during UntilErrorLimit, after MaxProblems errors.
 type errorLimitReached struct{}
 
-// add adds a problem. A nil subject is the document itself; an empty hint is none. After
-// maxProblems errors it ends untilErrorLimit by a panic.
-func (r *report) add(o subject, where position, rule, message, hint string) {
+// Add adds a problem. A nil subject is the document itself; an empty hint is none. After
+// MaxProblems errors it ends UntilErrorLimit by a panic.
+func (r *Report) Add(o Subject, where Position, rule, message, hint string) {
 	severity := severityOf(rule)
-	if r.counts[severity]++; r.counts[severity] > maxProblems {
+	if r.counts[severity]++; r.counts[severity] > MaxProblems {
 		if severity == Error && r.stopAtLimit {
 			panic(errorLimitReached{})
 		}
 		return
 	}
 	p := Problem{
-		Line: max(where.line, 1), Col: max(where.col, 1),
+		Line: max(where.Line, 1), Col: max(where.Col, 1),
 		RuleID: rule, Severity: severity, Message: message, Hint: hint,
 	}
 	if o != nil {
 		p.Path = o.path()
 	}
-	r.problems = append(r.problems, p)
+	r.Problems = append(r.Problems, p)
 }
 
-// limitReached reports whether a further warning of a rule would not be listed, and counts it in that
+// LimitReached reports whether a further warning of a rule would not be listed, and counts it in that
 // case. The caller need not make its message: making a million messages that are not listed took
 // longer than all else. It is false for errors, which end the reading at their limit.
-func (r *report) limitReached(rule string) bool {
-	if severity := severityOf(rule); severity == Warning && r.counts[severity] >= maxProblems {
+func (r *Report) LimitReached(rule string) bool {
+	if severity := severityOf(rule); severity == Warning && r.counts[severity] >= MaxProblems {
 		r.counts[severity]++
 		return true
 	}
 	return false
 }
 
-// untilErrorLimit calls find, and returns early when there are too many errors.
-func (r *report) untilErrorLimit(find func()) {
+// ErrorCount is the number of errors so far.
+func (r *Report) ErrorCount() int { return r.counts[Error] }
+
+// UntilErrorLimit calls find, and returns early when there are too many errors.
+func (r *Report) UntilErrorLimit(find func()) {
 	r.stopAtLimit = true
 	defer func() {
 		r.stopAtLimit = false
@@ -142,23 +145,23 @@ func (r *report) untilErrorLimit(find func()) {
 	find()
 }
 
-// sorted returns the problems in the order of Problems. The last key is the message, so the
+// Sorted returns the problems in the order of Problems. The last key is the message, so the
 // result does not depend on the order in which problems were found.
-func (r *report) sorted() Problems {
+func (r *Report) Sorted() Problems {
 	more := func(message string, x ...any) {
-		r.problems = append(r.problems, Problem{
+		r.Problems = append(r.Problems, Problem{
 			Line: 1, Col: 1, RuleID: "bound-problems", Severity: Warning, Message: fmt.Sprintf(message, x...),
 		})
 	}
-	if r.counts[Error] > maxProblems {
-		more("there are more than %d errors: the document was not checked further", maxProblems)
+	if r.counts[Error] > MaxProblems {
+		more("there are more than %d errors: the document was not checked further", MaxProblems)
 	}
-	if n := r.counts[Warning]; n > maxProblems {
-		more("there are %d warnings, of which %d are listed", n, maxProblems)
+	if n := r.counts[Warning]; n > MaxProblems {
+		more("there are %d warnings, of which %d are listed", n, MaxProblems)
 	}
-	slices.SortFunc(r.problems, func(a, b Problem) int {
+	slices.SortFunc(r.Problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.RuleID, b.RuleID),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.Compact(r.problems)
+	return slices.Compact(r.Problems)
 }

@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ type resourceUse struct {
 	smallText       string      // the text of that quantity
 }
 
-func (x *resourceUse) add(o subject, what string, where position, positive bool) {
+func (x *resourceUse) add(o Subject, what string, where Position, positive bool) {
 	x.count++
 	x.first.add(o, what, where)
 	x.positive = x.positive || positive
@@ -27,8 +27,8 @@ func (x *resourceUse) add(o subject, what string, where position, positive bool)
 
 // occurrences is the first position for a warning, with the lines of the further ones.
 type occurrences struct {
-	position
-	subject subject
+	Position
+	subject Subject
 	what    string // the key that has the quantity, such as max
 	lines   []int  // lines of the first maxLinesListed further positions
 	count   int    // number of positions
@@ -37,12 +37,12 @@ type occurrences struct {
 // maxLinesListed bounds the further lines that a warning lists (CFG-83).
 const maxLinesListed = 5
 
-func (f *occurrences) add(o subject, what string, where position) {
+func (f *occurrences) add(o Subject, what string, where Position) {
 	switch f.count++; {
 	case f.count == 1:
-		f.subject, f.what, f.position = o, what, where
+		f.subject, f.what, f.Position = o, what, where
 	case len(f.lines) < maxLinesListed:
-		f.lines = append(f.lines, where.line)
+		f.lines = append(f.lines, where.Line)
 	}
 }
 
@@ -67,19 +67,20 @@ func (f *occurrences) furtherLines() string {
 	return text + ")"
 }
 
-// resourceUses are the resource names that a document uses.
-type resourceUses struct {
+// ResourceUses are the resource names that a document uses.
+type ResourceUses struct {
 	all   map[[2]string]*resourceUse // by partition and name
 	names map[string]int             // number of names by partition
 }
 
-func newResourceUses() resourceUses {
-	return resourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
+// NewResourceUses has no use of any name.
+func NewResourceUses() ResourceUses {
+	return ResourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
 }
 
 // use returns the use of a name in a partition, and adds a new one. Names beyond the bound of a partition
 // are not kept: the document is refused, and may have a million of them.
-func (u resourceUses) use(partition, name string) *resourceUse {
+func (u ResourceUses) use(partition, name string) *resourceUse {
 	key := [2]string{partition, name}
 	x := u.all[key]
 	if x != nil {
@@ -93,14 +94,13 @@ func (u resourceUses) use(partition, name string) *resourceUse {
 	return x
 }
 
-// recordResourceUse records a quantity of a resource of the document. In a class quota, pods is the
+// Record records a quantity of a resource of the document. In a class quota, pods is the
 // number of asks and allocations and not a resource of nodes, so it is not recorded there.
-func (r *reader) recordResourceUse(o subject, what, name string, key, value position, n resources.Quantity, text string) {
-	r.spellings.Record(name, n, text)
+func (u ResourceUses) Record(partition string, o Subject, what, name string, key, value Position, n resources.Quantity, text string) {
 	if what == hardKey && name == "pods" {
 		return
 	}
-	x := r.resourceUses.use(r.currentPartition, name)
+	x := u.use(partition, name)
 	x.add(o, what, key, n > 0)
 	if n > 0 && n < smallestPlausible(name) {
 		if x.small.count == 0 {
@@ -110,23 +110,29 @@ func (r *reader) recordResourceUse(o subject, what, name string, key, value posi
 	}
 }
 
+// RecordWeight records a resource with a weight in the node sort policy of a partition.
+func (u ResourceUses) RecordWeight(p *PartitionDraft, name string, key Position) {
+	u.use(p.Name, name).add(p, "resourceweights", key, true)
+}
+
 // hardKey is the key of the quantities of a class quota.
 const hardKey = "hard"
 
-// warnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
+// WarnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
 // asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
-func (r *reader) warnResources() {
-	all := make([]*resourceUse, 0, len(r.resourceUses.all))
-	for _, x := range r.resourceUses.all {
+// nodeResources are the names of the resources that the nodes of each partition have, by partition name.
+func (r *Report) WarnResources(uses ResourceUses, nodeResources map[string][]string) {
+	all := make([]*resourceUse, 0, len(uses.all))
+	for _, x := range uses.all {
 		all = append(all, x)
 	}
 	slices.SortFunc(all, func(a, b *resourceUse) int {
-		return cmp.Or(cmp.Compare(a.first.line, b.first.line), cmp.Compare(a.first.col, b.first.col),
+		return cmp.Or(cmp.Compare(a.first.Line, b.first.Line), cmp.Compare(a.first.Col, b.first.Col),
 			cmp.Compare(a.partition, b.partition), cmp.Compare(a.name, b.name))
 	})
 	near := findSimilarNames(all)
 	for _, x := range all {
-		if nodes := r.options.NodeResources[x.partition]; len(nodes) > 0 {
+		if nodes := nodeResources[x.partition]; len(nodes) > 0 {
 			r.warnAbsentResource(x, nodes)
 		} else {
 			r.warnMisnamedResource(x, near)
@@ -136,24 +142,24 @@ func (r *reader) warnResources() {
 }
 
 // warnMisnamedResource warns of a name that resembles a well-known name, or one that is used more often.
-func (r *reader) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
-	if known := wellKnownName(x.name); known != "" {
-		r.add(x.first.subject, x.first.position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
-			x.first.what, quote(x.name), known, x.first.furtherLines()), suggestionText(known))
+func (r *Report) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
+	if known := WellKnownResource(x.name); known != "" {
+		r.Add(x.first.subject, x.first.Position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
+			x.first.what, Quote(x.name), known, x.first.furtherLines()), suggestionText(known))
 	} else if other := near[x.name]; other != nil {
-		r.add(x.first.subject, x.first.position, "resource-similar", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
-			x.first.what, quote(x.name), other.first.line, quote(other.name), x.first.furtherLines()), suggestionText(other.name))
+		r.Add(x.first.subject, x.first.Position, "resource-similar", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
+			x.first.what, Quote(x.name), other.first.Line, Quote(other.name), x.first.furtherLines()), suggestionText(other.name))
 	}
 }
 
 // warnAbsentResource warns of a resource that no node of a server has (CFG-81). A resource with zeroes only
 // is not warned of, because it may be forbidden in advance, unless its name resembles one that nodes have.
-func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
+func (r *Report) warnAbsentResource(x *resourceUse, nodes []string) {
 	if slices.Contains(nodes, x.name) {
 		return
 	}
 	hint := ""
-	if known := wellKnownName(x.name); known != "" && slices.Contains(nodes, known) {
+	if known := WellKnownResource(x.name); known != "" && slices.Contains(nodes, known) {
 		hint = suggestionText(known)
 	} else if i := slices.IndexFunc(nodes, func(n string) bool { return isSimilarName(x.name, n) }); i >= 0 {
 		hint = suggestionText(nodes[i])
@@ -162,8 +168,8 @@ func (r *reader) warnAbsentResource(x *resourceUse, nodes []string) {
 	} else {
 		hint = "the nodes have " + quotedList(nodes)
 	}
-	r.add(x.first.subject, x.first.position, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
-		x.first.what, quote(x.name), x.first.furtherLines()), hint)
+	r.Add(x.first.subject, x.first.Position, "resource-absent", fmt.Sprintf("%s is for a resource %s, which no node has%s",
+		x.first.what, Quote(x.name), x.first.furtherLines()), hint)
 }
 
 func suggestionText(name string) string { return fmt.Sprintf("did you mean %q?", name) }
@@ -173,7 +179,7 @@ func quotedList(names []string) string {
 	const most = 12
 	var out []string
 	for _, n := range names[:min(most, len(names))] {
-		out = append(out, quote(n))
+		out = append(out, Quote(n))
 	}
 	text := strings.Join(out, ", ")
 	if more := len(names) - most; more > 0 {

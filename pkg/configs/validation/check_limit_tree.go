@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"fmt"
@@ -12,21 +12,21 @@ import (
 type effectiveLimit struct {
 	max             resources.Limit
 	maxApplications uint64 // 0: not limited
-	setBy           *queueDraft
+	setBy           *QueueDraft
 }
 
 // checkInheritedLimits applies V20 and V21 (CFG-63, CFG-64). Requires: the parent was checked before.
-func (r *report) checkInheritedLimits(q *queueDraft) {
-	if len(q.children) > 0 && len(q.limits) > 0 {
+func (r *Report) checkInheritedLimits(q *QueueDraft) {
+	if len(q.Children) > 0 && len(q.Limits) > 0 {
 		q.effectiveLimits = map[limitHolder]effectiveLimit{}
 	}
-	for _, l := range q.limits {
-		own := effectiveLimit{resources.LimitFromMap(l.max.n), l.maxApplications.n, q}
-		for _, w := range l.users {
-			r.checkInherited(q, l, own, limitHolder{"user", w.text})
+	for _, l := range q.Limits {
+		own := effectiveLimit{resources.LimitFromMap(l.Max.N), l.MaxApplications.N, q}
+		for _, w := range l.Users {
+			r.checkInherited(q, l, own, limitHolder{"user", w.Text})
 		}
-		for _, w := range l.groups {
-			r.checkInherited(q, l, own, limitHolder{"group", w.text})
+		for _, w := range l.Groups {
+			r.checkInherited(q, l, own, limitHolder{"group", w.Text})
 		}
 	}
 }
@@ -34,29 +34,29 @@ func (r *report) checkInheritedLimits(q *queueDraft) {
 // limitHolder is a user, a group, or the wildcard of one of the two.
 type limitHolder struct{ kind, name string }
 
-func (l limitHolder) String() string { return l.kind + " " + quote(l.name) }
+func (l limitHolder) String() string { return l.kind + " " + Quote(l.name) }
 
 // checkInherited compares the limit of one user or group with the effective limit in the
 // queues above: that of the same name or, without one, that of the wildcard.
-func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit, holder limitHolder) {
-	above, named := q.parentQueue.inheritedLimit(holder)
+func (r *Report) checkInherited(q *QueueDraft, l *LimitDraft, own effectiveLimit, holder limitHolder) {
+	above, named := q.ParentQueue.inheritedLimit(holder)
 	if !named {
-		above, _ = q.parentQueue.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})
+		above, _ = q.ParentQueue.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})
 	}
 	for name, most := range above.max.All() {
-		if n, ok := l.max.n[name]; ok && n > most {
-			r.add(q, l.max.positions[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
+		if n, ok := l.Max.N[name]; ok && n > most {
+			r.Add(q, l.Max.Positions[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
 				name, resources.FormatQuantity(name, n), holder, resources.FormatQuantity(name, most), above.setBy.path()), "")
 		}
 	}
-	if most := above.maxApplications; most != 0 && l.maxApplications.ok {
-		switch n := l.maxApplications.n; {
+	if most := above.maxApplications; most != 0 && l.MaxApplications.OK {
+		switch n := l.MaxApplications.N; {
 		case n == 0:
-			r.add(q, positionOr(l.maxApplications.position, l.position), "V21",
+			r.Add(q, positionOr(l.MaxApplications.Position, l.Position), "V21",
 				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", holder, most, above.setBy.path()),
-				fmt.Sprintf("set it to a number from 1 to %d", smallerBound(most, q.maxApplications.n)))
+				fmt.Sprintf("set it to a number from 1 to %d", smallerBound(most, q.MaxApplications.N)))
 		case n > most:
-			r.add(q, l.maxApplications.position, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
+			r.Add(q, l.MaxApplications.Position, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
 				n, holder, most, above.setBy.path()), "")
 		}
 	}
@@ -69,8 +69,8 @@ func (r *report) checkInherited(q *queueDraft, l *limitDraft, own effectiveLimit
 }
 
 // inheritedLimit is the effective limit of the nearest queue, from q upwards, that has one for the holder.
-func (q *queueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
-	for ; q != nil; q = q.parentQueue {
+func (q *QueueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
+	for ; q != nil; q = q.ParentQueue {
 		if a, ok := q.effectiveLimits[holder]; ok {
 			return a, true
 		}

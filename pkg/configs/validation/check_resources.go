@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // checkGuarantees applies V22, V23 and V24 to the whole tree (CFG-48 to CFG-50).
-func (r *report) checkGuarantees(root *queueDraft) {
+func (r *Report) checkGuarantees(root *QueueDraft) {
 	r.checkGuaranteeTree(root, resources.Limit{}, root)
 }
 
@@ -20,21 +20,21 @@ func (r *report) checkGuarantees(root *queueDraft) {
 //
 // An excess that is reported is cut off, so that the queues above do not report it
 // again.
-func (r *report) checkGuaranteeTree(q *queueDraft, parentMax resources.Limit, limitingQueue *queueDraft) resources.Amounts {
-	for _, name := range sortedKeys(q.max.n) {
-		n := q.max.n[name]
+func (r *Report) checkGuaranteeTree(q *QueueDraft, parentMax resources.Limit, limitingQueue *QueueDraft) resources.Amounts {
+	for _, name := range sortedKeys(q.Max.N) {
+		n := q.Max.N[name]
 		if most, ok := parentMax.Get(name); ok && n > most {
-			r.add(q, q.max.positions[name], "V23", fmt.Sprintf("max %s %s is more than the %s allowed above, by %s",
+			r.Add(q, q.Max.Positions[name], "V23", fmt.Sprintf("max %s %s is more than the %s allowed above, by %s",
 				name, resources.FormatQuantity(name, n), resources.FormatQuantity(name, most), limitingQueue.path()), "")
 		}
 	}
-	effective := parentMax.Tighten(resources.LimitFromMap(q.max.n))
-	if len(q.max.n) > 0 {
+	effective := parentMax.Tighten(resources.LimitFromMap(q.Max.N))
+	if len(q.Max.N) > 0 {
 		limitingQueue = q
 	}
 	own := r.checkOwnGuarantee(q)
 	var children resources.Amounts
-	for _, c := range q.children {
+	for _, c := range q.Children {
 		children = children.Add(r.checkGuaranteeTree(c, effective, limitingQueue))
 	}
 	children = r.checkChildGuarantees(q, children, effective)
@@ -45,11 +45,11 @@ func (r *report) checkGuaranteeTree(q *queueDraft, parentMax resources.Limit, li
 }
 
 // checkOwnGuarantee applies V22 and returns the guarantee of q, cut off at its max.
-func (r *report) checkOwnGuarantee(q *queueDraft) resources.Amounts {
-	own := maps.Clone(q.guaranteed.n)
+func (r *Report) checkOwnGuarantee(q *QueueDraft) resources.Amounts {
+	own := maps.Clone(q.Guaranteed.N)
 	for _, name := range sortedKeys(own) {
-		if most, ok := q.max.n[name]; ok && own[name] > most {
-			r.add(q, q.guaranteed.positions[name], "V22", fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
+		if most, ok := q.Max.N[name]; ok && own[name] > most {
+			r.Add(q, q.Guaranteed.Positions[name], "V22", fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
 				name, resources.FormatQuantity(name, own[name]), resources.FormatQuantity(name, most)), "")
 			own[name] = most
 		}
@@ -59,23 +59,23 @@ func (r *report) checkOwnGuarantee(q *queueDraft) resources.Amounts {
 
 // checkChildGuarantees applies V24 to the sum of the guarantees of the children of q. An
 // explicit guarantee of zero counts as zero: the children cannot have any (CFG-50).
-func (r *report) checkChildGuarantees(
-	q *queueDraft, sum resources.Amounts, effective resources.Limit,
+func (r *Report) checkChildGuarantees(
+	q *QueueDraft, sum resources.Amounts, effective resources.Limit,
 ) resources.Amounts {
 	out := sum.Map()
 	for name, n := range sum.All() {
 		bound, what := resources.Quantity(0), ""
-		where := positionOr(q.max.positions[name], q.position)
+		where := positionOr(q.Max.Positions[name], q.Position)
 		if most, ok := effective.Get(name); ok && n > most {
 			bound, what = most, "effective max"
 		}
-		if own, ok := q.guaranteed.n[name]; ok && n > own {
-			bound, what, where = own, "guarantee of the queue itself", q.guaranteed.positions[name]
+		if own, ok := q.Guaranteed.N[name]; ok && n > own {
+			bound, what, where = own, "guarantee of the queue itself", q.Guaranteed.Positions[name]
 		}
 		if what == "" {
 			continue
 		}
-		r.add(q, where, "V24", fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
+		r.Add(q, where, "V24", fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
 			name, resources.FormatQuantity(name, n), what, resources.FormatQuantity(name, bound)), "")
 		out[name] = bound
 	}

@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"slices"
@@ -22,12 +22,13 @@ var wellKnownAliases = map[string]string{
 	"requestsmemory": resources.Memory, "limitsmemory": resources.Memory,
 }
 
-func isWellKnown(name string) bool { return slices.Contains(wellKnownNames, name) }
+// IsWellKnownResource reports whether nearly every cluster has a resource of this name.
+func IsWellKnownResource(name string) bool { return slices.Contains(wellKnownNames, name) }
 
-// wellKnownName is the well-known resource that a name probably means (CFG-79), or empty if the name is
+// WellKnownResource is the well-known resource that a name probably means (CFG-79), or empty if the name is
 // well-known itself or resembles none.
-func wellKnownName(name string) string {
-	if isWellKnown(name) {
+func WellKnownResource(name string) string {
+	if IsWellKnownResource(name) {
 		return ""
 	}
 	if known := wellKnownAliases[normalizeName(name)]; known != "" {
@@ -51,7 +52,7 @@ func findSimilarNames(all []*resourceUse) map[string]*resourceUse {
 			sum.count += x.count
 			continue
 		}
-		if wellKnownName(x.name) != "" {
+		if WellKnownResource(x.name) != "" {
 			continue // warned of by resource-name
 		}
 		sum := *x
@@ -68,7 +69,7 @@ func findSimilarNames(all []*resourceUse) map[string]*resourceUse {
 				continue
 			}
 			likely, suspect := a, b
-			if isWellKnown(b.name) || !isWellKnown(a.name) && b.count > a.count {
+			if IsWellKnownResource(b.name) || !IsWellKnownResource(a.name) && b.count > a.count {
 				likely, suspect = b, a
 			}
 			if before := near[suspect.name]; before == nil || before.count < likely.count {

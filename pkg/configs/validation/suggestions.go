@@ -1,4 +1,4 @@
-package queuesyaml
+package validation
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 // maxSuggestionLength bounds the texts that are compared, in bytes: no known word is longer (CFG-14).
 const maxSuggestionLength = 64
 
-// suggestion is a hint at the known word nearest to the written one, or empty. Case, hyphens
+// DidYouMean is a hint at the known word nearest to the written one, such as `did you mean "queues"?`, or
+// empty. Case, hyphens
 // and underscores do not count, so submitACL and max-applications are found (CFG-14).
-func suggestion(written string, known []string) string {
-	if best := nearest(written, known); best != "" {
+func DidYouMean(written string, known []string) string {
+	if best := Nearest(written, known); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return ""
 }
 
-// nearest is the known word nearest to the written one, or empty: at most one edit per four bytes of
+// Nearest is the known word nearest to the written one, or empty: at most one edit per four bytes of
 // the known word, at least one and at most three.
-func nearest(written string, known []string) string {
+func Nearest(written string, known []string) string {
 	if len(written) > maxSuggestionLength {
 		return ""
 	}
@@ -63,15 +64,11 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// quote quotes a text of the document for a message, and shortens it to 80 bytes.
-func quote(s string) string {
+// Quote quotes a text of the document for a message, and shortens it to 80 bytes.
+func Quote(s string) string {
 	const longest = 80
 	if len(s) > longest {
 		s = strings.ToValidUTF8(s[:longest], "") + "..."
 	}
 	return fmt.Sprintf("%q", s)
 }
-
-// DidYouMean is a hint at the known word nearest to the written one, such as
-// `did you mean "queues"?`, for other packages that read files. Empty: no word is near.
-func DidYouMean(written string, known []string) string { return suggestion(written, known) }

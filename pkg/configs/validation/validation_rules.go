@@ -1,15 +1,15 @@
-package queuesyaml
+package validation
 
 import "slices"
 
-// ValidationRule is a rule of the validation. Each Problem has the ID of one.
-type ValidationRule struct {
+// Rule is a rule of the validation. Each Problem has the ID of one.
+type Rule struct {
 	ID       string // stable: other programs may filter by it
 	Severity Severity
 	Summary  string
 }
 
-// ValidationRules lists every rule, in the order below (CFG-12). V rules are checks that
+// Rules lists every rule, in the order below (CFG-12). V rules are checks that
 // YuniKorn has too; L rules are checks that YuniKorn makes only when it loads a document. Four
 // numbers are missing because the rules cannot be broken: V4 and V8 (a root queue is added),
 // V10 (limits of a partition are root's) and L4 (root in another case is root).
@@ -116,9 +116,9 @@ type ValidationRule struct {
 // a user's priority class, and warns where the sum reaches 2,000,000,000, the lowest value
 // of a system class. With a fence the current priority is the offset alone; there the
 // warning is given above 1,000,000,000, where the reserved range of Kubernetes begins (CFG-77).
-func ValidationRules() []ValidationRule { return slices.Clone(ruleTable) }
+func Rules() []Rule { return slices.Clone(ruleTable) }
 
-var ruleTable = []ValidationRule{
+var ruleTable = []Rule{
 	{"yaml-syntax", Error, "the text is not YAML"},
 	{"yaml-type", Error, "a value is of another kind than its key wants"},
 	{"yaml-unknown-key", Error, "a mapping has a key that does not exist"},
@@ -222,5 +222,5 @@ func severityOf(id string) Severity {
 			return x.Severity
 		}
 	}
-	panic("queuesyaml: rule " + id + " is not in the table")
+	panic("validation: rule " + id + " is not in the table")
 }

@@ -1,0 +1,133 @@
+package validation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkHasPartition refuses a document without partitions (CFG-7). It is silent if the document
+// has another error, which may be the cause.
+func (r *Report) checkHasPartition(d *DocumentDraft) {
+	if len(d.Partitions) > 0 || r.counts[Error] > 0 {
+		return
+	}
+	message := "the document has no partition"
+	if d.Empty {
+		message = "the document is empty"
+	}
+	r.Add(nil, Position{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
+}
+
+// checkPartitionNames applies V1 (CFG-26).
+func (r *Report) checkPartitionNames(partitions []*PartitionDraft) {
+	seen := map[string]bool{}
+	for _, p := range partitions {
+		name := strings.ToLower(p.Name)
+		if seen[name] {
+			r.Add(p, p.Position, "V1", "there is another partition "+Quote(name), "names must differ by more than case")
+		}
+		seen[name] = true
+	}
+}
+
+// checkChildNames applies V6 (CFG-37). Names are lower case here already.
+func (r *Report) checkChildNames(q *QueueDraft) {
+	seen := make(map[string]bool, len(q.Children))
+	for _, c := range q.Children {
+		if seen[c.Name] && c.Name != "" {
+			r.Add(c, c.Position, "V6", fmt.Sprintf("%s has another child %s", q.path(), Quote(c.Name)),
+				"names must differ by more than case")
+		}
+		seen[c.Name] = true
+	}
+}
+
+// checkResourceNames bounds the number of different resources that a partition names (CFG-16).
+func (r *Report) checkResourceNames(p *PartitionDraft) {
+	seen := map[string]bool{}
+	r.collectResourceNames(p, seen, p.Weights)
+	r.collectQueueResources(p.Root, seen)
+}
+
+func (r *Report) collectQueueResources(q *QueueDraft, seen map[string]bool) {
+	all := []*Quantities{&q.Max, &q.Guaranteed}
+	if t := q.ChildTemplate; t != nil {
+		all = append(all, &t.Max, &t.Guaranteed)
+	}
+	for _, l := range q.Limits {
+		all = append(all, &l.Max)
+	}
+	for _, d := range q.ClassQuotas {
+		all = append(all, &d.Hard)
+	}
+	for _, x := range all {
+		var words []Token
+		for _, name := range sortedKeys(x.N) {
+			words = append(words, Token{x.Positions[name], name})
+		}
+		r.collectResourceNames(q, seen, words)
+	}
+	for _, c := range q.Children {
+		r.collectQueueResources(c, seen)
+	}
+}
+
+func (r *Report) collectResourceNames(o Subject, seen map[string]bool, words []Token) {
+	for _, w := range words {
+		if seen[w.Text] || len(seen) > resources.MaxNames { // the excess is reported already
+			continue
+		}
+		seen[w.Text] = true
+		if len(seen) == resources.MaxNames+1 {
+			r.Add(o, w.Position, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
+				resources.MaxNames), "")
+		}
+	}
+}
+
+// checkDefaultPartition warns if the name of a partition is nearly default and no partition has that
+// name. Nodes, applications and asks without a partition are those of the partition default, so a
+// misspelt name rejects all of them (CFG-129). Two edits are near: most mistakes swap two letters.
+func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
+	var misspelt *PartitionDraft
+	for _, p := range partitions {
+		switch {
+		case p.Name == configs.DefaultPartition:
+			return
+		case misspelt == nil && editDistance(normalizeWord(p.Name), configs.DefaultPartition) <= 2:
+			misspelt = p
+		}
+	}
+	if misspelt != nil {
+		r.Add(misspelt, misspelt.Position, "partition-default",
+			fmt.Sprintf("no partition is named %q, to which nodes, applications and asks belong that name no partition", configs.DefaultPartition),
+			fmt.Sprintf("did you mean %q?", configs.DefaultPartition))
+	}
+}
+
+// checkSubmitters warns of a partition without any access list, to which no application can be submitted
+// (CFG-85). It is silent if a part of the document could not be read: that may be the access list.
+func (r *Report) checkSubmitters(p *PartitionDraft) {
+	misread := slices.ContainsFunc(r.Problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
+	if !misread && !hasSubmitAccess(p.Root) {
+		r.Add(p.Root, p.Root.Position, "no-submit-access",
+			"no queue has a submitacl or adminacl, so no user can submit an application",
+			"submitacl: '*' on root allows every user")
+	}
+}
+
+func hasSubmitAccess(q *QueueDraft) bool {
+	if !q.SubmitACL.IsEmpty() || !q.AdminACL.IsEmpty() || q.ACLUnknown {
+		return true
+	}
+	for _, c := range q.Children {
+		if hasSubmitAccess(c) {
+			return true
+		}
+	}
+	return false
+}
