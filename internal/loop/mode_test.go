@@ -3,6 +3,7 @@ package loop_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,7 @@ import (
 func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
-		asked := 0
+		var asked atomic.Int64
 		oracle := func(string) scheduler.Oracle { return countingOracle{rm, &asked} }
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return rm }, nil)
 		defer c.End()
@@ -29,10 +30,11 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 
 		for i, mode := range []loop.Mode{{}, {Sync: true, Oracle: oracle}, {Sync: true, Oracle: oracle}, {}} {
 			assert.NilError(t, c.Reset(t.Context(), mode))
-			asked, rm.recorded = 0, nil
+			asked.Store(0)
+			rm.forget()
 			l, _ := c.Partition("default")
 			rm.placesTwo(t, l)
-			assert.Equal(t, asked > 0, mode.Oracle != nil, "registration %d", i)
+			assert.Equal(t, asked.Load() > 0, mode.Oracle != nil, "registration %d", i)
 			assert.Equal(t, strings.Count(rm.text(), "allocated k"), 2, "registration %d: %s", i, rm.text())
 			assert.Assert(t, !rm.queriedEarly.Load(), "registration %d: a predicate was asked before the last placement was delivered", i)
 			assert.NilError(t, l.Check(t.Context()))
@@ -40,10 +42,10 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 
 		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, Oracle: oracle}))
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("later", "a")}}))
-		asked = 0
+		asked.Store(0)
 		l, _ := c.Partition("later")
 		rm.placesTwo(t, l)
-		assert.Equal(t, asked, 2)
+		assert.Equal(t, asked.Load(), int64(2))
 		assert.Assert(t, !rm.queriedEarly.Load(), "the partition that was created later does not deliver each decision first")
 	})
 }
@@ -64,14 +66,21 @@ func (r *slowRM) placesTwo(t *testing.T, l *loop.Loop) {
 	}
 }
 
+// forget drops what was recorded.
+func (r *slowRM) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recorded = nil
+}
+
 // countingOracle counts the calls of an oracle.
 type countingOracle struct {
 	scheduler.Oracle
-	asked *int
+	asked *atomic.Int64
 }
 
 func (o countingOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
-	*o.asked++
+	o.asked.Add(1)
 	return o.Oracle.Fits(ask, node)
 }
 

@@ -50,7 +50,7 @@ func TestUsers_Lookup(t *testing.T) {
 // The log level follows the extra configuration, and goes back to the one at the start (CFG-100).
 func TestLogLevel_FollowsTheExtraConfiguration(t *testing.T) {
 	level := zap.NewAtomicLevelAt(zapcore.WarnLevel)
-	core, logs := observer.New(level)
+	core, logs := observer.New(zapcore.DebugLevel) // its own level is not that of the option
 	s, _ := start(t, canopy.Options{Log: zap.New(core), LogLevel: &level})
 	for _, c := range []struct {
 		text string
