@@ -1,13 +1,12 @@
 package objects
 
 // A consumer that decides nothing about a group of kinds embeds the type that ignores it. When a kind is added to
-// a group, look at each consumer that embeds the type.
+// a group, look at each consumer that embeds the type. Every consumer decides about the changes of queues.
 
 type (
 	ignoreAskChanges           struct{}
 	ignoreAllocationChanges    struct{}
 	ignoreNodeChanges          struct{}
-	ignoreQueueChanges         struct{}
 	ignoreAccountChanges       struct{}
 	ignoreApplicationChanges   struct{}
 	ignoreConfigurationChanges struct{}
@@ -34,15 +33,6 @@ func (ignoreNodeChanges) nodeRestored(*Node)          {}
 func (ignoreNodeChanges) schedulabilityChanged(*Node) {}
 func (ignoreNodeChanges) nodeBudgetsChanged(*Node)    {}
 func (ignoreNodeChanges) capacityChanged(*Queue)      {}
-
-func (ignoreQueueChanges) queueUsageChanged(*Queue)              {}
-func (ignoreQueueChanges) queuePreemptingChanged(*Queue)         {}
-func (ignoreQueueChanges) queueRunningChanged(*Queue)            {}
-func (ignoreQueueChanges) queueSettingsChanged(*Queue)           {}
-func (ignoreQueueChanges) queueChanged(*Queue)                   {}
-func (ignoreQueueChanges) queueStateChanged(*Queue, QueueChange) {}
-func (ignoreQueueChanges) quotasChanged(*Queue)                  {}
-func (ignoreQueueChanges) queueTreeChanged()                     {}
 
 func (ignoreAccountChanges) accountMembersChanged(*account) {}
 func (ignoreAccountChanges) accountUsageChanged(*account)   {}
