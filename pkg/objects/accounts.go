@@ -22,7 +22,7 @@ type account struct {
 	allocated       resources.Vector
 	running         int              // number of running applications
 	members         []*Application   // in no order
-	changeRecorded  bool             // in Partition.watch
+	changeRecorded  bool             // in snapshotChanges.watch
 	fit             feasibility.Mask // the shapes that are within max, without those of applications that may not start
 }
 

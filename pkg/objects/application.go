@@ -36,8 +36,8 @@ type Application struct {
 	allocationsMade  int          // number of allocations ever made
 	firstAllocatedAt time.Time    // when the first of them was made
 	rampedUp         bool         // for StateAware leaves (ORD-33)
-	changeRecorded   bool         // in Partition.watch
-	listIndex        int32        // in Partition.appList
+	changeRecorded   bool         // in snapshotChanges.watch
+	listIndex        int32        // in objectLists.apps
 	countedRunning   bool         // counted among the running applications of its queues
 	countedInLimits  bool         // counted among the running applications of its limits
 	restarting       bool         // has asked again after it had nothing left, and has no allocation since (LIM-19)
@@ -46,7 +46,7 @@ type Application struct {
 	groupPriority    int32 // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
 
-	completingEntry *list.Element // in Partition.completing; nil: not completing, or its time has passed
+	completingEntry *list.Element // in lifecycle.completing; nil: not completing, or its time has passed
 
 	key           policies.AppKey                 // in the indexes of its leaf
 	entry         feasibility.Entry[*Application] // in queue.apps, if it has pending asks

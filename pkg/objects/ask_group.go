@@ -17,7 +17,7 @@ type AskGroup struct {
 	head                 int
 	listIndex            int32                        // in askGroups.list
 	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
-	firstAskChangeListed bool                         // in Partition.firstAskChanged
+	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
 	maxAppsCheck         maxAppsCheck                 // which max-applications slot of its shape it uses
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask

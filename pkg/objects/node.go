@@ -15,7 +15,7 @@ type Node struct {
 	schedulable bool
 	registered  bool                     // in the partition
 	key         policies.NodeKey         // in the node order
-	entry       feasibility.Entry[*Node] // in Partition.schedulableNodes or unschedulableNodes; its mask has the shapes that fit
+	entry       feasibility.Entry[*Node] // in ordering.schedulable or unschedulable; its mask has the shapes that fit
 
 	total           resources.Vector // capacity
 	allocated       resources.Vector // used by allocations
@@ -24,9 +24,9 @@ type Node struct {
 	heldForNominees resources.Vector // of available
 	nominees        []*Allocation    // asks nominated for the node, oldest nomination first
 	preempting      []*Allocation    // marked for preemption and not overdue, in the order of their marks
-	changeRecorded  bool             // in Partition.watch
-	listIndex       int32            // in Partition.nodeList
-	inChangedNodes  bool             // in Partition.changedNodes
+	changeRecorded  bool             // in snapshotChanges.watch
+	listIndex       int32            // in objectLists.nodes
+	inChangedNodes  bool             // in preemptionChanges.changedNodes
 	allocations     allocationList
 	buffers         nodeBuffers
 

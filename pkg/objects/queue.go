@@ -44,9 +44,9 @@ type Queue struct {
 	classUsage         map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
 	accounts           map[UserOrGroup]*account     // with a limit in q and an application in or below it; nil: none
 	violation          *violation                   // q is above an enforced max; nil: it is not
-	changeRecorded     bool                         // it is in Partition.watch
-	listIndex          int32                        // in Partition.queueList
-	recheckListed      bool                         // in Partition.toRecheck
+	changeRecorded     bool                         // it is in snapshotChanges.watch
+	listIndex          int32                        // in objectLists.queues
+	recheckListed      bool                         // in enforcement.toRecheck
 	removed            bool                         // was removed from the partition
 	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and extraResources
 	extraResources     []resources.Index            // resources in the limits and the child template of conf
@@ -56,8 +56,8 @@ type Queue struct {
 	byName             map[string]*Queue            // children
 	byID               map[AppID]*Application       // leaf only
 	conf               configs.Queue                // without Children
-	maxAppsCounted     bool                         // counted in Partition.maxAppsQueues
-	classQuotasCounted bool                         // counted in Partition.classQuotaQueues
+	maxAppsCounted     bool                         // counted in quotaCounts.maxAppsQueues
+	classQuotasCounted bool                         // counted in quotaCounts.classQuotaQueues
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.

@@ -126,7 +126,7 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 }
 
 // rebuildMembers rebuilds the orders and the priority of q from its children or applications.
-// Requires: none of its applications is in Partition.ramping.
+// Requires: none of its applications is in lifecycle.ramping.
 func (p *Partition) rebuildMembers(q *Queue) {
 	q.priorities = policies.PriorityCounter{}
 	q.children.Fill(nil)
@@ -166,7 +166,7 @@ type ramp struct {
 	from time.Time
 }
 
-// trackRamp adds a to Partition.ramping if its first allocation was made and it has not ramped up.
+// trackRamp adds a to lifecycle.ramping if its first allocation was made and it has not ramped up.
 func (p *Partition) trackRamp(a *Application) {
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || a.allocationsMade == 0 {
 		return
@@ -178,7 +178,7 @@ func (p *Partition) trackRamp(a *Application) {
 	p.life.ramping = slices.Insert(p.life.ramping, at, ramp{a, a.firstAllocatedAt})
 }
 
-// untrackRamp removes a from Partition.ramping.
+// untrackRamp removes a from lifecycle.ramping.
 func (p *Partition) untrackRamp(a *Application) {
 	at, found := slices.BinarySearchFunc(p.life.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
 	for ; found && at < len(p.life.ramping) && p.life.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
