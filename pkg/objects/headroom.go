@@ -15,7 +15,7 @@ func (p *Partition) hasHeadroom(q *Queue, s *feasibility.Shape) bool {
 
 // Headroom is how much more q may allocate: the minimum of max less allocated over q and its
 // ancestors and, for the resources of the cluster, of its free capacity (QUO-11). It is for
-// display; decisions use BlockingQueue.
+// display; decisions use ConstraintsOf.
 func (p *Partition) Headroom(q *Queue) resources.Limit {
 	left := resources.LimitFromMap(p.names.Amounts(p.journal.order.capacity).Map()).Headroom(p.names.Amounts(p.root.allocated))
 	for ; q.parent != nil; q = q.parent {
