@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -14,7 +15,7 @@ import (
 type quotaAccount struct {
 	queue  objects.QueuePath
 	quota  string
-	holder objects.UserOrGroup
+	holder quota.UserOrGroup
 }
 
 // selectorMatches reports whether a selector selects asks of a class.
@@ -47,9 +48,9 @@ func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]r
 }
 
 // holders are the users or groups that an application counts for in x.
-func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []objects.UserOrGroup) {
+func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []quota.UserOrGroup) {
 	if x.Users == nil && x.Groups == nil {
-		return []objects.UserOrGroup{{}}
+		return []quota.UserOrGroup{{}}
 	}
 	named, group := false, ""
 	for _, y := range like {
@@ -61,13 +62,13 @@ func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []object
 		}
 	}
 	if slices.Contains(x.Users, a.user.Name) || !named && slices.Contains(x.Users, "*") {
-		as = append(as, objects.UserOrGroup{Name: a.user.Name})
+		as = append(as, quota.UserOrGroup{Name: a.user.Name})
 	}
 	if group == "" {
 		group = "*"
 	}
 	if slices.Contains(x.Groups, group) {
-		as = append(as, objects.UserOrGroup{Group: true, Name: group})
+		as = append(as, quota.UserOrGroup{Group: true, Name: group})
 	}
 	return as
 }
@@ -118,7 +119,7 @@ func (t *Twin) quotaRejection(ask *objects.Ask, class string, w *allocation) str
 }
 
 // checkClassQuotas compares the class quotas of a queue with the snapshot.
-func (d *comparison) classQuotas(q *queue, views []objects.ClassQuota) {
+func (d *comparison) classQuotas(q *queue, views []quota.ClassQuota) {
 	if !same(d, string(q.path), "class quotas", len(q.conf.ClassQuotas), len(views)) || len(views) == 0 {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -22,7 +23,7 @@ type plainSnapshot struct {
 type plainQueue struct {
 	scheduler.QueueView
 	Limits       []objects.LimitUsage
-	Used         [][]objects.ClassUse
+	Used         [][]quota.ClassUse
 	Children     []plainQueue
 	Applications []plainApplication
 }
@@ -62,10 +63,10 @@ func plainQueueOf(q *scheduler.QueueView) plainQueue {
 		app.ApplicationView.Allocations = persistent.List[scheduler.AllocationView]{}
 		v.Applications = append(v.Applications, app)
 	}
-	v.QueueView.ClassQuotas = append([]objects.ClassQuota(nil), q.ClassQuotas...)
+	v.QueueView.ClassQuotas = append([]quota.ClassQuota(nil), q.ClassQuotas...)
 	for i := range v.QueueView.ClassQuotas {
 		v.Used = append(v.Used, values(q.ClassQuotas[i].Used))
-		v.QueueView.ClassQuotas[i].Used = persistent.List[objects.ClassUse]{}
+		v.QueueView.ClassQuotas[i].Used = persistent.List[quota.ClassUse]{}
 	}
 	v.QueueView.Limits = persistent.List[objects.LimitUsage]{}
 	v.QueueView.Children = persistent.List[scheduler.QueueView]{}

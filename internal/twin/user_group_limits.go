@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -14,7 +15,7 @@ import (
 type applicableLimit struct {
 	limits.Limit
 	queue  *queue
-	holder objects.UserOrGroup
+	holder quota.UserOrGroup
 }
 
 // applicableLimits are the limits that count for a, from its leaf up (LIM-1, LIM-6, LIM-11).
@@ -25,10 +26,10 @@ func (t *Twin) applicableLimits(a *app, h *appTotals) (all []applicableLimit) {
 			named = wild
 		}
 		for _, r := range named[:min(1, len(named))] {
-			all = append(all, applicableLimit{r, q, objects.UserOrGroup{Name: a.user.Name}})
+			all = append(all, applicableLimit{r, q, quota.UserOrGroup{Name: a.user.Name}})
 		}
 		if of := rulesFor(q, h.group, true); h.hasGroup && len(of) > 0 {
-			all = append(all, applicableLimit{of[0], q, objects.UserOrGroup{Group: true, Name: h.group}})
+			all = append(all, applicableLimit{of[0], q, quota.UserOrGroup{Group: true, Name: h.group}})
 		}
 	}
 	return all
@@ -82,7 +83,7 @@ func (t *Twin) usageOf(c *totals, b applicableLimit) (u usage) {
 	return u
 }
 
-func (t *Twin) countsFor(c *totals, a *app, h objects.UserOrGroup) bool {
+func (t *Twin) countsFor(c *totals, a *app, h quota.UserOrGroup) bool {
 	of := c.apps[a.id]
 	return h.Group && of.hasGroup && of.group == h.Name || !h.Group && a.user.Name == h.Name
 }
@@ -122,7 +123,7 @@ func (t *Twin) runningApps(q *queue) (n uint64) {
 
 // limits compares the accounts of a queue.
 func (d *comparison) limits(q *queue, views persistent.List[objects.LimitUsage]) {
-	want := map[objects.UserOrGroup]applicableLimit{}
+	want := map[quota.UserOrGroup]applicableLimit{}
 	for _, a := range d.t.apps {
 		for _, b := range d.c.apps[a.id].limits {
 			if b.queue == q {

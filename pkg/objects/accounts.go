@@ -1,13 +1,13 @@
 package objects
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -15,7 +15,7 @@ import (
 // while a limit applies to an application there (LIM-31), and is removed with its last member.
 type account struct {
 	queue           *Queue
-	userOrGroup     UserOrGroup
+	userOrGroup     quota.UserOrGroup
 	limit           resources.Limit       // on resources
 	max             resources.LimitVector // limit, dense
 	maxApplications uint64                // applications that may run; 0: any number
@@ -26,30 +26,9 @@ type account struct {
 	fit             feasibility.Mask // the shapes that are within max, without those of applications that may not start
 }
 
-// UserOrGroup is the user or group of a limit.
-type UserOrGroup struct {
-	Group bool // otherwise a user
-	Name  string
-}
-
-func (h UserOrGroup) String() string {
-	if h.Group {
-		return "group " + h.Name
-	}
-	return "user " + h.Name
-}
-
-// compare orders users before groups, each by name.
-func (h UserOrGroup) compare(o UserOrGroup) int {
-	if h.Group != o.Group {
-		return boolToInt(h.Group) - boolToInt(o.Group)
-	}
-	return cmp.Compare(h.Name, o.Name)
-}
-
 // LimitUsage is a copy of an account. It is immutable.
 type LimitUsage struct {
-	UserOrGroup     UserOrGroup
+	UserOrGroup     quota.UserOrGroup
 	Max             resources.Limit // missing: unlimited
 	Allocated       resources.Amounts
 	MaxApplications uint64 // 0: any number
@@ -64,7 +43,7 @@ func (p *Partition) LimitUsages(q *Queue) persistent.List[LimitUsage] {
 	for _, x := range q.accounts {
 		out = append(out, p.newLimitUsage(x))
 	}
-	slices.SortFunc(out, func(a, b *LimitUsage) int { return a.UserOrGroup.compare(b.UserOrGroup) })
+	slices.SortFunc(out, func(a, b *LimitUsage) int { return a.UserOrGroup.Compare(b.UserOrGroup) })
 	return persistent.ListOf(out...)
 }
 
@@ -73,7 +52,7 @@ func (p *Partition) newLimitUsage(x *account) *LimitUsage {
 }
 
 // Compare orders users before groups, each by name.
-func (l *LimitUsage) Compare(other *LimitUsage) int { return l.UserOrGroup.compare(other.UserOrGroup) }
+func (l *LimitUsage) Compare(other *LimitUsage) int { return l.UserOrGroup.Compare(other.UserOrGroup) }
 
 // membership is the membership of an application in an account.
 type membership struct {
@@ -86,14 +65,14 @@ type membership struct {
 func (p *Partition) joinAccounts(a *Application) {
 	group, grouped := a.limitGroup()
 	for q := a.queue; q != nil; q = q.parent {
-		if limit, ok := limits.ForUser(q.conf.Limits, a.user.Name); ok {
-			p.joinAccount(a, q, UserOrGroup{Name: a.user.Name}, limit)
+		if limit, ok := limits.ForUser(q.conf.Limits, a.User().Name); ok {
+			p.joinAccount(a, q, quota.UserOrGroup{Name: a.User().Name}, limit)
 		}
 		if !grouped {
 			continue
 		}
 		if limit, ok := limits.ForGroup(q.conf.Limits, group); ok {
-			p.joinAccount(a, q, UserOrGroup{Group: true, Name: group}, limit)
+			p.joinAccount(a, q, quota.UserOrGroup{Group: true, Name: group}, limit)
 		}
 	}
 }
@@ -102,7 +81,7 @@ func (p *Partition) joinAccounts(a *Application) {
 // and the user has (LIM-6).
 func (a *Application) limitGroup() (group string, ok bool) {
 	for q := a.queue; q != nil; q = q.parent {
-		if group, ok = limits.ResolveGroup(q.conf.Limits, a.user.Groups); ok {
+		if group, ok = limits.ResolveGroup(q.conf.Limits, a.User().Groups); ok {
 			return group, true
 		}
 	}
@@ -112,7 +91,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 // rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
 // so that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
-	p.quotas.hasMaxApps = p.anyMaxApps()
+	p.quotaCounts.hasMaxApps = p.anyMaxApps()
 	for _, q := range p.queues {
 		p.updatePolicy(q)
 	}
@@ -141,12 +120,12 @@ func (a *Application) LimitGroup() string {
 	return group
 }
 
-func (p *Partition) joinAccount(a *Application, q *Queue, h UserOrGroup, limit limits.Limit) {
+func (p *Partition) joinAccount(a *Application, q *Queue, h quota.UserOrGroup, limit limits.Limit) {
 	x := q.accounts[h]
 	if x == nil {
 		x = &account{queue: q, userOrGroup: h, limit: limit.MaxResources, max: p.names.LimitVector(limit.MaxResources), maxApplications: limit.MaxApplications}
 		if q.accounts == nil {
-			q.accounts = map[UserOrGroup]*account{}
+			q.accounts = map[quota.UserOrGroup]*account{}
 		}
 		q.accounts[h] = x
 	}

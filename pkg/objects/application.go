@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -14,7 +15,7 @@ import (
 // Application is the asks and allocations of one user in one leaf.
 type Application struct {
 	id    AppID
-	user  security.User
+	quota quota.Application // with the user
 	tags  map[string]string
 	queue *Queue
 	state State
@@ -64,7 +65,7 @@ type appBuffers struct {
 func (a *Application) ID() AppID { return a.id }
 
 // User is the submitting user, with groups.
-func (a *Application) User() security.User { return a.user }
+func (a *Application) User() security.User { return a.quota.User() }
 
 // Tags are the tags that the RM has sent. Read-only.
 func (a *Application) Tags() map[string]string { return a.tags }

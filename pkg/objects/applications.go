@@ -25,9 +25,10 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		id: id, user: user, tags: tags, queue: q, askGroups: newAskGroups(),
+		id: id, tags: tags, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
+	a.quota.Init(user, &q.quota)
 	a.entry.Item, a.startingEntry.Item, a.entry.Mask = a, a, a.buffers.mask[:0]
 	a.pending, a.allocated, a.peak = a.buffers.pending[:0], a.buffers.allocated[:0], a.buffers.peak[:0]
 	p.apps[id] = a
@@ -79,7 +80,7 @@ func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	if err := p.classQuotaError(x.app, priorityClass, ask.Amounts); err != nil {
+	if err := p.checkClassQuotas(x.app, priorityClass, ask.Amounts); err != nil {
 		return nil, err
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)

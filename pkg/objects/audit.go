@@ -108,7 +108,7 @@ func (c *recount) wholeChecks() []func() error {
 // checkClassQuotasIfUsed is checkClassQuotas, if there is anything to check.
 func (c *recount) checkClassQuotasIfUsed() error {
 	names := &c.p.classNumbers
-	if !c.p.quotas.hasClassQuotas && len(names.numbers) == 0 && !c.p.anyClassQuotas() {
+	if !c.p.quotas.HasClassQuotas() && len(names.numbers) == 0 {
 		return nil
 	}
 	return c.checkClassQuotas()
@@ -119,7 +119,7 @@ func (c *recount) checkMemberships(a *Application) error {
 	group, grouped := a.limitGroup()
 	want := 0
 	for q := a.queue; q != nil; q = q.parent {
-		if _, ok := limits.ForUser(q.conf.Limits, a.user.Name); ok {
+		if _, ok := limits.ForUser(q.conf.Limits, a.User().Name); ok {
 			want++
 		}
 		if _, ok := limits.ForGroup(q.conf.Limits, group); ok && grouped {

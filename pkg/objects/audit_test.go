@@ -9,6 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -130,7 +131,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: expected release":         func(p *Partition) { leaf(p).expectedRelease[0]++ },
 		"queue: nominated":                func(p *Partition) { p.root.nominated[0]++ },
 		"queue: violation":                func(p *Partition) { leaf(p).violation = &violation{} },
-		"queue: class usage":              func(p *Partition) { leaf(p).classUsage[classUsageID{quota: "q"}].pods++ },
+		"queue: class usage":              func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
 		"account: allocated":              func(p *Partition) { app(p).memberships[0].account.allocated[0]++ },
 		"account: running":                func(p *Partition) { app(p).memberships[0].account.running++ },
 		"account: members":                func(p *Partition) { x := app(p).memberships[0].account; x.members = x.members[:1] },

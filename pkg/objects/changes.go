@@ -1,5 +1,9 @@
 package objects
 
+import (
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
+
 // Changes is what changed in a partition since it was last taken, to update views of its objects
 // (ADR 32). An object is listed once, however often it changes, and also if it was removed. All
 // objects that exist when watching begins are listed too, without a list being made: a large
@@ -24,7 +28,7 @@ type Changes struct {
 // LimitChange is the new usage of a user or a group in a queue.
 type LimitChange struct {
 	Queue *Queue
-	UserOrGroup
+	quota.UserOrGroup
 	Usage *LimitUsage // nil: it has no limit, or no application there, any more
 }
 

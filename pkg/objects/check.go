@@ -341,8 +341,8 @@ func (p *Partition) checkLists() error {
 	for _, q := range p.queues {
 		bounds, scoped = bounds+boolToInt(q.hasMaxApplications()), scoped+boolToInt(len(q.conf.ClassQuotas) > 0)
 	}
-	if bounds != p.quotas.maxAppsQueues || scoped != p.quotas.classQuotaQueues {
-		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, p.quotas.maxAppsQueues, p.quotas.classQuotaQueues)
+	if scoped != p.quotas.ClassQuotaQueues() || p.quotas.HasClassQuotas() != (scoped+len(p.conf.ClassesNeedingQuota) > 0) || bounds != p.quotaCounts.maxAppsQueues {
+		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, p.quotaCounts.maxAppsQueues, p.quotas.ClassQuotaQueues())
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {

@@ -3,6 +3,7 @@ package objects
 import (
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -21,9 +22,9 @@ func (c *recount) countApps() {
 		sums := c.app[a.id]
 		for q := a.queue; q != nil; q = q.parent {
 			c.running[q] += boolToInt(a.countedRunning)
-			c.addToAccount(q.accounts[UserOrGroup{Name: a.user.Name}], a, sums)
+			c.addToAccount(q.accounts[quota.UserOrGroup{Name: a.User().Name}], a, sums)
 			if grouped {
-				c.addToAccount(q.accounts[UserOrGroup{Group: true, Name: group}], a, sums)
+				c.addToAccount(q.accounts[quota.UserOrGroup{Group: true, Name: group}], a, sums)
 			}
 		}
 	}
@@ -60,9 +61,9 @@ func (c *recount) checkAccounts(q *Queue) error {
 	return nil
 }
 
-func (a *Application) belongsTo(h UserOrGroup) bool {
+func (a *Application) belongsTo(h quota.UserOrGroup) bool {
 	if !h.Group {
-		return a.user.Name == h.Name
+		return a.User().Name == h.Name
 	}
 	group, ok := a.limitGroup()
 	return ok && group == h.Name

@@ -85,7 +85,7 @@ func TestTrial_KeepsPriorityClass(t *testing.T) {
 	assert.NilError(t, err)
 	trial := p.Try()
 	assert.Assert(t, trial.Without(x.Key()))
-	assert.Equal(t, len(p.classNumbers.numbers)+len(p.queues["root.a"].classUsage), 0)
+	assert.Equal(t, len(p.classNumbers.numbers)+p.ClassQuotas(p.queues["root.a"])[0].Used.At(0).Pods, 0)
 	trial.End()
 	assert.Equal(t, p.PriorityClass(x), "high")
 	assert.NilError(t, p.Check())

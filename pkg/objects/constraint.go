@@ -2,6 +2,7 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -116,9 +117,9 @@ func (c Constraint) Kind() ConstraintKind { return c.kind }
 func (c Constraint) Queue() *Queue { return c.queue }
 
 // UserOrGroup is the user or group of a limit; zero: it is no limit.
-func (c Constraint) UserOrGroup() UserOrGroup {
+func (c Constraint) UserOrGroup() quota.UserOrGroup {
 	if c.account == nil {
-		return UserOrGroup{}
+		return quota.UserOrGroup{}
 	}
 	return c.account.userOrGroup
 }

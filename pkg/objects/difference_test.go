@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -161,7 +160,7 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 
 // orderingText is everything of a partition that decisions read and a reload changes.
 func (p *Partition) orderingText() []string {
-	out := []string{fmt.Sprint(p.quotas.hasMaxApps, p.quotas.hasClassQuotas, p.journal.order.sharesStale, p.quotas.maxAppsQueues, p.quotas.classQuotaQueues)}
+	out := []string{fmt.Sprint(p.quotaCounts, p.quotas, p.journal.order.sharesStale)}
 	var ramping []string
 	for _, r := range p.life.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))

@@ -35,7 +35,7 @@ const maxMessageBytes = 1024
 func (p *Partition) endedRecord(a *Application, now time.Time) *EndedApplication {
 	return &EndedApplication{
 		Peak: p.Peak(a),
-		ID:   a.id, User: a.user, Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
+		ID:   a.id, User: a.User(), Queue: a.queue.path, State: a.state, Submitted: a.Submitted(), Finished: now,
 		log: append(stateLog(nil), a.log...),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -49,7 +50,7 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 	if p.overflows(ask.Amounts) {
 		return x, ErrOverflow
 	}
-	if err := p.classQuotaError(a, priorityClass, ask.Amounts); err != nil {
+	if err := p.checkClassQuotas(a, priorityClass, ask.Amounts); err != nil {
 		return x, err
 	}
 	created := ask.Created
@@ -79,9 +80,10 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		return nil, fmt.Errorf("%s", q.refusal(owner.Queue, owner.User))
 	}
 	a := &Application{
-		id: id, user: owner.User, queue: q, askGroups: newAskGroups(),
+		id: id, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
+	a.quota.Init(owner.User, &q.quota)
 	p.hypotheticalMemberships(a)
 	return a, nil
 }
@@ -90,7 +92,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 // hypothetical too.
 func (p *Partition) hypotheticalMemberships(a *Application) {
 	group, grouped := a.limitGroup()
-	join := func(q *Queue, h UserOrGroup, limit limits.Limit) {
+	join := func(q *Queue, h quota.UserOrGroup, limit limits.Limit) {
 		x := q.accounts[h]
 		if x == nil {
 			x = &account{queue: q, userOrGroup: h, limit: limit.MaxResources, max: p.names.LimitVector(limit.MaxResources), maxApplications: limit.MaxApplications}
@@ -98,11 +100,11 @@ func (p *Partition) hypotheticalMemberships(a *Application) {
 		a.memberships = append(a.memberships, membership{account: x})
 	}
 	for q := a.queue; q != nil; q = q.parent {
-		if limit, ok := limits.ForUser(q.conf.Limits, a.user.Name); ok {
-			join(q, UserOrGroup{Name: a.user.Name}, limit)
+		if limit, ok := limits.ForUser(q.conf.Limits, a.User().Name); ok {
+			join(q, quota.UserOrGroup{Name: a.User().Name}, limit)
 		}
 		if limit, ok := limits.ForGroup(q.conf.Limits, group); ok && grouped {
-			join(q, UserOrGroup{Group: true, Name: group}, limit)
+			join(q, quota.UserOrGroup{Group: true, Name: group}, limit)
 		}
 	}
 }

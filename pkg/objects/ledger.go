@@ -120,13 +120,13 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	a, n := x.app, x.node
 	d, wasPreempting := p.marks.preempting[x]
 	p.unpost(x)
-	p.postClassQuotas(x, -1)
+	p.postClassUsage(x, -1)
 	p.releaseShape(x.shape)
 	x.ask, x.shape = &ask, p.acquireShape(&ask)
 	if n != nil {
 		p.notePlacedResources(x.shape)
 	}
-	p.postClassQuotas(x, 1)
+	p.postClassUsage(x, 1)
 	if n == nil {
 		p.addPending(x)
 		p.postPending(a, x.shape.Vector(), 1)
@@ -161,13 +161,13 @@ func (p *Partition) register(x *Allocation) {
 	p.allocations[x.Key()] = x
 	x.app.allocations.add(x, indexInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
-	p.postClassQuotas(x, 1)
+	p.postClassUsage(x, 1)
 	p.addPending(x)
 }
 
 // unregister removes x from its application and the partition. Requires: it counts in no total.
 func (p *Partition) unregister(x *Allocation) {
-	p.postClassQuotas(x, -1)
+	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
 	delete(p.allocations, x.Key())
 	x.app.allocations.remove(x, indexInApp)

@@ -61,7 +61,7 @@ func (p *Partition) updateRunning(a *Application) {
 		}
 	}
 	p.journal.runningChanged(a)
-	if p.quotas.hasMaxApps {
+	if p.quotaCounts.hasMaxApps {
 		p.updateMaxAppsChecks(a)
 		p.reindex(a)
 	}
@@ -99,7 +99,7 @@ func (p *Partition) updateMaxAppsChecks(a *Application) {
 
 // maxAppsCheckOf is the check that a needs; maxAppsUnchecked if nothing has max applications.
 func (p *Partition) maxAppsCheckOf(a *Application) maxAppsCheck {
-	if !p.quotas.hasMaxApps {
+	if !p.quotaCounts.hasMaxApps {
 		return maxAppsUnchecked
 	}
 	return a.maxAppsCheck()

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -39,10 +40,11 @@ type Partition struct {
 	shapes      *feasibility.Table
 	journal     journal
 
-	lists   objectLists
-	marks   preemptionMarks
-	life    lifecycle
-	quotas  quotaCounts
+	lists  objectLists
+	marks  preemptionMarks
+	life   lifecycle
+	quotas quota.Tree
+	quotaCounts
 	budgets budgetsInForce
 
 	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
@@ -61,10 +63,8 @@ type objectLists struct {
 
 // quotaCounts say whether there are constraints of a kind at all, so that they cost nothing otherwise.
 type quotaCounts struct {
-	hasClassQuotas   bool // a queue may have class quotas, or asks may need one
-	classQuotaQueues int  // number of queues with class quotas
-	hasMaxApps       bool // a queue or a limit bounds running applications
-	maxAppsQueues    int  // number of queues with such a bound, their own or in a limit
+	hasMaxApps    bool // a queue or a limit bounds running applications
+	maxAppsQueues int  // number of queues with such a bound, their own or in a limit
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -89,7 +89,8 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p.applyNodeOrder()
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.journal.order.sharesStale = true
-	p.quotas.hasMaxApps, p.quotas.hasClassQuotas = p.anyMaxApps(), p.anyClassQuotas()
+	p.quotaCounts.hasMaxApps = p.anyMaxApps()
+	p.quotas.ApplyClassQuotas(conf.ClassesNeedingQuota)
 	p.applyBudgets()
 	p.RefreshShares()
 	return p

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -35,29 +36,27 @@ type Queue struct {
 	starting   feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
 	guaranteed resources.LimitVector           // conf.Guaranteed
 
-	path               QueuePath
-	expectedRelease    resources.Vector             // of allocated: preempting, not overdue
-	overdueRelease     resources.Vector             // of allocated: preempting, overdue
-	nominated          resources.Vector             // of pending: nominated for a node
-	running            int                          // applications in state Running
-	scopes             []scope                      // conf.ClassQuotas
-	classUsage         map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
-	accounts           map[UserOrGroup]*account     // with a limit in q and an application in or below it; nil: none
-	violation          *violation                   // q is above an enforced max; nil: it is not
-	changeRecorded     bool                         // it is in snapshotChanges.watch
-	listIndex          int32                        // in objectLists.queues
-	recheckListed      bool                         // in enforcement.toRecheck
-	removed            bool                         // was removed from the partition
-	namesHeldBy        resources.Holder             // of the names in max, guaranteed, scopes and extraResources
-	extraResources     []resources.Index            // resources in the limits and the child template of conf
-	managed            bool                         // in the configuration, not created by a placement rule
-	draining           bool                         // removed from the configuration, not empty yet
-	formerDynamic      *configs.Queue               // settings before the configuration named q; nil: q was not dynamic
-	byName             map[string]*Queue            // children
-	byID               map[AppID]*Application       // leaf only
-	conf               configs.Queue                // without Children
-	maxAppsCounted     bool                         // counted in quotaCounts.maxAppsQueues
-	classQuotasCounted bool                         // counted in quotaCounts.classQuotaQueues
+	path            QueuePath
+	expectedRelease resources.Vector // of allocated: preempting, not overdue
+	overdueRelease  resources.Vector // of allocated: preempting, overdue
+	nominated       resources.Vector // of pending: nominated for a node
+	running         int              // applications in state Running
+	quota           quota.Queue
+	accounts        map[quota.UserOrGroup]*account // with a limit in q and an application in or below it; nil: none
+	violation       *violation                     // q is above an enforced max; nil: it is not
+	changeRecorded  bool                           // it is in snapshotChanges.watch
+	listIndex       int32                          // in objectLists.queues
+	recheckListed   bool                           // in enforcement.toRecheck
+	removed         bool                           // was removed from the partition
+	namesHeldBy     resources.Holder               // of the names in max, guaranteed, scopes and extraResources
+	extraResources  []resources.Index              // resources in the limits and the child template of conf
+	managed         bool                           // in the configuration, not created by a placement rule
+	draining        bool                           // removed from the configuration, not empty yet
+	formerDynamic   *configs.Queue                 // settings before the configuration named q; nil: q was not dynamic
+	byName          map[string]*Queue              // children
+	byID            map[AppID]*Application         // leaf only
+	conf            configs.Queue                  // without Children
+	maxAppsCounted  bool                           // counted in quotaCounts.maxAppsQueues
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.
@@ -92,6 +91,11 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.path = parent.path.Child(conf.Name)
 	}
 	q.key.Path = string(q.path)
+	if parent == nil {
+		q.quota.Init(string(q.path), nil)
+	} else {
+		q.quota.Init(string(q.path), &parent.quota)
+	}
 	q.setConf(&conf)
 	q.entry.Item, q.entry.Mask, q.fit = q, q.buffers.mask[:0], q.buffers.fit[:0]
 	q.pending, q.allocated = q.buffers.pending[:0], q.buffers.allocated[:0]

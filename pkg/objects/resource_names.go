@@ -2,6 +2,7 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -17,7 +18,7 @@ func (p *Partition) internNames(q *Queue) {
 	if !q.managed {
 		by = resources.Asks
 	}
-	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.scopes)+len(q.extraResources) == 0 && q.conf.ChildTemplate == nil && q.namesHeldBy == by
+	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.extraResources) == 0 && !q.quota.HasClassQuotas() && q.conf.ChildTemplate == nil && q.namesHeldBy == by
 	if simple && p.names.UpdateQuantities(q.max, q.conf.Max) && p.names.UpdateQuantities(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
 		p.applySettings(q) // the names are held already
 		return
@@ -26,7 +27,7 @@ func (p *Partition) internNames(q *Queue) {
 	q.namesHeldBy = by
 	q.max = p.names.HoldLimit(q.conf.Max, by)
 	q.guaranteed = p.names.HoldGuarantee(q.conf.Guaranteed, by)
-	q.scopes = p.scopesOf(q.conf.ClassQuotas, by)
+	q.quota.SetClassQuotas(q.conf.ClassQuotas, p.names, by)
 	q.extraResources = nil
 	if len(q.conf.Limits) > 0 || q.conf.ChildTemplate != nil {
 		q.eachExtraName(func(name string) { q.extraResources = append(q.extraResources, p.names.HoldName(name, by)) })
@@ -44,33 +45,29 @@ func (p *Partition) applySettings(q *Queue) {
 
 // countSettings counts the settings of q in Partition; n is -1 for a queue that is removed.
 func (p *Partition) countSettings(q *Queue, n int) {
-	bounds, scoped := n > 0 && q.hasMaxApplications(), n > 0 && len(q.scopes) > 0
-	p.quotas.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
-	p.quotas.classQuotaQueues += boolToInt(scoped) - boolToInt(q.classQuotasCounted)
-	q.maxAppsCounted, q.classQuotasCounted = bounds, scoped
+	bounds := n > 0 && q.hasMaxApplications()
+	p.quotaCounts.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
+	q.maxAppsCounted = bounds
+	p.quotas.CountSettings(&q.quota, n < 0)
 }
 
 // heldNames is the resource names that a queue holds.
 type heldNames struct {
 	max, guaranteed resources.LimitVector
-	scopes          []scope
+	scopes          quota.Scopes
 	extraResources  []resources.Index
 	heldBy          resources.Holder
 }
 
 func (q *Queue) heldNames() heldNames {
-	return heldNames{q.max, q.guaranteed, q.scopes, q.extraResources, q.namesHeldBy}
+	return heldNames{q.max, q.guaranteed, q.quota.Scopes(), q.extraResources, q.namesHeldBy}
 }
 
 // releaseNames reverts the holds of internNames.
 func (p *Partition) releaseNames(h heldNames) {
 	p.names.ReleaseBound(h.max, h.heldBy)
 	p.names.ReleaseBound(h.guaranteed, h.heldBy)
-	for i := range h.scopes {
-		for _, x := range h.scopes[i].hard {
-			p.names.ReleaseBound(x.max, h.heldBy)
-		}
-	}
+	h.scopes.Release(p.names, h.heldBy)
 	for _, k := range h.extraResources {
 		p.names.ReleaseIndex(k, h.heldBy)
 	}

@@ -67,7 +67,7 @@ func (t *Trial) End() {
 func (p *Partition) restore(x *Allocation, class string) {
 	a := x.app
 	x.shape, x.key.ClassID = p.acquireShape(x.ask), p.classNumbers.acquire(class)
-	p.postClassQuotas(x, 1)
+	p.postClassUsage(x, 1)
 	p.allocations[x.Key()] = x
 	a.allocations.add(x, indexInApp)
 	x.node.allocations.add(x, indexOnNode)

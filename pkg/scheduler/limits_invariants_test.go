@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -124,7 +125,7 @@ func checkWithinLimits(t *rapid.T, q *scheduler.QueueView, before map[string]int
 }
 
 // heldBy sums what the applications of h use in q and below, and counts those that run.
-func heldBy(q *scheduler.QueueView, h objects.UserOrGroup, allocated map[objects.AppID]bool) (held resources.Amounts, running int) {
+func heldBy(q *scheduler.QueueView, h quota.UserOrGroup, allocated map[objects.AppID]bool) (held resources.Amounts, running int) {
 	for a := range q.Applications.All() {
 		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -53,7 +54,7 @@ partitions:
 		assert.Equal(t, root.Limits.Len(), 1, name)
 		usage := root.Limits.At(0)
 		max, _ := usage.Max.Get("vcore")
-		assert.Equal(t, usage.UserOrGroup, objects.UserOrGroup{Name: "ann"}, name)
+		assert.Equal(t, usage.UserOrGroup, quota.UserOrGroup{Name: "ann"}, name)
 		assert.Equal(t, max, want.max, name)
 		assert.Equal(t, usage.Allocated.Get("vcore"), want.allocated, name)
 	}

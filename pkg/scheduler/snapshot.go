@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -66,7 +67,7 @@ type QueueView struct {
 	LimitRules      []limits.Limit           // of users and groups, as configured
 	Limits          persistent.List[objects.LimitUsage]
 	AboveMax        *objects.AboveMax // it uses more than an enforced max; nil: it does not
-	ClassQuotas     []objects.ClassQuota
+	ClassQuotas     []quota.ClassQuota
 	Template        *configs.ChildTemplate
 	Settings        configs.Settings
 	Children        persistent.List[QueueView]

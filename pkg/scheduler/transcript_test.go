@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -335,7 +336,7 @@ func showQuotas(q *scheduler.QueueView) string {
 		var used []string
 		for u := range x.Used.All() {
 			holder := ""
-			if u.UserOrGroup != (objects.UserOrGroup{}) {
+			if u.UserOrGroup != (quota.UserOrGroup{}) {
 				holder = u.UserOrGroup.String() + " "
 			}
 			used = append(used, fmt.Sprintf("%s%v, %d pods", holder, u.Amounts, u.Pods))

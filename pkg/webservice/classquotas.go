@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -80,7 +80,7 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 		for u := range x.Used.All() {
 			used := limitedUsage(x.Hard, u)
 			switch {
-			case u.UserOrGroup == (objects.UserOrGroup{}):
+			case u.UserOrGroup == (quota.UserOrGroup{}):
 				body.Used = used
 			case u.UserOrGroup.Group:
 				body.UsedBy = append(body.UsedBy, classUseBody{Group: u.UserOrGroup.Name, Used: used})
@@ -94,7 +94,7 @@ func viewClassQuotas(q *scheduler.QueueView) []classQuotaBody {
 }
 
 // limitedUsage is the usage of the resources that hard limits.
-func limitedUsage(hard resources.Limit, u *objects.ClassUse) quantities {
+func limitedUsage(hard resources.Limit, u *quota.ClassUse) quantities {
 	used := quantities{}
 	for name := range hard.All() {
 		used[name] = int64(u.Amounts.Get(name))

@@ -1,8 +1,7 @@
-package objects
+package quota
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -10,46 +9,36 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// classQuotaError is why class quotas reject an ask: its class needs a quota and none covers it
-// (QUO-37), or one is exceeded (QUO-36). nil: they do not.
-func (p *Partition) classQuotaError(a *Application, class string, amounts resources.Amounts) (err error) {
-	if !p.quotas.hasClassQuotas {
+// CheckClassQuotas is why class quotas reject an ask of application a and a class for the resources asked: the
+// class needs a quota and none covers it (QUO-37), or one is exceeded (QUO-36). nil: they do not.
+func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Vector, names *resources.NameTable) (err error) {
+	if !t.hasClassQuotas {
 		return nil
 	}
-	asked, covered := p.names.Hold(amounts, resources.Asks), false
-	defer p.names.Release(asked, resources.Asks)
-	p.eachClassQuota(a, class, func(c classQuotaRef) bool {
+	covered := false
+	a.eachClassQuota(class, func(c classQuotaRef) bool {
 		covered = true
-		err = p.quotaExceeded(c, class, asked, 1)
+		err = c.exceededBy(class, asked, 1, names)
 		return err == nil
 	})
 	if covered {
 		return err
 	}
-	return p.quotaRequired(a, class)
+	return t.quotaRequired(a, class)
 }
 
-// CheckResize is the error of a class quota that does not allow the growth of x; nil: all allow it.
-// An ask can always shrink (QUO-39).
-func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) (err error) {
-	if !p.quotas.hasClassQuotas || p.checkQuantities(amounts, resources.Asks) != nil {
-		return nil // no class quotas, or Resize returns the error
-	}
-	wanted := p.names.Hold(amounts, resources.Asks)
-	defer p.names.Release(wanted, resources.Asks)
-	growth := slices.Clone(wanted)
-	growth.Sub(x.shape.Vector())
-	class := p.PriorityClass(x)
-	p.eachClassQuota(x.app, class, func(c classQuotaRef) bool {
-		err = p.quotaExceeded(c, class, growth, 0)
+// CheckGrowth is the error of a class quota that does not allow an ask or allocation of application a and a class
+// to grow by growth; nil: all allow it. A quantity of zero or less is always allowed (QUO-39).
+func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector, names *resources.NameTable) (err error) {
+	a.eachClassQuota(class, func(c classQuotaRef) bool {
+		err = c.exceededBy(class, growth, 0, names)
 		return err == nil
 	})
 	return err
 }
 
-// quotaExceeded is the error of a class quota that more resources and pods would exceed; nil: they
-// are within it.
-func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.Vector, pods int) error {
+// exceededBy is the error of a class quota that more resources and pods would exceed; nil: they are within it.
+func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int, names *resources.NameTable) error {
 	var used classUsage
 	if m := c.usage(); m != nil {
 		used = *m
@@ -64,7 +53,7 @@ func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.
 		k, left := c.hard.max.Remaining(i, used.used)
 		if n := more.At(k); n > max(0, left) {
 			most, _ := c.hard.max.At(k)
-			over(p.names.Name(k), n, used.used.At(k), most)
+			over(names.Name(k), n, used.used.At(k), most)
 		}
 	}
 	if n := c.hard.pods; pods > 0 && c.hard.hasPods && resources.Quantity(used.pods+pods) > n {
@@ -84,9 +73,9 @@ func (p *Partition) quotaExceeded(c classQuotaRef, class string, more resources.
 
 // quotaRequired is the error of an ask that no class quota covers and whose class needs one; nil:
 // it needs none.
-func (p *Partition) quotaRequired(a *Application, class string) error {
+func (t *Tree) quotaRequired(a *Application, class string) error {
 	var missing []string
-	for _, s := range p.conf.ClassesNeedingQuota {
+	for _, s := range t.classesNeedingQuota {
 		if s.Matches(class) {
 			missing = append(missing, "{"+s.String()+"}")
 		}
@@ -96,5 +85,5 @@ func (p *Partition) quotaRequired(a *Application, class string) error {
 	}
 	return &priorities.Problem{Reason: priorities.NeedsQuota, Class: class, Field: priorities.NameField, Text: fmt.Sprintf(
 		"insufficient quota to match these scopes: [%s]: no class quota of queue %s or those above counts it for user %s",
-		strings.Join(missing, " "), a.queue.path, a.user.Name)}
+		strings.Join(missing, " "), a.leaf.path, a.user.Name)}
 }
