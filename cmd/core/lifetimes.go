@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // addLifetimes adds the flags of the lifetimes of applications without asks and allocations, and of
 // ended applications (APP-9, APP-40).
-func addLifetimes(flags *pflag.FlagSet, lifetimes *objects.Lifetimes) {
-	defaults := objects.DefaultLifetimes()
+func addLifetimes(flags *pflag.FlagSet, lifetimes *lifecycle.Lifetimes) {
+	defaults := lifecycle.DefaultLifetimes()
 	flags.DurationVar(&lifetimes.Completing, "completing-timeout", defaults.Completing,
 		"time without asks and allocations after which an application has completed")
 	flags.DurationVar(&lifetimes.Completed, "completed-retention", defaults.Completed,
@@ -25,7 +25,7 @@ func addLifetimes(flags *pflag.FlagSet, lifetimes *objects.Lifetimes) {
 }
 
 // checkLifetimes reports negative lifetimes.
-func checkLifetimes(lifetimes objects.Lifetimes) error {
+func checkLifetimes(lifetimes lifecycle.Lifetimes) error {
 	var wrong []error
 	for _, x := range []struct {
 		flag string

@@ -9,18 +9,18 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 func TestLifetimes_Flags(t *testing.T) {
-	var keep objects.Lifetimes
+	var keep lifecycle.Lifetimes
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	addLifetimes(flags, &keep)
 	assert.NilError(t, flags.Parse(nil))
-	assert.Equal(t, keep, objects.DefaultLifetimes())
+	assert.Equal(t, keep, lifecycle.DefaultLifetimes())
 	assert.NilError(t, flags.Parse(strings.Fields(
 		"--completing-timeout 0s --completed-retention 1h --rejected-retention 2h --ended-limit 7")))
-	assert.Equal(t, keep, objects.Lifetimes{Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 7})
+	assert.Equal(t, keep, lifecycle.Lifetimes{Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 7})
 	assert.NilError(t, checkLifetimes(keep))
 }
 
@@ -39,7 +39,7 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 
 // Zero is a lifetime, and not the default of an option.
 func TestServe_LifetimesAreOptions(t *testing.T) {
-	f := serveFlags{grpcAddress: ":0", httpAddress: ":0", lifetimes: objects.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
+	f := serveFlags{grpcAddress: ":0", httpAddress: ":0", lifetimes: lifecycle.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
 	opt, err := f.options(t.Context(), nil, nil, nil)
 	assert.NilError(t, err)
 	assert.Equal(t, opt.Applications, canopy.Applications{CompletingTimeout: -1, CompletedRetention: time.Hour, RejectedRetention: -1, MaxEnded: 1})

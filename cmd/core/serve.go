@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 const serveHelp = `Serve the scheduler interface over gRPC, and REST over HTTP, until SIGTERM or SIGINT.
@@ -88,7 +88,7 @@ type serveFlags struct {
 	adminListen   string
 	users         userFlags
 	http          httpFlags
-	lifetimes     objects.Lifetimes
+	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
 	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }

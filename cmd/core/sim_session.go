@@ -7,7 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // simulator is the ID of the simulated resource manager.
@@ -23,7 +23,7 @@ type simSession struct {
 // scheduler; nil: the real time.
 func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
 	// An application must not complete before its next ask is submitted.
-	lifetimes := objects.DefaultLifetimes()
+	lifetimes := lifecycle.DefaultLifetimes()
 	lifetimes.Completing = math.MaxInt64
 	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}}
 	if clock != nil {

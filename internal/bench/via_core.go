@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -26,8 +27,8 @@ func newCore(s *stream) *scheduler.Core {
 
 // neverCompleting are lifetimes in which an application without asks stays Running: the workload
 // submits further asks.
-func neverCompleting() *objects.Lifetimes {
-	keep := objects.DefaultLifetimes()
+func neverCompleting() *lifecycle.Lifetimes {
+	keep := lifecycle.DefaultLifetimes()
 	keep.Completing = math.MaxInt64
 	return &keep
 }

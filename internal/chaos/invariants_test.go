@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
@@ -106,7 +107,7 @@ func (m *resourceManager) onEffects(effects []scheduler.Effect) {
 		case scheduler.Released:
 			m.onReleased(e)
 		case scheduler.ApplicationUpdated:
-			if e.State == objects.Completed {
+			if e.State == lifecycle.Completed {
 				delete(m.apps, e.App)
 			}
 		case scheduler.PartitionReset:

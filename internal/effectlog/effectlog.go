@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -108,7 +109,7 @@ func (w *writer) write(e scheduler.Effect) {
 
 func (w *writer) application(e scheduler.ApplicationUpdated) {
 	switch {
-	case e.State == objects.Failed:
+	case e.State == lifecycle.Failed:
 		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Reason.String()))
 	case w.debug:
 		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Reason.String()))

@@ -21,6 +21,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
@@ -118,9 +119,9 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{scheduler.ApplicationAccepted{App: "a"}}, []string{`{"level":"debug","msg":"application accepted","partition":"p","application":"a"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationRejected{App: "a", Queue: "root.x", User: "ann", Reason: "no"}},
 			[]string{`{"level":"info","msg":"application rejected","partition":"p","application":"a","queue":"root.x","user":"ann","reason":"no"}`}},
-		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: objects.Failed, Reason: objects.ReasonRemoved}},
+		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: lifecycle.Failed, Reason: lifecycle.ReasonRemoved}},
 			[]string{`{"level":"warn","msg":"application failed","partition":"p","application":"a","queue":"root.a","reason":"the resource manager removed it"}`}},
-		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: objects.Running, Reason: objects.ReasonAllocated}},
+		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: lifecycle.Running, Reason: lifecycle.ReasonAllocated}},
 			[]string{`{"level":"debug","msg":"application entered a state","partition":"p","application":"a","queue":"root.a","state":"Running","reason":"the first ask was placed"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueDraining}},
 			[]string{`{"level":"info","msg":"queue draining: the configuration does not have it any more","partition":"p","queue":"root.a"}`}},
@@ -227,7 +228,7 @@ func TestLog_DebugLinesAreOnlyBuiltWhenTheyAreWritten(t *testing.T) {
 	effects := []scheduler.Effect{
 		scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
 		scheduler.Released{Key: "low", App: "a"}, scheduler.AskCancelled{Key: "k", App: "a"},
-		scheduler.ApplicationUpdated{App: "a", State: objects.Running}, scheduler.QueueChanged{Queue: "root.d", Dynamic: true},
+		scheduler.ApplicationUpdated{App: "a", State: lifecycle.Running}, scheduler.QueueChanged{Queue: "root.d", Dynamic: true},
 	}
 	assert.Equal(t, testing.AllocsPerRun(100, func() { l.OnEffects("p", effects) }), 0.0)
 	assert.Equal(t, out.Len(), 0)

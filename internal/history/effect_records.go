@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -127,11 +128,11 @@ func (w *recordWriter) preemptionCycle(e scheduler.Event) {
 // cloneKey copies a key, which may be a part of a larger text: the copy does not keep the whole message in memory.
 func cloneKey(key objects.AllocationKey) string { return strings.Clone(string(key)) }
 
-var stateDetails = map[objects.State]events.Detail{
-	objects.New: events.AppNew, objects.Accepted: events.AppAccepted, objects.Running: events.AppRunning,
-	objects.Rejected: events.AppRejected, objects.Completing: events.AppCompleting, objects.Completed: events.AppCompleted,
-	objects.Failing: events.AppFailing, objects.Failed: events.AppFailed, objects.Expired: events.AppExpired,
-	objects.Resuming: events.AppResuming,
+var stateDetails = map[lifecycle.State]events.Detail{
+	lifecycle.New: events.AppNew, lifecycle.Accepted: events.AppAccepted, lifecycle.Running: events.AppRunning,
+	lifecycle.Rejected: events.AppRejected, lifecycle.Completing: events.AppCompleting, lifecycle.Completed: events.AppCompleted,
+	lifecycle.Failing: events.AppFailing, lifecycle.Failed: events.AppFailed, lifecycle.Expired: events.AppExpired,
+	lifecycle.Resuming: events.AppResuming,
 }
 
 // detailOf is the detail of the end of an allocation. An allocation that is preempted or has timed out

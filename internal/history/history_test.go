@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
@@ -63,9 +64,9 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.NodeRejected{Node: "n1", Reason: "duplicate"}, `3 n1/ 0 0 {} 0s "Node rejected: duplicate"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},
-		{scheduler.ApplicationUpdated{App: "a", State: objects.Running, At: noon.Add(-time.Second), Reason: objects.ReasonAllocated},
+		{scheduler.ApplicationUpdated{App: "a", State: lifecycle.Running, At: noon.Add(-time.Second), Reason: lifecycle.ReasonAllocated},
 			`2 a/ 1 206 {} -1s "the first ask was placed"`},
-		{scheduler.ApplicationUpdated{App: "a", State: objects.Expired, At: noon, Reason: objects.ReasonRetentionOver}, `2 a/ 1 212 {} 0s "the retention time has passed"`},
+		{scheduler.ApplicationUpdated{App: "a", State: lifecycle.Expired, At: noon, Reason: lifecycle.ReasonRetentionOver}, `2 a/ 1 212 {} 0s "the retention time has passed"`},
 		{scheduler.AskRejected{Key: "low", App: "a", Reason: "no"}, `1 low/a 0 0 {} 0s "no"`},
 		{scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
 			`2 a/low 2 200 {vcore=2} 0s ""` + "\n" + `3 n1/low 2 303 {vcore=2} 0s ""`},

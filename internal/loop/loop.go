@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -44,7 +45,7 @@ type Options struct {
 	OnAudit func(partition string, a Audit)
 
 	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
-	Lifetimes *objects.Lifetimes
+	Lifetimes *lifecycle.Lifetimes
 }
 
 func (o Options) core() objects.Options {

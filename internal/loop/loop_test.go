@@ -15,6 +15,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -278,7 +279,7 @@ func TestDeadline_TimerThatFiresEarlyIsReset(t *testing.T) {
 func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recordingSink{}
-		c := loop.NewCluster(loop.Options{Lifetimes: &objects.Lifetimes{Completing: time.Minute, MaxEnded: 9, Completed: time.Hour}},
+		c := loop.NewCluster(loop.Options{Lifetimes: &lifecycle.Lifetimes{Completing: time.Minute, MaxEnded: 9, Completed: time.Hour}},
 			func(string) loop.Sink { return sink }, nil)
 		defer c.End()
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
@@ -310,7 +311,7 @@ func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 // An expiration in a decision may have no effect, and must not be in the next snapshot.
 func TestSnapshot_OmitsWhatExpiredInADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := loop.NewCluster(loop.Options{SyncDelivery: true, Lifetimes: &objects.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
+		c := loop.NewCluster(loop.Options{SyncDelivery: true, Lifetimes: &lifecycle.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
 			func(string) loop.Sink { return &slowRM{} }, nil)
 		defer c.End()
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -17,7 +18,7 @@ import (
 type endedApp struct {
 	id      objects.AppID
 	queue   objects.QueuePath // its queue, or the requested queue
-	state   objects.State
+	state   lifecycle.State
 	endedAt time.Time
 	peak    resources.Amounts
 }
@@ -34,14 +35,14 @@ func (t *Twin) updatePeak(a *app) {
 }
 
 // enterState records that an application has entered a state. emitStates emits it.
-func (t *Twin) enterState(a *app, s objects.State, why objects.StateReason) {
+func (t *Twin) enterState(a *app, s lifecycle.State, why lifecycle.Reason) {
 	a.state, a.stateSince, a.completionDue, a.askedAgain = s, t.now, false, false
 	t.stateEntries++
 	a.stateEntry = t.stateEntries
 	t.recordState(a.id, s, why)
 }
 
-func (t *Twin) recordState(id objects.AppID, s objects.State, why objects.StateReason) {
+func (t *Twin) recordState(id objects.AppID, s lifecycle.State, why lifecycle.Reason) {
 	t.unreportedStates = append(t.unreportedStates, scheduler.ApplicationUpdated{App: id, State: s, At: t.now, Reason: why})
 }
 
@@ -53,10 +54,10 @@ func (t *Twin) emitStates() {
 // onAskAdded updates the state of an application that has a new ask.
 func (t *Twin) onAskAdded(a *app) {
 	switch a.state {
-	case objects.New:
-		t.enterState(a, objects.Accepted, objects.ReasonFirstAsk)
-	case objects.Completing:
-		t.enterState(a, objects.Running, objects.ReasonAskWhileCompleting)
+	case lifecycle.New:
+		t.enterState(a, lifecycle.Accepted, lifecycle.ReasonFirstAsk)
+	case lifecycle.Completing:
+		t.enterState(a, lifecycle.Running, lifecycle.ReasonAskWhileCompleting)
 		a.askedAgain = true
 	}
 }
@@ -72,47 +73,47 @@ func (t *Twin) removeAllocations(gone func(*allocation) bool) []*allocation {
 		h := t.total().apps[a.id]
 		switch busy := len(h.asks) > 0 || !h.allocated.IsZero(); {
 		case busy:
-		case a.state == objects.Completing && a.completionDue && h.running == 0:
-			t.complete(a, objects.ReasonIdleTimeout)
-		case a.state != objects.Completing && (h.running == 0 || w.node != "" && !w.ask.Placeholder):
-			t.enterState(a, objects.Completing, objects.ReasonIdle)
+		case a.state == lifecycle.Completing && a.completionDue && h.running == 0:
+			t.complete(a, lifecycle.ReasonIdleTimeout)
+		case a.state != lifecycle.Completing && (h.running == 0 || w.node != "" && !w.ask.Placeholder):
+			t.enterState(a, lifecycle.Completing, lifecycle.ReasonIdle)
 		}
 	}
 	return out
 }
 
 // complete completes an application.
-func (t *Twin) complete(a *app, why objects.StateReason) {
-	if a.state != objects.Completing {
-		t.enterState(a, objects.Completing, why)
+func (t *Twin) complete(a *app, why lifecycle.Reason) {
+	if a.state != lifecycle.Completing {
+		t.enterState(a, lifecycle.Completing, why)
 	}
-	t.enterState(a, objects.Completed, why)
+	t.enterState(a, lifecycle.Completed, why)
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
 	t.prune(t.root)
-	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, objects.Completed, t.now, a.peak})
+	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, lifecycle.Completed, t.now, a.peak})
 }
 
 // appendEnded appends to a bounded list.
 func (t *Twin) appendEnded(list []*endedApp, p *endedApp) []*endedApp {
 	list = append(list, p)
 	for len(list) > t.lifetimes.MaxEnded {
-		t.expire(list[0], objects.ReasonHistoryFull)
+		t.expire(list[0], lifecycle.ReasonHistoryFull)
 		list = list[1:]
 	}
 	return list
 }
 
 // expire emits the expiry of p, unless the ID is in use again, or the end of p was not emitted.
-func (t *Twin) expire(p *endedApp, why objects.StateReason) {
-	if t.app(p.id) == nil && p.state == objects.Completed {
-		t.recordState(p.id, objects.Expired, why)
+func (t *Twin) expire(p *endedApp, why lifecycle.Reason) {
+	if t.app(p.id) == nil && p.state == lifecycle.Completed {
+		t.recordState(p.id, lifecycle.Expired, why)
 	}
 }
 
 // recordRejected records a rejected application. The last rejection counts.
 func (t *Twin) recordRejected(c scheduler.AddApplication) {
 	t.rejected = slices.DeleteFunc(t.rejected, func(p *endedApp) bool { return p.id == c.App })
-	t.rejected = t.appendEnded(t.rejected, &endedApp{c.App, objects.QueuePath(c.Queue), objects.Rejected, t.now, resources.Amounts{}})
+	t.rejected = t.appendEnded(t.rejected, &endedApp{c.App, objects.QueuePath(c.Queue), lifecycle.Rejected, t.now, resources.Amounts{}})
 }
 
 // runTimers applies what is due.
@@ -125,7 +126,7 @@ func (t *Twin) runTimers() {
 	for _, a := range due {
 		left := byKey(t.allocationsOf(a.id))
 		if len(left) == 0 {
-			t.complete(a, objects.ReasonIdleTimeout)
+			t.complete(a, lifecycle.ReasonIdleTimeout)
 			continue
 		}
 		a.completionDue = true
@@ -145,7 +146,7 @@ func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
 	return filter(list, func(p *endedApp) bool {
 		old := !t.now.Before(p.endedAt.Add(keep))
 		if old {
-			t.expire(p, objects.ReasonRetentionOver)
+			t.expire(p, lifecycle.ReasonRetentionOver)
 		}
 		return !old
 	})
@@ -153,5 +154,5 @@ func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
 
 // completionTime is when an application completes by a timeout, if it does.
 func (t *Twin) completionTime(a *app) (time.Time, bool) {
-	return a.stateSince.Add(t.lifetimes.Completing), a.state == objects.Completing && !a.completionDue
+	return a.stateSince.Add(t.lifetimes.Completing), a.state == lifecycle.Completing && !a.completionDue
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -43,8 +44,8 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 		t.emitReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
 	t.allocations = slices.DeleteFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App })
-	if a.state != objects.New {
-		t.complete(a, objects.ReasonRemoved)
+	if a.state != lifecycle.New {
+		t.complete(a, lifecycle.ReasonRemoved)
 		return
 	}
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })

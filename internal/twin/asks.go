@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -139,8 +140,8 @@ func (t *Twin) bind(w *allocation, on objects.NodeID) {
 	a.allocationsMade++
 	w.node, w.boundAt, a.askedAgain = on, t.now, false
 	t.updatePeak(a)
-	if a.state == objects.Accepted {
-		t.enterState(a, objects.Running, objects.ReasonAllocated)
+	if a.state == lifecycle.Accepted {
+		t.enterState(a, lifecycle.Running, lifecycle.ReasonAllocated)
 	}
 	t.emitStates()
 	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -128,18 +129,18 @@ func (d *comparison) nodes(views persistent.List[scheduler.NodeView]) {
 	}
 }
 
-func (d *comparison) history(what string, want []*endedApp, got persistent.List[objects.EndedApplication]) {
+func (d *comparison) history(what string, want []*endedApp, got persistent.List[lifecycle.Ended]) {
 	if !same(d, "partition", what, len(want), got.Len()) {
 		return
 	}
 	for i, p := range want {
 		name, v := fmt.Sprintf("%s %d", what, i), got.At(i)
-		same(d, name, "id", p.id, v.ID)
-		same(d, name, "queue", p.queue, v.Queue)
+		same(d, name, "id", string(p.id), v.ID)
+		same(d, name, "queue", string(p.queue), v.Queue)
 		same(d, name, "state", p.state, v.State)
 		same(d, name, "end", p.endedAt, v.Finished)
 		sameAmounts(d, name, "peak", p.peak, v.Peak)
-		log := v.StateLog()
+		log := v.Log
 		same(d, name, "last entry", p.state, log[len(log)-1].State)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -59,7 +60,7 @@ func generateRun(source rand.Source, steps int) Run {
 	}
 	s := Run{
 		Partition: a.conf, Oracle: pick(a, NoOracle, NoOracle, AcceptAll, RejectSome),
-		Lifetimes: objects.Lifetimes{
+		Lifetimes: lifecycle.Lifetimes{
 			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
 			MaxEnded:   pick(a, 0, 2, 5, 1000, 1000),
 			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -35,7 +36,7 @@ type app struct {
 	leaf            objects.QueuePath
 	user            security.User
 	submitted       time.Time // of its oldest ask, if that is earlier
-	state           objects.State
+	state           lifecycle.State
 	stateSince      time.Time         // when it entered the state
 	stateEntry      uint64            // sequence number of that state change
 	askedAgain      bool              // it has a new ask after it had none left, and no allocation since

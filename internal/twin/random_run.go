@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -17,7 +18,7 @@ type Run struct {
 	Seed      uint64
 	Partition configs.Partition
 	Oracle    OracleKind
-	Lifetimes objects.Lifetimes
+	Lifetimes lifecycle.Lifetimes
 	Shapes    int // shapes that the second core distinguishes
 
 	MaxNames, MaxAskNames int // bounds of resource names, and of those only asks have; 0: the default

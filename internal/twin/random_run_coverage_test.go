@@ -124,7 +124,7 @@ func countStep(occurrences map[string]int, b Step, s *scheduler.Snapshot, now ti
 		return
 	}
 	for e := range s.Completed.All() {
-		if e.ID == c.App && e.Finished.Before(now) {
+		if e.ID == string(c.App) && e.Finished.Before(now) {
 			occurrences["an ID is used again"]++
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 
 	"gotest.tools/v3/assert"
 
@@ -29,7 +30,7 @@ func refusingRun(t *testing.T, seed uint64) Run {
 	assert.Assert(t, conf != nil, "%v", problems)
 	rng := rand.New(rand.NewPCG(seed, 43))
 	s := Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: RejectMost, Lifetimes: objects.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
+		Seed: seed, Partition: conf.Partitions[0], Oracle: RejectMost, Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
 		MaxRefusals: rng.IntN(4), MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {

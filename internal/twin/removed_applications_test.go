@@ -73,7 +73,7 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // capacity, known names, shapes and bounds (unschedulable nodes are in an index by the shapes that
 // require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
-	"lifecycle.completed": true, "lifecycle.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
+	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true, "ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true, "preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true, "Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true, "Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true, "Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
 	"ordering.joining": true, "preemptionChanges.changedNodes": true, "preemptionMarks.expectedReleases": true, "preemptionMarks.timeoutsRestartedAt": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "quotaCounts.hasMaxApps": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,

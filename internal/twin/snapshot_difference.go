@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -16,8 +17,8 @@ type plainSnapshot struct {
 	scheduler.Snapshot // its lists are empty
 	Root               plainQueue
 	Nodes              []plainNode
-	Completed          []objects.EndedApplication
-	Rejected           []objects.EndedApplication
+	Completed          []lifecycle.Ended
+	Rejected           []lifecycle.Ended
 }
 
 type plainQueue struct {
@@ -47,7 +48,7 @@ func plainSnapshotOf(s *scheduler.Snapshot) plainSnapshot {
 		node.NodeView.Allocations = persistent.List[scheduler.AllocationView]{}
 		v.Nodes = append(v.Nodes, node)
 	}
-	none := persistent.List[objects.EndedApplication]{}
+	none := persistent.List[lifecycle.Ended]{}
 	v.Snapshot.Root, v.Snapshot.Nodes = nil, persistent.List[scheduler.NodeView]{}
 	v.Snapshot.Completed, v.Snapshot.Rejected = none, none
 	return v

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
@@ -31,7 +32,7 @@ type Twin struct {
 	maxNames, maxAskNames int            // bounds of resource names, and of those only asks have
 	replacedConf          *configs.Queue // settings during a replacement; nil: none
 
-	lifetimes        objects.Lifetimes
+	lifetimes        lifecycle.Lifetimes
 	completed        []*endedApp // oldest first
 	rejected         []*endedApp
 	stateEntries     uint64             // number of state changes
@@ -66,11 +67,11 @@ type Twin struct {
 
 // New returns an empty partition with this queue tree.
 func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
-	return NewWith(conf, oracle, objects.DefaultLifetimes())
+	return NewWith(conf, oracle, lifecycle.DefaultLifetimes())
 }
 
 // NewPartitionWithOptions is New for other lifetimes.
-func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep objects.Lifetimes) *Twin {
+func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
 		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, resumeAfter: map[string]allocation{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}

@@ -3,6 +3,7 @@ package twin
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
@@ -76,7 +77,7 @@ func (t *Twin) usageOf(c *totals, b applicableLimit) (u usage) {
 	for _, a := range t.apps {
 		if t.countsFor(c, a, b.holder) && b.queue.contains(a.leaf) {
 			u.resources = u.resources.Add(c.apps[a.id].allocated).Add(c.apps[a.id].placeholders)
-			u.running += boolToInt(a.state == objects.Running && !a.askedAgain)
+			u.running += boolToInt(a.state == lifecycle.Running && !a.askedAgain)
 			u.applications++
 		}
 	}
@@ -94,7 +95,7 @@ func (t *Twin) countsFor(c *totals, a *app, h quota.UserOrGroup) bool {
 // nothing left and has asked again: then a limit counts it from what it is given next.
 func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
 	a := t.app(w.ask.App)
-	starts := a.state == objects.New || a.state == objects.Accepted
+	starts := a.state == lifecycle.New || a.state == lifecycle.Accepted
 	for _, b := range c.apps[a.id].limits {
 		if (starts || a.askedAgain) && b.MaxApplications > 0 && uint64(t.usageOf(c, b).running)+1 > b.MaxApplications {
 			return scheduler.LimitMaxApplications, true
@@ -116,7 +117,7 @@ func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason,
 // runningApps is the number of running applications in q and below.
 func (t *Twin) runningApps(q *queue) (n uint64) {
 	for _, a := range t.apps {
-		n += uint64(boolToInt(a.state == objects.Running && q.contains(a.leaf)))
+		n += uint64(boolToInt(a.state == lifecycle.Running && q.contains(a.leaf)))
 	}
 	return n
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -101,9 +101,9 @@ func (o *Options) rmLimits() rmproxy.Limits {
 	}
 }
 
-func (o *Options) lifetimes() *objects.Lifetimes {
-	a, d := o.Applications, objects.DefaultLifetimes()
-	return &objects.Lifetimes{
+func (o *Options) lifetimes() *lifecycle.Lifetimes {
+	a, d := o.Applications, lifecycle.DefaultLifetimes()
+	return &lifecycle.Lifetimes{
 		Completing: orDefault(a.CompletingTimeout, d.Completing), Completed: orDefault(a.CompletedRetention, d.Completed),
 		Rejected: orDefault(a.RejectedRetention, d.Rejected), MaxEnded: orDefault(a.MaxEnded, d.MaxEnded),
 	}

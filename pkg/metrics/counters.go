@@ -3,7 +3,7 @@ package metrics
 import (
 	"sync/atomic"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -62,12 +62,12 @@ func (t *partitionCounters) count(e scheduler.Effect) {
 
 func (t *partitionCounters) countState(e scheduler.ApplicationUpdated) {
 	switch e.State {
-	case objects.Accepted:
+	case lifecycle.Accepted:
 		t.appsAccepted.Add(1)
-	case objects.Completed:
+	case lifecycle.Completed:
 		t.appsCompleted.Add(1)
 		t.ended.add(e.Queue, endedCompleted)
-	case objects.Failed:
+	case lifecycle.Failed:
 		t.appsFailed.Add(1)
 		t.ended.add(e.Queue, endedFailed)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -23,7 +24,7 @@ func TestOnEffects_DoesNotAllocate(t *testing.T) {
 		scheduler.Allocated{Ask: ask("a", "app", 1, 0), Node: "n1"},
 		scheduler.Released{Key: "a", App: "app", Type: scheduler.StoppedByRM},
 		scheduler.AskRejected{Key: "b", App: "app"},
-		scheduler.ApplicationUpdated{App: "app", Queue: "root.a", State: objects.Completed},
+		scheduler.ApplicationUpdated{App: "app", Queue: "root.a", State: lifecycle.Completed},
 		scheduler.Event{Kind: scheduler.EventPreempted},
 	}
 	m.OnEffects("default", effects) // the first of each kind may allocate
@@ -132,13 +133,13 @@ func TestScrape_OverdueVictim(t *testing.T) {
 func TestEndedApplications_AreCountedByQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		end := func(queue objects.QueuePath, state objects.State) {
+		end := func(queue objects.QueuePath, state lifecycle.State) {
 			w.metrics.OnEffects("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: queue, State: state}})
 		}
-		end("root.batch", objects.Completed)
-		end("root.gone", objects.Failed)
+		end("root.batch", lifecycle.Completed)
+		end("root.gone", lifecycle.Failed)
 		for i := range 10_000 {
-			end(objects.QueuePath(fmt.Sprint("root.q", i)), objects.Completed)
+			end(objects.QueuePath(fmt.Sprint("root.q", i)), lifecycle.Completed)
 		}
 		lines := w.scrapeLines("yunikorn_queue_app")
 		for _, want := range []string{

@@ -3,6 +3,7 @@ package metrics
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -10,8 +11,8 @@ import (
 
 // stateLabels are the labels of the states of active applications.
 var stateLabels = [...]string{
-	objects.New: "new", objects.Accepted: "accepted", objects.Running: "running", objects.Resuming: "resuming",
-	objects.Failing: "failing", objects.Completing: "completing",
+	lifecycle.New: "new", lifecycle.Accepted: "accepted", lifecycle.Running: "running", lifecycle.Resuming: "resuming",
+	lifecycle.Failing: "failing", lifecycle.Completing: "completing",
 }
 
 const stateCount = len(stateLabels)

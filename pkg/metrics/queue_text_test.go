@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -61,7 +62,7 @@ func TestScrape_KeptQueuesEqualAFirstScrape(t *testing.T) {
 				case n < 19:
 					w.configure(configs[rng.IntN(2)])
 				default: // effects are delivered later than the snapshot shows them, or earlier
-					w.metrics.OnEffects("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "x", Queue: "root.a.y", State: objects.Completed}})
+					w.metrics.OnEffects("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "x", Queue: "root.a.y", State: lifecycle.Completed}})
 				}
 				synctest.Wait()
 				if rng.IntN(2) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -18,8 +19,8 @@ type Application struct {
 	quota quota.Application // with the user
 	tags  map[string]string
 	queue *Queue
-	state State
-	log   stateLog
+	state lifecycle.State
+	log   lifecycle.Log
 
 	allocations  allocationList // pending and bound
 	askGroups    askGroups      // of the pending asks
@@ -32,7 +33,7 @@ type Application struct {
 	placeholders resources.Vector   // used by placeholders
 	peak         resources.Vector   // the maximum of either of the two, per resource
 	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
-	usageHistory *UsageHistory      // of ended allocations; nil: none ran for a second
+	usageHistory *lifecycle.Usage   // of ended allocations; nil: none ran for a second
 
 	allocationsMade  int          // number of allocations ever made
 	firstAllocatedAt time.Time    // when the first of them was made
@@ -74,11 +75,11 @@ func (a *Application) Tags() map[string]string { return a.tags }
 func (a *Application) Queue() *Queue { return a.queue }
 
 // State is the state of the application.
-func (a *Application) State() State { return a.state }
+func (a *Application) State() lifecycle.State { return a.state }
 
 // StateLog is the states that the application entered after New, oldest first. A long log lacks the
 // middle. Read-only.
-func (a *Application) StateLog() []StateChange { return a.log }
+func (a *Application) StateLog() []lifecycle.Change { return a.log }
 
 // Submitted is when the application was submitted or, if earlier, its oldest ask was created
 // (ORD-28).

@@ -1,6 +1,13 @@
 package objects
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
 
 // Completion of applications. An application with nothing pending and nothing allocated is
 // Completing; after Lifetimes.Completing it is Completed, is removed from its queue and is in the
@@ -19,13 +26,13 @@ type completingSince struct {
 func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.Time) {
 	switch {
 	case a.pendingCount > 0 || !a.allocated.IsZero():
-	case a.state == Accepted || a.state == Running:
+	case a.state == lifecycle.Accepted || a.state == lifecycle.Running:
 		if wasReal || a.boundCount == 0 {
-			p.handleEvent(a, CompleteApplication, ReasonIdle, now)
+			p.handleEvent(a, lifecycle.CompleteApplication, lifecycle.ReasonIdle, now)
 		}
-	case a.state == Completing:
+	case a.state == lifecycle.Completing:
 		if a.completingEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
-			p.complete(a, ReasonIdleTimeout, now)
+			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 		}
 	}
 }
@@ -34,10 +41,10 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 // completes when these have ended; they are returned, to be released, in key order within each
 // application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
-	for at, ok := p.completingDue(); ok && !now.Before(at); at, ok = p.completingDue() {
-		a := p.life.completing.Remove(p.life.completing.Front()).(completingSince).app
+	for at, ok := p.deadlines.completingDue(); ok && !now.Before(at); at, ok = p.deadlines.completingDue() {
+		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(completingSince).app
 		if a.completingEntry = nil; a.boundCount == 0 {
-			p.complete(a, ReasonIdleTimeout, now)
+			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 			continue
 		}
 		unwanted = append(unwanted, a.Allocations()...)
@@ -46,21 +53,25 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 }
 
 // completingDue is when the next application completes. ok is false if there is none.
-func (p *Partition) completingDue() (time.Time, bool) {
-	first := p.life.completing.Front()
+func (d *deadlines) completingDue() (at time.Time, ok bool) {
+	first := d.completing.Front()
 	if first == nil {
-		return time.Time{}, false
+		return at, false
 	}
-	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(p.life.lifetimes.Completing), true
+	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(d.lifetimes.Completing), true
 }
 
 // complete moves a to Completed and to the history. Requires: it has no asks and no allocations.
-func (p *Partition) complete(a *Application, reason StateReason, now time.Time) {
-	for a.state != Completed {
-		p.handleEvent(a, CompleteApplication, reason, now)
+func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.Time) {
+	for a.state != lifecycle.Completed {
+		p.handleEvent(a, lifecycle.CompleteApplication, reason, now)
 	}
 	p.forgetApplication(a)
-	p.addToHistory(&p.life.completed, p.endedRecord(a, now), now)
+	record := &lifecycle.Ended{
+		ID: string(a.id), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
+		Peak: p.Peak(a), Log: slices.Clone(a.log),
+	}
+	p.expireRecords(p.deadlines.completed.Add(record), lifecycle.ReasonHistoryFull, now)
 }
 
 // forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
@@ -69,7 +80,34 @@ func (p *Partition) forgetApplication(a *Application) {
 	p.lists.apps.remove(a)
 	p.journal.applicationRemoved(a)
 	delete(a.queue.byID, a.id)
-	p.untrackRamp(a)
+	p.deadlines.ramping.remove(a)
 	p.leaveAccounts(a)
 	p.prune(a.queue)
+}
+
+// expireRecords states that records left the history (APP-41), except those of an ID in use again, which the RM
+// would take for the new application.
+func (p *Partition) expireRecords(removed []*lifecycle.Ended, reason lifecycle.Reason, now time.Time) {
+	for _, e := range removed {
+		to, ok := e.State.After(lifecycle.ExpireApplication)
+		if !ok {
+			panic("objects: application " + e.ID + " is in the history in state " + e.State.String())
+		}
+		if _, used := p.apps[AppID(e.ID)]; !used {
+			p.journal.applicationExpired(e, lifecycle.NewChange(to, reason, now))
+		}
+	}
+}
+
+// Completed are the completed applications in the history, oldest first (APP-38). An ID may occur
+// more than once.
+func (p *Partition) Completed() persistent.List[lifecycle.Ended] { return p.deadlines.completed.List() }
+
+// Rejected are the rejected applications in the history, oldest first (APP-39). Of an ID only the
+// newest entry is there.
+func (p *Partition) Rejected() persistent.List[lifecycle.Ended] { return p.deadlines.rejected.List() }
+
+// Reject records in the history that an application was rejected, and why.
+func (p *Partition) Reject(id AppID, user security.User, queue QueuePath, reason string, now time.Time) {
+	p.deadlines.rejected.Add(lifecycle.NewRejection(string(id), user, string(queue), reason, now))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -52,7 +53,7 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 			cancelled = append(cancelled, x)
 			continue
 		}
-		p.recordUsage(x, now)
+		x.recordUsage(p.Preempting(x), now)
 		p.removeAllocation(x)
 		freed = append(freed, x)
 	}
@@ -60,8 +61,8 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 	for _, x := range inOrder { // in order, each removal is at the front of its group
 		p.removeAsk(x)
 	}
-	if _, ends := a.state.After(CompleteApplication); ends {
-		p.complete(a, ReasonRemoved, now)
+	if _, ends := a.state.After(lifecycle.CompleteApplication); ends {
+		p.complete(a, lifecycle.ReasonRemoved, now)
 	} else {
 		p.forgetApplication(a)
 	}
@@ -180,8 +181,8 @@ func (p *Partition) effectivePriority(ask *Ask) int32 {
 // unknownApplication is the error for an ID without an application; it names the former one
 // (APP-43).
 func (p *Partition) unknownApplication(id AppID) error {
-	for _, h := range []*history{&p.life.completed, &p.life.rejected} {
-		if e := h.last(id); e != nil {
+	for _, h := range []*lifecycle.History{&p.deadlines.completed, &p.deadlines.rejected} {
+		if e := h.Last(string(id)); e != nil {
 			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.Format(time.RFC3339))
 		}
 	}

@@ -9,13 +9,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // largePartition is a partition with one application of so many asks, and a node with capacity for
 // so many of them, which are bound.
 func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.Time) {
 	tb.Helper()
-	p, _, now := leafPartition(tb, DefaultLifetimes())
+	p, _, now := leafPartition(tb, lifecycle.DefaultLifetimes())
 	assert.NilError(tb, p.AddNode("large", vcores(int64(capacity)), nil, true))
 	for i := range asks {
 		x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("ask-", i)), App: "app", Amounts: vcores(1), Priority: int32(i % 3)}, now)

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -92,8 +93,8 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"application: priority":           func(p *Partition) { app(p).priority.Add(policies.Pending(9)) },
 		"application: key":                func(p *Partition) { app(p).key.Priority = policies.Pending(9) },
 		"application: counted as running": func(p *Partition) { app(p).countedRunning = false },
-		"application: state":              func(p *Partition) { app(p).state = New },
-		"application: log":                func(p *Partition) { app(p).log[len(app(p).log)-1].State = New },
+		"application: state":              func(p *Partition) { app(p).state = lifecycle.New },
+		"application: log":                func(p *Partition) { app(p).log[len(app(p).log)-1].State = lifecycle.New },
 		"application: mask":               func(p *Partition) { clear(app(p).entry.Mask) },
 		"application: not in order":       func(p *Partition) { app(p).queue.apps.Reindex(&app(p).entry, false) },
 		"application: not in its queue":   func(p *Partition) { delete(leaf(p).byID, "app0") },
@@ -139,7 +140,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"preempting: unknown":             func(p *Partition) { p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
 		"nominees: not listed":            func(p *Partition) { p.marks.nominees = nil },
 		"priority class: refs":            func(p *Partition) { p.classNumbers.named[0].refs++ },
-		"completing: unknown application": func(p *Partition) { p.life.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
+		"completing: unknown application": func(p *Partition) { p.deadlines.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := auditPartition(t)
@@ -179,7 +180,7 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 
 // A step checks at most its budget and the object at which it ends.
 func TestAudit_StepsAreBounded(t *testing.T) {
-	p, _, now := leafPartition(t, DefaultLifetimes())
+	p, _, now := leafPartition(t, lifecycle.DefaultLifetimes())
 	for i := range 500 {
 		id := AppID(fmt.Sprint("a", i))
 		assert.NilError(t, p.AddApplication(id, security.User{}, "root.leaf", nil, now))

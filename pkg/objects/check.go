@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -239,7 +240,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			a.id, a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
 	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.id, a.key.Priority, t.top)
-	case a.countedRunning != (a.state == Running) || a.countedInLimits != (a.countedRunning && !a.restarting):
+	case a.countedRunning != (a.state == lifecycle.Running) || a.countedInLimits != (a.countedRunning && !a.restarting):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.id, a.state)
 	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.id)

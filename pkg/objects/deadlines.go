@@ -4,25 +4,25 @@ import (
 	"container/list"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // Nothing here reads a clock: the owner of the partition asks for the next deadline and calls
 // Expire at that time (APP-12).
 
-// lifecycle is what ends by time: applications that complete or ramp up, and the entries of the history.
-type lifecycle struct {
-	lifetimes  Lifetimes
+// deadlines is what ends by time: applications that complete or ramp up, and the entries of the history.
+type deadlines struct {
+	lifetimes  lifecycle.Lifetimes
 	completing list.List // of completingSince, by deadline
-	completed  history
-	rejected   history
-	ramping    []ramp // by the time of the first allocation
+	completed  lifecycle.History
+	rejected   lifecycle.History
+	ramping    ramping
 }
 
-func newLifecycle(l Lifetimes) lifecycle {
-	return lifecycle{
+func newDeadlines(l lifecycle.Lifetimes) deadlines {
+	return deadlines{
 		lifetimes: l,
-		completed: newHistory(l.Completed, l.MaxEnded, false), rejected: newHistory(l.Rejected, l.MaxEnded, true),
+		completed: lifecycle.NewHistory(l.Completed, l.MaxEnded, false), rejected: lifecycle.NewHistory(l.Rejected, l.MaxEnded, true),
 	}
 }
 
@@ -33,10 +33,10 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 			at, ok = t, true
 		}
 	}
-	sooner(p.rampDue())
-	sooner(p.completingDue())
-	sooner(p.life.completed.nextExpiry())
-	sooner(p.life.rejected.nextExpiry())
+	sooner(p.deadlines.ramping.due())
+	sooner(p.deadlines.completingDue())
+	sooner(p.deadlines.completed.NextExpiry())
+	sooner(p.deadlines.rejected.NextExpiry())
 	sooner(p.journal.enforcement.nextDue(p.PreemptionGeneration()))
 	return at, ok
 }
@@ -45,31 +45,14 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 // history and collects queues for quota enforcement. It returns the placeholders of completing
 // applications, which the RM should release (APP-10).
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
-	p.rampUp(now)
-	unwanted = p.completeDue(now)
-	p.expireDue(&p.life.completed, now)
-	p.expireDue(&p.life.rejected, now)
-	p.journal.enforcement.collectDue(now)
-	return unwanted
-}
-
-func (p *Partition) rampDue() (time.Time, bool) {
-	if len(p.life.ramping) == 0 {
-		return time.Time{}, false
-	}
-	return p.life.ramping[0].from.Add(policies.RampTime), true
-}
-
-func (p *Partition) rampUp(now time.Time) {
-	for len(p.life.ramping) > 0 && !now.Before(p.life.ramping[0].from.Add(policies.RampTime)) {
-		a, from := p.life.ramping[0].app, p.life.ramping[0].from
-		p.life.ramping = p.life.ramping[1:]
-		if p.apps[a.id] != a || a.rampedUp || a.allocationsMade == 0 || !a.firstAllocatedAt.Equal(from) {
-			continue // removed, ramped up by allocations, or its first allocation was undone
-		}
-		a.rampedUp = true
-		if a.reindex() {
+	for _, a := range p.deadlines.ramping.takeDue(now) {
+		if a.rampedUp = true; a.reindex() {
 			p.journal.firstStartingChanged(a)
 		}
 	}
+	unwanted = p.completeDue(now)
+	p.expireRecords(p.deadlines.completed.Expire(now), lifecycle.ReasonRetentionOver, now)
+	p.deadlines.rejected.Expire(now) // the RM does not get the states of rejected applications
+	p.journal.enforcement.collectDue(now)
+	return unwanted
 }

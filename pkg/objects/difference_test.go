@@ -162,7 +162,7 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 func (p *Partition) orderingText() []string {
 	out := []string{fmt.Sprint(p.quotaCounts, p.quotas, p.journal.order.sharesStale)}
 	var ramping []string
-	for _, r := range p.life.ramping {
+	for _, r := range p.deadlines.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
 	}
 	slices.Sort(ramping)

@@ -1,5 +1,7 @@
 package objects
 
+import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+
 // The journal states every change of the ledger, by kind, to everything that is derived from the state:
 // masks and orders, unschedulable asks, freed nodes, quota enforcement, preemption, snapshots, events.
 // The code that changes something calls the method of the journal for the kind, once and after the change;
@@ -80,11 +82,11 @@ type accountChanges interface {
 type applicationChanges interface {
 	applicationAdded(a *Application)
 	applicationRemoved(a *Application)
-	applicationStateChanged(a *Application, to StateChange)
-	applicationExpired(e *EndedApplication, to StateChange) // an entry of the history was removed
-	runningChanged(a *Application)                          // a counts, or no longer counts, among the running applications
-	firstStartingChanged(a *Application)                    // another application may start in the StateAware leaf of a
-	mayPreemptChanged(a *Application)                       // it may have changed whether the settings let the asks of a preempt
+	applicationStateChanged(a *Application, to lifecycle.Change)
+	applicationExpired(e *lifecycle.Ended, to lifecycle.Change) // an entry of the history was removed
+	runningChanged(a *Application)                              // a counts, or no longer counts, among the running applications
+	firstStartingChanged(a *Application)                        // another application may start in the StateAware leaf of a
+	mayPreemptChanged(a *Application)                           // it may have changed whether the settings let the asks of a preempt
 }
 
 // configurationChanges are the kinds of changes that are not about one object.

@@ -1,5 +1,7 @@
 package objects
 
+import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+
 // A consumer that decides nothing about a group of kinds embeds the type that ignores it. When a kind is added to
 // a group, look at each consumer that embeds the type. Every consumer decides about the changes of queues.
 
@@ -38,13 +40,13 @@ func (ignoreAccountChanges) accountMembersChanged(*account) {}
 func (ignoreAccountChanges) accountUsageChanged(*account)   {}
 func (ignoreAccountChanges) accountRunningChanged(*account) {}
 
-func (ignoreApplicationChanges) applicationAdded(*Application)                     {}
-func (ignoreApplicationChanges) applicationRemoved(*Application)                   {}
-func (ignoreApplicationChanges) applicationStateChanged(*Application, StateChange) {}
-func (ignoreApplicationChanges) applicationExpired(*EndedApplication, StateChange) {}
-func (ignoreApplicationChanges) runningChanged(*Application)                       {}
-func (ignoreApplicationChanges) firstStartingChanged(*Application)                 {}
-func (ignoreApplicationChanges) mayPreemptChanged(*Application)                    {}
+func (ignoreApplicationChanges) applicationAdded(*Application)                          {}
+func (ignoreApplicationChanges) applicationRemoved(*Application)                        {}
+func (ignoreApplicationChanges) applicationStateChanged(*Application, lifecycle.Change) {}
+func (ignoreApplicationChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
+func (ignoreApplicationChanges) runningChanged(*Application)                            {}
+func (ignoreApplicationChanges) firstStartingChanged(*Application)                      {}
+func (ignoreApplicationChanges) mayPreemptChanged(*Application)                         {}
 
 func (ignoreConfigurationChanges) configurationChanged() {}
 func (ignoreConfigurationChanges) settingsApplied()      {}

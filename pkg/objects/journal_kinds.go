@@ -1,5 +1,7 @@
 package objects
 
+import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+
 // The methods of journal, one for each kind of change: it passes the change to every consumer.
 
 func (j *journal) askAdded(x *Allocation, in groupPosition) {
@@ -290,7 +292,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.events.applicationRemoved(a)
 }
 
-func (j *journal) applicationStateChanged(a *Application, to StateChange) {
+func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.order.applicationStateChanged(a, to)
 	j.retries.applicationStateChanged(a, to)
 	j.enforcement.applicationStateChanged(a, to)
@@ -299,7 +301,7 @@ func (j *journal) applicationStateChanged(a *Application, to StateChange) {
 	j.events.applicationStateChanged(a, to)
 }
 
-func (j *journal) applicationExpired(e *EndedApplication, to StateChange) {
+func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.order.applicationExpired(e, to)
 	j.retries.applicationExpired(e, to)
 	j.enforcement.applicationExpired(e, to)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -64,7 +65,7 @@ func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool
 	if !ok || x.Pending() {
 		return nil, false
 	}
-	p.recordUsage(x, now)
+	x.recordUsage(p.Preempting(x), now)
 	p.removeAllocation(x)
 	p.onAllocationRemoved(x.app, !x.ask.Placeholder, now)
 	return x, true
@@ -91,7 +92,7 @@ func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
 	x.node = nil
 	if a.allocationsMade--; a.allocationsMade < policies.RampAllocations {
 		a.rampedUp = false
-		p.trackRamp(a)
+		p.deadlines.ramping.add(a)
 	}
 	p.addPending(x)
 	p.reindex(a)
@@ -188,11 +189,11 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	p.post(x, n, 1)
 	if a.allocationsMade++; a.allocationsMade == 1 {
 		a.firstAllocatedAt = now
-		p.trackRamp(a)
+		p.deadlines.ramping.add(a)
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
 	a.restarting = false
-	p.handleEvent(a, RunApplication, ReasonAllocated, now)
+	p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
 	p.updateRunning(a)
 }
 

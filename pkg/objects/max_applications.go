@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
@@ -41,7 +42,7 @@ func (a *Application) maxAppsCheck() maxAppsCheck {
 // updateRunning updates the numbers of running applications after the state of a changed or it was
 // allocated something.
 func (p *Partition) updateRunning(a *Application) {
-	runs := a.state == Running
+	runs := a.state == lifecycle.Running
 	inLimits := runs && !a.restarting
 	if runs == a.countedRunning && inLimits == a.countedInLimits {
 		return

@@ -1,9 +1,8 @@
 package objects
 
 import (
-	"time"
-
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // Options are bounds on sizes and times. Table sizes do not change decisions.
@@ -11,7 +10,7 @@ type Options struct {
 	// Shapes is how many shapes have slots of their own. Asks of further shapes are placed in the
 	// same order, but share slots and are checked one by one (ORD-10).
 	Shapes    int
-	Lifetimes Lifetimes
+	Lifetimes lifecycle.Lifetimes
 	// Names is the maximum number of resource names, and AskNames that of names that only asks
 	// have; 0: resources.MaxNames and resources.MaxAskNames.
 	Names, AskNames int
@@ -30,18 +29,5 @@ type Options struct {
 
 // DefaultOptions are the options of NewPartition.
 func DefaultOptions() Options {
-	return Options{Shapes: feasibility.DefaultShapes, Lifetimes: DefaultLifetimes()}
-}
-
-// Lifetimes are the times after which states end. A time of zero ends at once.
-type Lifetimes struct {
-	Completing time.Duration // time in state Completing (APP-9)
-	Completed  time.Duration // retention time of completed applications (APP-38)
-	Rejected   time.Duration // retention time of rejected applications (APP-39)
-	MaxEnded   int           // maximum number of completed, and of rejected, applications in the history (APP-40)
-}
-
-// DefaultLifetimes are those of YuniKorn, with a bound on the number of remembered applications.
-func DefaultLifetimes() Lifetimes {
-	return Lifetimes{Completing: 30 * time.Second, Completed: 72 * time.Hour, Rejected: 72 * time.Hour, MaxEnded: 50_000}
+	return Options{Shapes: feasibility.DefaultShapes, Lifetimes: lifecycle.DefaultLifetimes()}
 }

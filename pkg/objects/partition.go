@@ -40,10 +40,10 @@ type Partition struct {
 	shapes      *feasibility.Table
 	journal     journal
 
-	lists  objectLists
-	marks  preemptionMarks
-	life   lifecycle
-	quotas quota.Tree
+	lists     objectLists
+	marks     preemptionMarks
+	deadlines deadlines
+	quotas    quota.Tree
 	quotaCounts
 	budgets budgetsInForce
 
@@ -77,7 +77,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
-		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), life: newLifecycle(opt.Lifetimes),
+		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes),
 	}
 	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.journal.order.unschedulable.Compare = p.journal.order.schedulable.Compare

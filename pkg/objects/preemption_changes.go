@@ -1,6 +1,10 @@
 package objects
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+)
 
 // preemptionChanges is what package preemption needs to know of changes: which ask groups to evaluate
 // (anew), which nodes to summarize again, and whether anything changed that could let an ask preempt.
@@ -179,25 +183,25 @@ func (c *preemptionChanges) configurationChanged() {
 // The other changes matter to no search for victims: the quantities of nodes that follow from them are
 // changes of their own, and quotas are read at each evaluation.
 
-func (*preemptionChanges) nominationAdded(*Allocation, *Node)                {}
-func (*preemptionChanges) nominationRemoved(*Allocation, *Node)              {}
-func (*preemptionChanges) allocationPosted(*Allocation)                      {}
-func (*preemptionChanges) allocationUnposted(*Allocation)                    {}
-func (*preemptionChanges) allocationResized(*Allocation)                     {}
-func (*preemptionChanges) allocationTagged(*Allocation)                      {}
-func (*preemptionChanges) nodeFreed(*Node)                                   {}
-func (*preemptionChanges) nodeRestored(*Node)                                {}
-func (*preemptionChanges) capacityChanged(*Queue)                            {}
-func (*preemptionChanges) queueUsageChanged(*Queue)                          {}
-func (*preemptionChanges) queuePreemptingChanged(*Queue)                     {}
-func (*preemptionChanges) queueRunningChanged(*Queue)                        {}
-func (*preemptionChanges) queueSettingsChanged(*Queue)                       {}
-func (*preemptionChanges) queueChanged(*Queue)                               {}
-func (*preemptionChanges) queueStateChanged(*Queue, QueueChange)             {}
-func (*preemptionChanges) queueTreeChanged()                                 {}
-func (*preemptionChanges) applicationAdded(*Application)                     {}
-func (*preemptionChanges) applicationStateChanged(*Application, StateChange) {}
-func (*preemptionChanges) settingsApplied()                                  {}
-func (*preemptionChanges) resourceAdded()                                    {}
-func (*preemptionChanges) refusalsMayEnd()                                   {}
-func (*preemptionChanges) applicationExpired(*EndedApplication, StateChange) {}
+func (*preemptionChanges) nominationAdded(*Allocation, *Node)                     {}
+func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
+func (*preemptionChanges) allocationPosted(*Allocation)                           {}
+func (*preemptionChanges) allocationUnposted(*Allocation)                         {}
+func (*preemptionChanges) allocationResized(*Allocation)                          {}
+func (*preemptionChanges) allocationTagged(*Allocation)                           {}
+func (*preemptionChanges) nodeFreed(*Node)                                        {}
+func (*preemptionChanges) nodeRestored(*Node)                                     {}
+func (*preemptionChanges) capacityChanged(*Queue)                                 {}
+func (*preemptionChanges) queueUsageChanged(*Queue)                               {}
+func (*preemptionChanges) queuePreemptingChanged(*Queue)                          {}
+func (*preemptionChanges) queueRunningChanged(*Queue)                             {}
+func (*preemptionChanges) queueSettingsChanged(*Queue)                            {}
+func (*preemptionChanges) queueChanged(*Queue)                                    {}
+func (*preemptionChanges) queueStateChanged(*Queue, QueueChange)                  {}
+func (*preemptionChanges) queueTreeChanged()                                      {}
+func (*preemptionChanges) applicationAdded(*Application)                          {}
+func (*preemptionChanges) applicationStateChanged(*Application, lifecycle.Change) {}
+func (*preemptionChanges) settingsApplied()                                       {}
+func (*preemptionChanges) resourceAdded()                                         {}
+func (*preemptionChanges) refusalsMayEnd()                                        {}
+func (*preemptionChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}

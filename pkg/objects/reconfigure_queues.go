@@ -232,7 +232,7 @@ func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 		a.entry.Reset()
 		a.startingEntry.Reset()
 		if sort == policies.StateAware {
-			p.untrackRamp(a)
+			p.deadlines.ramping.remove(a)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package objects
 
 import (
 	"slices"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -86,7 +85,7 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 // rebuildOrdering rebuilds every index and every priority, from the applications up. It is for
 // changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
-	p.life.ramping = nil
+	p.deadlines.ramping = nil
 	p.journal.rebuilding()
 	p.rebuildAccounts()
 	p.applyNodeOrder()
@@ -126,7 +125,7 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 }
 
 // rebuildMembers rebuilds the orders and the priority of q from its children or applications.
-// Requires: none of its applications is in lifecycle.ramping.
+// Requires: none of its applications is in deadlines.ramping.
 func (p *Partition) rebuildMembers(q *Queue) {
 	q.priorities = policies.PriorityCounter{}
 	q.children.Fill(nil)
@@ -143,7 +142,7 @@ func (p *Partition) rebuildMembers(q *Queue) {
 		a.key.Shares = a.key.Shares[:0]
 		a.rekey()
 		q.priorities.Add(a.key.Priority)
-		p.trackRamp(a)
+		p.deadlines.ramping.add(a)
 		a.askGroups.order.Fill(nil)
 		for _, c := range a.askGroups.list {
 			c.entry.Reset()
@@ -156,35 +155,5 @@ func (p *Partition) rebuildMembers(q *Queue) {
 	}
 	for _, a := range q.byID {
 		a.reindexEntry()
-	}
-}
-
-// ramp is an application of a StateAware leaf that ramps up by time unless its allocations ramp it
-// up before (ORD-33).
-type ramp struct {
-	app  *Application
-	from time.Time
-}
-
-// trackRamp adds a to lifecycle.ramping if its first allocation was made and it has not ramped up.
-func (p *Partition) trackRamp(a *Application) {
-	if a.queue.policy.sort != policies.StateAware || a.rampedUp || a.allocationsMade == 0 {
-		return
-	}
-	at, _ := slices.BinarySearchFunc(p.life.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
-	for at < len(p.life.ramping) && p.life.ramping[at].from.Equal(a.firstAllocatedAt) {
-		at++
-	}
-	p.life.ramping = slices.Insert(p.life.ramping, at, ramp{a, a.firstAllocatedAt})
-}
-
-// untrackRamp removes a from lifecycle.ramping.
-func (p *Partition) untrackRamp(a *Application) {
-	at, found := slices.BinarySearchFunc(p.life.ramping, a.firstAllocatedAt, func(r ramp, t time.Time) int { return r.from.Compare(t) })
-	for ; found && at < len(p.life.ramping) && p.life.ramping[at].from.Equal(a.firstAllocatedAt); at++ {
-		if p.life.ramping[at].app == a {
-			p.life.ramping = slices.Delete(p.life.ramping, at, at+1)
-			return
-		}
 	}
 }

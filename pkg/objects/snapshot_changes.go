@@ -1,5 +1,7 @@
 package objects
 
+import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+
 // snapshotChanges records what changed while snapshots are watched. Without a watch a change costs a
 // comparison.
 type snapshotChanges struct {
@@ -56,50 +58,52 @@ func (s *snapshotChanges) account(x *account) {
 	}
 }
 
-func (s *snapshotChanges) askAdded(x *Allocation, _ groupPosition)               { s.allocation(x) }
-func (s *snapshotChanges) askRemoved(x *Allocation, _ *AskGroup)                 { s.allocation(x) }
-func (s *snapshotChanges) nominationAdded(x *Allocation, _ *Node)                { s.allocation(x) }
-func (s *snapshotChanges) nominationRemoved(x *Allocation, _ *Node)              { s.allocation(x) }
-func (s *snapshotChanges) allocationPosted(x *Allocation)                        { s.allocation(x) }
-func (s *snapshotChanges) allocationUnposted(x *Allocation)                      { s.allocation(x) }
-func (s *snapshotChanges) allocationResized(x *Allocation)                       { s.allocation(x) }
-func (s *snapshotChanges) allocationTagged(x *Allocation)                        { s.allocation(x) }
-func (s *snapshotChanges) preemptionMarked(x *Allocation)                        { s.allocation(x) }
-func (s *snapshotChanges) preemptionUnmarked(x *Allocation)                      { s.allocation(x) }
-func (s *snapshotChanges) nodeAdded(n *Node)                                     { s.node(n) }
-func (s *snapshotChanges) nodeRemoved(n *Node)                                   { s.node(n) }
-func (s *snapshotChanges) nodeUsageChanged(n *Node)                              { s.node(n) }
-func (s *snapshotChanges) schedulabilityChanged(n *Node)                         { s.node(n) }
-func (s *snapshotChanges) nodeBudgetsChanged(n *Node)                            { s.node(n) }
-func (s *snapshotChanges) capacityChanged(root *Queue)                           { s.queue(root) } // REST shows it as the max of root
-func (s *snapshotChanges) queueSettingsChanged(q *Queue)                         { s.queue(q) }
-func (s *snapshotChanges) queueChanged(q *Queue)                                 { s.queue(q) }
-func (s *snapshotChanges) quotasChanged(q *Queue)                                { s.queue(q) }
-func (s *snapshotChanges) accountMembersChanged(x *account)                      { s.account(x) }
-func (s *snapshotChanges) accountUsageChanged(x *account)                        { s.account(x) }
-func (s *snapshotChanges) accountRunningChanged(x *account)                      { s.account(x) }
-func (s *snapshotChanges) applicationAdded(a *Application)                       { s.application(a) }
-func (s *snapshotChanges) applicationRemoved(a *Application)                     { s.application(a) }
-func (s *snapshotChanges) applicationStateChanged(a *Application, _ StateChange) { s.application(a) }
+func (s *snapshotChanges) askAdded(x *Allocation, _ groupPosition)  { s.allocation(x) }
+func (s *snapshotChanges) askRemoved(x *Allocation, _ *AskGroup)    { s.allocation(x) }
+func (s *snapshotChanges) nominationAdded(x *Allocation, _ *Node)   { s.allocation(x) }
+func (s *snapshotChanges) nominationRemoved(x *Allocation, _ *Node) { s.allocation(x) }
+func (s *snapshotChanges) allocationPosted(x *Allocation)           { s.allocation(x) }
+func (s *snapshotChanges) allocationUnposted(x *Allocation)         { s.allocation(x) }
+func (s *snapshotChanges) allocationResized(x *Allocation)          { s.allocation(x) }
+func (s *snapshotChanges) allocationTagged(x *Allocation)           { s.allocation(x) }
+func (s *snapshotChanges) preemptionMarked(x *Allocation)           { s.allocation(x) }
+func (s *snapshotChanges) preemptionUnmarked(x *Allocation)         { s.allocation(x) }
+func (s *snapshotChanges) nodeAdded(n *Node)                        { s.node(n) }
+func (s *snapshotChanges) nodeRemoved(n *Node)                      { s.node(n) }
+func (s *snapshotChanges) nodeUsageChanged(n *Node)                 { s.node(n) }
+func (s *snapshotChanges) schedulabilityChanged(n *Node)            { s.node(n) }
+func (s *snapshotChanges) nodeBudgetsChanged(n *Node)               { s.node(n) }
+func (s *snapshotChanges) capacityChanged(root *Queue)              { s.queue(root) } // REST shows it as the max of root
+func (s *snapshotChanges) queueSettingsChanged(q *Queue)            { s.queue(q) }
+func (s *snapshotChanges) queueChanged(q *Queue)                    { s.queue(q) }
+func (s *snapshotChanges) quotasChanged(q *Queue)                   { s.queue(q) }
+func (s *snapshotChanges) accountMembersChanged(x *account)         { s.account(x) }
+func (s *snapshotChanges) accountUsageChanged(x *account)           { s.account(x) }
+func (s *snapshotChanges) accountRunningChanged(x *account)         { s.account(x) }
+func (s *snapshotChanges) applicationAdded(a *Application)          { s.application(a) }
+func (s *snapshotChanges) applicationRemoved(a *Application)        { s.application(a) }
+func (s *snapshotChanges) applicationStateChanged(a *Application, _ lifecycle.Change) {
+	s.application(a)
+}
 
 // rebuilding ends recording: all accounts are others now, and anything may have changed.
 func (s *snapshotChanges) rebuilding() { s.unwatch() }
 
 // The other changes show in no view, or in that of an object that changes with them.
 
-func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination)      {}
-func (*snapshotChanges) nodeFreed(*Node)                                   {}
-func (*snapshotChanges) nodeRestored(*Node)                                {}
-func (*snapshotChanges) queueUsageChanged(*Queue)                          {}
-func (*snapshotChanges) queuePreemptingChanged(*Queue)                     {}
-func (*snapshotChanges) queueRunningChanged(*Queue)                        {}
-func (*snapshotChanges) queueStateChanged(*Queue, QueueChange)             {}
-func (*snapshotChanges) queueTreeChanged()                                 {}
-func (*snapshotChanges) runningChanged(*Application)                       {}
-func (*snapshotChanges) firstStartingChanged(*Application)                 {}
-func (*snapshotChanges) mayPreemptChanged(*Application)                    {}
-func (*snapshotChanges) configurationChanged()                             {}
-func (*snapshotChanges) settingsApplied()                                  {}
-func (*snapshotChanges) resourceAdded()                                    {}
-func (*snapshotChanges) refusalsMayEnd()                                   {}
-func (*snapshotChanges) applicationExpired(*EndedApplication, StateChange) {}
+func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination)          {}
+func (*snapshotChanges) nodeFreed(*Node)                                       {}
+func (*snapshotChanges) nodeRestored(*Node)                                    {}
+func (*snapshotChanges) queueUsageChanged(*Queue)                              {}
+func (*snapshotChanges) queuePreemptingChanged(*Queue)                         {}
+func (*snapshotChanges) queueRunningChanged(*Queue)                            {}
+func (*snapshotChanges) queueStateChanged(*Queue, QueueChange)                 {}
+func (*snapshotChanges) queueTreeChanged()                                     {}
+func (*snapshotChanges) runningChanged(*Application)                           {}
+func (*snapshotChanges) firstStartingChanged(*Application)                     {}
+func (*snapshotChanges) mayPreemptChanged(*Application)                        {}
+func (*snapshotChanges) configurationChanged()                                 {}
+func (*snapshotChanges) settingsApplied()                                      {}
+func (*snapshotChanges) resourceAdded()                                        {}
+func (*snapshotChanges) refusalsMayEnd()                                       {}
+func (*snapshotChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) {}

@@ -1,5 +1,7 @@
 package objects
 
+import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+
 // stateEvents collects the changes of applications and queues that have an event of their own.
 type stateEvents struct {
 	ignoreAskChanges
@@ -30,12 +32,12 @@ func (p *Partition) TakeChangedQueues() []ChangedQueue {
 	return out
 }
 
-func (c *stateEvents) applicationStateChanged(a *Application, to StateChange) {
+func (c *stateEvents) applicationStateChanged(a *Application, to lifecycle.Change) {
 	c.applications = append(c.applications, ApplicationStateChange{a.id, a.queue.path, to})
 }
 
-func (c *stateEvents) applicationExpired(e *EndedApplication, to StateChange) {
-	c.applications = append(c.applications, ApplicationStateChange{e.ID, e.Queue, to})
+func (c *stateEvents) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
+	c.applications = append(c.applications, ApplicationStateChange{AppID(e.ID), QueuePath(e.Queue), to})
 }
 
 func (c *stateEvents) queueStateChanged(q *Queue, to QueueChange) {

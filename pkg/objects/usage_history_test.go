@@ -6,11 +6,12 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
-	p, a, now := leafPartition(t, DefaultLifetimes())
+	p, a, now := leafPartition(t, lifecycle.DefaultLifetimes())
 	for id, kind := range map[NodeID]string{"large": "m5.large", "plain": ""} {
 		assert.NilError(t, p.AddNode(id, vcores(100), map[string]string{"si/instance-type": kind}, true))
 	}
@@ -43,7 +44,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	run("again", "large", 7, false)
 	free("again", time.Minute)
 
-	want := func(got []TypeUsage, wanted ...TypeUsage) {
+	want := func(got []lifecycle.TypeUsage, wanted ...lifecycle.TypeUsage) {
 		t.Helper()
 		assert.Equal(t, len(got), len(wanted))
 		for i := range wanted {
@@ -52,15 +53,18 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 		}
 	}
 	seconds := func(n int64) resources.Amounts { return vcores(1).Times(n) }
-	used := a.UsageHistory()
-	want(used.Real, TypeUsage{"UNKNOWN", seconds(3 * 20)}, TypeUsage{"m5.large", seconds(2*10 + 7*60)})
-	want(used.Preempted, TypeUsage{"m5.large", seconds(5 * 40)})
-	want(used.Placeholders, TypeUsage{"UNKNOWN", seconds(4 * 30)})
-	want(first.Real, TypeUsage{"m5.large", seconds(20)}) // it is immutable
+	used := func(instanceType string, n int64) lifecycle.TypeUsage {
+		return lifecycle.TypeUsage{InstanceType: instanceType, Usage: seconds(n)}
+	}
+	total := a.UsageHistory()
+	want(total.Real, used("UNKNOWN", 3*20), used("m5.large", 2*10+7*60))
+	want(total.Preempted, used("m5.large", 5*40))
+	want(total.Placeholders, used("UNKNOWN", 4*30))
+	want(first.Real, used("m5.large", 20)) // it is immutable
 }
 
 func TestUsageHistory_SurvivesATrial(t *testing.T) {
-	p, a, now := leafPartition(t, DefaultLifetimes())
+	p, a, now := leafPartition(t, lifecycle.DefaultLifetimes())
 	_, err := p.AddReported(&Ask{Key: "a", App: "app", Amounts: vcores(1)}, "n", now.Add(-time.Hour))
 	assert.NilError(t, err)
 	trial := p.Try()

@@ -9,14 +9,14 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // The updates that a resource manager gets about an application, from its first ask until it is
 // removed.
 func TestApplication_LifecycleUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lifetimes := objects.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
+		lifetimes := lifecycle.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
 		r := newBubbleRig(t, testOptions{Loop: loop.Options{Lifetimes: &lifetimes}})
 		assert.NilError(t, r.register("rm", queues))
 		n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -31,7 +32,7 @@ func effects() []scheduler.Effect {
 		scheduler.NodeRejected{Node: objects.NodeID(id), Reason: long},
 		scheduler.ApplicationAccepted{App: objects.AppID(id)},
 		scheduler.ApplicationRejected{App: objects.AppID(id), Reason: long},
-		scheduler.ApplicationUpdated{App: objects.AppID(id), State: objects.Accepted},
+		scheduler.ApplicationUpdated{App: objects.AppID(id), State: lifecycle.Accepted},
 		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
 		scheduler.Allocated{Node: objects.NodeID(id), Ask: &objects.Ask{
 			Key: objects.AllocationKey(id), App: objects.AppID(id), TaskGroup: id, Placeholder: true, Originator: true,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -45,9 +46,9 @@ type (
 	ApplicationUpdated struct {
 		App    objects.AppID
 		Queue  objects.QueuePath // the leaf that it is, or was, in; for metrics, not sent to the RM
-		State  objects.State
+		State  lifecycle.State
 		At     time.Time
-		Reason objects.StateReason
+		Reason lifecycle.Reason
 	}
 
 	// AskRejected is the answer to a SubmitAsk, SubmitAskWithClass, ReportAllocation or ReportForeign that

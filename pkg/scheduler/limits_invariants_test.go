@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -57,7 +58,7 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 				case scheduler.Allocated:
 					allocated[e.Ask.App] = true
 				case scheduler.ApplicationUpdated:
-					allocated[e.App] = allocated[e.App] && e.State == objects.Running || e.Reason == objects.ReasonAllocated
+					allocated[e.App] = allocated[e.App] && e.State == lifecycle.Running || e.Reason == lifecycle.ReasonAllocated
 				}
 			}
 		}
@@ -131,7 +132,7 @@ func heldBy(q *scheduler.QueueView, h quota.UserOrGroup, allocated map[objects.A
 			continue
 		}
 		held = held.Add(a.Allocated).Add(a.Placeholders)
-		if a.State == objects.Running && allocated[a.ID] {
+		if a.State == lifecycle.Running && allocated[a.ID] {
 			running++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
@@ -33,12 +34,12 @@ type Snapshot struct {
 	Capacity             resources.Amounts
 	Root                 *QueueView
 	Nodes                persistent.List[NodeView]
-	Budgets              []BudgetView                              // by namespace and name
-	CoolDowns            []preemption.CoolDown                     // oldest first
-	Completed            persistent.List[objects.EndedApplication] // oldest first
-	Rejected             persistent.List[objects.EndedApplication] // oldest first, each ID once
-	Applications         int                                       // not completed or rejected
-	Asks                 int                                       // pending
+	Budgets              []BudgetView                     // by namespace and name
+	CoolDowns            []preemption.CoolDown            // oldest first
+	Completed            persistent.List[lifecycle.Ended] // oldest first
+	Rejected             persistent.List[lifecycle.Ended] // oldest first, each ID once
+	Applications         int                              // not completed or rejected
+	Asks                 int                              // pending
 	Allocations          int
 	UnknownConfirmations uint64 // see Preemptions
 }
@@ -80,15 +81,15 @@ type ApplicationView struct {
 	User         security.User
 	LimitGroup   string // the group whose limits count for it; empty: none
 	Tags         map[string]string
-	State        objects.State
-	StateLog     []objects.StateChange
+	State        lifecycle.State
+	StateLog     []lifecycle.Change
 	Submitted    time.Time
 	Priority     policies.CurrentPriority
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
-	Peak         resources.Amounts     // of each resource, the most that either of the two was
-	UsageHistory *objects.UsageHistory // of ended allocations; nil: none ran for a second
+	Peak         resources.Amounts // of each resource, the most that either of the two was
+	UsageHistory *lifecycle.Usage  // of ended allocations; nil: none ran for a second
 	Allocations  persistent.List[AllocationView]
 }
 

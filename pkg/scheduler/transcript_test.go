@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -132,11 +133,11 @@ func showBudgets(views []scheduler.BudgetView) string {
 }
 
 // showEnded shows ended applications, with times from the beginning of the transcript.
-func (c *transcriptRun) showEnded(ended persistent.List[objects.EndedApplication]) string {
+func (c *transcriptRun) showEnded(ended persistent.List[lifecycle.Ended]) string {
 	var b strings.Builder
 	for e := range ended.All() {
 		fmt.Fprintf(&b, "%s in %s, submitted at %s:", e.ID, e.Queue, e.Submitted.Sub(epoch))
-		for _, l := range e.StateLog() {
+		for _, l := range e.Log {
 			fmt.Fprintf(&b, " %s at %s,", l.State, l.At().Sub(epoch))
 		}
 		fmt.Fprintf(&b, " finished at %s", e.Finished.Sub(epoch))

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -152,20 +153,20 @@ func viewApplication(a *scheduler.ApplicationView) applicationBody {
 
 // setStateLog sets the states that were entered, and the start: when Running was first entered. An
 // application that never ran has no start; YuniKorn shows the year 1 (APP-46).
-func (v *applicationBody) setStateLog(changes []objects.StateChange) {
+func (v *applicationBody) setStateLog(changes []lifecycle.Change) {
 	for _, c := range changes {
 		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
-		if c.State == objects.Running && v.StartTime == 0 {
+		if c.State == lifecycle.Running && v.StartTime == 0 {
 			v.StartTime = c.At().UnixMilli()
 		}
 	}
 }
 
-func viewUsageHistory(u *objects.UsageHistory) (v usageHistoryBody) {
+func viewUsageHistory(u *lifecycle.Usage) (v usageHistoryBody) {
 	if u == nil {
 		return v
 	}
-	byType := func(list []objects.TypeUsage) map[string]quantities {
+	byType := func(list []lifecycle.TypeUsage) map[string]quantities {
 		m := map[string]quantities{}
 		for _, x := range list {
 			m[x.InstanceType] = quantitiesOf(x.Usage.All())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -50,7 +51,7 @@ func (s *service) applicationsByState(r *http.Request) (any, error) {
 	return listApplications(snap, q, status, !inQueue), nil
 }
 
-func listEnded(partition string, ended persistent.List[objects.EndedApplication]) pieces {
+func listEnded(partition string, ended persistent.List[lifecycle.Ended]) pieces {
 	return listOf(func(yield func(applicationBody) bool) {
 		for e := range ended.All() {
 			if !yield(viewEnded(partition, e)) {
@@ -61,7 +62,7 @@ func listEnded(partition string, ended persistent.List[objects.EndedApplication]
 }
 
 // viewEnded has what is kept of an application that has ended.
-func viewEnded(partition string, e *objects.EndedApplication) applicationBody {
+func viewEnded(partition string, e *lifecycle.Ended) applicationBody {
 	v := applicationBody{
 		ApplicationID:      string(e.ID),
 		Partition:          partition,
@@ -75,7 +76,7 @@ func viewEnded(partition string, e *objects.EndedApplication) applicationBody {
 		RejectedMessage:    e.Message,
 		MaxRequestPriority: policies.CurrentPriority{}.Number(),
 	}
-	v.setStateLog(e.StateLog())
+	v.setStateLog(e.Log)
 	return v
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -60,7 +60,7 @@ func viewQueue(q *scheduler.QueueView, headroom resources.Limit) queueBody {
 		v.QuotaViolation = &quotaViolationBody{quantitiesOf(a.Excess.All()), nanos(a.Since), nanos(a.Due), nanos(a.Evaluated)}
 	}
 	for a := range q.Applications.All() {
-		if a.State == objects.Running {
+		if a.State == lifecycle.Running {
 			v.RunningApps++
 		}
 		if q.Draining {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -77,7 +77,7 @@ func (t *usageText) gather(n *queueUsage, running bool) {
 
 func appendApplications(to []*scheduler.ApplicationView, n *queueUsage, running bool) []*scheduler.ApplicationView {
 	for _, a := range n.apps {
-		if !running || a.State == objects.Running {
+		if !running || a.State == lifecycle.Running {
 			to = append(to, a)
 		}
 	}

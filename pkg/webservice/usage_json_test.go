@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -73,7 +73,7 @@ func (u *naiveUsages) sumQueue(q *scheduler.QueueView) map[string]*naiveUsage {
 		}
 		u.apps[name] = append(u.apps[name], a)
 		n.used = n.used.Add(a.Allocated).Add(a.Placeholders)
-		if a.State == objects.Running {
+		if a.State == lifecycle.Running {
 			n.body.RunningApplications = append(n.body.RunningApplications, string(a.ID))
 		}
 	}

@@ -1,9 +1,4 @@
-package objects
-
-import (
-	"fmt"
-	"time"
-)
+package lifecycle
 
 // State is the state of an application (APP-1), named as in YuniKorn.
 type State uint8
@@ -90,44 +85,4 @@ const noTransition = states
 func (s State) After(e Event) (to State, ok bool) {
 	to = nextState[s][e]
 	return to, to != noTransition
-}
-
-// ApplicationStateChange is the entry of an application into a state.
-type ApplicationStateChange struct {
-	App   AppID
-	Queue QueuePath // its leaf, or former leaf
-	StateChange
-}
-
-// handleEvent applies e to a. An event that does not change the state has no effect (APP-11).
-func (p *Partition) handleEvent(a *Application, e Event, reason StateReason, now time.Time) {
-	to, ok := a.state.After(e)
-	switch {
-	case !ok:
-		panic(fmt.Sprintf("objects: application %s has no transition for %s in state %s", a.id, e, a.state))
-	case to == a.state:
-		return
-	}
-	if a.completingEntry != nil {
-		p.life.completing.Remove(a.completingEntry)
-		a.completingEntry = nil
-	}
-	change := StateChange{State: to, Reason: reason, at: now.UnixNano()}
-	if a.state = to; to == Completing {
-		a.completingEntry = p.life.completing.PushBack(completingSince{a, change.at})
-	}
-	a.log = a.log.with(change)
-	p.journal.applicationStateChanged(a, change)
-	p.updateRunning(a)
-}
-
-// onAskAdded updates the state of a after an ask was added (APP-4, APP-8).
-func (p *Partition) onAskAdded(a *Application, now time.Time) {
-	switch a.state {
-	case New:
-		p.handleEvent(a, RunApplication, ReasonFirstAsk, now)
-	case Completing:
-		a.restarting = true
-		p.handleEvent(a, RunApplication, ReasonAskWhileCompleting, now)
-	}
 }

@@ -1,0 +1,48 @@
+package objects
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+)
+
+// ApplicationStateChange is the entry of an application into a state.
+type ApplicationStateChange struct {
+	App   AppID
+	Queue QueuePath // its leaf, or former leaf
+	lifecycle.Change
+}
+
+// handleEvent applies e to a. An event that does not change the state has no effect (APP-11).
+func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecycle.Reason, now time.Time) {
+	to, ok := a.state.After(e)
+	switch {
+	case !ok:
+		panic(fmt.Sprintf("objects: application %s has no transition for %s in state %s", a.id, e, a.state))
+	case to == a.state:
+		return
+	}
+	if a.completingEntry != nil {
+		p.deadlines.completing.Remove(a.completingEntry)
+		a.completingEntry = nil
+	}
+	change := lifecycle.NewChange(to, reason, now)
+	if a.state = to; to == lifecycle.Completing {
+		a.completingEntry = p.deadlines.completing.PushBack(completingSince{a, now.UnixNano()})
+	}
+	a.log = a.log.With(change)
+	p.journal.applicationStateChanged(a, change)
+	p.updateRunning(a)
+}
+
+// onAskAdded updates the state of a after an ask was added (APP-4, APP-8).
+func (p *Partition) onAskAdded(a *Application, now time.Time) {
+	switch a.state {
+	case lifecycle.New:
+		p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonFirstAsk, now)
+	case lifecycle.Completing:
+		a.restarting = true
+		p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAskWhileCompleting, now)
+	}
+}
