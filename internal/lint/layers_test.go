@@ -68,7 +68,7 @@ const examplesDir = "examples/"
 // standaloneExamples must build without packages of this repository.
 const standaloneExamples = "examples/shim-go/"
 
-func layerOf(dir string) (floor int, known bool) {
+func layerOf(dir string) (layer int, known bool) {
 	for i, names := range layers {
 		if slices.Contains(names, dir) {
 			return i, true
@@ -210,19 +210,19 @@ func TestImports_FollowLayers(t *testing.T) {
 	checkModule(t, importsFollowLayers)
 	checkSnippets(t, importsFollowLayers, []snippet{
 		{
-			name: "a lower floor may be imported",
+			name: "a lower layer may be imported",
 			text: "package objects\nimport \"" + module + "/pkg/resources\"",
 		}, {
-			name: "a higher floor may not",
+			name: "a higher layer may not",
 			text: "package objects\nimport \"" + module + "/pkg/scheduler\"",
 			want: []string{"layer 3 imports " + module + "/pkg/scheduler from layer 6"},
 		}, {
-			name: "a neighbour on the same floor may not either, under whatever name",
+			name: "a neighbour in the same layer may not either, under whatever name",
 			path: "pkg/limits/a.go",
 			text: "package limits\nimport p \"" + module + "/pkg/policies\"",
 			want: []string{"layer 1 imports " + module + "/pkg/policies from layer 1"},
 		}, {
-			name: "a package on no floor may not",
+			name: "a package in no layer may not",
 			text: "package objects\nimport _ \"" + module + "/pkg/util\"",
 			want: []string{"imports " + module + "/pkg/util, which is in no layer"},
 		}, {

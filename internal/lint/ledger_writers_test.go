@@ -16,7 +16,7 @@ var quantityWriters = map[string][]string{
 	"placeholders":    {"ledger.go"},
 	"pending":         {"ledger.go", "application.go"},
 	"peak":            {"ledger.go", "resource_names.go"},
-	"boundCount":      {"ledger.go", "trial.go"},
+	"boundCount":      {"ledger.go"},
 	"pendingCount":    {"application.go"},
 	"allocationsMade": {"ledger.go"},
 	"total":           {"nodes.go"},
@@ -97,7 +97,7 @@ func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
 	const head = "package objects\n"
 	checkSnippets(t, quantitiesHaveFewWriters, []snippet{
 		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [ledger.go accounts.go hypothetical_ask.go] may change it"}},
-		{name: "a count", text: head + "func f(q *Queue) { q.boundCount++ }", want: []string{"boundCount changes here; only [ledger.go trial.go] may change it"}},
+		{name: "a count", text: head + "func f(q *Queue) { q.boundCount++ }", want: []string{"boundCount changes here; only [ledger.go] may change it"}},
 		{name: "a signed sum", text: head + "func f(q *Queue) { addSigned(&q.pending, v, 1) }", want: []string{"pending changes here; only [ledger.go application.go] may change it"}},
 		{name: "an assignment", text: head + "func f(n *Node) { x, n.available = 1, v }", want: []string{"available changes here; only [nodes.go] may change it"}},
 		{name: "the buffer of a new object", text: head + "func f(n *Node) { n.available = n.buffers.available[:0] }"},

@@ -9,7 +9,6 @@ type Reason = registry.Reason
 const (
 	InvalidName      Reason = "invalid-name"         // the name is no DNS subdomain
 	InvalidNamespace Reason = "invalid-namespace"    // the namespace is no DNS label
-	InvalidKind      Reason = "invalid-kind"         // a Kubernetes object of another kind
 	InvalidSelector  Reason = "invalid-selector"     // a malformed label or expression
 	InvalidAllowance Reason = "invalid-allowance"    // neither a number nor a percentage
 	OneAllowance     Reason = "one-allowance"        // none of the three allowances, or more than one

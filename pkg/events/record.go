@@ -55,8 +55,6 @@ type Detail uint16
 
 // The details that are in use.
 const (
-	NoDetail Detail = 0
-
 	RequestCancelled Detail = 100 // the reference is the ask
 
 	AppAllocated  Detail = 200 // the reference is the allocation

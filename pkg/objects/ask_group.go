@@ -46,9 +46,6 @@ func newAskGroup(id askGroupID, a *Application) *AskGroup {
 	return c
 }
 
-// Priority is the priority of every ask of the group.
-func (g *AskGroup) Priority() int32 { return g.id.priority }
-
 // Shape is the shape of every ask of the group.
 func (g *AskGroup) Shape() *feasibility.Shape { return g.id.shape }
 

@@ -9,9 +9,6 @@ import (
 
 // checkNames recounts the holds of each resource name.
 func (p *Partition) checkNames() error {
-	if p.trying {
-		return nil // names are kept until the trial ends
-	}
 	type count struct{ cluster, asks int }
 	want := map[string]*count{}
 	add := func(name string, by resources.Holder) {

@@ -77,22 +77,6 @@ func TestClassNumbers_AreReused(t *testing.T) {
 	assert.Assert(t, c.numbers == nil && c.named == nil && c.free == nil)
 }
 
-// Undo restores the class of the last allocation of a class.
-func TestTrial_KeepsPriorityClass(t *testing.T) {
-	p := quotaPartition(t, "{name: q, match: {operator: In, classes: [high]}, hard: {pods: 1}}")
-	assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 5}), nil, true))
-	x, err := p.AddReportedWithClass("high", quotaAsk(1), "n", time.Unix(0, 0))
-	assert.NilError(t, err)
-	trial := p.Try()
-	assert.Assert(t, trial.Without(x.Key()))
-	assert.Equal(t, len(p.classNumbers.numbers)+p.ClassQuotas(p.queues["root.a"])[0].Used.At(0).Pods, 0)
-	trial.End()
-	assert.Equal(t, p.PriorityClass(x), "high")
-	assert.NilError(t, p.Check())
-	_, err = p.AddAskWithClass("high", quotaAsk(2), time.Unix(0, 0))
-	assert.ErrorContains(t, err, "exceeded-class-quota: ")
-}
-
 // BenchmarkAddAskWithClass measures the admission of an ask without class quotas, and with some on
 // its path.
 func BenchmarkAddAskWithClass(b *testing.B) {

@@ -2,7 +2,6 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -115,14 +114,6 @@ func (c Constraint) Kind() ConstraintKind { return c.kind }
 
 // Queue is the queue that has the max or the limit.
 func (c Constraint) Queue() *Queue { return c.queue }
-
-// UserOrGroup is the user or group of a limit; zero: it is no limit.
-func (c Constraint) UserOrGroup() quota.UserOrGroup {
-	if c.account == nil {
-		return quota.UserOrGroup{}
-	}
-	return c.account.userOrGroup
-}
 
 // Blocks reports whether an ask of shape s is not within c now. s matters to constraints on resources only.
 func (c Constraint) Blocks(s *feasibility.Shape) bool {

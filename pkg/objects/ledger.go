@@ -78,27 +78,6 @@ func (p *Partition) removeAllocation(x *Allocation) {
 	p.reindex(x.app)
 }
 
-// ReturnToPending takes an allocation from its node: it becomes the pending ask that it was, at its
-// former position, and does not count for the ramp-up of the application (ORD-33, ORD-38). ok is
-// false if key has no allocation.
-func (p *Partition) ReturnToPending(key AllocationKey) (*Allocation, bool) {
-	x, ok := p.allocations[key]
-	if !ok || x.Pending() {
-		return nil, false
-	}
-	a := x.app
-	p.unbindFromNode(x)
-	p.postPending(a, x.shape.Vector(), 1)
-	x.node = nil
-	if a.allocationsMade--; a.allocationsMade < policies.RampAllocations {
-		a.rampedUp = false
-		p.deadlines.ramping.add(a)
-	}
-	p.addPending(x)
-	p.reindex(a)
-	return x, true
-}
-
 // Resize changes the resources of an ask or an allocation without a check of quotas (QUO-8,
 // LIM-13). Its position among the asks stays; a nomination ends.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {

@@ -91,9 +91,6 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 	}
 }
 
-// AllocationCount is how many allocations are on the node.
-func (n *Node) AllocationCount() int { return len(n.allocations) }
-
 // InPreemption reports whether n has preempting allocations or nominees.
 func (n *Node) InPreemption() bool { return len(n.preempting) > 0 || len(n.nominees) > 0 }
 

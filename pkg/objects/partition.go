@@ -51,7 +51,6 @@ type Partition struct {
 	classNumbers    classNumbers     // of the priority classes of all asks and allocations
 	arrivals        uint64           // how many asks were ever admitted
 	boundCount      int              // number of allocations
-	trying          bool             // a Trial is open
 }
 
 // objectLists are lists of all objects, for iteration in steps.

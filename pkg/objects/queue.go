@@ -263,9 +263,6 @@ func (q *Queue) Applications() []*Application {
 // BoundCount is the number of allocations in and below q.
 func (q *Queue) BoundCount() int { return q.boundCount }
 
-// ApplicationCount is the number of applications of a leaf.
-func (q *Queue) ApplicationCount() int { return len(q.byID) }
-
 // EachBound yields the allocations of a leaf, in no order.
 func (q *Queue) EachBound(yield func(*Allocation) bool) {
 	for _, a := range q.byID {

@@ -62,13 +62,3 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	want(total.Placeholders, used("UNKNOWN", 4*30))
 	want(first.Real, used("m5.large", 20)) // it is immutable
 }
-
-func TestUsageHistory_SurvivesATrial(t *testing.T) {
-	p, a, now := leafPartition(t, lifecycle.DefaultLifetimes())
-	_, err := p.AddReported(&Ask{Key: "a", App: "app", Amounts: vcores(1)}, "n", now.Add(-time.Hour))
-	assert.NilError(t, err)
-	trial := p.Try()
-	assert.Assert(t, trial.Without("a"))
-	trial.End()
-	assert.Assert(t, a.UsageHistory() == nil, "no allocation has ended")
-}

@@ -35,7 +35,7 @@ var (
 	shares = rapid.Custom(func(t *rapid.T) resources.Shares {
 		var s resources.Shares
 		for _, x := range rapid.SliceOfN(share, 0, 3).Draw(t, "shares") {
-			if !x.IsZero() {
+			if x.Compare(resources.Share{}) != 0 {
 				s = append(s, x)
 			}
 		}

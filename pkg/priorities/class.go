@@ -54,12 +54,14 @@ type Class struct {
 	SubmitACL *security.ACL
 }
 
-// MayUse reports whether a user may name the class.
-func (c *Class) MayUse(u security.User) bool {
-	if c.SubmitACL == nil {
-		return !c.IsSystem()
+var denyAllUsers = security.AllowList(nil, nil)
+
+// AllowedUsers is the ACL of the users that may name the class (PRI-44); nil: every user may.
+func (c *Class) AllowedUsers() *security.ACL {
+	if c.SubmitACL == nil && c.IsSystem() {
+		return &denyAllUsers
 	}
-	return c.SubmitACL.Allows(u)
+	return c.SubmitACL
 }
 
 // IsSystem reports whether the class has the name of a system class (PRI-26).

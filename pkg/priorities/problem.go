@@ -13,7 +13,6 @@ const (
 	InvalidPolicy       Reason = "invalid-policy"         // neither Never nor PreemptLowerPriority (PRI-30)
 	InvalidACL          Reason = "invalid-acl"            // a malformed access list
 	InvalidValue        Reason = "invalid-value"          // missing, or no 32-bit integer
-	InvalidKind         Reason = "invalid-kind"           // a Kubernetes object of another kind
 	AlreadyExists              = registry.AlreadyExists   // another class has the name
 	SecondGlobalDefault        = registry.SecondDefault   // another class is the global default (PRI-31)
 	ValueImmutable      Reason = "value-immutable"        // an update with another value (PRI-33)

@@ -188,7 +188,7 @@ func TestRegistry_ThousandClasses_S0_15(t *testing.T) {
 	assert.Equal(t, len(r.All()), 1002)
 }
 
-func TestClass_MayUse_S0_25(t *testing.T) {
+func TestClass_AllowedUsers_S0_25(t *testing.T) {
 	ann := security.User{Name: "ann", Groups: []string{"dev"}}
 	list := func(users, groups []string) *security.ACL { return acl(security.AllowList(users, groups)) }
 	system := Class{Name: "system-node-critical", Value: NodeCritical}
@@ -208,7 +208,8 @@ func TestClass_MayUse_S0_25(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.class.SubmitACL = c.submit
-			assert.Equal(t, c.class.MayUse(ann), c.want)
+			allowed := c.class.AllowedUsers()
+			assert.Equal(t, allowed == nil || allowed.Allows(ann), c.want)
 		})
 	}
 }

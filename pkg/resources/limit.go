@@ -88,9 +88,6 @@ func (g Guarantee) IsEmpty() bool { return len(g.e) == 0 }
 // Equal reports whether g and h have the same names and quantities.
 func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) }
 
-// Amounts is g as Amounts, in which zero and missing are the same.
-func (g Guarantee) Amounts() Amounts { return FromMap(g.Map()) }
-
 // Map copies g into a map, zeroes included. It is never nil.
 func (g Guarantee) Map() map[string]Quantity { return toMap(g.e) }
 

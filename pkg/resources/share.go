@@ -38,9 +38,6 @@ func (s Share) Compare(t Share) int {
 	return 1
 }
 
-// IsZero reports whether nothing is used.
-func (s Share) IsZero() bool { return s.num == 0 }
-
 // Float is s rounded, for display; no decision uses it.
 func (s Share) Float() float64 { return float64(s.num) / float64(max(s.den, 1)) }
 

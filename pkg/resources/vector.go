@@ -146,16 +146,6 @@ func (b LimitVector) Remaining(i int, used Vector) (Index, Quantity) {
 // SubSaturated is a-b, saturated at the ends of int64.
 func SubSaturated(a, b Quantity) Quantity { return subSat(a, b) }
 
-// Exceeded reports whether used is above the limit of any resource.
-func (b LimitVector) Exceeded(used Vector) bool {
-	for _, x := range b {
-		if used.At(x.index) > x.n {
-			return true
-		}
-	}
-	return false
-}
-
 // Denominators are, per Index, the quantity by which usage is divided for the fair share, or Unmeasured.
 type Denominators []Quantity
 

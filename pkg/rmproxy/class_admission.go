@@ -15,8 +15,6 @@ import (
 // reads it: class quotas count by the name of the class that was resolved from it.
 const priorityClassTag = common.DomainK8s + common.GroupMeta + "priorityClassName"
 
-var denyAllUsers = security.AllowList(nil, nil)
-
 // priorityRequest returns what an allocation message says about priority and preemption.
 func priorityRequest(x *wire.Allocation) priorities.Request {
 	return priorities.Request{
@@ -39,16 +37,12 @@ func (b *commandBatch) submitCommand(ask *objects.Ask, x *wire.Allocation) sched
 	return scheduler.SubmitAskWithClass{Ask: ask, Class: g.Class.Name, NamedClass: x.Tags[priorityClassTag], AllowedUsers: classUsers(g.Class, x)}
 }
 
-// classUsers is the submit ACL of a class for an ask that names it; nil: every user may (PRI-44).
-// The ask must be of the class.
+// classUsers are the users that may submit an ask of a class; nil: every user may (PRI-44).
 func classUsers(c *priorities.Class, x *wire.Allocation) *security.ACL {
-	switch {
-	case x.Tags[priorityClassTag] == "":
+	if x.Tags[priorityClassTag] == "" {
 		return nil // the default class need not be named, and its ACL is not checked
-	case c.SubmitACL == nil && c.IsSystem():
-		return &denyAllUsers
 	}
-	return c.SubmitACL
+	return c.AllowedUsers()
 }
 
 // reportCommand sets the priority of an allocation that runs already (PRI-46). Its class is the one

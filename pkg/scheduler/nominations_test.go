@@ -139,11 +139,6 @@ func TestVictim_StaysOverdueAfterResize(t *testing.T) {
 		scheduler.UseConfig{Partition: w.conf("0s")})
 	w.advance(time.Hour)
 	assert.Equal(t, w.overdue(), 2)
-	trial := w.core.Partition().Try()
-	assert.Assert(t, trial.Without("low-0"))
-	trial.End()
-	assert.NilError(t, w.core.Check())
-	assert.Equal(t, w.overdue(), 2)
 	w.apply(scheduler.Release{App: "low", Key: "low-0", Type: scheduler.PreemptedByScheduler},
 		scheduler.Release{App: "low", Key: "low-1", Type: scheduler.PreemptedByScheduler})
 	w.advance(0)

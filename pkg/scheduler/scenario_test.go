@@ -130,9 +130,11 @@ func (st *scenarioCore) applyStep(t *testing.T, s scenarioStep) {
 		x, ok := st.core.Partition().Allocation(objects.AllocationKey(s.Key))
 		assert.Assert(t, ok, "ask %s is gone", s.Key)
 		st.mustApply(t, scheduler.ReportAllocation{Ask: x.Ask(), Node: st.node})
-	case "return":
-		_, ok := st.core.Partition().ReturnToPending(objects.AllocationKey(s.Key))
+	case "return": // the resource manager releases the allocation and submits its ask again
+		x, ok := st.core.Partition().Allocation(objects.AllocationKey(s.Key))
 		assert.Assert(t, ok, "allocation %s is gone", s.Key)
+		st.mustApply(t, scheduler.Release{App: objects.AppID(s.App), Key: objects.AllocationKey(s.Key)})
+		st.mustApply(t, scheduler.SubmitAsk{Ask: x.Ask()})
 	case "configure":
 		i := slices.IndexFunc(st.queues, func(q scenarioQueue) bool { return q.Path == s.Queue })
 		for name, value := range s.Set {

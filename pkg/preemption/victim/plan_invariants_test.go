@@ -201,18 +201,54 @@ func guaranteesHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	}
 }
 
-// fits reports whether the ask of a plan could be placed if victims and the preempting allocations had ended.
+// fits reports whether the ask of a plan could be placed if victims and the preempting allocations had ended. It
+// recounts node and queues from their lists of allocations. Other nominees of at least the priority of the ask go
+// before it (PRE-76).
 func fits(p *objects.Partition, plan victim.Plan, victims []*objects.Allocation) bool {
-	try := p.Try()
-	defer try.End()
+	x := plan.Ask
+	var counts []*objects.Allocation // what the node and the queues have then, beside x
 	for _, n := range p.Nodes() {
 		for _, y := range n.Allocations() {
-			if p.Preempting(y) || slices.Contains(victims, y) {
-				try.Without(y.Key())
+			if !p.Preempting(y) && !slices.Contains(victims, y) {
+				counts = append(counts, y)
 			}
 		}
 	}
-	return plan.Node.FreeFor(plan.Ask).Covers(plan.Ask.Shape().Vector()) && len(p.QuotaShortfalls(plan.Ask)) == 0
+	for _, y := range p.Nominees() {
+		if y != x && y.Ask().Priority >= x.Ask().Priority {
+			counts = append(counts, y)
+		}
+	}
+	within := func(bound resources.Amounts, names func(string) bool, member func(*objects.Allocation) bool) bool {
+		used := x.Ask().Amounts
+		for _, y := range counts {
+			if member(y) {
+				used = used.Add(y.Ask().Amounts)
+			}
+		}
+		for name, n := range x.Ask().Amounts.All() {
+			if n > 0 && names(name) && used.Get(name) > bound.Get(name) {
+				return false
+			}
+		}
+		return true
+	}
+	every := func(string) bool { return true }
+	if !within(p.Amounts(plan.Node.Total()), every, func(y *objects.Allocation) bool {
+		return y.Node() == plan.Node || p.Nomination(y) == plan.Node
+	}) {
+		return false
+	}
+	for _, q := range path(x.Application().Queue()) {
+		bound, names := resources.FromMap(q.Max().Map()), func(name string) bool { _, ok := q.Max().Get(name); return ok }
+		if q.Parent() == nil {
+			bound, names = p.Amounts(p.Capacity()), every
+		}
+		if !within(bound, names, func(y *objects.Allocation) bool { return q.IsSelfOrAncestorOf(y.Application().Queue()) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func askFitsAfterVictims(t *testing.T, p *objects.Partition, plan victim.Plan) {

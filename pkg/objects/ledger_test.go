@@ -37,61 +37,32 @@ func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Par
 	return p
 }
 
-// accountingText is everything that removal and restoration of an allocation change.
+// accountingText is everything that a posting changes.
 func accountingText(p *Partition) string {
 	a, n := p.apps["app"], p.nodes["n"]
 	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade, a.state, a.log, p.boundCount,
 		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.allocated), p.Amounts(p.root.allocated), p.shapes)
 }
 
-func TestTrial_EndRestoresState(t *testing.T) {
-	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
-	before := accountingText(p)
-
-	trial := p.Try()
-	assert.Assert(t, trial.Without("k2"))
-	mark := trial.Mark()
-	assert.Assert(t, trial.Without("k1"))
-	assert.Assert(t, !trial.Without("k1"), "it is removed already")
-	assert.Assert(t, !trial.Without("missing"))
-	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(99).Map())
-	assert.NilError(t, p.Check())
-
-	trial.Undo(mark)
-	assert.DeepEqual(t, p.Amounts(p.nodes["n"].available).Map(), cores(98).Map())
-	trial.End()
-	assert.NilError(t, p.Check())
-	assert.Equal(t, accountingText(p), before)
-}
-
-func TestTrial_SecondPanics(t *testing.T) {
+func TestResize_AskKeepsItsPosition(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"})
-	p.Try()
-	defer func() { assert.Assert(t, recover() != nil, "two trials were open at once") }()
-	p.Try()
+	for i, key := range []AllocationKey{"first", "second"} {
+		_, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: cores(1)}, epoch.Add(time.Duration(i)*time.Second))
+		assert.NilError(t, err)
+	}
+	for _, n := range []int64{2, 1} {
+		_, err := p.Resize("first", cores(n))
+		assert.NilError(t, err)
+		assert.NilError(t, p.Check())
+	}
+	assert.Equal(t, p.apps["app"].askGroups.list[0].SchedulableAsks()[0].Key(), AllocationKey("first"))
 }
 
-func TestReturnToPending_RestoresTheAsk(t *testing.T) {
-	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2")
-	_, err := p.AddAsk(&Ask{Key: "late", App: "app", Amounts: cores(1)}, epoch.Add(time.Second))
-	assert.NilError(t, err)
-	x, ok := p.ReturnToPending("k1")
-	assert.Assert(t, ok)
-	assert.NilError(t, p.Check())
-	a := p.apps["app"]
-	assert.Equal(t, a.askGroups.list[0].SchedulableAsks()[0].Key(), AllocationKey("k1"), "it has its former position")
-	assert.NilError(t, p.Place(x, p.nodes["n"], epoch))
-	assert.NilError(t, p.Check())
-}
-
-func TestReturnToPending_UndoesRampUp(t *testing.T) {
+func TestRampUp_SecondAllocationOrFiveMinutes(t *testing.T) {
 	leaf := configs.Queue{Name: "a", Settings: configs.Settings{AppSort: policies.StateAware}}
-	p := busyPartition(t, leaf, "k1", "k2")
+	assert.Assert(t, busyPartition(t, leaf, "k1", "k2").apps["app"].rampedUp, "two allocations were made")
+	p := busyPartition(t, leaf, "k1")
 	a := p.apps["app"]
-	assert.Assert(t, a.rampedUp, "two allocations were made")
-	p.ReturnToPending("k2")
-	assert.Assert(t, !a.rampedUp)
-	assert.NilError(t, p.Check())
 	p.Expire(epoch.Add(policies.RampTime - 1))
 	assert.Assert(t, !a.rampedUp)
 	p.Expire(epoch.Add(policies.RampTime))
