@@ -44,16 +44,15 @@ func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 // SubmitDenyReason is why u may not submit to the queue at path, or to its lowest existing
 // ancestor; empty: u may. Placement rules call it (ACL-11).
 func (p *Partition) SubmitDenyReason(path string, u security.User) string {
-	q := p.closestExisting(QueuePath(path))
+	q := p.root.closestTo(QueuePath(path))
 	if q.MaySubmit(u) {
 		return ""
 	}
 	return q.refusal(QueuePath(path), u)
 }
 
-// closestExisting is the queue at path or its lowest existing ancestor.
-func (p *Partition) closestExisting(path QueuePath) *Queue {
-	q := p.root
+// closestTo is the queue at path or its lowest existing ancestor. Requires: q is root.
+func (q *Queue) closestTo(path QueuePath) *Queue {
 	for _, name := range path.Parts()[1:] {
 		child, ok := q.byName[name]
 		if !ok {

@@ -93,7 +93,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 func (p *Partition) rebuildAccounts() {
 	p.quotaCounts.hasMaxApps = p.anyMaxApps()
 	for _, q := range p.queues {
-		p.updatePolicy(q)
+		q.updatePolicy(&p.conf)
 	}
 	for _, q := range p.queues {
 		q.accounts = nil

@@ -165,14 +165,14 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 		created = now
 	}
 	p.arrivals++
-	key := policies.AskKey{Priority: p.effectivePriority(ask), Created: created.UnixNano(), Arrival: p.arrivals}
+	key := policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
 }
 
 // effectivePriority is the priority of an ask in the order of its application: 0 if priority is
 // disabled (PRI-21).
-func (p *Partition) effectivePriority(ask *Ask) int32 {
-	if p.conf.PriorityDisabled {
+func (ask *Ask) effectivePriority(priorityDisabled bool) int32 {
+	if priorityDisabled {
 		return 0
 	}
 	return ask.Priority

@@ -50,7 +50,7 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
 		running: map[*Queue]int{}, memberTotals: map[*account]memberTotals{},
 	}
-	joining := a.p.joiningNodes()
+	joining := c.joiningNodes()
 	stepped := false
 	for budget > 0 && err == nil {
 		cost := 0
@@ -98,7 +98,7 @@ func decrement(cursor *int, length int) (ok bool) {
 // wholeChecks are the checks that cannot be divided, each a step. Those that look at all
 // allocations are made only if budgets or class quotas need them.
 func (c *recount) wholeChecks() []func() error {
-	all := []func() error{c.p.checkCluster, c.p.checkLists, c.checkPreemption, c.p.checkEnded, c.p.checkViolations, c.p.checkNames}
+	all := []func() error{c.checkCluster, c.checkLists, c.checkPreemption, c.checkEnded, c.checkViolations, c.checkNames}
 	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.all) > 0 || len(c.p.budgets.byAllocation) > 0 {
 		all = append(all, c.checkBudgets)
 	}

@@ -30,7 +30,7 @@ func (p *Partition) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkPreemption(), c.checkBudgets(), c.checkClassQuotas(), c.checkSubtree(p.root), p.checkLists(), p.checkEnded(), p.checkViolations(), p.checkNames())
+	return cmp.Or(c.checkPreemption(), c.checkBudgets(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
 }
 
 // recount is the totals as they should be.
@@ -92,17 +92,18 @@ func (c *recount) countAllocations() error {
 }
 
 func (c *recount) checkNodes() error {
-	joining := c.p.joiningNodes()
+	joining := c.joiningNodes()
 	for _, n := range c.p.nodes {
 		if err := c.checkNode(n, joining[n]); err != nil {
 			return err
 		}
 	}
-	return c.p.checkCluster()
+	return c.checkCluster()
 }
 
 // joiningNodes are the nodes that are not in the node order yet.
-func (p *Partition) joiningNodes() map[*Node]bool {
+func (c *recount) joiningNodes() map[*Node]bool {
+	p := c.p
 	joining := map[*Node]bool{}
 	for _, n := range p.journal.order.joining {
 		joining[n] = n.schedulable && !n.entry.Indexed()
@@ -140,7 +141,8 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 }
 
 // checkCluster checks the totals of all nodes.
-func (p *Partition) checkCluster() error {
+func (c *recount) checkCluster() error {
+	p := c.p
 	var capacity resources.Vector
 	schedulable, unschedulable, foreign := 0, 0, 0
 	for _, n := range p.nodes {
@@ -333,7 +335,8 @@ func (c *recount) checkQueue(q *Queue) error {
 }
 
 // checkLists checks that the lists of objects and the counts of the partition are complete.
-func (p *Partition) checkLists() error {
+func (c *recount) checkLists() error {
+	p := c.p
 	if len(p.apps) != len(p.lists.apps.all) || len(p.queues) != len(p.lists.queues.all) {
 		return fmt.Errorf("there are %d applications and %d queues, %d and %d are listed",
 			len(p.apps), len(p.queues), len(p.lists.apps.all), len(p.lists.queues.all))

@@ -8,7 +8,8 @@ import (
 )
 
 // checkNames recounts the holds of each resource name.
-func (p *Partition) checkNames() error {
+func (c *recount) checkNames() error {
+	p := c.p
 	type count struct{ cluster, asks int }
 	want := map[string]*count{}
 	add := func(name string, by resources.Holder) {

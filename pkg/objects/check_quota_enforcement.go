@@ -9,7 +9,8 @@ import (
 
 // checkViolations checks that exactly the queues above an enforced max are listed, by the names and
 // quantities of the configuration.
-func (p *Partition) checkViolations() error {
+func (c *recount) checkViolations() error {
+	p := c.p
 	listed, toRecheck := map[*Queue]int{}, map[*Queue]bool{}
 	for _, q := range p.journal.enforcement.toRecheck {
 		toRecheck[q] = true

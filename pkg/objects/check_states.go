@@ -27,7 +27,8 @@ func (c *recount) checkState(a *Application) error {
 }
 
 // checkEnded checks the list of completing applications and the history.
-func (p *Partition) checkEnded() error {
+func (c *recount) checkEnded() error {
+	p := c.p
 	last := int64(0)
 	for e := p.deadlines.completing.Front(); e != nil; e = e.Next() {
 		w := e.Value.(completingSince)

@@ -61,13 +61,13 @@ func (d *Difference) Empty() bool {
 	return !d.global && !d.root.ownSettings && len(d.root.children) == 0
 }
 
-// differenceTo is the difference of conf to the configuration in force: prepared, if that was made
-// of these two, otherwise a new one. prepared may be nil.
-func (p *Partition) differenceTo(conf configs.Partition, prepared *Difference) *Difference {
-	if prepared == nil || !sameList(prepared.from.Root.Children, p.conf.Root.Children) || !sameList(prepared.to.Root.Children, conf.Root.Children) {
-		return NewDifference(p.conf, conf)
+// orNew is the difference of conf to the configuration in force: d, if that was made of these two, otherwise a new
+// one. d may be nil.
+func (d *Difference) orNew(inForce, conf configs.Partition) *Difference {
+	if d == nil || !sameList(d.from.Root.Children, inForce.Root.Children) || !sameList(d.to.Root.Children, conf.Root.Children) {
+		return NewDifference(inForce, conf)
 	}
-	return buildDifference(p.conf, conf, prepared.root.children)
+	return buildDifference(inForce, conf, d.root.children)
 }
 
 // sameList reports whether two lists are the same slice. Lists of a configuration are immutable.

@@ -30,7 +30,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	if len(parts) > MaxDepth+1 {
 		return fmt.Errorf("queue %s is more than %d levels deep", path, MaxDepth)
 	}
-	q := p.closestExisting(path)
+	q := p.root.closestTo(path)
 	depth := len(q.path.Parts())
 	switch {
 	case path != placement.RecoveryQueue && !q.MaySubmit(u):

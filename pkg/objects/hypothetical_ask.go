@@ -58,7 +58,7 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 		created = now
 	}
 	x.Allocation = &Allocation{
-		ask: ask, app: a, key: policies.AskKey{Priority: p.effectivePriority(ask), Created: created.UnixNano(), Arrival: p.arrivals + 1},
+		ask: ask, app: a, key: policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals + 1},
 		shape: feasibility.NewShape(ask.Amounts, p.names.Hold(ask.Amounts, resources.Asks), string(ask.RequiredNode)),
 	}
 	x.MustStartFirst, x.names = a.mustStartBefore(ask.Priority), p.names

@@ -204,7 +204,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 		p.journal.queueUsageChanged(q)
 	}
 	addSigned(&n.allocated, v, sign)
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	if sign > 0 {
 		p.journal.allocationPosted(x)
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -126,14 +127,14 @@ type resourceWeight struct {
 }
 
 // applyNodeOrder applies the node order of the configuration.
-func (p *Partition) applyNodeOrder() {
-	before := p.journal.order.scorer
-	p.journal.order.scorer = nodeScorer{nodes: p.conf.NodeSortPolicy.Sort}
-	for _, w := range p.conf.NodeSortPolicy.Weights {
-		p.journal.order.scorer.weights = append(p.journal.order.scorer.weights, resourceWeight{p.names.HoldName(w.Resource, resources.Cluster), w.Weight})
+func (o *ordering) applyNodeOrder(conf *configs.Partition) {
+	before := o.scorer
+	o.scorer = nodeScorer{nodes: conf.NodeSortPolicy.Sort}
+	for _, w := range conf.NodeSortPolicy.Weights {
+		o.scorer.weights = append(o.scorer.weights, resourceWeight{o.names.HoldName(w.Resource, resources.Cluster), w.Weight})
 	}
 	for _, w := range before.weights {
-		p.names.ReleaseIndex(w.resource, resources.Cluster)
+		o.names.ReleaseIndex(w.resource, resources.Cluster)
 	}
 }
 

@@ -92,7 +92,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.journal.order.capacity = remaining
 	p.journal.order.capacity.Add(v)
 	n.total.Difference(v, nil, nil)
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	p.journal.nodeFreed(n)
 	p.journal.capacityChanged(p.root)
 	p.names.Release(before, resources.Cluster)
@@ -113,9 +113,9 @@ func (p *Partition) setSchedulable(n *Node, schedulable bool) {
 }
 
 // updateAvailable updates what depends on the quantities of n after one of them changed.
-func (p *Partition) updateAvailable(n *Node) {
+func (n *Node) updateAvailable(j *journal) {
 	n.available.Difference(n.total, n.allocated, n.occupied)
-	p.journal.nodeUsageChanged(n)
+	j.nodeUsageChanged(n)
 }
 
 // fitNode computes the shapes that fit n.
@@ -193,7 +193,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 	p.foreign[f.Key] = &f
 	n.foreign[f.Key] = &f
 	n.occupied.Add(used)
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	delete(n.foreign, key)
 	was := p.names.Vector(f.Amounts)
 	n.occupied.Sub(was)
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	p.names.Release(was, resources.Cluster)
 	p.journal.nodeFreed(n)
 	return f, true

@@ -85,7 +85,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p.lists.queues.index = func(q *Queue) *int32 { return &q.listIndex }
 	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
-	p.applyNodeOrder()
+	p.journal.order.applyNodeOrder(&p.conf)
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.journal.order.sharesStale = true
 	p.quotaCounts.hasMaxApps = p.anyMaxApps()

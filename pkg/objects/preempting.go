@@ -70,7 +70,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	}
 	n.nominees = append(n.nominees, x)
 	n.heldForNominees.Add(x.shape.Vector())
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	p.journal.nominationAdded(x, n)
 }
 
@@ -83,7 +83,7 @@ func (p *Partition) removeNomination(x *Allocation) {
 		q.nominated.Sub(x.shape.Vector())
 	}
 	n.heldForNominees.Sub(x.shape.Vector())
-	p.updateAvailable(n)
+	n.updateAvailable(&p.journal)
 	p.journal.nominationRemoved(x, n)
 }
 

@@ -3,6 +3,7 @@ package objects
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -109,17 +110,17 @@ func (g *AskGroup) MarkPreemptorListed() { g.preemptorListed = true }
 func (g *AskGroup) ClearPreemptorListed() { g.preemptorListed = false }
 
 // updatePolicy updates the part of the policy of q that depends on more than its own settings.
-func (p *Partition) updatePolicy(q *Queue) {
-	q.policy.mayPreempt = q.Leaf() && p.asksMayPreempt(q)
-	if q.policy.prioritySort = q.conf.PrioritySort; p.conf.PriorityDisabled {
+func (q *Queue) updatePolicy(conf *configs.Partition) {
+	q.policy.mayPreempt = q.Leaf() && q.asksMayPreempt(conf)
+	if q.policy.prioritySort = q.conf.PrioritySort; conf.PriorityDisabled {
 		q.policy.prioritySort = policies.PriorityIgnored
 	}
 }
 
 // asksMayPreempt reports whether the configuration lets asks of q preempt: by priority, or by the
 // guarantee of a queue from q up to its preemption fence.
-func (p *Partition) asksMayPreempt(q *Queue) bool {
-	if !p.conf.PreemptionEnabled || p.conf.PriorityDisabled {
+func (q *Queue) asksMayPreempt(conf *configs.Partition) bool {
+	if !conf.PreemptionEnabled || conf.PriorityDisabled {
 		return false
 	}
 	if q.conf.PriorityPreemption != policies.PriorityPreemptionDisabled {

@@ -14,11 +14,11 @@ import (
 // the difference to the configuration in force, or nil. Requires: conf is from queuesyaml.Load and has
 // the name of the partition.
 func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *Difference) error {
-	return p.queueTypeError(p.differenceTo(conf, prepared))
+	return prepared.orNew(p.conf, conf).queueTypeError(p.root)
 }
 
-func (p *Partition) queueTypeError(d *Difference) error {
-	clashes := typeClashesIn(p.root, &d.root, nil)
+func (d *Difference) queueTypeError(root *Queue) error {
+	clashes := typeClashesIn(root, &d.root, nil)
 	if len(clashes) == 0 {
 		return nil
 	}
@@ -114,8 +114,8 @@ func listApps(n int, ids []AppID) string {
 // The time grows with the queues that change and what depends on them, not with those that stay
 // (ADR 44, CFG-107). The result does not depend on prepared. Requires: as CheckReconfigure.
 func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) error {
-	d := p.differenceTo(conf, prepared)
-	if err := p.queueTypeError(d); err != nil {
+	d := prepared.orNew(p.conf, conf)
+	if err := d.queueTypeError(p.root); err != nil {
 		return err
 	}
 	p.names.PinNumbers() // accounts and the node order have the old indexes until they are rebuilt

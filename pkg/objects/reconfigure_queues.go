@@ -126,7 +126,7 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	p.journal.queueSettingsChanged(q)
 	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
-		p.clearOrdering(q, before.sort)
+		q.clearOrdering(before.sort, &p.deadlines.ramping)
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *reload) finish(global bool) {
 		return
 	}
 	for _, q := range r.mayPreemptChanged {
-		p.refreshMayPreempt(q)
+		r.refreshMayPreempt(q)
 	}
 	r.refreshDenominators()
 	for _, m := range slices.Backward(r.visited) {
@@ -183,12 +183,12 @@ func (r *reload) refreshDenominatorsFrom(q *Queue) {
 	case r.lastMeasured != nil && len(r.lastMeasured.byName) > 0 && r.lastMeasured.IsSelfOrAncestorOf(q), q.removed:
 		return
 	case q.parent == nil:
-		p.setShareDenominators(q, p.clusterFairMax())
+		p.journal.order.setShareDenominators(q, p.journal.order.clusterFairMax())
 	default:
 		if r.fairMaxParent != q.parent {
-			r.fairMaxParent, r.fairMax = q.parent, p.fairMaxBelow(q.parent)
+			r.fairMaxParent, r.fairMax = q.parent, p.journal.order.fairMaxBelow(q.parent)
 		}
-		p.setShareDenominators(q, r.fairMax)
+		p.journal.order.setShareDenominators(q, r.fairMax)
 		if !q.entry.Indexed() { // an indexed queue gets its key when it is reindexed: one member of an index at a time
 			q.key.Share = q.Share()
 		}
@@ -207,7 +207,7 @@ func (r *reload) reindex(m visitedQueue) {
 		}
 	}
 	if m.reorder {
-		p.rebuildMembers(q)
+		q.rebuildMembers(&p.deadlines.ramping, p.conf.PriorityDisabled)
 	}
 	if q.parent == nil {
 		return
@@ -220,8 +220,8 @@ func (r *reload) reindex(m visitedQueue) {
 }
 
 // clearOrdering removes all members from the orders of q, which rebuildMembers then builds with
-// another order. sort is the former order of its applications.
-func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
+// another order. sort is the former order of its applications, some of which may be in r.
+func (q *Queue) clearOrdering(sort policies.AppSort, r *ramping) {
 	q.children.Fill(nil)
 	q.apps.Fill(nil)
 	q.starting.Fill(nil)
@@ -232,19 +232,19 @@ func (p *Partition) clearOrdering(q *Queue, sort policies.AppSort) {
 		a.entry.Reset()
 		a.startingEntry.Reset()
 		if sort == policies.StateAware {
-			p.deadlines.ramping.remove(a)
+			r.remove(a)
 		}
 	}
 }
 
 // refreshMayPreempt updates which leaves at and below q let their asks preempt.
-func (p *Partition) refreshMayPreempt(q *Queue) {
-	if p.updatePolicy(q); q.policy.mayPreempt {
+func (r *reload) refreshMayPreempt(q *Queue) {
+	if q.updatePolicy(&r.p.conf); q.policy.mayPreempt {
 		for _, a := range q.byID {
-			p.journal.mayPreemptChanged(a)
+			r.p.journal.mayPreemptChanged(a)
 		}
 	}
 	for _, c := range q.byName {
-		p.refreshMayPreempt(c)
+		r.refreshMayPreempt(c)
 	}
 }

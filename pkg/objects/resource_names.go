@@ -39,7 +39,7 @@ func (p *Partition) internNames(q *Queue) {
 // applySettings updates what depends on the settings of q, and the counts of settings.
 func (p *Partition) applySettings(q *Queue) {
 	p.countSettings(q, 1)
-	p.updatePolicy(q)
+	q.updatePolicy(&p.conf)
 	q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 }
 

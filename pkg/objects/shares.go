@@ -19,19 +19,19 @@ func (p *Partition) RefreshShares() {
 	p.journal.order.indexJoining()
 	if p.journal.order.sharesStale {
 		p.journal.order.sharesStale = false
-		p.setShareDenominators(p.root, p.clusterFairMax())
+		p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())
 	}
 	p.requeue()
 }
 
 // clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no
 // node has is Unmeasured.
-func (p *Partition) clusterFairMax() resources.Denominators {
-	p.journal.order.namesGivenAtRefresh = p.names.Assigned()
-	fairMax := make(resources.Denominators, p.names.Len())
+func (o *ordering) clusterFairMax() resources.Denominators {
+	o.namesGivenAtRefresh = o.names.Assigned()
+	fairMax := make(resources.Denominators, o.names.Len())
 	for k := range fairMax {
 		fairMax[k] = resources.Unmeasured
-		if n := p.journal.order.capacity.At(resources.Index(k)); n > 0 {
+		if n := o.capacity.At(resources.Index(k)); n > 0 {
 			fairMax[k] = n
 		}
 	}
@@ -41,9 +41,9 @@ func (p *Partition) clusterFairMax() resources.Denominators {
 // setShareDenominators sets the denominators of q and of all queues below it. fairMax is that of
 // the queue above. From root down, each max overwrites the fair max of its resources; the guarantee
 // of the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
-func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominators) {
+func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
-	if !p.journal.order.capacity.IsZero() {
+	if !o.capacity.IsZero() {
 		overlay(q.shareDenominators, q.max)
 	}
 	if len(q.byName) == 0 {
@@ -55,16 +55,16 @@ func (p *Partition) setShareDenominators(q *Queue, fairMax resources.Denominator
 		overlay(q.shareDenominators, q.guaranteed)
 	}
 	for _, c := range q.byName {
-		p.setShareDenominators(c, fairMax)
+		o.setShareDenominators(c, fairMax)
 		c.key.Share = c.Share()
 	}
 	q.children.Rebuild()
 }
 
 // fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.
-func (p *Partition) fairMaxBelow(q *Queue) resources.Denominators {
-	fairMax := p.clusterFairMax()
-	if p.journal.order.capacity.IsZero() {
+func (o *ordering) fairMaxBelow(q *Queue) resources.Denominators {
+	fairMax := o.clusterFairMax()
+	if o.capacity.IsZero() {
 		return fairMax
 	}
 	for _, q := range q.pathFromRoot() {
@@ -88,8 +88,8 @@ func (p *Partition) rebuildOrdering() {
 	p.deadlines.ramping = nil
 	p.journal.rebuilding()
 	p.rebuildAccounts()
-	p.applyNodeOrder()
-	p.setShareDenominators(p.root, p.clusterFairMax())
+	p.journal.order.applyNodeOrder(&p.conf)
+	p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())
 	p.rebuildOrderingBelow(p.root)
 	var nodes, unschedulable []*feasibility.Entry[*Node]
 	for _, n := range p.nodes {
@@ -105,13 +105,13 @@ func (p *Partition) rebuildOrdering() {
 	p.journal.order.unschedulable.Fill(unschedulable)
 }
 
-// refreshAskPriorities updates the priorities of asks after a configuration that enables or
+// refreshPriorities updates the priorities of asks after a configuration that enables or
 // disables priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order
 // stays.
-func (p *Partition) refreshAskPriorities(group *AskGroup) {
-	for _, list := range [][]*Allocation{group.SchedulableAsks(), group.unschedulable} {
+func (g *AskGroup) refreshPriorities(priorityDisabled bool) {
+	for _, list := range [][]*Allocation{g.SchedulableAsks(), g.unschedulable} {
 		for _, x := range list {
-			x.key.Priority = p.effectivePriority(x.ask)
+			x.key.Priority = x.ask.effectivePriority(priorityDisabled)
 		}
 	}
 }
@@ -121,12 +121,12 @@ func (p *Partition) rebuildOrderingBelow(q *Queue) {
 	for _, c := range q.byName {
 		p.rebuildOrderingBelow(c)
 	}
-	p.rebuildMembers(q)
+	q.rebuildMembers(&p.deadlines.ramping, p.conf.PriorityDisabled)
 }
 
 // rebuildMembers rebuilds the orders and the priority of q from its children or applications.
-// Requires: none of its applications is in deadlines.ramping.
-func (p *Partition) rebuildMembers(q *Queue) {
+// Applications that ramp up by time are added to r. Requires: none of its applications is there.
+func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 	q.priorities = policies.PriorityCounter{}
 	q.children.Fill(nil)
 	q.apps.Fill(nil)
@@ -142,11 +142,11 @@ func (p *Partition) rebuildMembers(q *Queue) {
 		a.key.Shares = a.key.Shares[:0]
 		a.rekey()
 		q.priorities.Add(a.key.Priority)
-		p.deadlines.ramping.add(a)
+		r.add(a)
 		a.askGroups.order.Fill(nil)
 		for _, c := range a.askGroups.list {
 			c.entry.Reset()
-			p.refreshAskPriorities(c)
+			c.refreshPriorities(priorityDisabled)
 			c.requeue()
 		}
 	}
