@@ -45,7 +45,7 @@ func preemptServer(t *testing.T) (address string) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	ask := func(key string, priority int32) *objects.Ask {
-		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority, Created: noon.Add(-time.Hour),
+		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority, Created: objects.TimestampOf(noon.Add(-time.Hour)),
 			Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
 	}
 	for _, cmd := range []scheduler.Command{

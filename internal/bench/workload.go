@@ -220,7 +220,8 @@ func (s *stream) amounts(i int) resources.Amounts { return s.shapes[s.draws[i].s
 // ask is the i-th ask.
 func (s *stream) ask(i int) *objects.Ask {
 	return &objects.Ask{
-		Key: s.key(i), App: s.appOf(i).ID, Amounts: s.amounts(i), Priority: s.draws[i].priority, Tags: s.tags(i),
+		Key: s.key(i), App: s.appOf(i).ID, Amounts: s.amounts(i), Priority: s.draws[i].priority,
+		Details: objects.NewAskDetails(objects.AskDetails{Tags: s.tags(i)}),
 	}
 }
 

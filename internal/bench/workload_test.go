@@ -103,7 +103,7 @@ func TestStream_AsksCoverAllLeaves(t *testing.T) {
 	perLeaf := map[string]int{}
 	for i := range spec.Asks {
 		a := s.ask(i)
-		assert.Equal(t, len(a.Tags), 4)
+		assert.Equal(t, len(a.Tags()), 4)
 		perLeaf[string(s.appOf(i).Queue)]++
 	}
 	assert.Equal(t, len(perLeaf), 9)

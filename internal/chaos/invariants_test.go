@@ -174,7 +174,7 @@ func (m *resourceManager) onAllocated(e scheduler.Allocated) {
 	if x == nil || running(x) && x.node != e.Node {
 		m.fail("%s, and is not an ask", e)
 	}
-	if n := m.nodes[e.Node]; n == nil || n.removed || n.draining && !running(x) && e.Ask.RequiredNode != e.Node {
+	if n := m.nodes[e.Node]; n == nil || n.removed || n.draining && !running(x) && e.Ask.RequiredNode() != e.Node {
 		m.fail("%s, which is not schedulable", e)
 	}
 	x.node = e.Node
@@ -347,7 +347,7 @@ func (m *resourceManager) checkInvariants() {
 	}
 	for _, y := range m.core.Partition().Nominees() {
 		x, n := m.tasks[y.Key()], m.nodes[m.core.Partition().Nomination(y).ID()]
-		if x == nil || running(x) || n == nil || n.removed || n.draining && x.ask.RequiredNode != m.core.Partition().Nomination(y).ID() {
+		if x == nil || running(x) || n == nil || n.removed || n.draining && x.ask.RequiredNode() != m.core.Partition().Nomination(y).ID() {
 			m.fail("%s is nominated, but is not pending, or runs, or its node is unschedulable", y.Key())
 		}
 	}

@@ -143,7 +143,7 @@ func (m *resourceManager) submit(app objects.AppID, x task) {
 		m.step(scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: string(x.queue())})
 	}
 	ask := *x.ask
-	ask.App, ask.Key, ask.Created = app, objects.AllocationKey(fmt.Sprintf("%s#%d", x.lineage, x.restarts)), m.now
+	ask.App, ask.Key, ask.Created = app, objects.AllocationKey(fmt.Sprintf("%s#%d", x.lineage, x.restarts)), objects.TimestampOf(m.now)
 	m.tasks[ask.Key] = &task{ask: &ask, size: x.size, lineage: x.lineage, restarts: x.restarts, chainDepth: x.chainDepth}
 	m.tracker.askPriority[ask.Key] = ask.Priority
 	m.step(scheduler.SubmitAsk{Ask: &ask})
@@ -178,7 +178,8 @@ func (m *resourceManager) submitNew() {
 		m.taskCount++
 		size := 1 + m.rng.IntN(4)
 		m.submit(app, task{size: size, lineage: fmt.Sprint("t", m.taskCount), ask: &objects.Ask{
-			App: app, Amounts: cores(size), Priority: priority, Policy: policy, TaskGroup: gang, Tags: tags, RequiredNode: requiredNode,
+			App: app, Amounts: cores(size), Priority: priority, Policy: policy,
+			Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: gang, Tags: tags, RequiredNode: requiredNode}),
 		}})
 	}
 }

@@ -101,7 +101,7 @@ func (a *auditState) application(v *scheduler.ApplicationView, q *scheduler.Queu
 		key, took := w.Ask.Key, w.Ask.Amounts
 		if w.Node == "" {
 			t.add(sums{pending: took, priority: policies.Pending(w.Ask.Priority)})
-			a.pending = append(a.pending, pendingAsk{key, q.Path, took, w.Ask.RequiredNode})
+			a.pending = append(a.pending, pendingAsk{key, q.Path, took, w.Ask.RequiredNode()})
 			continue
 		}
 		if other, twice := a.nodeOf[key]; twice {

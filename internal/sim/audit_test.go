@@ -35,7 +35,7 @@ func idleSnapshot(t *testing.T) *scheduler.Snapshot {
 	submit := func(key, app string, vcore resources.Quantity, priority int32, group string) {
 		step(scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(vcore, 1), Priority: priority,
-			TaskGroup: group, Placeholder: group != "",
+			Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: group}), Placeholder: group != "",
 		}})
 	}
 	step(scheduler.AddNode{Node: "n1", Total: amounts(6000, 20), Schedulable: true})
@@ -141,7 +141,7 @@ func TestAudit_RespectsRequiredNodes(t *testing.T) {
 	s.Nodes.At(1).Schedulable = true
 	waiting := s.Root.Children.At(1).Applications.At(0).Allocations.At(1)
 	picky := *waiting.Ask
-	picky.RequiredNode = "n1"
+	picky.Details = &objects.AskDetails{RequiredNode: "n1"}
 	waiting.Ask = &picky
 	assert.NilError(t, sim.Audit(s))
 }

@@ -81,7 +81,7 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 		return "the key is that of a foreign allocation"
 	case w != nil && w.ask.App != ask.App:
 		return "the key belongs to another application"
-	case w == nil && ask.Placeholder && ask.TaskGroup == "":
+	case w == nil && ask.Placeholder && ask.TaskGroup() == "":
 		return "a placeholder of no task group"
 	case ask.Amounts.HasNegative():
 		return "a negative quantity"
@@ -103,15 +103,16 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
-		if used, err := objects.ReadUsage(ask.Tags); err != nil && ask.Tags[objects.UsageTag] != w.ask.Tags[objects.UsageTag] {
+		if used, err := objects.ReadUsage(ask.Tags()); err != nil && ask.Tags()[objects.UsageTag] != w.ask.Tags()[objects.UsageTag] {
 			t.refuse("usage", "nonsense")
 		} else if used != nil && err == nil {
-			resized.Tags = map[string]string{objects.UsageTag: ask.Tags[objects.UsageTag]}
-			for name, value := range w.ask.Tags {
+			tags := map[string]string{objects.UsageTag: ask.Tags()[objects.UsageTag]}
+			for name, value := range w.ask.Tags() {
 				if name != objects.UsageTag {
-					resized.Tags[name] = value
+					tags[name] = value
 				}
 			}
+			resized = *resized.WithTags(tags)
 		}
 		w.ask = &resized
 		t.updatePeak(t.app(ask.App))
@@ -119,7 +120,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 	}
 	a := t.app(ask.App)
 	t.arrivals++
-	w := &allocation{ask: ask, class: class, created: ask.Created, arrival: t.arrivals}
+	w := &allocation{ask: ask, class: class, created: ask.Created.Time(), arrival: t.arrivals}
 	if w.created.IsZero() {
 		w.created = t.now
 	}

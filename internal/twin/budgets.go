@@ -11,7 +11,7 @@ import (
 // Placeholders are not selected.
 func (t *Twin) budgetUsage(b *budgets.Budget) (all, leaving int) {
 	for _, w := range t.allocations {
-		if w.node == "" || w.ask.Placeholder || !budgetSelects(b, w.ask.Tags) {
+		if w.node == "" || w.ask.Placeholder || !budgetSelects(b, w.ask.Tags()) {
 			continue
 		}
 		all++

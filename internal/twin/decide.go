@@ -97,8 +97,8 @@ func (c *totals) fits(n *node, ask *objects.Ask) bool {
 
 // admits reports whether an ask may be placed on n. An ask that requires n may also if n is draining.
 func (n *node) admits(ask *objects.Ask) bool {
-	if ask.RequiredNode != "" {
-		return ask.RequiredNode == n.id
+	if ask.RequiredNode() != "" {
+		return ask.RequiredNode() == n.id
 	}
 	return n.schedulable
 }

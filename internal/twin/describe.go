@@ -46,16 +46,16 @@ func describe(cmd scheduler.Command) string {
 func describeAsk(a *objects.Ask) string {
 	s := fmt.Sprintf("%s (%s) %s priority=%d", a.Key, a.App, a.Amounts, a.Priority)
 	if !a.Created.IsZero() {
-		s += fmt.Sprintf(" created=%s", a.Created.Sub(startTime()))
+		s += fmt.Sprintf(" created=%s", a.Created.Time().Sub(startTime()))
 	}
-	if a.RequiredNode != "" {
-		s += " only on " + string(a.RequiredNode)
+	if a.RequiredNode() != "" {
+		s += " only on " + string(a.RequiredNode())
 	}
 	if a.Placeholder {
-		s += fmt.Sprintf(" placeholder of %q", a.TaskGroup)
+		s += fmt.Sprintf(" placeholder of %q", a.TaskGroup())
 	}
-	if len(a.Tags) > 0 {
-		s += fmt.Sprintf(" tags %q", a.Tags)
+	if len(a.Tags()) > 0 {
+		s += fmt.Sprintf(" tags %q", a.Tags())
 	}
 	return s
 }

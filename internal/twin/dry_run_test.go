@@ -137,7 +137,7 @@ func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) schedule
 		}),
 	}
 	if n := snap.Nodes.Len(); n > 0 && rng.IntN(6) == 0 {
-		h.Ask.RequiredNode = snap.Nodes.At(rng.IntN(n)).ID
+		h.Ask.Details = &objects.AskDetails{RequiredNode: snap.Nodes.At(rng.IntN(n)).ID}
 	}
 	if len(apps) > 0 && rng.IntN(2) == 0 {
 		h.Ask.App = apps[rng.IntN(len(apps))]

@@ -48,14 +48,14 @@ func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingRea
 			return scheduler.AskExceedsMax, true
 		}
 	}
-	if id := w.ask.RequiredNode; id != "" && t.node(id) == nil {
+	if id := w.ask.RequiredNode(); id != "" && t.node(id) == nil {
 		return scheduler.UnknownNode, true
 	}
 	large := func(n *node) bool { return n.admits(w.ask) && n.total.Covers(w.ask.Amounts) }
 	switch {
 	case find(t.nodes, large) != nil:
 		return 0, false
-	case w.ask.RequiredNode != "":
+	case w.ask.RequiredNode() != "":
 		return scheduler.AskExceedsNodes, true
 	case find(t.nodes, func(n *node) bool { return n.schedulable }) == nil:
 		return scheduler.NoSchedulableNode, true

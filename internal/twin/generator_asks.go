@@ -42,24 +42,26 @@ func (a *generator) newAsk() *objects.Ask {
 	a.askCount++
 	if a.uniform && len(a.apps) > 0 && !a.oneIn(10) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Tags: askTags(a.askCount)}
+		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Details: &objects.AskDetails{Tags: askTags(a.askCount)}}
 	}
 	ask := &objects.Ask{
 		Key: a.askKey(), App: a.appID(), Amounts: a.shape(),
-		Priority: a.priority(), Originator: a.oneIn(10), Created: a.createdTime(), Tags: askTags(a.askCount),
+		Priority: a.priority(), Originator: a.oneIn(10), Created: a.createdTime(),
 	}
+	details := objects.AskDetails{Tags: askTags(a.askCount)}
 	if a.oneIn(12) {
-		ask.RequiredNode = a.nodeID()
+		details.RequiredNode = a.nodeID()
 	}
 	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
 	if a.contended {
-		ask.TaskGroup = pick(a, "", "", "g", "h")
+		details.TaskGroup = pick(a, "", "", "g", "h")
 		ask.Priority, ask.Originator = int32(a.IntN(10)), a.oneIn(4)
 		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyAllowPreemptOther, !a.oneIn(8))
 	}
 	if a.oneIn(8) {
-		ask.Placeholder, ask.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
+		ask.Placeholder, details.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
 	}
+	ask.Details = objects.NewAskDetails(details)
 	if a.oneIn(25) {
 		ask.Key = a.knownAsk().Key // perhaps of another application
 	}
@@ -78,12 +80,12 @@ func (a *generator) askKey() objects.AllocationKey {
 }
 
 // createdTime is a creation time in whole seconds, or none.
-func (a *generator) createdTime() time.Time {
+func (a *generator) createdTime() objects.Timestamp {
 	if a.oneIn(2) {
-		return time.Time{}
+		return 0
 	}
 	back := time.Duration(pick(a, 0, 1, 1, 5, 60, 600)) * time.Second
-	return startTime().Add(a.elapsed - back).Truncate(time.Second)
+	return objects.TimestampOf(startTime().Add(a.elapsed - back).Truncate(time.Second))
 }
 
 // knownAsk is an ask that was sent before, or an unknown one.
@@ -100,8 +102,8 @@ func (a *generator) resizedAsk() *objects.Ask {
 	if a.oneIn(2) {
 		ask.Amounts = a.amounts()
 	}
-	ask.Priority, ask.Created, ask.Tags = a.priority(), a.createdTime(), askTags(-a.askCount) // which changes nothing
-	return &ask
+	ask.Priority, ask.Created = a.priority(), a.createdTime() // which changes nothing
+	return ask.WithTags(askTags(-a.askCount))
 }
 
 // reportedAsk is a recovered allocation: a known ask unchanged, a known one with other amounts, or a

@@ -33,13 +33,13 @@ func (t *Twin) preemptForPressure(n *node) {
 		return
 	}
 	excess := func(w *allocation) int64 {
-		used, err := objects.ReadUsage(w.ask.Tags)
+		used, err := objects.ReadUsage(w.ask.Tags())
 		if n, ok := used[scarce]; ok && err == nil {
 			return int64(n - w.ask.Amounts.Get(scarce))
 		}
 		return 0
 	}
-	candidates := filter(t.allocations, func(w *allocation) bool { return w.node == n.id && !w.preempting && w.ask.RequiredNode == "" })
+	candidates := filter(t.allocations, func(w *allocation) bool { return w.node == n.id && !w.preempting && w.ask.RequiredNode() == "" })
 	slices.SortFunc(candidates, func(a, b *allocation) int {
 		return cmp.Or(
 			boolToInt(a.ask.Priority >= 2_000_000_000)-boolToInt(b.ask.Priority >= 2_000_000_000), boolToInt(excess(a) <= 0)-boolToInt(excess(b) <= 0),

@@ -34,7 +34,7 @@ func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Tim
 		delays = append(delays, conf.PriorityPreemptionDelay)
 	}
 	for _, d := range delays {
-		if at := w.created.Add(d); w.ask.Policy.AllowPreemptOther() && w.ask.RequiredNode == "" && t.preemption && !t.ignorePriority && at.After(after) && !at.After(until) {
+		if at := w.created.Add(d); w.ask.Policy.AllowPreemptOther() && w.ask.RequiredNode() == "" && t.preemption && !t.ignorePriority && at.After(after) && !at.After(until) {
 			ends = append(ends, at)
 		}
 	}

@@ -20,7 +20,7 @@ const backOff = 5 * time.Second
 
 // askGroupKey is everything that determines the possible victims of an ask.
 func askGroupKey(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode, ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup)
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup())
 }
 
 // forgetGroups removes the back-offs of ask groups without pending asks.
@@ -226,10 +226,10 @@ func (t *Twin) waitsForVictims(c *totals, w *allocation) bool {
 func (t *Twin) mayPreempt(w *allocation) bool {
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	if t.ignorePriority {
-		return w.ask.RequiredNode != ""
+		return w.ask.RequiredNode() != ""
 	}
-	if w.ask.RequiredNode != "" || !t.preemption || leaf.conf.PriorityPreemption != policies.PriorityPreemptionDisabled {
-		return w.ask.RequiredNode != "" || t.preemption
+	if w.ask.RequiredNode() != "" || !t.preemption || leaf.conf.PriorityPreemption != policies.PriorityPreemptionDisabled {
+		return w.ask.RequiredNode() != "" || t.preemption
 	}
 	for _, q := range slices.Backward(t.pathQueues(leaf.path)) {
 		if len(q.conf.Guaranteed.Map()) > 0 {
@@ -251,7 +251,7 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 		return nil
 	case !w.ask.Policy.AllowPreemptOther() || t.ignorePriority:
 		return nil
-	case w.ask.RequiredNode != "":
+	case w.ask.RequiredNode() != "":
 		return []string{"required node"}
 	case !t.preemption:
 		return nil

@@ -4,7 +4,7 @@ import "slices"
 
 // preemptsAsGang reports whether w preempts together with its task group.
 func (t *Twin) preemptsAsGang(w *allocation) bool {
-	return w.ask.TaskGroup != "" && t.queue(t.app(w.ask.App).leaf).conf.GangPreemption
+	return w.ask.TaskGroup() != "" && t.queue(t.app(w.ask.App).leaf).conf.GangPreemption
 }
 
 // preemptGang finds victims for all pending asks of a task group, or preempts for none.
@@ -13,7 +13,7 @@ func (t *Twin) preemptGang(c *totals, w *allocation) bool {
 		return false
 	}
 	members := filter(t.allocations, func(x *allocation) bool {
-		return x.ask.App == w.ask.App && x.ask.TaskGroup == w.ask.TaskGroup && x.node == "" && x.nominated == ""
+		return x.ask.App == w.ask.App && x.ask.TaskGroup() == w.ask.TaskGroup() && x.node == "" && x.nominated == ""
 	})
 	slices.SortFunc(members, t.compareAsks)
 	nominees, states := slices.Clone(t.nominees), make([]allocation, len(t.allocations))

@@ -151,7 +151,7 @@ func (t *Twin) quotaVictims(q *queue) []*allocation {
 }
 
 func (t *Twin) evictable(unit []*allocation) bool {
-	return !slices.ContainsFunc(unit, func(w *allocation) bool { return w.ask.RequiredNode != "" || t.victimPriority(w) >= 2_000_000_000 })
+	return !slices.ContainsFunc(unit, func(w *allocation) bool { return w.ask.RequiredNode() != "" || t.victimPriority(w) >= 2_000_000_000 })
 }
 
 // searchQuotaVictims is the first set that brings q within its max, where sets with a candidate come

@@ -64,7 +64,7 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		if free.Covers(w.ask.Amounts) {
 			return math.MinInt64
 		}
-		removable := filter(t.allocations, func(y *allocation) bool { return y.node == n.id && !y.preempting && y.ask.RequiredNode == "" })
+		removable := filter(t.allocations, func(y *allocation) bool { return y.node == n.id && !y.preempting && y.ask.RequiredNode() == "" })
 		slices.SortFunc(removable, func(a, b *allocation) int { return cmp.Compare(t.victimPriority(a), t.victimPriority(b)) })
 		for _, y := range removable {
 			if free = free.Add(y.ask.Amounts); free.Covers(w.ask.Amounts) {
@@ -147,7 +147,7 @@ func (t *Twin) exceedsBudget(before, unit []*allocation) bool {
 	for i := range t.budgets {
 		b := &t.budgets[i]
 		about := func(y *allocation) bool {
-			return !y.ask.Placeholder && budgetSelects(b, y.ask.Tags) && t.budgetPolicy([]*allocation{y}) != policies.BudgetsIgnored
+			return !y.ask.Placeholder && budgetSelects(b, y.ask.Tags()) && t.budgetPolicy([]*allocation{y}) != policies.BudgetsIgnored
 		}
 		all, leaving := t.budgetUsage(b)
 		more := len(filter(unit, about))
@@ -175,12 +175,12 @@ func (t *Twin) preemptingOn(id objects.NodeID) []*allocation {
 // eligibleVictim reports whether w could preempt y (PRE-21, PRE-19, PRE-25).
 func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 	own, other := t.queue(t.app(w.ask.App).leaf), t.queue(t.app(y.ask.App).leaf)
-	if y.node == "" || y.preempting || y.ask.RequiredNode != "" || !sharesResource(w, y) {
+	if y.node == "" || y.preempting || y.ask.RequiredNode() != "" || !sharesResource(w, y) {
 		return false
 	}
 	priority := t.victimPriority(y)
 	for _, z := range t.victimUnit(y) {
-		if priority = max(priority, t.victimPriority(z)); z.ask.RequiredNode != "" {
+		if priority = max(priority, t.victimPriority(z)); z.ask.RequiredNode() != "" {
 			return false
 		}
 	}
@@ -267,11 +267,11 @@ func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocat
 // victimUnit are the allocations that are preempted with y, by key.
 func (t *Twin) victimUnit(y *allocation) []*allocation {
 	how := t.queue(t.app(y.ask.App).leaf).conf.VictimUnit
-	if how == policies.VictimUnitAllocation || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup == "" {
+	if how == policies.VictimUnitAllocation || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup() == "" {
 		return []*allocation{y}
 	}
 	return byKey(filter(t.allocations, func(z *allocation) bool {
-		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && (how == policies.VictimUnitApplication || z.ask.TaskGroup == y.ask.TaskGroup)
+		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && (how == policies.VictimUnitApplication || z.ask.TaskGroup() == y.ask.TaskGroup())
 	}))
 }
 
@@ -279,7 +279,7 @@ func (t *Twin) victimUnit(y *allocation) []*allocation {
 func (t *Twin) victimPriority(y *allocation) int32 {
 	a := t.app(y.ask.App)
 	how := t.queue(a.leaf).conf.VictimUnit
-	if a.groupPriority != nil && (how == policies.VictimUnitApplication || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup != "") {
+	if a.groupPriority != nil && (how == policies.VictimUnitApplication || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup() != "") {
 		return min(y.ask.Priority, *a.groupPriority)
 	}
 	return y.ask.Priority
@@ -294,7 +294,7 @@ func (t *Twin) victimWeight(unit []*allocation, w *allocation, reason string) []
 		number, since = max(number, int64(t.victimPriority(y))), min(since, y.boundAt.UnixNano())
 		refusesPreemption, originator = max(refusesPreemption, int64(boolToInt(!y.ask.Policy.AllowPreemptSelf()))), max(originator, int64(boolToInt(y.ask.Originator)))
 		if conf.VictimQoS == policies.VictimQoSEnabled {
-			quality = max(quality, qosRank(y.ask.Tags["kubernetes.io/meta/qosClass"]))
+			quality = max(quality, qosRank(y.ask.Tags()["kubernetes.io/meta/qosClass"]))
 		}
 	}
 	size := int64(len(unit))

@@ -38,7 +38,7 @@ func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	m.resource(5, ask.Amounts)
 	m.text(8, string(on))
 	m.text(9, string(ask.App))
-	m.text(11, ask.TaskGroup)
+	m.text(11, ask.TaskGroup())
 	m.flag(12, ask.Placeholder)
 	m.flag(14, ask.Originator)
 	if ask.Policy.Sent() {

@@ -108,7 +108,7 @@ func vcore(n resources.Quantity) resources.Amounts {
 
 func ask(key, app string, milli resources.Quantity, priority int32) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: time.Now().Add(-time.Hour), Amounts: vcore(milli),
+		Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: objects.TimestampOf(time.Now().Add(-time.Hour)), Amounts: vcore(milli),
 		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 	}
 }

@@ -9,20 +9,95 @@ import (
 )
 
 // Ask is a request for one allocation, as the RM sent it. It is immutable; a resize is a new Ask
-// with the same key.
+// with the same key. There may be a million, so its size is held by a test: what most asks do not
+// have is in Details.
 type Ask struct {
 	Key      AllocationKey
 	App      AppID
 	Amounts  resources.Amounts // at least one above zero, none below
-	Created  time.Time         // creation time of the RM's object; zero: the arrival of the ask
+	Created  Timestamp         // creation time of the RM's object; zero: the arrival of the ask
+	Details  *AskDetails       // nil: the ask has none
 	Priority int32             // 0 is the default
 
-	Placeholder  bool // holds resources for a later ask of its task group
-	Originator   bool // the first of its application, such as a driver
-	Policy       PreemptionPolicy
+	Placeholder bool // holds resources for a later ask of its task group
+	Originator  bool // the first of its application, such as a driver
+	Policy      PreemptionPolicy
+}
+
+// AskDetails is what few asks have, except for tags.
+type AskDetails struct {
 	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
 	Tags         map[string]string // as sent; read-only
+}
+
+// NewAskDetails returns the details of an ask; nil if it has none.
+func NewAskDetails(d AskDetails) *AskDetails {
+	if d.TaskGroup == "" && d.RequiredNode == "" && len(d.Tags) == 0 {
+		return nil
+	}
+	return &d
+}
+
+// TaskGroup is the gang that the ask belongs to; empty: none.
+func (a *Ask) TaskGroup() string {
+	if a.Details == nil {
+		return ""
+	}
+	return a.Details.TaskGroup
+}
+
+// RequiredNode is the only node on which the ask may be placed; empty: any.
+func (a *Ask) RequiredNode() NodeID {
+	if a.Details == nil {
+		return ""
+	}
+	return a.Details.RequiredNode
+}
+
+// Tags are the tags as sent; nil: none. Read-only.
+func (a *Ask) Tags() map[string]string {
+	if a.Details == nil {
+		return nil
+	}
+	return a.Details.Tags
+}
+
+// WithTags is the ask with other tags.
+func (a *Ask) WithTags(tags map[string]string) *Ask {
+	changed := *a
+	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Tags: tags})
+	return &changed
+}
+
+// Timestamp is a time with the precision of a nanosecond, in a third of the bytes of time.Time. The
+// zero value is no time. Its values are compared by Time.
+type Timestamp int64
+
+// TimestampOf returns the timestamp of t; zero if t is zero. Times before 1678 or after 2262 have none.
+func TimestampOf(t time.Time) Timestamp {
+	if t.IsZero() {
+		return 0
+	}
+	n := t.UnixNano()
+	if n >= 0 {
+		n++ // so that 1970 is a time
+	}
+	return Timestamp(n)
+}
+
+// IsZero reports whether t is no time.
+func (t Timestamp) IsZero() bool { return t == 0 }
+
+// Time is the time of t, in UTC; the zero time if t is no time.
+func (t Timestamp) Time() time.Time {
+	switch {
+	case t == 0:
+		return time.Time{}
+	case t > 0:
+		t--
+	}
+	return time.Unix(0, int64(t)).UTC()
 }
 
 // PreemptionPolicy is the preemption policy of an ask (PRE-8). The zero value is a policy that was

@@ -160,7 +160,7 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if p.overflows(ask.Amounts) {
 		return nil, ErrOverflow
 	}
-	created := ask.Created
+	created := ask.Created.Time()
 	if created.IsZero() {
 		created = now
 	}

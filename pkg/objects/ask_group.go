@@ -37,7 +37,7 @@ type askGroupID struct {
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
-	return askGroupID{x.ask.Priority, x.shape, x.ask.Policy.AllowPreemptOther(), x.ask.TaskGroup}
+	return askGroupID{x.ask.Priority, x.shape, x.ask.Policy.AllowPreemptOther(), x.ask.TaskGroup()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {

@@ -82,14 +82,14 @@ func (p *Partition) applyBudgets() {
 
 // countInBudgets counts x in the budgets that select it. Requires: x was just bound.
 func (p *Partition) countInBudgets(x *Allocation) {
-	if len(p.budgets.all) == 0 || x.ask.Placeholder || len(x.ask.Tags) == 0 {
+	if len(p.budgets.all) == 0 || x.ask.Placeholder || len(x.ask.Tags()) == 0 {
 		return
 	}
-	s := p.budgets.byNamespace[budgets.NamespaceOf(x.ask.Tags)]
+	s := p.budgets.byNamespace[budgets.NamespaceOf(x.ask.Tags())]
 	if s == nil {
 		return
 	}
-	found := s.selecting(x.ask.Tags)
+	found := s.selecting(x.ask.Tags())
 	for _, b := range found {
 		b.selected++
 	}

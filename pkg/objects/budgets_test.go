@@ -43,13 +43,13 @@ func budgetPartition(t *testing.T, all ...budgets.Budget) *Partition {
 	p := busyPartition(t, configs.Queue{Name: "a"})
 	setBudgets(t, p, all...)
 	for _, ask := range []Ask{
-		{Key: "db1", Tags: labelled("app=db", "canary=true")},
-		{Key: "db2", Tags: labelled("app=db")},
-		{Key: "db3", Tags: labelled("app=db"), RequiredNode: "n"},
-		{Key: "later", Tags: labelled("app=db"), Placeholder: true, TaskGroup: "g"},
-		{Key: "web", Tags: labelled("app=web")},
+		{Key: "db1", Details: &AskDetails{Tags: labelled("app=db", "canary=true")}},
+		{Key: "db2", Details: &AskDetails{Tags: labelled("app=db")}},
+		{Key: "db3", Details: &AskDetails{Tags: labelled("app=db"), RequiredNode: "n"}},
+		{Key: "later", Placeholder: true, Details: &AskDetails{Tags: labelled("app=db"), TaskGroup: "g"}},
+		{Key: "web", Details: &AskDetails{Tags: labelled("app=web")}},
 		{Key: "plain"},
-		{Key: "waits", Tags: labelled("app=db")},
+		{Key: "waits", Details: &AskDetails{Tags: labelled("app=db")}},
 	} {
 		ask.App, ask.Amounts = "app", cores(1)
 		x, err := p.AddAsk(&ask, epoch)
@@ -152,7 +152,7 @@ func BenchmarkApplyBudgets(b *testing.B) {
 			}[kind]
 			for i := range many {
 				key := AllocationKey(fmt.Sprint(i))
-				p.allocations[key] = &Allocation{ask: &Ask{Key: key, Tags: tags}, node: &Node{}}
+				p.allocations[key] = &Allocation{ask: &Ask{Key: key, Details: &AskDetails{Tags: tags}}, node: &Node{}}
 			}
 			var all []budgets.Budget
 			for i := range 20 {

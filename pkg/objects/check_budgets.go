@@ -23,8 +23,8 @@ func (c *recount) checkBudgets() error {
 	selected, preempting, selectedByAny := map[*Budget]int{}, map[*Budget]int{}, 0
 	for _, x := range c.p.allocations {
 		var want []*Budget
-		for _, b := range byNamespace[budgets.NamespaceOf(x.ask.Tags)] {
-			if !x.Pending() && !x.ask.Placeholder && b.conf.Selects(x.ask.Tags) {
+		for _, b := range byNamespace[budgets.NamespaceOf(x.ask.Tags())] {
+			if !x.Pending() && !x.ask.Placeholder && b.conf.Selects(x.ask.Tags()) {
 				want = append(want, b)
 				selected[b]++
 				preempting[b] += boolToInt(c.p.Preempting(x))

@@ -53,13 +53,13 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 	if err := p.checkClassQuotas(a, priorityClass, ask.Amounts); err != nil {
 		return x, err
 	}
-	created := ask.Created
+	created := ask.Created.Time()
 	if created.IsZero() {
 		created = now
 	}
 	x.Allocation = &Allocation{
 		ask: ask, app: a, key: policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals + 1},
-		shape: feasibility.NewShape(ask.Amounts, p.names.Hold(ask.Amounts, resources.Asks), string(ask.RequiredNode)),
+		shape: feasibility.NewShape(ask.Amounts, p.names.Hold(ask.Amounts, resources.Asks), string(ask.RequiredNode())),
 	}
 	x.MustStartFirst, x.names = a.mustStartBefore(ask.Priority), p.names
 	return x, nil

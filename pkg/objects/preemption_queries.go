@@ -150,14 +150,14 @@ func (g *AskGroup) PendingAsks() []*Allocation {
 // PreemptsAsGang reports whether the task group of x is evaluated for preemption together, for all
 // or for none (PRE-90).
 func (x *Allocation) PreemptsAsGang() bool {
-	return x.ask.TaskGroup != "" && x.app.queue.conf.GangPreemption
+	return x.ask.TaskGroup() != "" && x.app.queue.conf.GangPreemption
 }
 
 // Gang are the pending asks of the task group of x without a nomination, x included, in order.
 // Requires: x has a task group, is pending and has no nomination.
 func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
 	for _, y := range x.app.allocations {
-		if y.Pending() && y.ask.TaskGroup == x.ask.TaskGroup && p.Nomination(y) == nil {
+		if y.Pending() && y.ask.TaskGroup() == x.ask.TaskGroup() && p.Nomination(y) == nil {
 			all = append(all, y)
 		}
 	}

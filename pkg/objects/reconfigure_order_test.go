@@ -32,7 +32,7 @@ func TestReconfigure_ManySharesChangeInOneParent(t *testing.T) {
 		app := AppID(fmt.Sprintf("app%02d", i))
 		assert.NilError(t, p.AddApplication(app, security.User{Name: "ann"}, QueuePath(fmt.Sprintf("root.q%02d", i)), nil, epoch))
 		for n := range 2 {
-			x, err := p.AddAsk(&Ask{App: app, Key: AllocationKey(fmt.Sprintf("%s-%d", app, n)), Amounts: cores(1), Created: epoch}, epoch)
+			x, err := p.AddAsk(&Ask{App: app, Key: AllocationKey(fmt.Sprintf("%s-%d", app, n)), Amounts: cores(1), Created: TimestampOf(epoch)}, epoch)
 			assert.NilError(t, err)
 			if n == 0 {
 				assert.NilError(t, p.Place(x, p.nodes["n"], epoch))

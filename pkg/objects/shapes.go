@@ -6,7 +6,7 @@ import (
 
 // acquireShape finds or makes the shape of ask. It is removed with its last user.
 func (p *Partition) acquireShape(ask *Ask) *feasibility.Shape {
-	s, added := p.shapes.Acquire(p.names, ask.Amounts, string(ask.RequiredNode))
+	s, added := p.shapes.Acquire(p.names, ask.Amounts, string(ask.RequiredNode()))
 	p.addShapeToMasks(added)
 	return s
 }

@@ -37,19 +37,18 @@ func ReadUsage(tags map[string]string) (map[string]resources.Quantity, error) {
 // NoteUsage stores the usage in tags in the ask of x. Tags without usage change nothing.
 func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	text := tags[UsageTag]
-	if text == "" || text == x.ask.Tags[UsageTag] {
+	if text == "" || text == x.ask.Tags()[UsageTag] {
 		return nil
 	}
 	if _, err := ReadUsage(tags); err != nil {
 		return err
 	}
-	ask := *x.ask
-	ask.Tags = maps.Clone(ask.Tags)
-	if ask.Tags == nil {
-		ask.Tags = map[string]string{}
+	all := maps.Clone(x.ask.Tags())
+	if all == nil {
+		all = map[string]string{}
 	}
-	ask.Tags[UsageTag] = text
-	x.ask = &ask
+	all[UsageTag] = text
+	x.ask = x.ask.WithTags(all)
 	p.journal.allocationTagged(x)
 	return nil
 }

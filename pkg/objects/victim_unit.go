@@ -36,14 +36,14 @@ func (x *Allocation) PreemptedAsUnit() bool {
 	case policies.VictimUnitApplication:
 		return true
 	case policies.VictimUnitTaskGroup:
-		return x.ask.TaskGroup != ""
+		return x.ask.TaskGroup() != ""
 	}
 	return false
 }
 
 // SameVictimUnit reports whether x and y are preempted together. Requires: x.PreemptedAsUnit().
 func (x *Allocation) SameVictimUnit(y *Allocation) bool {
-	return x.app == y.app && (x.app.queue.conf.VictimUnit == policies.VictimUnitApplication || x.ask.TaskGroup == y.ask.TaskGroup)
+	return x.app == y.app && (x.app.queue.conf.VictimUnit == policies.VictimUnitApplication || x.ask.TaskGroup() == y.ask.TaskGroup())
 }
 
 // VictimUnit is x and the allocations that are preempted with it, without preempting ones, in key

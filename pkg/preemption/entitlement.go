@@ -90,7 +90,7 @@ func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.Nu
 		return [victim.NumAskReasons]NotEntitledReason{NotEntitledPolicy, NotEntitledPolicy, NotEntitledPolicy}
 	}
 	conf := p.Config()
-	if x.Ask().RequiredNode != "" {
+	if x.Ask().RequiredNode() != "" {
 		by = [victim.NumAskReasons]NotEntitledReason{Entitled, NotEntitledRequiredNode, NotEntitledRequiredNode}
 		if conf.PriorityDisabled {
 			by[victim.ReasonRequiredNode] = NotEntitledDisabled

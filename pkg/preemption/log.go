@@ -199,7 +199,7 @@ func PreemptorOf(x *objects.Allocation) Preemptor {
 	a, ask := x.Application(), x.Ask()
 	return Preemptor{
 		Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, User: a.User().Name, Queue: a.Queue().Path(),
-		Priority: ask.Priority, Amounts: ask.Amounts, Created: x.Created(), RequiredNode: ask.RequiredNode,
+		Priority: ask.Priority, Amounts: ask.Amounts, Created: x.Created(), RequiredNode: ask.RequiredNode(),
 	}
 }
 
@@ -210,7 +210,7 @@ func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more 
 		out[i] = Victim{
 			Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, Queue: y.Application().Queue().Path(),
 			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(), RunTime: max(now.Sub(y.BoundAt()), 0),
-			Grace: priorities.GracePeriodOf(ask.Tags),
+			Grace: priorities.GracePeriodOf(ask.Tags()),
 		}
 	}
 	return out, len(list) - len(out)

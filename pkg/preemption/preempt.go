@@ -132,7 +132,7 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 		l.user, l.userGroup = a.User().Name, a.LimitGroup()
 	}
 	if x.PreemptsAsGang() {
-		l.gang.app, l.gang.group = a, x.Ask().TaskGroup
+		l.gang.app, l.gang.group = a, x.Ask().TaskGroup()
 	}
 	return l
 }

@@ -160,7 +160,7 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 					names[node] = resources.Quantity(quantity) >> (i % 64)
 				}
 				e = scheduler.Allocated{Node: objects.NodeID(node), Ask: &objects.Ask{
-					Key: key, App: objects.AppID(app), TaskGroup: text, Amounts: resources.FromMap(names),
+					Key: key, App: objects.AppID(app), Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: text}), Amounts: resources.FromMap(names),
 					Placeholder: flags&1 > 0, Originator: flags&2 > 0, Priority: number,
 					Policy: objects.PreemptionPolicy(flags >> 2 & 7),
 				}}
@@ -195,7 +195,7 @@ func TestFastCodec_ResponsesOfAllLengthsMatchGeneratedCode(t *testing.T) {
 			name := strings.Repeat("x", n)
 			amounts := resources.FromMap(map[string]resources.Quantity{name: 1, "vcore": 1 << 62})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{
-				{"default", scheduler.Allocated{Ask: &objects.Ask{Key: "k", TaskGroup: name, Amounts: amounts}}},
+				{"default", scheduler.Allocated{Ask: &objects.Ask{Key: "k", Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: name}), Amounts: amounts}}},
 			})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{{"default", scheduler.AskRejected{App: objects.AppID(name), Reason: "r"}}})
 		}

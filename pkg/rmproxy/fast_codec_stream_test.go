@@ -109,7 +109,7 @@ func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 	remaining := r.snapshot("default").Root.Children.At(0).Applications.At(0).Allocations
 	assert.Equal(t, remaining.Len(), 1)
 	assert.Equal(t, remaining.At(0).Ask.Key, objects.AllocationKey("plain"))
-	assert.Equal(t, len(remaining.At(0).Ask.Tags), 0)
+	assert.Equal(t, len(remaining.At(0).Ask.Tags()), 0)
 }
 
 // The tags and names of asks stay valid after the message was handled.
@@ -132,7 +132,7 @@ func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
 		a := w.Ask
 		_, err := fmt.Sscanf(string(a.Key), "k%d", &i)
 		assert.NilError(t, err)
-		assert.DeepEqual(t, a.Tags, map[string]string{"number": fmt.Sprint(i), fmt.Sprint("key", i): "value"})
+		assert.DeepEqual(t, a.Tags(), map[string]string{"number": fmt.Sprint(i), fmt.Sprint("key", i): "value"})
 		assert.Equal(t, int64(a.Amounts.Get("vcore")), int64(i+1000))
 	}
 }

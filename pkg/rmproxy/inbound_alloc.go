@@ -128,9 +128,11 @@ func readAsk(x *wire.Allocation) (*objects.Ask, error) {
 	}
 	return &objects.Ask{
 		Key: objects.AllocationKey(x.Key), App: objects.AppID(x.App),
-		Amounts: x.Amounts, Priority: x.Priority, Created: creationTime(x.Tags),
-		TaskGroup: x.TaskGroup, Placeholder: x.Placeholder, Originator: x.Originator,
-		Policy: x.Policy, RequiredNode: objects.NodeID(required), Tags: x.Tags,
+		Amounts: x.Amounts, Priority: x.Priority, Created: objects.TimestampOf(creationTime(x.Tags)),
+		Placeholder: x.Placeholder, Originator: x.Originator, Policy: x.Policy,
+		Details: objects.NewAskDetails(objects.AskDetails{
+			TaskGroup: x.TaskGroup, RequiredNode: objects.NodeID(required), Tags: x.Tags,
+		}),
 	}, nil
 }
 

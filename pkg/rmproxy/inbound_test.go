@@ -375,11 +375,11 @@ func TestReadAsk_AllFields(t *testing.T) {
 	ask, err := readAsk(&s.fromProto(&si.AllocationRequest{Allocations: []*si.Allocation{x}}).Allocations[0])
 	assert.NilError(t, err)
 	assert.Equal(t, ask.Priority, int32(math.MinInt32))
-	assert.Equal(t, ask.Created.Unix(), int64(1700000000))
-	assert.Equal(t, ask.RequiredNode, objects.NodeID("n7"))
+	assert.Equal(t, ask.Created.Time().Unix(), int64(1700000000))
+	assert.Equal(t, ask.RequiredNode(), objects.NodeID("n7"))
 	assert.Equal(t, ask.Policy, objects.PolicySent|objects.PolicyAllowPreemptSelf)
-	assert.Assert(t, ask.Placeholder && ask.Originator && ask.TaskGroup == "tg")
-	assert.Equal(t, ask.Tags["other"], "tag")
+	assert.Assert(t, ask.Placeholder && ask.Originator && ask.TaskGroup() == "tg")
+	assert.Equal(t, ask.Tags()["other"], "tag")
 }
 
 func TestCreationTime_InvalidIsIgnored(t *testing.T) {

@@ -72,7 +72,7 @@ func wireSize(e scheduler.Effect) int {
 	const framing = 64
 	switch e := e.(type) {
 	case scheduler.Allocated:
-		n := framing + len(e.Node) + len(e.Ask.App) + len(e.Ask.Key) + len(e.Ask.TaskGroup)
+		n := framing + len(e.Node) + len(e.Ask.App) + len(e.Ask.Key) + len(e.Ask.TaskGroup())
 		for name := range e.Ask.Amounts.All() {
 			n += framing + len(name)
 		}
@@ -197,7 +197,7 @@ func (w *allocationMessage) fill(ask *objects.Ask, node objects.NodeID) *si.Allo
 	x.ApplicationID = string(ask.App)
 	x.NodeID = string(node)
 	x.ResourcePerAlloc = &w.resource
-	x.TaskGroupName = ask.TaskGroup
+	x.TaskGroupName = ask.TaskGroup()
 	x.Placeholder = ask.Placeholder
 	x.Originator = ask.Originator
 	w.resource.Resources = quantities(ask.Amounts, w.quantities[:])

@@ -35,7 +35,7 @@ func effects() []scheduler.Effect {
 		scheduler.ApplicationUpdated{App: objects.AppID(id), State: lifecycle.Accepted},
 		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
 		scheduler.Allocated{Node: objects.NodeID(id), Ask: &objects.Ask{
-			Key: objects.AllocationKey(id), App: objects.AppID(id), TaskGroup: id, Placeholder: true, Originator: true,
+			Key: objects.AllocationKey(id), App: objects.AppID(id), Details: &objects.AskDetails{TaskGroup: id}, Placeholder: true, Originator: true,
 			Amounts: resources.FromMap(names), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}},
 		scheduler.Released{App: objects.AppID(id), Key: objects.AllocationKey(id), Type: 4, Message: long},

@@ -85,7 +85,7 @@ func addApp(queue string) scheduler.Command {
 func askCommand(key string, placeholder bool) scheduler.Command {
 	ask := &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcores(1), Placeholder: placeholder}
 	if placeholder {
-		ask.TaskGroup = "g"
+		ask.Details = &objects.AskDetails{TaskGroup: "g"}
 	}
 	return scheduler.SubmitAsk{Ask: ask}
 }

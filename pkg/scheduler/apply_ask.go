@@ -136,7 +136,7 @@ func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.As
 		}
 		c.preemption.Resized(x, now)
 	}
-	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags))
+	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags()))
 	return nil
 }
 
@@ -144,7 +144,7 @@ var errNoTaskGroup = errors.New("placeholder without a task group")
 
 // wellFormed is the error of a placeholder without a task group; nil: ask is well-formed (ASK-8, ASK-17).
 func wellFormed(ask *objects.Ask) error {
-	if ask.Placeholder && ask.TaskGroup == "" {
+	if ask.Placeholder && ask.TaskGroup() == "" {
 		return errNoTaskGroup
 	}
 	return nil

@@ -145,7 +145,7 @@ func (s *dryRunState) setVerdict(n *objects.Node) {
 	case taken:
 		v.Reason = NodesRejectedByRM
 	default:
-		v.Reason, v.Subject = NoNodeFits, string(s.ask.Ask().RequiredNode)
+		v.Reason, v.Subject = NoNodeFits, string(s.ask.Ask().RequiredNode())
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -120,7 +119,7 @@ func TestDryRun_Outcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := full(t)
 			ask := r.ask("new", c.priority, c.vcore)
-			ask.RequiredNode = c.node
+			ask.Details = objects.NewAskDetails(objects.AskDetails{RequiredNode: c.node})
 			ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, !c.never)
 			got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: ask})
 			assert.Equal(t, got.Outcome, c.outcome)
@@ -279,7 +278,7 @@ func TestDryRun_Entitlements(t *testing.T) {
 				r.Step(r.now, scheduler.ReportAllocation{Ask: held, Node: "n1"})
 			}
 			ask := r.ask("new", 50, c.vcore)
-			ask.Created, ask.Policy = time.Time{}, ask.Policy.With(objects.PolicyAllowPreemptOther, !c.never)
+			ask.Created, ask.Policy = 0, ask.Policy.With(objects.PolicyAllowPreemptOther, !c.never)
 			applicant := objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: objects.QueuePath(c.queue)}
 			got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: ask, Applicant: applicant, AssumeDelayPassed: c.waited})
 			assert.Equal(t, got.Outcome, c.outcome)

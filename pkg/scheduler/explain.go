@@ -107,7 +107,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	}
 	ask, a := x.Ask(), x.Application()
 	e.App, e.User, e.Queue, e.Priority = a.ID(), a.User(), a.Queue().Path(), ask.Priority
-	e.Placeholder, e.RequiredNode, e.Requested = ask.Placeholder, ask.RequiredNode, ask.Amounts
+	e.Placeholder, e.RequiredNode, e.Requested = ask.Placeholder, ask.RequiredNode(), ask.Amounts
 	if !x.Pending() {
 		e.State, e.Since, e.Node = KeyAllocated, x.BoundAt(), x.Node().ID()
 		if at, _ := c.part.PreemptingSince(x); !at.IsZero() {

@@ -34,12 +34,12 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	switch {
 	case known.Priority != sent.Priority:
 		differs("priority", known.Priority, sent.Priority)
-	case known.TaskGroup != sent.TaskGroup:
-		differs("task group", known.TaskGroup, sent.TaskGroup)
+	case known.TaskGroup() != sent.TaskGroup():
+		differs("task group", known.TaskGroup(), sent.TaskGroup())
 	case known.Placeholder != sent.Placeholder:
 		differs("being a placeholder", known.Placeholder, sent.Placeholder)
-	case known.RequiredNode != sent.RequiredNode && x.Pending():
-		differs("required node", known.RequiredNode, sent.RequiredNode)
+	case known.RequiredNode() != sent.RequiredNode() && x.Pending():
+		differs("required node", known.RequiredNode(), sent.RequiredNode())
 	case known.Policy != sent.Policy:
 		differs("preemption policy", known.Policy, sent.Policy)
 	}

@@ -83,7 +83,7 @@ func searchBoundCore(runningPriority int32, oracle Oracle) (
 		for i := range asks {
 			core.Step(now, SubmitAsk{Ask: &objects.Ask{
 				Key: objects.AllocationKey(fmt.Sprint(app, "-", priority, "-", i)), App: app, Amounts: one, Priority: priority,
-				TaskGroup: taskGroup, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+				Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: taskGroup}), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 			}})
 		}
 	}

@@ -22,7 +22,7 @@ type usageOnNode struct {
 func (x usageOnNode) ask(resource string) *objects.Ask {
 	return &objects.Ask{
 		Key: objects.AllocationKey(x.Key), App: "app", Priority: x.Priority, Amounts: amountsFromMap(map[string]int64{resource: x.Request}),
-		Tags: map[string]string{objects.UsageTag: fmt.Sprintf(`{%q:"%d"}`, resource, x.Used)},
+		Details: &objects.AskDetails{Tags: map[string]string{objects.UsageTag: fmt.Sprintf(`{%q:"%d"}`, resource, x.Used)}},
 	}
 }
 
@@ -95,8 +95,8 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 			st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 			report := func(i int, usage string) []scheduler.Effect {
 				ask := usageOnNode{Key: fmt.Sprint("w", i), Priority: int32(i), Request: 2, Used: 2}.ask("memory")
-				if ask.Tags[objects.UsageTag] = usage; i == 1 {
-					ask.RequiredNode = "n"
+				if ask.Tags()[objects.UsageTag] = usage; i == 1 {
+					ask.Details.RequiredNode = "n"
 				} else if i == 7 {
 					ask.Priority = 2_000_000_000
 				}

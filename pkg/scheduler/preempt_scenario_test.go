@@ -91,11 +91,12 @@ func (v scenarioAllocation) ask() *objects.Ask {
 	x.Amounts = resources.FromMap(amounts)
 	x.Policy = objects.PolicySent.With(objects.PolicyAllowPreemptSelf, v.AllowPreemptSelf == nil || *v.AllowPreemptSelf).
 		With(objects.PolicyAllowPreemptOther, v.PreemptionPolicy != "Never")
-	x.Originator, x.RequiredNode, x.TaskGroup = v.Originator, objects.NodeID(v.RequiredNode), v.Group
-	x.Tags = map[string]string{budgets.NamespaceTag: cmp.Or(v.Namespace, "default"), priorities.QoSTag: v.QoS}
+	x.Originator = v.Originator
+	tags := map[string]string{budgets.NamespaceTag: cmp.Or(v.Namespace, "default"), priorities.QoSTag: v.QoS}
 	for key, value := range v.Labels {
-		x.Tags[budgets.LabelTag+key] = value
+		tags[budgets.LabelTag+key] = value
 	}
+	x.Details = &objects.AskDetails{TaskGroup: v.Group, RequiredNode: objects.NodeID(v.RequiredNode), Tags: tags}
 	return x
 }
 

@@ -53,7 +53,7 @@ func (h engineHost) OnPreempted(victims []*objects.Allocation, preemptor *object
 		h.c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler, message})
 	}
 	for _, y := range victims {
-		n.Grace = priorities.GracePeriodOf(y.Ask().Tags)
+		n.Grace = priorities.GracePeriodOf(y.Ask().Tags())
 		h.c.emit(n.about(y, y.Node().ID()))
 	}
 }

@@ -43,7 +43,7 @@ func (r *preemptCore) runAllocation(key string, node objects.NodeID, priority in
 
 func (r *preemptCore) ask(key string, priority int32, vcore int64) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(key), App: objects.AppID("of-" + key), Priority: priority, Created: r.now.Add(-time.Minute),
+		Key: objects.AllocationKey(key), App: objects.AppID("of-" + key), Priority: priority, Created: objects.TimestampOf(r.now.Add(-time.Minute)),
 		Amounts: amountsFromMap(map[string]int64{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 	}
 }

@@ -306,7 +306,7 @@ func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 // changed (QUO-58).
 func TestQuotaEnforcement_RetriesAfterAChange(t *testing.T) {
 	l := newQuotaEnforcementCore(t, queueSettings{max: "vcore: 5m", delay: time.Minute})
-	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), RequiredNode: "n"}})
+	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), Details: &objects.AskDetails{RequiredNode: "n"}}})
 	l.now = l.now.Add(time.Minute)
 	l.apply(scheduler.Wake{})
 	_, set := l.core.NextDeadline()

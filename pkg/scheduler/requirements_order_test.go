@@ -159,7 +159,7 @@ func askOf(t *testing.T, f []string, created time.Time) *objects.Ask {
 	}
 	return &objects.Ask{
 		Key: objects.AllocationKey(f[2]), App: objects.AppID(f[1]), Priority: int32(priority),
-		Amounts: amountsFromMap(map[string]int64{"vcore": int64(n)}), Created: created,
+		Amounts: amountsFromMap(map[string]int64{"vcore": int64(n)}), Created: objects.TimestampOf(created),
 	}
 }
 

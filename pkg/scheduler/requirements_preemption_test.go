@@ -121,9 +121,9 @@ func applyLine(t *testing.T, core *scheduler.Core, f []string) string {
 			name, value, _ := strings.Cut(f[4], "=")
 			switch name {
 			case "usage":
-				x.Tags = map[string]string{objects.UsageTag: value}
+				x.Details = &objects.AskDetails{Tags: map[string]string{objects.UsageTag: value}}
 			case "qos":
-				x.Tags = map[string]string{priorities.QoSTag: value}
+				x.Details = &objects.AskDetails{Tags: map[string]string{priorities.QoSTag: value}}
 			case "never":
 				x.Policy = objects.PolicySent.With(objects.PolicyAllowPreemptSelf, true)
 			case "unset":

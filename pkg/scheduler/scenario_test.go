@@ -215,7 +215,7 @@ func yamlAmounts(m map[string]int64) map[string]string {
 func (w scenarioAsk) ask() *objects.Ask {
 	return &objects.Ask{
 		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: amountsFromMap(w.Request), Priority: w.Priority,
-		Created: epoch.Add(time.Duration(w.Start-1000) * time.Second), // before epoch, so that only Start counts
+		Created: objects.TimestampOf(epoch.Add(time.Duration(w.Start-1000) * time.Second)), // before epoch, so that only Start counts
 	}
 }
 

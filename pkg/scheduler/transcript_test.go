@@ -200,7 +200,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.SubmitAsk{Ask: ask(t, d, now)}
 	case "report":
 		a := ask(t, d, now)
-		a.RequiredNode = ""
+		a.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: a.TaskGroup(), Tags: a.Tags()})
 		return scheduler.ReportAllocation{Ask: a, Node: node, Class: text(d, "class")}
 	case "release":
 		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type"))}
@@ -236,9 +236,10 @@ func user(d *datadriven.TestData) security.User {
 func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 	a := &objects.Ask{
 		Key: objects.AllocationKey(text(d, "key")), App: objects.AppID(text(d, "app")), Amounts: quantities(t, d),
-		Priority: int32(number(t, d, "priority")), RequiredNode: objects.NodeID(text(d, "node")),
-		Placeholder: d.HasArg("placeholder"), TaskGroup: text(d, "group"), Originator: d.HasArg("originator"),
+		Priority:    int32(number(t, d, "priority")),
+		Placeholder: d.HasArg("placeholder"), Originator: d.HasArg("originator"),
 	}
+	details := objects.AskDetails{RequiredNode: objects.NodeID(text(d, "node")), TaskGroup: text(d, "group")}
 	if d.HasArg("agrees") { // it may be a victim
 		a.Policy = objects.PolicySent | objects.PolicyAllowPreemptSelf
 	}
@@ -246,10 +247,11 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 		a.Policy |= objects.PolicySent | objects.PolicyAllowPreemptOther
 	}
 	if label := text(d, "label"); label != "" {
-		a.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
+		details.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
 	}
+	a.Details = objects.NewAskDetails(details)
 	if d.HasArg("age") {
-		a.Created = now.Add(-time.Duration(number(t, d, "age")) * time.Second)
+		a.Created = objects.TimestampOf(now.Add(-time.Duration(number(t, d, "age")) * time.Second))
 	}
 	return a
 }

@@ -15,7 +15,7 @@ import (
 func (t *jsonText) allocation(w *scheduler.AllocationView) {
 	t.begin('{')
 	t.field("allocationKey", string(w.Ask.Key))
-	t.optionalMap("allocationTags", w.Ask.Tags)
+	t.optionalMap("allocationTags", w.Ask.Tags())
 	t.optionalNumber("requestTime", nanos(w.Created))
 	t.optionalNumber("allocationTime", nanos(w.BoundAt))
 	t.optionalNumber("allocationDelay", w.SchedulingDelay.Nanoseconds())
@@ -24,7 +24,7 @@ func (t *jsonText) allocation(w *scheduler.AllocationView) {
 	t.optional("nodeId", string(w.Node))
 	t.optional("applicationId", string(w.Ask.App))
 	t.optionalTrue("placeholder", w.Ask.Placeholder)
-	t.optional("taskGroupName", w.Ask.TaskGroup)
+	t.optional("taskGroupName", w.Ask.TaskGroup())
 	t.optionalTrue("originator", w.Ask.Originator)
 	t.optionalTrue("preempted", w.Preempting)
 	t.optional("priorityClass", w.PriorityClass) // ours: the class under which class quotas count it
@@ -35,14 +35,14 @@ func (t *jsonText) allocation(w *scheduler.AllocationView) {
 func (t *jsonText) ask(w *scheduler.AllocationView) {
 	t.begin('{')
 	t.field("allocationKey", string(w.Ask.Key))
-	t.optionalMap("allocationTags", w.Ask.Tags)
+	t.optionalMap("allocationTags", w.Ask.Tags())
 	t.optionalNumber("requestTime", nanos(w.Created))
 	t.optionalAmounts("resource", w.Ask.Amounts)
 	t.priority(w)
-	t.optional("requiredNodeId", string(w.Ask.RequiredNode))
+	t.optional("requiredNodeId", string(w.Ask.RequiredNode()))
 	t.optional("applicationId", string(w.Ask.App))
 	t.optionalTrue("placeholder", w.Ask.Placeholder)
-	t.optional("taskGroupName", w.Ask.TaskGroup)
+	t.optional("taskGroupName", w.Ask.TaskGroup())
 	t.optionalTrue("originator", w.Ask.Originator)
 	t.optionalTrue("triggeredPreemption", w.Nominated != "") // the ask is nominated for a node
 	t.optional("nominatedNode", string(w.Nominated))         // ours: that node

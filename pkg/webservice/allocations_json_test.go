@@ -55,14 +55,14 @@ type allocationBody struct {
 func viewAsk(w *scheduler.AllocationView) askBody {
 	return askBody{
 		AllocationKey:       string(w.Ask.Key),
-		AllocationTags:      w.Ask.Tags,
+		AllocationTags:      w.Ask.Tags(),
 		RequestTime:         nanos(w.Created),
 		Resource:            quantitiesOf(w.Ask.Amounts.All()),
 		Priority:            priorityText(w),
-		RequiredNodeID:      string(w.Ask.RequiredNode),
+		RequiredNodeID:      string(w.Ask.RequiredNode()),
 		ApplicationID:       string(w.Ask.App),
 		Placeholder:         w.Ask.Placeholder,
-		TaskGroupName:       w.Ask.TaskGroup,
+		TaskGroupName:       w.Ask.TaskGroup(),
 		Originator:          w.Ask.Originator,
 		TriggeredPreemption: w.Nominated != "",
 		NominatedNode:       string(w.Nominated),
@@ -73,7 +73,7 @@ func viewAsk(w *scheduler.AllocationView) askBody {
 func viewAllocation(w *scheduler.AllocationView) allocationBody {
 	return allocationBody{
 		AllocationKey:   string(w.Ask.Key),
-		AllocationTags:  w.Ask.Tags,
+		AllocationTags:  w.Ask.Tags(),
 		RequestTime:     nanos(w.Created),
 		AllocationTime:  nanos(w.BoundAt),
 		AllocationDelay: w.SchedulingDelay.Nanoseconds(),
@@ -82,7 +82,7 @@ func viewAllocation(w *scheduler.AllocationView) allocationBody {
 		NodeID:          string(w.Node),
 		ApplicationID:   string(w.Ask.App),
 		Placeholder:     w.Ask.Placeholder,
-		TaskGroupName:   w.Ask.TaskGroup,
+		TaskGroupName:   w.Ask.TaskGroup(),
 		Originator:      w.Ask.Originator,
 		Preempted:       w.Preempting,
 		PriorityClass:   w.PriorityClass,
@@ -148,8 +148,10 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 	return &scheduler.AllocationView{
 		Ask: &objects.Ask{
 			Key: objects.AllocationKey(text("key")), App: objects.AppID(text("app")), Amounts: drawAmounts(t), Priority: rapid.Int32().Draw(t, "priority"),
-			Tags: rapid.MapOfN(anyText, anyText, -1, 4).Draw(t, "tags"), RequiredNode: objects.NodeID(text("required")),
-			Placeholder: yes("placeholder"), TaskGroup: text("group"), Originator: yes("originator"),
+			Details: objects.NewAskDetails(objects.AskDetails{
+				Tags: rapid.MapOfN(anyText, anyText, -1, 4).Draw(t, "tags"), RequiredNode: objects.NodeID(text("required")), TaskGroup: text("group"),
+			}),
+			Placeholder: yes("placeholder"), Originator: yes("originator"),
 		},
 		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")), Preempting: yes("preempting"),
 		Nominated: objects.NodeID(text("nominated")), BoundAt: at("bound"), SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),

@@ -42,7 +42,7 @@ func budgetCluster(t *testing.T) *loop.Cluster {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey(key), App: "app-1", Priority: priority, Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
-			Tags:    map[string]string{"kubernetes.io/meta/namespace": "team-a", "kubernetes.io/label/app": app},
+			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "team-a", "kubernetes.io/label/app": app}},
 		}}
 	}
 	mustCall(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},

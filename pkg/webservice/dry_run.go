@@ -112,8 +112,9 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 		}
 	}
 	h.Ask = &objects.Ask{
-		Key: "(hypothetical ask)", App: objects.AppID(w.app), Amounts: w.amounts, Priority: g.Priority, RequiredNode: objects.NodeID(w.node),
-		Policy: (objects.PolicySent | objects.PolicyAllowPreemptSelf).With(objects.PolicyAllowPreemptOther, preempts),
+		Key: "(hypothetical ask)", App: objects.AppID(w.app), Amounts: w.amounts, Priority: g.Priority,
+		Details: objects.NewAskDetails(objects.AskDetails{RequiredNode: objects.NodeID(w.node)}),
+		Policy:  (objects.PolicySent | objects.PolicyAllowPreemptSelf).With(objects.PolicyAllowPreemptOther, preempts),
 	}
 	if w.app == "" {
 		h.Ask.App = hypotheticalApplication

@@ -108,7 +108,7 @@ func (r *randomCluster) step() {
 			r.keys++
 			r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
 				Key: objects.AllocationKey(fmt.Sprint("key<&>", r.keys)), App: objects.AppID(r.apps[r.rng.IntN(len(r.apps))]),
-				Amounts: amounts(3000), Priority: int32(r.rng.IntN(3)), Tags: map[string]string{"\"requests\":[{": "\u2028"},
+				Amounts: amounts(3000), Priority: int32(r.rng.IntN(3)), Details: &objects.AskDetails{Tags: map[string]string{"\"requests\":[{": "\u2028"}},
 			}})
 		}
 	case n < 18 && len(r.apps) > 0:

@@ -81,13 +81,13 @@ func busyCluster(t *testing.T) *loop.Cluster {
 	created := time.Date(2026, 1, 2, 11, 59, 0, 0, time.UTC)
 	ask := func(key, app string, vcore resources.Quantity, priority int32) scheduler.SubmitAsk {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: created,
+			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: objects.TimestampOf(created),
 			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore, "memory": 1_000_000_000}),
-			Tags:    map[string]string{"kubernetes.io/meta/podName": key},
+			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/podName": key}},
 		}}
 	}
 	picky := ask("picky", "app-1", 100, -1)
-	picky.Ask.RequiredNode = "n2"
+	picky.Ask.Details.RequiredNode = "n2"
 	mustCall(t, l,
 		scheduler.AddNode{
 			Node: "n1", Total: machine, Schedulable: true,

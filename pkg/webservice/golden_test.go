@@ -64,7 +64,7 @@ func TestGolden_EvictionOrder(t *testing.T) {
 		scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000, "memory": 8_000_000_000})},
 		scheduler.ReportAllocation{Node: "n1", Ask: &objects.Ask{
 			Key: "hog", App: "app-2", Priority: 100, Amounts: amounts(map[string]resources.Quantity{"vcore": 100, "memory": 1000}),
-			Tags: map[string]string{objects.UsageTag: `{"memory":"2000"}`},
+			Details: &objects.AskDetails{Tags: map[string]string{objects.UsageTag: `{"memory":"2000"}`}},
 		}},
 	)
 	checkGolden(t, c, []answer{

@@ -109,7 +109,7 @@ func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 		}
 		ask := func(key string, vcores resources.Quantity, priority int32) *objects.Ask {
 			return &objects.Ask{
-				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: time.Now(), Amounts: vcore(vcores),
+				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: objects.TimestampOf(time.Now()), Amounts: vcore(vcores),
 				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			}
 		}

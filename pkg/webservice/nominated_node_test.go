@@ -28,7 +28,7 @@ func TestS3_27_NominatedNodeIsShown(t *testing.T) {
 		ask := func(key objects.AllocationKey, priority int32) *objects.Ask {
 			return &objects.Ask{
 				Key: key, App: "etl", Priority: priority, Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
-				Tags: map[string]string{priorities.GracePeriodTag: "45"},
+				Details: &objects.AskDetails{Tags: map[string]string{priorities.GracePeriodTag: "45"}},
 			}
 		}
 		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: one, Schedulable: true})

@@ -95,7 +95,7 @@ func (p *polledCluster) change(t testing.TB, begin, end int) {
 	for range begin {
 		cmds = append(cmds, scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: key(p.next), App: polledApp(p.next * 7919), Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 1 << 28, "pods": 1}),
-			Tags: map[string]string{"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": string(key(p.next))},
+			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": string(key(p.next))}},
 		}})
 		p.next++
 	}

@@ -42,7 +42,7 @@ func preemptionCluster(t *testing.T) *loop.Cluster {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ask := func(key, app string, vcore resources.Quantity, priority int32, age time.Duration) *objects.Ask {
 		return &objects.Ask{
-			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: noon.Add(-age),
+			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: objects.TimestampOf(noon.Add(-age)),
 			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}
 	}

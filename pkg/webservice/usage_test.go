@@ -61,8 +61,8 @@ func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
 	mustCall(t, l,
 		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true, Attributes: map[string]string{"si/instance-type": "m5"}},
 		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "ann"}},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "old", App: "a", Amounts: vcore(2), Created: time.Unix(0, 0)}},
-		scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "ran", App: "a", Amounts: vcore(3), Created: noon.Add(-time.Minute)}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "old", App: "a", Amounts: vcore(2), Created: objects.TimestampOf(time.Unix(0, 0))}},
+		scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "ran", App: "a", Amounts: vcore(3), Created: objects.TimestampOf(noon.Add(-time.Minute))}},
 	)
 	mustCall(t, l, scheduler.Release{App: "a", Key: "ran"})
 	var app struct {

@@ -107,7 +107,7 @@ func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleRea
 	switch {
 	case p.Preempting(y):
 		return IneligibleAlreadyPreempting
-	case y.Ask().RequiredNode != "":
+	case y.Ask().RequiredNode() != "":
 		return IneligibleRequiredNode
 	}
 	return Eligible

@@ -128,7 +128,7 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 	for i := range 6 * nodes {
 		ask := d.ask(fmt.Sprint("run", i))
 		if d.oneIn(10) {
-			ask.RequiredNode = "n0"
+			ask.Details.RequiredNode = "n0"
 		}
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptSelf, !d.oneIn(4))
 		x, err := p.AddAsk(ask, epoch)
@@ -153,9 +153,11 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 func (d generator) ask(key string) *objects.Ask {
 	return &objects.Ask{
 		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))), Amounts: d.amounts(4),
-		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: epoch, Originator: d.oneIn(6),
-		TaskGroup: pick(d, "", "", "g", "h"), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
-		Tags: map[string]string{budgets.LabelTag + "app": pick(d, "x", "y", "z")},
+		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: objects.TimestampOf(epoch), Originator: d.oneIn(6),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Details: &objects.AskDetails{
+			TaskGroup: pick(d, "", "", "g", "h"), Tags: map[string]string{budgets.LabelTag + "app": pick(d, "x", "y", "z")},
+		},
 	}
 }
 

@@ -27,7 +27,7 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 		p := d.cluster(t)
 		ask := d.ask("ask")
 		if d.oneIn(5) {
-			ask.RequiredNode = "n0"
+			ask.Details.RequiredNode = "n0"
 		}
 		x, err := p.AddAsk(ask, epoch)
 		assert.NilError(t, err)

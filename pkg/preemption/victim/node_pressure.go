@@ -32,7 +32,7 @@ func EvictionOrder(work []*objects.Ask, resource string) []ResourceUsage {
 	for i, ask := range work {
 		c := ResourceUsage{Ask: ask, Requested: ask.Amounts.Get(resource)}
 		c.Used = c.Requested
-		if used, err := objects.ReadUsage(ask.Tags); err == nil {
+		if used, err := objects.ReadUsage(ask.Tags()); err == nil {
 			if n, ok := used[resource]; ok {
 				c.Used, c.Reported = n, true
 			}
@@ -80,7 +80,7 @@ func ForNodePressure(l NodeLoad) (victims []*objects.Ask) {
 	if !hasShortage {
 		return nil
 	}
-	order := slices.DeleteFunc(EvictionOrder(l.Allocations, resource), func(c ResourceUsage) bool { return c.Ask.RequiredNode != "" })
+	order := slices.DeleteFunc(EvictionOrder(l.Allocations, resource), func(c ResourceUsage) bool { return c.Ask.RequiredNode() != "" })
 	slices.SortStableFunc(order, func(a, b ResourceUsage) int {
 		return boolToInt(hasSystemPriority(a.Ask.Priority)) - boolToInt(hasSystemPriority(b.Ask.Priority))
 	})

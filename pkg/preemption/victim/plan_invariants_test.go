@@ -42,7 +42,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		p := d.cluster(t)
 		ask := d.ask("ask")
 		if d.oneIn(5) {
-			ask.RequiredNode = "n0"
+			ask.Details.RequiredNode = "n0"
 		}
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, !d.oneIn(6))
 		x, err := p.AddAsk(ask, epoch)
@@ -75,7 +75,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 
 func describeAllocations(list []*objects.Allocation) (text []string) {
 	for _, y := range list {
-		text = append(text, fmt.Sprintf("%s of %s, %d, %s", y.Key(), y.Application().Queue().Path(), y.Ask().Priority, y.Ask().TaskGroup))
+		text = append(text, fmt.Sprintf("%s of %s, %d, %s", y.Key(), y.Application().Queue().Path(), y.Ask().Priority, y.Ask().TaskGroup()))
 	}
 	return text
 }
@@ -102,7 +102,7 @@ func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.A
 func isEntitled(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	reasons, _ := preemption.EntitledReasons(p, plan.Ask, afterDelays)
 	assert.Check(t, slices.Contains(reasons, plan.Reason) && plan.Ask.Ask().Policy.AllowPreemptOther())
-	assert.Check(t, plan.Reason != victim.ReasonRequiredNode || plan.Node.ID() == plan.Ask.Ask().RequiredNode)
+	assert.Check(t, plan.Reason != victim.ReasonRequiredNode || plan.Node.ID() == plan.Ask.Ask().RequiredNode())
 	assert.Check(t, plan.Node.Schedulable())
 }
 
@@ -111,7 +111,7 @@ func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Alloca
 	unit := y.Application().Queue().Settings().VictimUnit
 	for _, z := range y.Application().Allocations() {
 		if z == y || !z.Pending() && !p.Preempting(z) && (unit == policies.VictimUnitApplication ||
-			unit == policies.VictimUnitTaskGroup && y.Ask().TaskGroup != "" && z.Ask().TaskGroup == y.Ask().TaskGroup) {
+			unit == policies.VictimUnitTaskGroup && y.Ask().TaskGroup() != "" && z.Ask().TaskGroup() == y.Ask().TaskGroup()) {
 			all = append(all, z)
 		}
 	}
@@ -290,7 +290,7 @@ func systemPriorityIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan
 func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	seen := map[*objects.Allocation]bool{}
 	for _, y := range plan.Victims {
-		assert.Check(t, !y.Pending() && !p.Preempting(y) && y.Ask().RequiredNode == "" && !seen[y])
+		assert.Check(t, !y.Pending() && !p.Preempting(y) && y.Ask().RequiredNode() == "" && !seen[y])
 		seen[y] = true
 	}
 }

@@ -38,7 +38,7 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 			for _, key := range []objects.AllocationKey{"1", "2", "3", "4"} {
 				_, err := p.AddReported(&objects.Ask{
 					Key: key, App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
-					Tags: map[string]string{budgets.LabelTag + "app": "db"},
+					Details: &objects.AskDetails{Tags: map[string]string{budgets.LabelTag + "app": "db"}},
 				}, "n", epoch)
 				assert.NilError(t, err)
 			}

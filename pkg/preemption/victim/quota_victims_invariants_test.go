@@ -63,12 +63,12 @@ func drawQuotaCluster(t *rapid.T) quotaCluster {
 			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "leaf"))),
 			Amounts:    resources.FromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(1, 5), 1, 2).Draw(t, "amounts")),
 			Priority:   rapid.SampledFrom([]int32{0, 0, 0, 1, -1, 2_000_000_000}).Draw(t, "priority"),
-			TaskGroup:  rapid.SampledFrom([]string{"", "g", "h"}).Draw(t, "group"),
+			Details:    &objects.AskDetails{TaskGroup: rapid.SampledFrom([]string{"", "g", "h"}).Draw(t, "group")},
 			Originator: rapid.IntRange(0, 5).Draw(t, "originator") == 0,
 			Policy:     rapid.SampledFrom([]objects.PreemptionPolicy{0, objects.PolicySent | objects.PolicyAllowPreemptSelf}).Draw(t, "policy"),
 		}
 		if rapid.IntRange(0, 8).Draw(t, "bound") == 0 {
-			ask.RequiredNode = "n"
+			ask.Details.RequiredNode = "n"
 		}
 		x, err := p.AddReported(ask, "n", now.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "later"))*time.Second))
 		must(t, err)
@@ -116,7 +116,7 @@ func (w quotaCluster) heldWithout(q *objects.Queue, victims []*objects.Allocatio
 // guarantee in a resource that it loses.
 func (w quotaCluster) areLegalVictims(victims []*objects.Allocation) bool {
 	for _, x := range victims {
-		if w.part.Preempting(x) || x.Ask().RequiredNode != "" || x.Ask().Priority >= 2_000_000_000 {
+		if w.part.Preempting(x) || x.Ask().RequiredNode() != "" || x.Ask().Priority >= 2_000_000_000 {
 			return false
 		}
 		if x.PreemptedAsUnit() && slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
@@ -173,7 +173,7 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 				for _, y := range w.allocations {
 					alike := !x.PreemptedAsUnit() && !y.PreemptedAsUnit() && x.Application() == y.Application() && x.Ask().Amounts.Equal(y.Ask().Amounts)
 					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() && !slices.Contains(victims, y) {
-						assert.Assert(t, w.part.Preempting(y) || y.Ask().RequiredNode != "" || y.Ask().Priority >= 2_000_000_000,
+						assert.Assert(t, w.part.Preempting(y) || y.Ask().RequiredNode() != "" || y.Ask().Priority >= 2_000_000_000,
 							"%s is preempted instead of %s", x.Key(), y.Key())
 					}
 				}

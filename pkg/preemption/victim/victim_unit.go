@@ -36,10 +36,10 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
 		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
-		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator, requiresNode: y.Ask().RequiredNode != "",
+		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator, requiresNode: y.Ask().RequiredNode() != "",
 	}
 	if h.qosCounts {
-		u.qos = priorities.QoSOf(y.Ask().Tags)
+		u.qos = priorities.QoSOf(y.Ask().Tags())
 	}
 	return u
 }
@@ -55,7 +55,7 @@ type groupKey struct {
 func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	key := groupKey{app: y.Application()}
 	if key.app.Queue().Settings().VictimUnit == policies.VictimUnitTaskGroup {
-		key.group = y.Ask().TaskGroup
+		key.group = y.Ask().TaskGroup()
 	}
 	f := h.groups[key]
 	if f != nil {
