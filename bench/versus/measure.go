@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"runtime/pprof"
-	"syscall"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // Sample is the measurement of one process.
@@ -32,35 +30,15 @@ func (s Sample) cpuPer() float64  { return perAllocation(s.CPU, s.Allocated) }
 func (s Sample) wallPer() float64 { return perAllocation(s.Wall, s.Allocated) }
 
 // perAllocation is in microseconds. Requires: n > 0.
-func perAllocation(d time.Duration, n int) float64 {
-	return float64(d.Nanoseconds()) / 1000 / float64(n)
-}
-
-// usage is the state of the clock and of the CPU account of this process.
-type usage struct {
-	at  time.Time
-	cpu time.Duration
-}
-
-func readUsage() usage {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic("getrusage: " + err.Error()) // it cannot fail for the own process
-	}
-	return usage{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
-}
-
-func (r usage) since(start usage) (cpu, wall time.Duration) {
-	return r.cpu - start.cpu, r.at.Sub(start.at)
-}
+func perAllocation(d time.Duration, n int) float64 { return measure.Micros(d) / float64(n) }
 
 // idleWatch is how long a loaded scheduler is measured before it may schedule. A garbage collection
 // comes first, so that neither arm pays for loading.
 const idleWatch = 300 * time.Millisecond
 
-// measure runs a workload with an arm in this process. A run that the deadline ends counts for its
+// measureArm runs a workload with an arm in this process. A run that the deadline ends counts for its
 // placements until then.
-func measure(w Workload, arm string, o options) (Sample, error) {
+func measureArm(w Workload, arm string, o options) (Sample, error) {
 	stream := newStream(w, o.seed)
 	sample := Sample{Workload: w.Name, Arm: arm, Digest: stream.Digest, Asks: w.Asks}
 	callback := newShim(w.Asks)
@@ -68,11 +46,11 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 	if err != nil {
 		return sample, err
 	}
-	started := readUsage()
+	started := measure.ReadClocks()
 	if err := load(scheduler, stream, w, callback); err != nil {
 		return sample, err
 	}
-	sample.LoadCPU, sample.LoadWall = readUsage().since(started)
+	sample.LoadCPU, sample.LoadWall = measure.ReadClocks().Since(started)
 	if w.preempts() {
 		callback.expectVictims()
 		go confirmVictims(callback, scheduler.UpdateAllocation) // until the process ends
@@ -81,17 +59,12 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 		}
 	}
 
-	runtime.GC()
-	before := readUsage()
-	time.Sleep(idleWatch)
-	cpu, wall := readUsage().since(before)
-	sample.IdleShare = cpu.Seconds() / wall.Seconds()
-
-	stop, err := profile(o.profile)
+	sample.IdleShare = measure.IdleShare(idleWatch)
+	stop, err := measure.CPUProfile(o.profile)
 	if err != nil {
 		return sample, err
 	}
-	started = readUsage()
+	started = measure.ReadClocks()
 	if err := startDeciding(scheduler, stream, w); err != nil {
 		return sample, err
 	}
@@ -102,18 +75,18 @@ func measure(w Workload, arm string, o options) (Sample, error) {
 	case <-deadline.C:
 	}
 	end, placed, err := callback.outcome()
-	sample.CPU, sample.Wall = end.since(started)
+	sample.CPU, sample.Wall = end.Since(started)
 	sample.Allocated, sample.Victims = placed, callback.countVictims()
 	return sample, errors.Join(err, stop())
 }
 
 // outcome is when deciding ended and how many asks are placed, each once.
-func (s *shim) outcome() (end usage, placed int, err error) {
+func (s *shim) outcome() (end measure.Clocks, placed int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end = s.end
 	if len(s.placed) < s.want {
-		end = readUsage()
+		end = measure.ReadClocks()
 	}
 	seen := make(map[string]bool, len(s.placed))
 	for _, key := range s.placed {
@@ -129,23 +102,4 @@ func (s *shim) outcome() (end usage, placed int, err error) {
 		return end, 0, errors.New("nothing was placed before the deadline")
 	}
 	return end, len(seen), nil
-}
-
-// profile writes a CPU profile of what follows to a file, until stop is called. An
-// empty path is no profile.
-func profile(path string) (stop func() error, err error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
 }

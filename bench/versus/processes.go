@@ -78,7 +78,7 @@ func spawn(w Workload, arm string, pair int, o options) (s Sample, err error) {
 
 // measureAndPrint measures in this process and prints one line for the parent.
 func measureAndPrint(out io.Writer, w Workload, o options) error {
-	s, err := measure(w, o.arm, o)
+	s, err := measureArm(w, o.arm, o)
 	if err != nil {
 		return err
 	}

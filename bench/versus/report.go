@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"text/tabwriter"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // Report is the result of a comparison, with its circumstances.
@@ -68,12 +68,11 @@ func versionOf(module string) string {
 
 // loadAverage is the load average of the last minute, if the system has it.
 func loadAverage() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
+	load := measure.LoadAverage()
+	if load < 0 {
 		return "unknown"
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	return first
+	return fmt.Sprintf("%.2f", load)
 }
 
 // add compares the samples of a workload. Both arms must have the same number.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // shim counts messages and accepts everything at once. It is the same code in both arms, and its part
@@ -27,9 +28,9 @@ type shim struct {
 	victimCount    int                     // total
 	victimsReady   chan struct{}           // holds one token when there are victims
 
-	end     usage         // taken with the last placement
-	changed chan struct{} // holds one token after a message
-	done    chan struct{} // closed with the last placement
+	end     measure.Clocks // taken with the last placement
+	changed chan struct{}  // holds one token after a message
+	done    chan struct{}  // closed with the last placement
 }
 
 var _ api.ResourceManagerCallback = (*shim)(nil)
@@ -125,7 +126,7 @@ func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
 		}
 		s.placed = append(s.placed, a.AllocationKey)
 		if len(s.placed) == s.want {
-			s.end = readUsage()
+			s.end = measure.ReadClocks()
 			close(s.done)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // warmUpShare is the share of the first events, which are not measured.
@@ -35,21 +37,21 @@ func steadyViaClient(ctx context.Context, s *stream, r *result) (err error) {
 			l.fail("ask %d was released, or allocated twice", number)
 			return
 		case number >= first:
-			took.add(schedule.late(number))
+			took.Add(schedule.late(number))
 		}
 		seen[number] = true
 	})
 	runtime.GC()
-	before := read()
+	before := measure.Read()
 	if err := schedule.play(ctx, func(first, next int) (int, error) { return next - first, l.sendAsks(first, next, nil) }); err != nil {
 		return err
 	}
 	if err := l.await(ctx, "all asks to have their node", func() bool { return l.placed == s.spec.Asks }); err != nil {
 		return err
 	}
-	var total usage
-	total.add(before, s.spec.Asks)
-	total.enter(r.sample, paced)
+	var total measure.Usage
+	total.Add(before, s.spec.Asks)
+	enterUsage(&total, r.sample, paced)
 	r.sample["allocations"] = float64(s.spec.Asks)
 	return nil
 }
@@ -74,14 +76,14 @@ func churnViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	if _, err := l.fill(ctx, len(p)); err != nil {
 		return err
 	}
-	r.sample["idleCPU"] = idleShare()
+	r.sample["idleCPU"] = measure.IdleShare(idleWindow)
 	c.loadedScheduler = l
 	c.events = s.schedule(min(int(s.spec.Churn*float64(s.spec.Asks)), len(s.draws)-s.spec.Asks))
 	c.first = int(warmUpShare * float64(len(c.events.due)))
 	c.endEvent = make([]int, len(s.draws))
 	l.setObserver(c.observe)
 	runtime.GC()
-	before := read()
+	before := measure.Read()
 	if err := c.events.play(ctx, c.send); err != nil {
 		return err
 	}
@@ -92,12 +94,12 @@ func churnViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	if err := l.awaitSentinel(ctx); err != nil {
 		return err
 	}
-	var total usage
-	total.add(before, l.allocated())
-	if total.decisions == 0 {
+	var total measure.Usage
+	total.Add(before, l.allocated())
+	if total.Decisions == 0 {
 		return errors.New("no release was followed by an allocation")
 	}
-	total.enter(r.sample, paced)
+	enterUsage(&total, r.sample, paced)
 	return nil
 }
 
@@ -114,7 +116,7 @@ type clientChurn struct {
 	endEvent        []int // by number of the ask: the event that releases it
 	ended           int
 	pendingReleases []pendingRelease
-	releases        histogram
+	releases        measure.Histogram
 }
 
 // send releases an allocation, and sends an ask, for each event. If nothing is allocated, because the
@@ -161,7 +163,7 @@ func (c *clientChurn) observe(number int, allocated bool) {
 	c.running = append(c.running, number)
 	for _, r := range c.pendingReleases {
 		if r.event >= c.first {
-			c.releases.add(c.events.late(r.event))
+			c.releases.Add(c.events.late(r.event))
 		}
 	}
 	c.pendingReleases = c.pendingReleases[:0]

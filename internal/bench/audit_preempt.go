@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/internal/twin"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -33,7 +35,7 @@ func auditPreempting(s *stream, d decider, r *result) error {
 	if err != nil {
 		return err
 	}
-	if err := p.runTo(s.spec.Preemptors, newHistogram(), newHistogram()); err != nil && len(m.violations) == 0 {
+	if err := p.runTo(s.spec.Preemptors, measure.NewHistogram(), measure.NewHistogram()); err != nil && len(m.violations) == 0 {
 		return err // an earlier error explains the others
 	}
 	r.sample["audited"] = float64(m.checked)

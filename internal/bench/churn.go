@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -30,21 +32,21 @@ func churnCore(s *stream, r *result) error {
 	for i := range count { // created in advance, so that this costs no time of the scheduler
 		c.nextAsks = append(c.nextAsks, s.submit(s.spec.Asks+i))
 	}
-	if err := c.releaseAndDecide(count/10, newHistogram(), newHistogram()); err != nil { // the warm-up
+	if err := c.releaseAndDecide(count/10, measure.NewHistogram(), measure.NewHistogram()); err != nil { // the warm-up
 		return err
 	}
 	runtime.GC()
-	before, decided := read(), c.decided
+	before, decided := measure.Read(), c.decided
 	if err := c.releaseAndDecide(count-count/10, r.family(decisionTimes), r.family(releaseTimes)); err != nil {
 		return err
 	}
-	var total usage
-	total.add(before, c.decided-decided)
-	if total.decisions == 0 {
+	var total measure.Usage
+	total.Add(before, c.decided-decided)
+	if total.Decisions == 0 {
 		return errors.New("no release was followed by an allocation")
 	}
-	total.enter(r.sample, unpaced)
-	r.sample["allocations"] = float64(total.decisions)
+	enterUsage(&total, r.sample, unpaced)
+	r.sample["allocations"] = float64(total.Decisions)
 	return core.Check()
 }
 
@@ -59,7 +61,7 @@ type coreChurn struct {
 
 // releaseAndDecide releases count allocations one after the other. There must be as many asks in
 // nextAsks.
-func (c *coreChurn) releaseAndDecide(count int, decisions, releases histogram) error {
+func (c *coreChurn) releaseAndDecide(count int, decisions, releases measure.Histogram) error {
 	for range count {
 		if len(c.running) == 0 {
 			return errors.New("all allocations have ended, and no ask was placed")
@@ -76,8 +78,8 @@ func (c *coreChurn) releaseAndDecide(count int, decisions, releases histogram) e
 				break
 			}
 			if now := time.Now(); first {
-				releases.add(now.Sub(began))
-				decisions.add(now.Sub(released))
+				releases.Add(now.Sub(began))
+				decisions.Add(now.Sub(released))
 				first = false
 			}
 			c.decided += c.running.collect(effects)

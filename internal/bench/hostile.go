@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -161,10 +163,10 @@ const minAsks = 10
 
 // submitFor sends asks one after the other, 50 a second, for at least minDuration, and until over is
 // closed; nil: it is closed.
-func (c *regularClient) submitFor(ctx context.Context, took histogram, minDuration time.Duration, over <-chan struct{}) error {
+func (c *regularClient) submitFor(ctx context.Context, took measure.Histogram, minDuration time.Duration, over <-chan struct{}) error {
 	began := time.Now()
 	for n := 0; n < minAsks || time.Since(began) < minDuration || over != nil && !isClosed(over); n++ {
-		preciseSleep(20 * time.Millisecond)
+		measure.PreciseSleep(20 * time.Millisecond)
 		c.asked++
 		key := fmt.Sprint("ask-", c.asked)
 		m := &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{{
@@ -181,7 +183,7 @@ func (c *regularClient) submitFor(ctx context.Context, took histogram, minDurati
 			}
 			made = len(answer.New)
 		}
-		took.add(time.Since(asked))
+		took.Add(time.Since(asked))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
@@ -90,7 +92,7 @@ func (a *attacker) prepare(ctx context.Context) error {
 		}
 		a.streams = append(a.streams, s)
 	}
-	preciseSleep(100 * time.Millisecond) // until the server has accepted them
+	measure.PreciseSleep(100 * time.Millisecond) // until the server has accepted them
 	return nil
 }
 

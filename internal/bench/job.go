@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"runtime/pprof"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // Measure is how a workload is measured.
@@ -54,16 +53,18 @@ type Answer struct {
 // result is an Answer under construction.
 type result struct {
 	sample     Sample
-	histograms map[string]histogram
+	histograms map[string]measure.Histogram
 }
 
-func newResult() *result { return &result{sample: Sample{}, histograms: map[string]histogram{}} }
+func newResult() *result {
+	return &result{sample: Sample{}, histograms: map[string]measure.Histogram{}}
+}
 
 // family is the histogram of a family; the sample gets its percentiles at the end.
-func (r *result) family(name string) histogram {
+func (r *result) family(name string) measure.Histogram {
 	t, ok := r.histograms[name]
 	if !ok {
-		t = newHistogram()
+		t = measure.NewHistogram()
 		r.histograms[name] = t
 	}
 	return t
@@ -78,14 +79,14 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	stop, err := profileCPU(j.CPUProfile)
+	stop, err := measure.CPUProfile(j.CPUProfile)
 	if err != nil {
 		return Answer{}, err
 	}
 	r := newResult()
 	err = errors.Join(j.measure(ctx, s, r), stop())
 	if err == nil {
-		err = profileMemory(j.MemProfile)
+		err = measure.MemoryProfile(j.MemProfile)
 	}
 	a, bad := r.answer(s.digest)
 	return a, errors.Join(err, bad)
@@ -95,21 +96,21 @@ func Do(ctx context.Context, j Job) (Answer, error) {
 // which stand for other machines.
 func (j Job) raisePriority() {
 	if len(j.Command) > 0 { // else all are in this process
-		setHighPriority()
+		measure.SetHighPriority()
 	}
 }
 
 // raisePriorityAboveServer gives this process priority over the started server.
 func (j Job) raisePriorityAboveServer() {
 	if len(j.Command) > 0 {
-		setRealtimePriority()
+		measure.SetRealtimePriority()
 	}
 }
 
 // doLoadProcess runs readers or attackers. It is meant for a separate process.
 func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
 	if len(j.Command) > 0 { // else this process does other things, too
-		if err := setIdlePriority(); err != nil {
+		if err := measure.SetIdlePriority(); err != nil {
 			return Answer{}, fmt.Errorf("yielding to other processes: %w", err)
 		}
 	}
@@ -130,8 +131,8 @@ func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
 func (r *result) answer(digest string) (a Answer, err error) {
 	a = Answer{Digest: digest, Sample: r.sample, Times: map[string]string{}}
 	for family, t := range r.histograms {
-		t.enter(family, r.sample)
-		text, bad := t.encode()
+		enterPercentiles(t, family, r.sample)
+		text, bad := t.Encode()
 		a.Times[family], err = text, errors.Join(err, bad)
 	}
 	return a, err
@@ -214,35 +215,4 @@ func MeasureOf(s Spec) Measure {
 		return Steady
 	}
 	return Fill
-}
-
-// profileCPU writes a CPU profile to a file until stop is called.
-func profileCPU(path string) (stop func() error, err error) {
-	if path == "" {
-		return func() error { return nil }, nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		return f.Close()
-	}, nil
-}
-
-// profileMemory writes a heap profile to a file.
-func profileMemory(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	runtime.GC()
-	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }

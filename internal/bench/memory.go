@@ -4,6 +4,8 @@ import (
 	"errors"
 	"runtime"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -29,12 +31,12 @@ func measureMemory(s *stream, r *result) error {
 	} {
 		few := part.count / 10
 		err := t.applyAll(few, part.cmd)
-		before := heapHeld()
+		before := measure.HeapHeld()
 		err = errors.Join(err, t.applyAll(part.count-few, func(i int) scheduler.Command { return part.cmd(few + i) }))
 		if err != nil {
 			return err
 		}
-		r.sample[part.metric] = growth(before, heapHeld(), part.count-few)
+		r.sample[part.metric] = growth(before, measure.HeapHeld(), part.count-few)
 	}
 	err = core.Check()
 	runtime.KeepAlive(s) // the stream must not be freed in between
@@ -49,14 +51,14 @@ func (s *stream) bytesPerLeaf() (float64, error) {
 	few.spec.Bound = 0
 	smallText, largeText := few.configText(), s.configText()
 	held := func(text string) (uint64, *scheduler.Core, error) {
-		before := heapHeld()
+		before := measure.HeapHeld()
 		conf, problems := queuesyaml.Load([]byte(text))
 		if conf == nil {
 			return 0, nil, problems
 		}
 		core := scheduler.New(conf.Partitions[0], nil)
 		conf = nil
-		return heapHeld() - before, core, nil
+		return measure.HeapHeld() - before, core, nil
 	}
 	small, one, err := held(smallText)
 	if err != nil {
@@ -71,14 +73,4 @@ func (s *stream) bytesPerLeaf() (float64, error) {
 
 func growth(before, after uint64, count int) float64 {
 	return max(0, float64(int64(after)-int64(before))/float64(max(count, 1)))
-}
-
-// heapHeld is the heap after two collections: the second frees what finalizers and pools held over the
-// first.
-func heapHeld() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -18,25 +20,25 @@ func preemptCore(s *stream, r *result) error {
 	if err != nil {
 		return err
 	}
-	firstEvaluation := newHistogram()
-	if err := p.runBatch(1, firstEvaluation, newHistogram()); err != nil {
+	firstEvaluation := measure.NewHistogram()
+	if err := p.runBatch(1, firstEvaluation, measure.NewHistogram()); err != nil {
 		return err
 	}
-	r.sample["firstEvaluation"] = micros(time.Duration(firstEvaluation.h.Max()))
-	if err := p.runTo(s.spec.Preemptors/10, newHistogram(), newHistogram()); err != nil { // the warm-up
+	r.sample["firstEvaluation"] = measure.Micros(firstEvaluation.Max())
+	if err := p.runTo(s.spec.Preemptors/10, measure.NewHistogram(), measure.NewHistogram()); err != nil { // the warm-up
 		return err
 	}
 	runtime.GC()
 	placed, preempted, effort := p.placed, p.preempted, core.PreemptionSearchStats()
-	before := read()
+	before := measure.Read()
 	if err := p.runTo(s.spec.Preemptors, r.family(victimTimes), r.family(releasedTimes)); err != nil {
 		return err
 	}
-	var total usage
-	total.add(before, p.placed-placed)
-	total.enter(r.sample, unpaced)
+	var total measure.Usage
+	total.Add(before, p.placed-placed)
+	enterUsage(&total, r.sample, unpaced)
 	r.enterSearchEffort(effort, core.PreemptionSearchStats())
-	r.sample["victims"] = float64(p.preempted-preempted) / float64(total.decisions)
+	r.sample["victims"] = float64(p.preempted-preempted) / float64(total.Decisions)
 	r.sample["allocations"] = float64(p.placed)
 	return core.Check()
 }
@@ -80,7 +82,7 @@ func loadPreempting(s *stream, d decider) (*preemptionRun, error) {
 }
 
 // runTo submits preemptors up to the number until.
-func (p *preemptionRun) runTo(until int, victims, afterRelease histogram) error {
+func (p *preemptionRun) runTo(until int, victims, afterRelease measure.Histogram) error {
 	for p.next < until {
 		if err := p.runBatch(min(p.stream.spec.AtOnce, until-p.next), victims, afterRelease); err != nil {
 			return err
@@ -90,7 +92,7 @@ func (p *preemptionRun) runTo(until int, victims, afterRelease histogram) error 
 }
 
 // runBatch submits count preemptors together, and confirms each victim.
-func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) error {
+func (p *preemptionRun) runBatch(count int, victims, afterRelease measure.Histogram) error {
 	began := time.Now()
 	for range count {
 		if err := p.apply(p.nextPreemptors[p.next]); err != nil {
@@ -122,7 +124,7 @@ func (p *preemptionRun) runBatch(count int, victims, afterRelease histogram) err
 
 // decide schedules until nothing is left. It records the time, since began or since the last record,
 // until the victims of a preemptor are released, or until a preemptor is placed.
-func (p *preemptionRun) decide(began time.Time, victims, afterRelease histogram) error {
+func (p *preemptionRun) decide(began time.Time, victims, afterRelease measure.Histogram) error {
 	for {
 		effects, more := p.Schedule(p.now, 1)
 		now := time.Now()
@@ -131,11 +133,11 @@ func (p *preemptionRun) decide(began time.Time, victims, afterRelease histogram)
 		case err != nil:
 			return err
 		case len(plan) > 0:
-			victims.add(now.Sub(began))
+			victims.Add(now.Sub(began))
 			p.unconfirmed = append(p.unconfirmed, plan)
 			began = now
 		case placed > 0:
-			afterRelease.add(now.Sub(began))
+			afterRelease.Add(now.Sub(began))
 			began = now
 		}
 		if !more {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -117,7 +119,7 @@ func TestPreempt_WrongOutcomeFails(t *testing.T) {
 				return all
 			}})
 			assert.NilError(t, err)
-			assert.ErrorContains(t, p.runTo(5, newHistogram(), newHistogram()), c.want)
+			assert.ErrorContains(t, p.runTo(5, measure.NewHistogram(), measure.NewHistogram()), c.want)
 		})
 	}
 }
@@ -128,5 +130,5 @@ func TestPreempt_DisabledPreemptionFails(t *testing.T) {
 	s.partition.PreemptionEnabled = false
 	p, err := loadPreempting(s, newCore(s))
 	assert.NilError(t, err)
-	assert.Error(t, p.runTo(5, newHistogram(), newHistogram()), "5 preemptors were submitted, and 0 are placed")
+	assert.Error(t, p.runTo(5, measure.NewHistogram(), measure.NewHistogram()), "5 preemptors were submitted, and 0 are placed")
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // readersSpec describes the readers of a suite, which are a separate process.
@@ -111,14 +113,14 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 			polled <- outcome{a, err}
 		}()
 		// The process is running and has sent its first requests before the first ask.
-		preciseSleep(readersLeadTime)
+		measure.PreciseSleep(readersLeadTime)
 	}
 	schedule := w.stream.schedule(int(w.stream.spec.Rate * float64(w.spec.Seconds)))
 	schedule.due = schedule.due[:min(len(schedule.due), len(w.stream.draws)-w.next)]
 	first, took := w.next, w.result.family(family)
 	w.setObserver(func(number int, allocated bool) {
 		if allocated && number >= first {
-			took.add(schedule.late(number - first))
+			took.Add(schedule.late(number - first))
 			w.running = append(w.running, number)
 		}
 	})
@@ -150,11 +152,11 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 		w.polled[name] += n
 	}
 	for family, text := range o.answer.Times {
-		t, bad := decodeHistogram(text)
+		t, bad := measure.DecodeHistogram(text)
 		if bad != nil {
 			return bad
 		}
-		w.result.family(family).h.Merge(t.h)
+		w.result.family(family).Merge(t)
 	}
 	return errors.Join(err, o.err)
 }
@@ -170,10 +172,10 @@ func (w *readersRun) enter() error {
 		metric  string
 		percent float64
 	}{{"readersAddP50", 50}, {"readersAddP99", 99}} {
-		more := float64(read.h.ValueAtQuantile(x.percent)-quiet.h.ValueAtQuantile(x.percent)) / 1000
+		more := measure.Micros(read.Percentile(x.percent) - quiet.Percentile(x.percent))
 		to[x.metric] = max(0, more)
 	}
-	to["readersP50Ratio"] = float64(read.h.ValueAtQuantile(50)) / float64(max(1, quiet.h.ValueAtQuantile(50)))
+	to["readersP50Ratio"] = float64(read.Percentile(50)) / float64(max(1, quiet.Percentile(50)))
 	to["serverCPUWithoutReaders"] = w.withoutReaders.cpu.Seconds() / w.withoutReaders.wall.Seconds()
 	to["serverCPU"] = w.withReaders.cpu.Seconds() / w.withReaders.wall.Seconds()
 	to["readerCPU"] = w.polled["readerCPU"] / w.withReaders.wall.Seconds()

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // pollJob describes the readers of one process, and the contents that they expect.
@@ -78,8 +80,7 @@ func (p *pollJob) endpoints() []endpoint {
 
 // measurePoll reads for the duration of the job.
 func measurePoll(ctx context.Context, p *pollJob, r *result) error {
-	var before reading
-	before.clocks()
+	before := measure.ReadClocks()
 	ctx, stop := context.WithTimeout(ctx, time.Duration(p.Seconds)*time.Second+2*readersLeadTime)
 	defer stop()
 	all := &pollResults{sample: Sample{}, answerTimes: r.family(answerTimes)}
@@ -94,9 +95,8 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 		readers.Go(func() { all.poll(ctx, p, client, i) })
 	}
 	readers.Wait()
-	var total usage
-	total.add(before, 0)
-	all.sample["readerCPU"] = total.cpu.Seconds()
+	cpu, _ := measure.ReadClocks().Since(before)
+	all.sample["readerCPU"] = cpu.Seconds()
 	for name, n := range all.sample {
 		r.sample[name] = n
 	}
@@ -107,7 +107,7 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 type pollResults struct {
 	mu           sync.Mutex
 	sample       Sample
-	answerTimes  histogram
+	answerTimes  measure.Histogram
 	loggedErrors int // wrong answers written to standard error
 }
 
@@ -176,7 +176,7 @@ func (a *pollResults) record(metric string, e endpoint, err error, bytes int, du
 	a.sample[metric]++
 	a.sample["answerBytes"] += float64(bytes)
 	if metric == "answers" {
-		a.answerTimes.add(time.Since(due))
+		a.answerTimes.Add(time.Since(due))
 	}
 	if err != nil && a.loggedErrors < 5 {
 		a.loggedErrors++

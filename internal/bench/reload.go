@@ -41,7 +41,7 @@ func measureReload(s *stream, r *result) error {
 		}
 		t.fill(&p, nil)
 		if took := time.Since(began); i >= 2 {
-			pauses.add(took)
+			pauses.Add(took)
 		}
 	}
 	r.sample["allocations"] = float64(len(p))

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // Options are the parameters of Run.
@@ -35,17 +37,17 @@ type Step struct {
 // ends, the report has the samples until then, and says that it is incomplete.
 func Run(ctx context.Context, plans []Plan, o Options) *Report {
 	r := &Report{
-		Version: o.Version, Go: runtime.Version(), CPU: cpuModel(), Cores: runtime.NumCPU(), Started: time.Now(),
-		Seed: o.Seed, Runs: o.Runs, LoadBefore: loadAverage(), Suites: make([]Suite, len(plans)),
+		Version: o.Version, Go: runtime.Version(), CPU: measure.CPUModel(), Cores: runtime.NumCPU(), Started: time.Now(),
+		Seed: o.Seed, Runs: o.Runs, LoadBefore: measure.LoadAverage(), Suites: make([]Suite, len(plans)),
 	}
-	processors := readProcessorTimes()
+	processors := measure.ReadProcessorTimes()
 	w := &suiteRunner{ctx: ctx, o: o, began: time.Now()}
 	for i, p := range plans {
 		r.Suites[i] = Suite{Name: p.Name, About: p.About, Axis: p.Axis, Cells: make([]Cell, len(p.cells))}
 		for j, c := range p.cells {
 			cell := &r.Suites[i].Cells[j]
 			*cell = Cell{Name: c.name, Line: c.line, Size: c.size, Spec: c.spec}
-			w.cells = append(w.cells, &cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]histogram{}})
+			w.cells = append(w.cells, &cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]measure.Histogram{}})
 		}
 		w.audits = append(w.audits, audits(p.cells, w.cells[len(w.cells)-len(p.cells):])...)
 	}
@@ -56,7 +58,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 	if ctx.Err() != nil {
 		r.Incomplete = fmt.Sprintf("interrupted after %d of %d samples", w.done, w.total())
 	}
-	r.LoadAfter, r.Stolen = loadAverage(), readProcessorTimes().stolenSince(processors)
+	r.LoadAfter, r.Stolen = measure.LoadAverage(), measure.ReadProcessorTimes().StolenSince(processors)
 	return r
 }
 
@@ -89,7 +91,7 @@ type cellState struct {
 	plannedCell
 	suite  string
 	to     *Cell
-	merged map[string]histogram
+	merged map[string]measure.Histogram
 	audit  Sample
 }
 
@@ -159,12 +161,12 @@ func (c *cellState) take(a Answer, m Measure) error {
 		return err
 	}
 	for family, text := range a.Times {
-		t, err := decodeHistogram(text)
+		t, err := measure.DecodeHistogram(text)
 		if err != nil {
 			return fmt.Errorf("times of %s: %w", family, err)
 		}
 		if old, ok := c.merged[family]; ok {
-			old.h.Merge(t.h)
+			old.Merge(t)
 		} else {
 			c.merged[family] = t
 		}
@@ -189,7 +191,7 @@ func (c *cellState) finish(runs int) {
 	}
 	c.to.Merged = Sample{}
 	for family, t := range c.merged {
-		t.enter(family, c.to.Merged)
+		enterPercentiles(t, family, c.to.Merged)
 	}
 }
 

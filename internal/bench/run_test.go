@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"gotest.tools/v3/assert"
 )
 
@@ -27,11 +29,11 @@ func planOf(names ...string) []Plan {
 // answerOf is an answer with times in ms.
 func answerOf(t *testing.T, digest string, cpu float64, millis ...int) Answer {
 	t.Helper()
-	h := newHistogram()
+	h := measure.NewHistogram()
 	for _, ms := range millis {
-		h.add(time.Duration(ms) * time.Millisecond)
+		h.Add(time.Duration(ms) * time.Millisecond)
 	}
-	text, err := h.encode()
+	text, err := h.Encode()
 	assert.NilError(t, err)
 	return Answer{digest, Sample{"cpuPerDecision": cpu}, map[string]string{decisionTimes: text}}
 }

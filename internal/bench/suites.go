@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
@@ -142,7 +144,7 @@ func Custom(spec Spec) Plan {
 
 // Check finds plans that cannot be measured: invalid workloads, workloads that need more memory than
 // the machine has, and asks that fit on no node.
-func (p Plan) Check(seed uint64) error { return p.check(seed, memoryAvailable()) }
+func (p Plan) Check(seed uint64) error { return p.check(seed, measure.MemoryAvailable()) }
 
 // check is Check for a machine with that much memory; 0: unknown.
 func (p Plan) check(seed uint64, have int64) error {

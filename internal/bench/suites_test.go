@@ -109,7 +109,7 @@ func TestClients_DoTheSameWork(t *testing.T) {
 			received := 0
 			one, err := l.fill(context.Background(), len(p))
 			assert.NilError(t, err)
-			one.enter(r.sample, unpaced)
+			enterUsage(&one, r.sample, unpaced)
 			assert.Assert(t, r.sample["cpuPerDecision"] > 0)
 			l.setObserver(func(int, bool) { received++ })
 			// Whatever is decided before the sentinel would be one too many.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // openClient starts a scheduler and registers a client.
@@ -76,27 +78,27 @@ func (l *loadedScheduler) awaitSentinel(ctx context.Context) error {
 }
 
 // fill makes all nodes schedulable and waits until want asks are placed.
-func (l *loadedScheduler) fill(ctx context.Context, want int) (usage, error) {
+func (l *loadedScheduler) fill(ctx context.Context, want int) (measure.Usage, error) {
 	open := l.stream.openMessage()
-	result := make(chan usage, 1)
+	result := make(chan measure.Usage, 1)
 	count := 0
 	runtime.GC()
-	var before reading
+	var before measure.Reading
 	l.setObserver(func(number int, allocated bool) {
 		if count++; allocated && count == want {
 			// Read here and not by the waiting goroutine: its wake-up is not part of a decision.
-			var s usage
-			s.add(before, want)
+			var s measure.Usage
+			s.Add(before, want)
 			result <- s
 		}
 	})
-	before = read()
+	before = measure.Read()
 	if err := l.sendNode(open); err != nil {
-		return usage{}, err
+		return measure.Usage{}, err
 	}
 	err := l.await(ctx, fmt.Sprintf("%d asks to have their node", want), func() bool { return l.placed >= want })
 	if err != nil {
-		return usage{}, err
+		return measure.Usage{}, err
 	}
 	return <-result, nil
 }
@@ -122,31 +124,25 @@ func fillViaClient(ctx context.Context, s *stream, r *result, rounds int) error 
 		return err
 	}
 	s.enterOutcome(p, r.sample)
-	var total usage
-	for round := 0; round == 0 || total.decisions < minDecisions && round < rounds; round++ {
+	var total measure.Usage
+	for round := 0; round == 0 || total.Decisions < minDecisions && round < rounds; round++ {
 		l, err := loadViaClient(ctx, s, s.spec.Asks)
 		if err != nil {
 			return err
 		}
 		one, err := l.fill(ctx, len(p))
 		if err == nil && round == 0 && len(p) < s.spec.Asks {
-			r.sample["idleCPU"] = idleShare()
+			r.sample["idleCPU"] = measure.IdleShare(idleWindow)
 		}
 		if err := errors.Join(err, l.close()); err != nil {
 			return err
 		}
 		if round > 0 || s.spec.Asks > warmUp || rounds == 1 { // else it was the warm-up
-			total.join(one)
+			total.Join(one)
 		}
 	}
-	total.enter(r.sample, unpaced)
+	enterUsage(&total, r.sample, unpaced)
 	return nil
-}
-
-// join adds the usage of another pair of readings.
-func (s *usage) join(t usage) {
-	s.cpu, s.wall, s.gc, s.work = s.cpu+t.cpu, s.wall+t.wall, s.gc+t.gc, s.work+t.work
-	s.objects, s.bytes, s.decisions = s.objects+t.objects, s.bytes+t.bytes, s.decisions+t.decisions
 }
 
 // schedule has the due times of events: at random, at a rate.
@@ -188,7 +184,7 @@ func (t *schedule) play(ctx context.Context, send func(first, next int) (sent in
 			next++
 		}
 		if next == first {
-			preciseSleep(t.due[first] - now)
+			measure.PreciseSleep(t.due[first] - now)
 			sent = now
 			continue
 		}
@@ -201,7 +197,7 @@ func (t *schedule) play(ctx context.Context, send func(first, next int) (sent in
 		case now-sent > answerTimeout:
 			return fmt.Errorf("nothing could be sent for %v", answerTimeout)
 		default:
-			preciseSleep(sendRetryInterval)
+			measure.PreciseSleep(sendRetryInterval)
 		}
 		first += n
 	}

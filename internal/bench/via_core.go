@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/measure"
+
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -101,7 +103,7 @@ func (p *placements) collect(effects []scheduler.Effect) (more int) {
 
 // fill schedules until nothing more can be placed. took records the duration of each decision; nil: it
 // is not measured.
-func (t *driver) fill(p *placements, took *histogram) {
+func (t *driver) fill(p *placements, took *measure.Histogram) {
 	last := time.Now()
 	for {
 		effects, more := t.Schedule(t.now, 1)
@@ -111,7 +113,7 @@ func (t *driver) fill(p *placements, took *histogram) {
 		p.collect(effects)
 		if took != nil {
 			now := time.Now()
-			took.add(now.Sub(last))
+			took.Add(now.Sub(last))
 			last = now
 		}
 	}
@@ -125,9 +127,9 @@ const (
 // fillCore places all asks, which are known before the first decision. Short fills are repeated, up to
 // rounds times.
 func fillCore(s *stream, r *result, rounds int) error {
-	var total usage
+	var total measure.Usage
 	took := r.family(decisionTimes)
-	for round := 0; round == 0 || total.decisions < minDecisions && round < rounds; round++ {
+	for round := 0; round == 0 || total.Decisions < minDecisions && round < rounds; round++ {
 		if round == 0 && s.spec.Asks <= warmUp && rounds > 1 {
 			if _, err := fillOnce(s, nil, nil); err != nil {
 				return err
@@ -141,15 +143,15 @@ func fillCore(s *stream, r *result, rounds int) error {
 			s.enterOutcome(p, r.sample)
 		}
 	}
-	if total.decisions == 0 {
+	if total.Decisions == 0 {
 		return errors.New("nothing could be placed")
 	}
-	total.enter(r.sample, unpaced)
+	enterUsage(&total, r.sample, unpaced)
 	return nil
 }
 
 // fillOnce fills a new core. Without total it is the warm-up.
-func fillOnce(s *stream, took *histogram, total *usage) (placements, error) {
+func fillOnce(s *stream, took *measure.Histogram, total *measure.Usage) (placements, error) {
 	core := newCore(s)
 	t := newDriver(core)
 	if err := t.load(s); err != nil {
@@ -158,10 +160,10 @@ func fillOnce(s *stream, took *histogram, total *usage) (placements, error) {
 	t.Schedule(t.now, 0) // the deferred work of loading
 	p := make(placements, 0, s.spec.Asks)
 	runtime.GC()
-	before := read()
+	before := measure.Read()
 	t.fill(&p, took)
 	if total != nil {
-		total.add(before, len(p))
+		total.Add(before, len(p))
 	}
 	if s.spec.fitsAll() && len(p) != s.spec.Asks {
 		return nil, fmt.Errorf("%d of %d asks were placed, and all must fit", len(p), s.spec.Asks)

@@ -1,4 +1,4 @@
-package bench
+package measure
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ const (
 	timesFile  = "/proc/stat"
 )
 
-// cpuModel is the name of the CPU; empty: unknown.
-func cpuModel() string { return fieldOf(cpuFile, "model name") }
+// CPUModel is the name of the CPU; empty: unknown.
+func CPUModel() string { return fieldOf(cpuFile, "model name") }
 
 // fieldOf reads the first line "name : value" of a file.
 func fieldOf(file, name string) string {
@@ -35,8 +35,8 @@ func fieldOf(file, name string) string {
 	return ""
 }
 
-// loadAverage is the load average of the last minute; -1: unknown.
-func loadAverage() float64 {
+// LoadAverage is the load average of the last minute; -1: unknown.
+func LoadAverage() float64 {
 	text, err := os.ReadFile(loadFile)
 	if err != nil {
 		return -1
@@ -49,8 +49,8 @@ func loadAverage() float64 {
 	return load
 }
 
-// memoryAvailable is in bytes; 0: unknown.
-func memoryAvailable() int64 {
+// MemoryAvailable is in bytes; 0: unknown.
+func MemoryAvailable() int64 {
 	number, _, _ := strings.Cut(fieldOf(memoryFile, "MemAvailable"), " ")
 	kibibytes, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -59,20 +59,21 @@ func memoryAvailable() int64 {
 	return kibibytes << 10
 }
 
-// processorTimes are ticks since the start of the machine. The zero value: unknown.
-type processorTimes struct{ all, stolen uint64 }
+// ProcessorTimes are ticks since the start of the machine. The zero value: unknown.
+type ProcessorTimes struct{ all, stolen uint64 }
 
-func readProcessorTimes() processorTimes {
+// ReadProcessorTimes returns the times until now.
+func ReadProcessorTimes() ProcessorTimes {
 	text, err := os.ReadFile(timesFile)
 	if err != nil {
-		return processorTimes{}
+		return ProcessorTimes{}
 	}
-	return processorTimesOf(string(text))
+	return parseProcessorTimes(string(text))
 }
 
-// processorTimesOf reads the first line of timesFile: user, nice, system, idle, iowait, irq, softirq,
+// parseProcessorTimes reads the first line of timesFile: user, nice, system, idle, iowait, irq, softirq,
 // steal. Later values are contained in user.
-func processorTimesOf(text string) (t processorTimes) {
+func parseProcessorTimes(text string) (t ProcessorTimes) {
 	const fields, stolen = 8, 7
 	line, _, _ := strings.Cut(text, "\n")
 	words := strings.Fields(line)
@@ -82,7 +83,7 @@ func processorTimesOf(text string) (t processorTimes) {
 	for i, w := range words[1 : fields+1] {
 		n, err := strconv.ParseUint(w, 10, 64)
 		if err != nil {
-			return processorTimes{}
+			return ProcessorTimes{}
 		}
 		t.all += n
 		if i == stolen {
@@ -92,9 +93,9 @@ func processorTimesOf(text string) (t processorTimes) {
 	return t
 }
 
-// stolenSince is the share of processor time that the host of a virtual machine took since then; 0 if
+// StolenSince is the share of processor time that the host of a virtual machine took since then; 0 if
 // unknown.
-func (t processorTimes) stolenSince(then processorTimes) float64 {
+func (t ProcessorTimes) StolenSince(then ProcessorTimes) float64 {
 	if then.all == 0 || t.all <= then.all || t.stolen < then.stolen {
 		return 0
 	}

@@ -1,13 +1,13 @@
-package bench
+package measure
 
 import (
 	"syscall"
 	"time"
 )
 
-// preciseSleep blocks the thread. A timer of the runtime is up to a millisecond late on an idle
+// PreciseSleep blocks the thread. A timer of the runtime is up to a millisecond late on an idle
 // process.
-func preciseSleep(d time.Duration) {
+func PreciseSleep(d time.Duration) {
 	t := syscall.NsecToTimespec(d.Nanoseconds())
 	// An early return is harmless: callers check the clock.
 	_ = syscall.Nanosleep(&t, nil)

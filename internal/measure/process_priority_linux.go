@@ -1,4 +1,4 @@
-package bench
+package measure
 
 import (
 	"os"
@@ -7,21 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setIdlePriority runs this process only when no other process needs a processor: attackers and readers
+// SetIdlePriority runs this process only when no other process needs a processor: attackers and readers
 // stand for other machines, so their own work must not take time from the measured server.
-func setIdlePriority() error {
+func SetIdlePriority() error {
 	return setPolicy(unix.SchedAttr{Policy: unix.SCHED_IDLE})
 }
 
-// setHighPriority runs this process, and those that it starts, before all others, if that is permitted.
+// SetHighPriority runs this process, and those that it starts, before all others, if that is permitted.
 // Otherwise even threads of the lowest priority get slices of some milliseconds.
-func setHighPriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: minNice}) }
+func SetHighPriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: minNice}) }
 
 const minNice = -20
 
-// setRealtimePriority runs this process before those that it has started, too, if that is permitted: a
+// SetRealtimePriority runs this process before those that it has started, too, if that is permitted: a
 // client with little work must not wait for the server.
-func setRealtimePriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 1}) }
+func SetRealtimePriority() { _ = setPolicy(unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 1}) }
 
 // setPolicy sets the policy of all threads. New threads inherit it from their creator, so it repeats
 // until no new thread has appeared.

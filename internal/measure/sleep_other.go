@@ -1,0 +1,8 @@
+//go:build !linux
+
+package measure
+
+import "time"
+
+// PreciseSleep is up to a millisecond late on an idle process.
+func PreciseSleep(d time.Duration) { time.Sleep(d) }
