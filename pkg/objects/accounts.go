@@ -91,7 +91,7 @@ func (a *Application) limitGroup() (group string, ok bool) {
 // rebuildAccounts builds all accounts again after limits changed. Groups are determined again too,
 // so that the result depends on the configuration in force only (LIM-28).
 func (p *Partition) rebuildAccounts() {
-	p.quotaCounts.hasMaxApps = p.anyMaxApps()
+	p.quotas.ApplyMaxApplications()
 	for _, q := range p.queues {
 		q.updatePolicy(&p.conf)
 	}
@@ -187,8 +187,8 @@ func (o *ordering) fitAccount(x *account, fit *feasibility.Mask) {
 		o.shapes.DropExceeding(*fit, k, left)
 	}
 	if x.atMaxApplications() {
-		o.shapes.DropVariant(*fit, maxAppsQueuesAndLimits)
-		o.shapes.DropVariant(*fit, maxAppsLimitsOnly)
+		o.shapes.DropVariant(*fit, quota.MaxAppsQueuesAndLimits)
+		o.shapes.DropVariant(*fit, quota.MaxAppsLimitsOnly)
 	}
 }
 
@@ -199,5 +199,5 @@ func (x *account) atMaxApplications() bool {
 
 // allows reports whether an ask of shape s is within the limit of x.
 func (x *account) allows(s *feasibility.Shape) bool {
-	return !(s.Variant() != maxAppsUnchecked && x.atMaxApplications()) && x.max.Allows(x.allocated, s.Vector())
+	return !(s.Variant() != quota.MaxAppsUnchecked && x.atMaxApplications()) && x.max.Allows(x.allocated, s.Vector())
 }

@@ -156,7 +156,7 @@ func (p *Partition) removePending(x *Allocation) {
 	x.group = nil
 	if a.askGroups.reindex(group); group.empty() {
 		a.askGroups.remove(group)
-		p.setMaxAppsCheck(group, maxAppsUnchecked)
+		p.setMaxAppsCheck(group, quota.MaxAppsUnchecked)
 	}
 	p.journal.askRemoved(x, group)
 	a.pendingCount--
@@ -179,7 +179,7 @@ func (a *Application) rekey() {
 			continue
 		}
 		share := resources.RawShare(used)
-		if g, ok := a.queue.guaranteed.At(resources.Index(k)); ok && g > 0 {
+		if g, ok := a.queue.quota.Guaranteed().At(resources.Index(k)); ok && g > 0 {
 			share = resources.Fraction(used, g)
 		}
 		a.key.Shares = append(a.key.Shares, share)

@@ -87,7 +87,7 @@ func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Tim
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	a := x.app
 	p.register(x)
-	p.postPending(a, x.shape.Vector(), 1)
+	a.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.reindex(a)
 	p.onAskAdded(a, now)
 	return x, nil
@@ -112,7 +112,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	p.register(x)
-	p.postPending(x.app, x.shape.Vector(), 1)
+	x.app.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.onAskAdded(x.app, now)
 	p.notePlacedResources(x.shape)
 	p.bindToNode(x, n, now)
@@ -136,7 +136,7 @@ func (p *Partition) removeAsk(x *Allocation) {
 	a := x.app
 	p.ClearNomination(x)
 	p.removePending(x)
-	p.postPending(a, x.shape.Vector(), -1)
+	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	p.unregister(x)
 	p.reindex(a)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
 // AskGroup is the pending asks of one application with the same shape, priority and constraints, in
@@ -18,7 +19,7 @@ type AskGroup struct {
 	listIndex            int32                        // in askGroups.list
 	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
 	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
-	maxAppsCheck         maxAppsCheck                 // which max-applications slot of its shape it uses
+	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 

@@ -135,9 +135,9 @@ func (c *recount) checkMemberships(a *Application) error {
 func (c *recount) auditQueue(q *Queue) error {
 	allocated, pending := resources.Vector{}, resources.Vector{}
 	for _, child := range q.byName {
-		allocated.Add(child.allocated)
-		pending.Add(child.pending)
-		c.running[q] += child.running
+		allocated.Add(child.Allocated())
+		pending.Add(child.Pending())
+		c.running[q] += child.Running()
 	}
 	for id, a := range q.byID {
 		allocated.Add(a.allocated)

@@ -84,7 +84,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
 		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(&node(p).entry, false) },
 		"node: foreign":                   func(p *Partition) { delete(p.foreign, "daemon") },
-		"cluster: capacity":               func(p *Partition) { p.journal.order.capacity[0]++ },
+		"cluster: capacity":               func(p *Partition) { p.Capacity()[0]++ },
 		"application: allocated":          func(p *Partition) { app(p).allocated[0]++ },
 		"application: placeholders":       func(p *Partition) { app(p).placeholders.Add(app(p).allocated) },
 		"application: pending":            func(p *Partition) { app(p).pending[0]++ },
@@ -118,19 +118,23 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"shape: users": func(p *Partition) {
 			p.shapes.Acquire(p.names, bound(p).shape.Amounts(), bound(p).shape.RequiredNode())
 		},
-		"queue: allocated":                func(p *Partition) { leaf(p).allocated[0]++ },
-		"queue: pending":                  func(p *Partition) { leaf(p).pending[0]++ },
-		"queue: allocated at root":        func(p *Partition) { p.root.allocated[0]++ },
-		"queue: bound":                    func(p *Partition) { leaf(p).boundCount++ },
-		"queue: running":                  func(p *Partition) { leaf(p).running++ },
-		"queue: fit":                      func(p *Partition) { clear(leaf(p).fit) },
+		"queue: allocated":         func(p *Partition) { leaf(p).Allocated()[0]++ },
+		"queue: pending":           func(p *Partition) { leaf(p).Pending()[0]++ },
+		"queue: allocated at root": func(p *Partition) { p.root.Allocated()[0]++ },
+		"queue: bound":             func(p *Partition) { leaf(p).quota.Post(nil, 1) },
+		"queue: running":           func(p *Partition) { leaf(p).quota.PostRunning(1) },
+		"queue: fit": func(p *Partition) {
+			leaf(p).Allocated()[1] += 100_000
+			p.journal.order.refitQueue(leaf(p))
+			leaf(p).Allocated()[1] -= 100_000
+		},
 		"queue: mask":                     func(p *Partition) { clear(leaf(p).entry.Mask) },
 		"queue: key":                      func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
 		"queue: priorities":               func(p *Partition) { leaf(p).priorities.Add(policies.Pending(9)) },
 		"queue: not in order":             func(p *Partition) { p.root.children.Reindex(&leaf(p).entry, false) },
 		"queue: not in queues":            func(p *Partition) { delete(p.queues, "root.b") },
-		"queue: expected release":         func(p *Partition) { leaf(p).expectedRelease[0]++ },
-		"queue: nominated":                func(p *Partition) { p.root.nominated[0]++ },
+		"queue: expected release":         func(p *Partition) { leaf(p).quota.ExpectedRelease()[0]++ },
+		"queue: nominated":                func(p *Partition) { p.root.quota.Nominated()[0]++ },
 		"queue: violation":                func(p *Partition) { leaf(p).violation = &violation{} },
 		"queue: class usage":              func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
 		"account: allocated":              func(p *Partition) { app(p).memberships[0].account.allocated[0]++ },

@@ -7,6 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -151,7 +152,7 @@ func (c *recount) checkCluster() error {
 		schedulable += boolToInt(n.schedulable && n.entry.Indexed())
 		unschedulable += boolToInt(!n.schedulable && n.entry.Indexed())
 	}
-	if got, want := p.Amounts(p.journal.order.capacity), p.Amounts(capacity); !got.Equal(want) {
+	if got, want := p.Amounts(p.Capacity()), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
 	}
 	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.lists.nodes.all) {
@@ -217,7 +218,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
 		inGroups += len(group.SchedulableAsks()) + len(group.unschedulable)
-		if group.maxAppsCheck != c.p.maxAppsCheckOf(a) || group.maxAppsCheck != maxAppsUnchecked && group.slotShape().Users() < 1 {
+		if group.maxAppsCheck != c.p.maxAppsCheckOf(a) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}
 		if group.hasSchedulable() && a.StateAwareAllows() {
@@ -276,16 +277,16 @@ func (c *recount) checkQueue(q *Queue) error {
 	}
 	bound := 0
 	for _, child := range q.byName {
-		bound += child.boundCount
+		bound += child.BoundCount()
 	}
 	for id := range q.byID {
 		bound += c.bound[id]
 	}
-	if bound != q.boundCount {
-		return fmt.Errorf("queue %s counts %d allocations; there are %d", q.path, q.boundCount, bound)
+	if bound != q.BoundCount() {
+		return fmt.Errorf("queue %s counts %d allocations; there are %d", q.path, q.BoundCount(), bound)
 	}
 	want := c.queue[q.path]
-	for i, amounts := range []resources.Vector{q.allocated, q.pending} {
+	for i, amounts := range []resources.Vector{q.Allocated(), q.Pending()} {
 		if got := c.p.Amounts(amounts); !got.Equal(want[i]) {
 			return fmt.Errorf("queue %s has allocated or pending %v; the sum is %v", q.path, got, want[i])
 		}
@@ -320,10 +321,8 @@ func (c *recount) checkQueue(q *Queue) error {
 	case children != q.children.Len() || apps != q.apps.Len() || starting != q.starting.Len():
 		return fmt.Errorf("queue %s has unknown members in its order", q.path)
 	}
-	for s := range c.p.shapes.Slots {
-		if !q.policy.unbounded && q.fit.Has(s.Slot()) != c.p.hasHeadroom(q, s) {
-			return fmt.Errorf("the mask of queue %s is wrong about headroom for shape %v", q.path, s.Vector())
-		}
+	if err := q.quota.CheckFit(c.p.shapes); err != nil {
+		return err
 	}
 	var mask feasibility.Mask
 	mask.CopyFrom(q.feasibleBelow())
@@ -343,10 +342,11 @@ func (c *recount) checkLists() error {
 	}
 	bounds, scoped := 0, 0
 	for _, q := range p.queues {
-		bounds, scoped = bounds+boolToInt(q.hasMaxApplications()), scoped+boolToInt(len(q.conf.ClassQuotas) > 0)
+		bounds, scoped = bounds+boolToInt(q.quota.HasMaxApplications()), scoped+boolToInt(len(q.conf.ClassQuotas) > 0)
 	}
-	if scoped != p.quotas.ClassQuotaQueues() || p.quotas.HasClassQuotas() != (scoped+len(p.conf.ClassesNeedingQuota) > 0) || bounds != p.quotaCounts.maxAppsQueues {
-		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, p.quotaCounts.maxAppsQueues, p.quotas.ClassQuotaQueues())
+	countedBounds, countedScoped := p.quotas.QueueCounts()
+	if scoped != countedScoped || bounds != countedBounds || p.quotas.HasClassQuotas() != (scoped+len(p.conf.ClassesNeedingQuota) > 0) {
+		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, countedBounds, countedScoped)
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {

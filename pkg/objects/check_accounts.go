@@ -40,8 +40,8 @@ func (c *recount) addToAccount(x *account, a *Application, sums [3]resources.Amo
 // checkAccounts checks the number of running applications in and below q, and the accounts of q.
 // Requires: countApps.
 func (c *recount) checkAccounts(q *Queue) error {
-	if n := c.running[q]; n != q.running {
-		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.running, n)
+	if n := c.running[q]; n != q.Running() {
+		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.Running(), n)
 	}
 	for h, x := range q.accounts {
 		held := c.memberTotals[x]

@@ -38,7 +38,7 @@ func (c *recount) checkNames() error {
 		add(w.Resource, resources.Cluster)
 	}
 	for _, q := range p.queues {
-		q.eachName(func(name string) { add(name, q.namesHeldBy) })
+		q.eachName(func(name string) { add(name, q.quota.HeldBy()) })
 	}
 	for s := range p.shapes.Shapes {
 		for name := range s.Amounts().All() {

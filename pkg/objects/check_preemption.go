@@ -64,13 +64,13 @@ func (c *recount) checkPreemption() error {
 			listed, nominees, notOverdue, len(c.p.marks.nominees))
 	}
 	for _, q := range c.p.queues {
-		if got := c.p.Amounts(q.expectedRelease); !got.Equal(preempting[q]) {
+		if got := c.p.Amounts(q.quota.ExpectedRelease()); !got.Equal(preempting[q]) {
 			return fmt.Errorf("queue %s expects the release of %v, the sum of its preempting allocations is %v", q.path, got, preempting[q])
 		}
-		if got := c.p.Amounts(q.overdueRelease); !got.Equal(overdue[q]) {
+		if got := c.p.Amounts(q.quota.OverdueRelease()); !got.Equal(overdue[q]) {
 			return fmt.Errorf("queue %s has overdue releases of %v, the sum of its overdue allocations is %v", q.path, got, overdue[q])
 		}
-		if got := c.p.Amounts(q.nominated); !got.Equal(nominated[q]) {
+		if got := c.p.Amounts(q.quota.Nominated()); !got.Equal(nominated[q]) {
 			return fmt.Errorf("queue %s has nominated %v, the sum of its nominated asks is %v", q.path, got, nominated[q])
 		}
 	}

@@ -23,7 +23,7 @@ func (c *recount) checkViolations() error {
 	for _, q := range p.queues {
 		over := false
 		for name, limit := range q.conf.Max.All() {
-			over = over || p.Amounts(q.AllocatedAfterPreemption()).Get(name) > limit
+			over = over || p.Amounts(q.quota.AllocatedAfterPreemption()).Get(name) > limit
 		}
 		above := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 		switch {
@@ -31,11 +31,11 @@ func (c *recount) checkViolations() error {
 			return fmt.Errorf("queue %s is wrongly listed, or not listed, for a recheck of its max", q.path)
 		case above != (q.violation != nil) && !q.recheckListed:
 			return fmt.Errorf("queue %s uses %v, after preemption %v; above its max %v is recorded as %t",
-				q.path, p.Amounts(q.allocated), p.Amounts(q.AllocatedAfterPreemption()), q.conf.Max, !above)
+				q.path, p.Amounts(q.Allocated()), p.Amounts(q.quota.AllocatedAfterPreemption()), q.conf.Max, !above)
 		case listed[q] != boolToInt(q.violation != nil):
 			return fmt.Errorf("queue %s is listed %d times as above its max", q.path, listed[q])
-		case resources.Vector(q.Excess()).IsZero() == over:
-			return fmt.Errorf("queue %s has an excess of %v", q.path, p.Amounts(q.Excess()))
+		case resources.Vector(q.quota.Excess()).IsZero() == over:
+			return fmt.Errorf("queue %s has an excess of %v", q.path, p.Amounts(q.quota.Excess()))
 		}
 	}
 	if !slices.IsSortedFunc(p.journal.enforcement.violating, compareEvaluations) {

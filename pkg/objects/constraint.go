@@ -2,6 +2,7 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -42,14 +43,14 @@ func (p *Partition) ConstraintsOf(a *Application) Constraints { return Constrain
 // Each yields the constraints by kind, those of a kind from the leaf up. Maxapplications that count the
 // application already are none.
 func (c Constraints) Each(yield func(Constraint) bool) {
-	if check := c.a.maxAppsCheck(); check != maxAppsUnchecked {
+	if check := c.a.maxAppsCheck(); check != quota.MaxAppsUnchecked {
 		for _, m := range c.a.memberships {
 			if m.account.maxApplications > 0 && !yield(Constraint{kind: LimitMaxApplications, queue: m.account.queue, account: m.account}) {
 				return
 			}
 		}
-		for q := c.a.queue; q != nil && check == maxAppsQueuesAndLimits; q = q.parent {
-			if q.policy.maxApplications > 0 && !yield(Constraint{kind: QueueMaxApplications, queue: q}) {
+		for q := c.a.queue; q != nil && check == quota.MaxAppsQueuesAndLimits; q = q.parent {
+			if q.quota.MaxApplications() > 0 && !yield(Constraint{kind: QueueMaxApplications, queue: q}) {
 				return
 			}
 		}
@@ -60,7 +61,7 @@ func (c Constraints) Each(yield func(Constraint) bool) {
 		}
 	}
 	for q := c.a.queue; q != nil; q = q.parent {
-		if (len(q.max) > 0 || q.parent == nil) && !yield(c.p.maxOf(q)) {
+		if (len(q.quota.Max()) > 0 || q.parent == nil) && !yield(c.p.maxOf(q)) {
 			return
 		}
 	}
@@ -69,7 +70,7 @@ func (c Constraints) Each(yield func(Constraint) bool) {
 // maxOf is the constraint of q on resources.
 func (p *Partition) maxOf(q *Queue) Constraint {
 	if q.parent == nil {
-		return Constraint{kind: ClusterCapacity, queue: q, capacity: p.journal.order.capacity}
+		return Constraint{kind: ClusterCapacity, queue: q, capacity: p.Capacity()}
 	}
 	return Constraint{kind: QueueMaxResources, queue: q}
 }
@@ -121,7 +122,7 @@ func (c Constraint) Blocks(s *feasibility.Shape) bool {
 	case LimitMaxApplications:
 		return c.account.atMaxApplications()
 	case QueueMaxApplications:
-		return c.queue.atMaxApplications()
+		return c.queue.quota.AtMaxApplications()
 	}
 	return !c.allows(c.allocated(), s.Vector())
 }
@@ -133,7 +134,7 @@ func (c Constraint) TooSmall(s *feasibility.Shape) bool {
 	case LimitMaxResources:
 		return !c.account.max.Allows(nil, s.Vector())
 	case QueueMaxResources:
-		return !c.queue.max.Allows(nil, s.Vector())
+		return !c.queue.quota.Max().Allows(nil, s.Vector())
 	}
 	return false
 }
@@ -144,7 +145,7 @@ func (c Constraint) allows(used, v resources.Vector) bool {
 	case LimitMaxResources:
 		return c.account.max.Allows(used, v)
 	case QueueMaxResources:
-		return c.queue.max.Allows(used, v)
+		return c.queue.quota.Max().Allows(used, v)
 	}
 	return c.capacity.CoversAfter(used, v)
 }
@@ -154,7 +155,7 @@ func (c Constraint) allocated() resources.Vector {
 	if c.account != nil {
 		return c.account.allocated
 	}
-	return c.queue.allocated
+	return c.queue.Allocated()
 }
 
 // Availability is how much of a resource is free within c, negative if more is used than the bound, and the
@@ -164,7 +165,7 @@ func (c Constraint) Availability(k resources.Index) (free, bound resources.Quant
 	case LimitMaxResources:
 		bound, ok = c.account.max.At(k)
 	case QueueMaxResources:
-		bound, ok = c.queue.max.At(k)
+		bound, ok = c.queue.quota.Max().At(k)
 	case ClusterCapacity:
 		bound, ok = c.capacity.At(k), true
 	}
@@ -177,7 +178,7 @@ func (c Constraint) Running() (running int, bound uint64) {
 	case LimitMaxApplications:
 		return c.account.running, c.account.maxApplications
 	case QueueMaxApplications:
-		return c.queue.running, c.queue.policy.maxApplications
+		return c.queue.Running(), c.queue.MaxApplications()
 	}
 	return 0, 0
 }

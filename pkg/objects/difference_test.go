@@ -160,7 +160,7 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 
 // orderingText is everything of a partition that decisions read and a reload changes.
 func (p *Partition) orderingText() []string {
-	out := []string{fmt.Sprint(p.quotaCounts, p.quotas, p.journal.order.sharesStale)}
+	out := []string{fmt.Sprint(p.quotas, p.journal.order.sharesStale)}
 	var ramping []string
 	for _, r := range p.deadlines.ramping {
 		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
@@ -169,10 +169,9 @@ func (p *Partition) orderingText() []string {
 	for _, q := range p.queues {
 		var fit feasibility.Mask
 		for s := range p.shapes.Slots {
-			if !q.policy.unbounded {
-				fit.Set(s.Slot(), q.fit.Has(s.Slot()))
-			}
+			fit.Set(s.Slot(), true)
 		}
+		q.RestrictToHeadroom(fit)
 		var order []string
 		for c := range q.children.Entries {
 			order = append(order, string(c.Item.path))
@@ -181,7 +180,7 @@ func (p *Partition) orderingText() []string {
 			order = append(order, string(a.Item.id), fmt.Sprint(a.Item.key.Shares, a.Mask))
 		}
 		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining, q.recheckListed,
-			q.max, q.guaranteed, q.conf))
+			q.quota.Max(), q.quota.Guaranteed(), q.quota.MaxApplications(), q.conf))
 	}
 	slices.Sort(out)
 	return append(out, ramping...)

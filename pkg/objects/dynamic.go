@@ -50,7 +50,7 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		p.journal.queueStateChanged(q, QueueCreated)
 	}
 	p.journal.queueTreeChanged()
-	if q.policy.maxApplications > 0 && !p.quotaCounts.hasMaxApps {
+	if p.quotas.MaxApplicationsOutdated() {
 		p.rebuildOrdering()
 	}
 	return nil

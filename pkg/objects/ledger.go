@@ -92,7 +92,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	defer p.names.Release(wanted, resources.Asks)
 	growth := slices.Clone(wanted)
 	growth.Sub(x.shape.Vector())
-	if p.root.pending.Overflows(p.root.allocated, growth) {
+	if p.root.Pending().Overflows(p.root.Allocated(), growth) {
 		return nil, ErrOverflow
 	}
 	ask := *x.ask
@@ -109,7 +109,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.postClassUsage(x, 1)
 	if n == nil {
 		p.addPending(x)
-		p.postPending(a, x.shape.Vector(), 1)
+		a.queue.quota.PostPending(x.shape.Vector(), 1)
 	} else {
 		p.post(x, n, 1)
 	}
@@ -127,7 +127,7 @@ func (p *Partition) unpost(x *Allocation) {
 	if x.Pending() {
 		p.ClearNomination(x)
 		p.removePending(x)
-		p.postPending(x.app, x.shape.Vector(), -1)
+		x.app.queue.quota.PostPending(x.shape.Vector(), -1)
 		return
 	}
 	p.removePreempting(x)
@@ -159,7 +159,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	p.ClearNomination(x)
 	p.removePending(x)
-	p.postPending(a, x.shape.Vector(), -1)
+	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	x.node, x.boundAt = n, now.UnixNano()
 	n.allocations.add(x, indexOnNode)
 	a.boundCount++
@@ -199,8 +199,7 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	p.postToAccounts(x.app, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.boundCount += sign
-		addSigned(&q.allocated, v, sign)
+		q.quota.Post(v, sign)
 		p.journal.queueUsageChanged(q)
 	}
 	addSigned(&n.allocated, v, sign)
@@ -211,14 +210,6 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	p.journal.allocationUnposted(x)
 	p.journal.nodeFreed(n)
-}
-
-// postPending adds v to (sign 1), or subtracts it from (sign -1), the pending resources of every
-// queue from the leaf of a to root (QUE-41). Those of a itself change with its ask groups.
-func (p *Partition) postPending(a *Application, v resources.Vector, sign int) {
-	for q := a.queue; q != nil; q = q.parent {
-		addSigned(&q.pending, v, sign)
-	}
 }
 
 func addSigned(total *resources.Vector, v resources.Vector, sign int) {

@@ -41,7 +41,7 @@ func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Par
 func accountingText(p *Partition) string {
 	a, n := p.apps["app"], p.nodes["n"]
 	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade, a.state, a.log, p.boundCount,
-		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.allocated), p.Amounts(p.root.allocated), p.shapes)
+		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.Allocated()), p.Amounts(p.root.Allocated()), p.shapes)
 }
 
 func TestResize_AskKeepsItsPosition(t *testing.T) {

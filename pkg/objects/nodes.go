@@ -63,7 +63,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	}
 	p.setSchedulable(n, false)
 	p.clearNominationsOn(n, func(*Allocation) bool { return true })
-	p.journal.order.capacity.Sub(n.total)
+	p.root.quota.PostCapacity(n.total, nil)
 	delete(p.nodes, id)
 	p.lists.nodes.remove(n)
 	n.registered = false
@@ -81,16 +81,12 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 		return fmt.Errorf("node %s: %w", n.id, err)
 	}
 	v := p.names.Hold(total, resources.Cluster)
-	var remaining resources.Vector
-	remaining.Difference(p.journal.order.capacity, n.total, nil)
-	if remaining.Overflows(v, nil) {
+	if !p.root.quota.PostCapacity(n.total, v) {
 		p.names.Release(v, resources.Cluster)
 		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
 	}
 	before := slices.Clone(n.total)
 	p.placedResources.SetMax(v)
-	p.journal.order.capacity = remaining
-	p.journal.order.capacity.Add(v)
 	n.total.Difference(v, nil, nil)
 	n.updateAvailable(&p.journal)
 	p.journal.nodeFreed(n)

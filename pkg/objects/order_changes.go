@@ -2,6 +2,7 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -15,7 +16,7 @@ type ordering struct {
 
 	shapes              *feasibility.Table
 	names               *resources.NameTable
-	capacity            resources.Vector         // the sum of all nodes, schedulable or not (QUO-5)
+	root                *quota.Queue             // with the capacity of the cluster
 	schedulable         feasibility.Index[*Node] // in node order
 	unschedulable       feasibility.Index[*Node] // that asks require; in node order
 	joining             []*Node                  // became schedulable since RefreshShares; may be removed again
@@ -60,7 +61,7 @@ func (o *ordering) queueUsageChanged(q *Queue)    { o.refitQueue(q) }
 func (o *ordering) queueSettingsChanged(q *Queue) { o.refitQueue(q) }
 
 func (o *ordering) queueRunningChanged(q *Queue) {
-	if q.policy.maxApplications > 0 {
+	if q.quota.MaxApplications() > 0 {
 		o.refitQueue(q)
 	}
 }

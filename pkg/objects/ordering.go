@@ -3,7 +3,6 @@ package objects
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // An application is in an index of its leaf, a queue in one of its parent. When a quantity has
@@ -95,7 +94,7 @@ func (a *Application) isStarting() bool {
 func (q *Queue) reindexInParent() {
 	q.key.Priority = q.CurrentPriority()
 	q.key.Share = q.Share()
-	q.key.Pending = q.pending.Sum()
+	q.key.Pending = q.Pending().Sum()
 	q.entry.Mask.CopyFrom(q.feasibleBelow())
 	q.RestrictToHeadroom(q.entry.Mask)
 	q.parent.children.Reindex(&q.entry, q.HasPending())
@@ -111,24 +110,4 @@ func (q *Queue) feasibleBelow() feasibility.Mask {
 
 // refitQueue computes the shapes for which q has headroom, after its allocated resources, its
 // running applications or its max changed.
-func (o *ordering) refitQueue(q *Queue) {
-	if q.policy.unbounded {
-		return
-	}
-	o.shapes.AddResources(o.names.Len())
-	o.shapes.SetAll(&q.fit)
-	if q.atMaxApplications() {
-		o.shapes.DropVariant(q.fit, maxAppsQueuesAndLimits)
-	}
-	if q.parent == nil {
-		for k := range o.names.Len() {
-			k := resources.Index(k)
-			o.shapes.DropExceeding(q.fit, k, resources.SubSaturated(o.capacity.At(k), q.allocated.At(k)))
-		}
-		return
-	}
-	for i := range q.max {
-		k, left := q.max.Remaining(i, q.allocated)
-		o.shapes.DropExceeding(q.fit, k, left)
-	}
-}
+func (o *ordering) refitQueue(q *Queue) { q.quota.Refit(o.shapes, o.names.Len()) }

@@ -44,8 +44,7 @@ type Partition struct {
 	marks     preemptionMarks
 	deadlines deadlines
 	quotas    quota.Tree
-	quotaCounts
-	budgets budgetsInForce
+	budgets   budgetsInForce
 
 	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	classNumbers    classNumbers     // of the priority classes of all asks and allocations
@@ -58,12 +57,6 @@ type objectLists struct {
 	apps   indexedList[Application]
 	nodes  indexedList[Node]
 	queues indexedList[Queue]
-}
-
-// quotaCounts say whether there are constraints of a kind at all, so that they cost nothing otherwise.
-type quotaCounts struct {
-	hasMaxApps    bool // a queue or a limit bounds running applications
-	maxAppsQueues int  // number of queues with such a bound, their own or in a limit
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
@@ -87,8 +80,9 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.journal.order.applyNodeOrder(&p.conf)
 	p.root = p.buildQueue(conf.Root, nil, true)
+	p.journal.order.root = &p.root.quota
 	p.journal.order.sharesStale = true
-	p.quotaCounts.hasMaxApps = p.anyMaxApps()
+	p.quotas.ApplyMaxApplications()
 	p.quotas.ApplyClassQuotas(conf.ClassesNeedingQuota)
 	p.applyBudgets()
 	p.RefreshShares()
@@ -180,7 +174,7 @@ func (p *Partition) FeasibleShapes(f *feasibility.Mask) {
 	f.CopyFrom(p.journal.order.schedulable.Union())
 	f.UnionWith(p.journal.order.unschedulable.Union())
 	p.shapes.AddCatchAll(f)
-	f.IntersectWith(p.root.fit)
+	p.root.RestrictToHeadroom(*f)
 }
 
 // Nodes are all nodes in ID order, in a new slice.
@@ -194,7 +188,7 @@ func (p *Partition) Nodes() []*Node {
 }
 
 // Capacity is the sum of all nodes. Read-only.
-func (p *Partition) Capacity() resources.Vector { return p.journal.order.capacity }
+func (p *Partition) Capacity() resources.Vector { return p.root.quota.Capacity() }
 
 // Amounts converts a vector to quantities by resource name.
 func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.names.Amounts(v) }

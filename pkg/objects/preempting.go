@@ -65,9 +65,7 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.marks.nominated[x] = nomination{n, now}
 	p.marks.nominees = append(p.marks.nominees, x)
-	for q := x.app.queue; q != nil; q = q.parent {
-		q.nominated.Add(x.shape.Vector())
-	}
+	x.app.queue.quota.PostNominated(x.shape.Vector(), 1)
 	n.nominees = append(n.nominees, x)
 	n.heldForNominees.Add(x.shape.Vector())
 	n.updateAvailable(&p.journal)
@@ -79,9 +77,7 @@ func (p *Partition) removeNomination(x *Allocation) {
 	n := p.marks.nominated[x].node
 	delete(p.marks.nominated, x)
 	p.marks.nominees, n.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(n.nominees, x)
-	for q := x.app.queue; q != nil; q = q.parent {
-		q.nominated.Sub(x.shape.Vector())
-	}
+	x.app.queue.quota.PostNominated(x.shape.Vector(), -1)
 	n.heldForNominees.Sub(x.shape.Vector())
 	n.updateAvailable(&p.journal)
 	p.journal.nominationRemoved(x, n)
@@ -93,8 +89,8 @@ type nomination struct {
 	at   time.Time
 }
 
-// addPreempting marks x for preemption. Its resources count in its queues as expectedRelease, or as
-// overdueRelease if it is overdue (QUE-43).
+// addPreempting marks x for preemption. Its resources count in its queues as an expected release, or as
+// an overdue one (QUE-43).
 func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	p.marks.preempting[x] = d
 	p.countPreempting(x, 1)
@@ -102,7 +98,7 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 		x.node.preempting = append(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.releaseTotal(d).Add(x.shape.Vector())
+		q.quota.PostPreempting(x.shape.Vector(), d.overdue, 1)
 		p.journal.queuePreemptingChanged(q)
 	}
 	p.journal.preemptionMarked(x)
@@ -145,7 +141,7 @@ func (p *Partition) removePreempting(x *Allocation) {
 		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
-		q.releaseTotal(d).Sub(x.shape.Vector())
+		q.quota.PostPreempting(x.shape.Vector(), d.overdue, -1)
 		p.journal.queuePreemptingChanged(q)
 	}
 	p.journal.preemptionUnmarked(x)

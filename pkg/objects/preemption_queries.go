@@ -13,12 +13,12 @@ import (
 // ProtectedByGuarantee reports whether the guarantee of q protects y: without y, victims and the
 // expected releases q would be below its guarantee for a resource that y has (PRE-34).
 func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool {
-	if len(q.guaranteed) == 0 {
+	if len(q.quota.Guaranteed()) == 0 {
 		return false
 	}
 	for k, n := range y.shape.Vector() {
 		k := resources.Index(k)
-		if g, ok := q.guaranteed.At(k); ok && n > 0 && q.allocatedWithout(k, y, victims) < g {
+		if g, ok := q.quota.Guaranteed().At(k); ok && n > 0 && q.allocatedWithout(k, y, victims) < g {
 			return true
 		}
 	}
@@ -28,31 +28,13 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 // allocatedWithout is the quantity of k that q would use without y, victims and the expected
 // releases. It is called for each candidate, so it allocates no vector.
 func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Allocation) resources.Quantity {
-	left := resources.SubSaturated(resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k)), y.shape.Vector().At(k))
+	left := resources.SubSaturated(q.quota.AfterExpectedRelease(k), y.shape.Vector().At(k))
 	for _, z := range victims {
 		if q.IsSelfOrAncestorOf(z.app.queue) {
 			left = resources.SubSaturated(left, z.shape.Vector().At(k))
 		}
 	}
 	return left
-}
-
-// WithinGuarantee reports whether q guarantees a resource that x requests (guaranteed), and whether
-// q stays within its guarantee for all of these when x is placed (within). Expected releases do not
-// count as used, nominated asks do (PRE-13, PRE-14).
-func (q *Queue) WithinGuarantee(x *Allocation) (guaranteed, within bool) {
-	used := slices.Clone(q.allocated)
-	used.Sub(q.expectedRelease)
-	used.Add(q.nominated)
-	used.Add(x.shape.Vector())
-	within = true
-	for k, n := range x.shape.Vector() {
-		if g, ok := q.guaranteed.At(resources.Index(k)); ok && n > 0 {
-			guaranteed = true
-			within = within && used.At(resources.Index(k)) <= g
-		}
-	}
-	return guaranteed, guaranteed && within
 }
 
 // ExposedPriority is the priority of x as above, a queue on its path, sees it: after the offsets
@@ -127,7 +109,7 @@ func (q *Queue) asksMayPreempt(conf *configs.Partition) bool {
 		return true
 	}
 	for ; q != nil; q = q.parent {
-		if len(q.guaranteed) > 0 {
+		if len(q.quota.Guaranteed()) > 0 {
 			return true
 		}
 		if q.conf.PreemptionPolicy == policies.PreemptFence {

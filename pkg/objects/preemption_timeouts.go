@@ -3,8 +3,6 @@ package objects
 import (
 	"slices"
 	"time"
-
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Timeouts of preemption. A confirmation may never come: the workload hangs, or the RM has lost the
@@ -16,14 +14,6 @@ import (
 type preemptionMark struct {
 	at      time.Time // when it was marked
 	overdue bool      // not released within the nomination timeout
-}
-
-// releaseTotal is the total of q in which an allocation with mark d counts.
-func (q *Queue) releaseTotal(d preemptionMark) *resources.Vector {
-	if d.overdue {
-		return &q.overdueRelease
-	}
-	return &q.expectedRelease
 }
 
 // markVictim marks x for preemption.

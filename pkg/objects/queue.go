@@ -25,58 +25,38 @@ type Queue struct {
 	priorities policies.PriorityCounter        // priorities of the children or applications
 	apps       feasibility.Index[*Application] // with something pending, in order; leaf only
 
-	pending, allocated resources.Vector
-	boundCount         int                    // number of allocations of allocated
-	max                resources.LimitVector  // conf.Max
-	shareDenominators  resources.Denominators // for the fair share
-	fit                feasibility.Mask       // shapes within max or, at root, the capacity; unused if unbounded
-	buffers            queueBuffers
+	quota             quota.Queue
+	shareDenominators resources.Denominators // for the fair share
+	maskBuffer        [shortMask]uint64      // storage of a short mask of entry
 
-	children   feasibility.Index[*Queue]       // with something pending, in order
-	starting   feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
-	guaranteed resources.LimitVector           // conf.Guaranteed
+	children feasibility.Index[*Queue]       // with something pending, in order
+	starting feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
 
-	path            QueuePath
-	expectedRelease resources.Vector // of allocated: preempting, not overdue
-	overdueRelease  resources.Vector // of allocated: preempting, overdue
-	nominated       resources.Vector // of pending: nominated for a node
-	running         int              // applications in state Running
-	quota           quota.Queue
-	accounts        map[quota.UserOrGroup]*account // with a limit in q and an application in or below it; nil: none
-	violation       *violation                     // q is above an enforced max; nil: it is not
-	changeRecorded  bool                           // it is in snapshotChanges.watch
-	listIndex       int32                          // in objectLists.queues
-	recheckListed   bool                           // in enforcement.toRecheck
-	removed         bool                           // was removed from the partition
-	namesHeldBy     resources.Holder               // of the names in max, guaranteed, scopes and extraResources
-	extraResources  []resources.Index              // resources in the limits and the child template of conf
-	managed         bool                           // in the configuration, not created by a placement rule
-	draining        bool                           // removed from the configuration, not empty yet
-	formerDynamic   *configs.Queue                 // settings before the configuration named q; nil: q was not dynamic
-	byName          map[string]*Queue              // children
-	byID            map[AppID]*Application         // leaf only
-	conf            configs.Queue                  // without Children
-	maxAppsCounted  bool                           // counted in quotaCounts.maxAppsQueues
+	path           QueuePath
+	accounts       map[quota.UserOrGroup]*account // with a limit in q and an application in or below it; nil: none
+	violation      *violation                     // q is above an enforced max; nil: it is not
+	changeRecorded bool                           // it is in snapshotChanges.watch
+	listIndex      int32                          // in objectLists.queues
+	recheckListed  bool                           // in enforcement.toRecheck
+	removed        bool                           // was removed from the partition
+	extraResources []resources.Index              // resources in the limits and the child template of conf
+	managed        bool                           // in the configuration, not created by a placement rule
+	draining       bool                           // removed from the configuration, not empty yet
+	formerDynamic  *configs.Queue                 // settings before the configuration named q; nil: q was not dynamic
+	byName         map[string]*Queue              // children
+	byID           map[AppID]*Application         // leaf only
+	conf           configs.Queue                  // without Children
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.
 type queuePolicy struct {
-	leaf            bool
-	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
-	maxApplications uint64 // applications that may run; 0: any number
-	sort            policies.AppSort
-	prioritySort    policies.PrioritySort
-	priority        policies.PriorityPolicy
-	offset          int32
-	mayPreempt      bool // its asks may preempt; leaf only
-	maxEnforced     bool // its max is enforced if it is managed
-}
-
-// queueBuffers is the storage of short vectors and masks, so that they are in the memory of the
-// queue. Longer ones are allocated elsewhere.
-type queueBuffers struct {
-	pending, allocated [shortVector]resources.Quantity
-	fit, mask          [shortMask]uint64
+	leaf         bool
+	sort         policies.AppSort
+	prioritySort policies.PrioritySort
+	priority     policies.PriorityPolicy
+	offset       int32
+	mayPreempt   bool // its asks may preempt; leaf only
+	maxEnforced  bool // its max is enforced if it is managed
 }
 
 // A vector is short up to this many resources, a mask up to this many words.
@@ -97,8 +77,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.quota.Init(string(q.path), &parent.quota)
 	}
 	q.setConf(&conf)
-	q.entry.Item, q.entry.Mask, q.fit = q, q.buffers.mask[:0], q.buffers.fit[:0]
-	q.pending, q.allocated = q.buffers.pending[:0], q.buffers.allocated[:0]
+	q.entry.Item, q.entry.Mask = q, q.maskBuffer[:0]
 	q.children.Compare = func(a, b *Queue) int {
 		return policies.CompareQueues(&a.key, &b.key, q.policy.prioritySort)
 	}
@@ -116,8 +95,7 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf = *conf
 	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
-		leaf: !conf.Parent, unbounded: q.parent != nil && conf.Max.IsUnlimited() && conf.MaxApplications == 0, maxApplications: conf.MaxApplications,
-		sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset,
+		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset,
 	}
 }
 
@@ -126,6 +104,9 @@ func (q *Queue) PrioritySort() policies.PrioritySort { return q.policy.priorityS
 
 // Path is the path, such as root.a.b (QUE-3).
 func (q *Queue) Path() QueuePath { return q.path }
+
+// Quota is the quota side of q. Read-only.
+func (q *Queue) Quota() *quota.Queue { return &q.quota }
 
 // Parent is the queue above; nil for root.
 func (q *Queue) Parent() *Queue { return q.parent }
@@ -176,20 +157,16 @@ func (q *Queue) Limits() []limits.Limit { return q.conf.Limits }
 
 // Preempting is the part of Allocated that is marked for preemption and not released, overdue or
 // not (QUE-43). The vector is a new one on every call.
-func (q *Queue) Preempting() (v resources.Vector) {
-	v.Add(q.expectedRelease)
-	v.Add(q.overdueRelease)
-	return v
-}
+func (q *Queue) Preempting() resources.Vector { return q.quota.Preempting() }
 
 // Running is how many applications in and below q are in state Running (QUE-44).
-func (q *Queue) Running() int { return q.running }
+func (q *Queue) Running() int { return q.quota.Running() }
 
 // Allocated is what the allocations in and below q use, reported ones included (QUE-42). Read-only.
-func (q *Queue) Allocated() resources.Vector { return q.allocated }
+func (q *Queue) Allocated() resources.Vector { return q.quota.Allocated() }
 
 // Pending is what the pending asks in and below q request (QUE-41). Read-only.
-func (q *Queue) Pending() resources.Vector { return q.pending }
+func (q *Queue) Pending() resources.Vector { return q.quota.Pending() }
 
 // HasPending reports whether an ask in or below q is pending.
 func (q *Queue) HasPending() bool { return q.priorities.Max().Pending }
@@ -204,7 +181,9 @@ func (q *Queue) CurrentPriority() policies.CurrentPriority {
 }
 
 // Share is the fair share (dominant share) of q, by which siblings are compared (ORD-17).
-func (q *Queue) Share() resources.Share { return q.shareDenominators.DominantShare(q.allocated) }
+func (q *Queue) Share() resources.Share {
+	return q.shareDenominators.DominantShare(q.quota.Allocated())
+}
 
 // HasFeasible reports whether an ask of a shape of f can be placed below q, as far as q and the
 // queues below it matter.
@@ -217,11 +196,7 @@ func (q *Queue) NextChild(f feasibility.Mask) *Queue {
 }
 
 // RestrictToHeadroom removes from f the shapes for which q has no headroom.
-func (q *Queue) RestrictToHeadroom(f feasibility.Mask) {
-	if !q.policy.unbounded {
-		f.IntersectWith(q.fit)
-	}
-}
+func (q *Queue) RestrictToHeadroom(f feasibility.Mask) { q.quota.RestrictToHeadroom(f) }
 
 // NextApplication is the first application that may be allocated a shape of f. Requires:
 // HasFeasible(f).
@@ -261,7 +236,7 @@ func (q *Queue) Applications() []*Application {
 }
 
 // BoundCount is the number of allocations in and below q.
-func (q *Queue) BoundCount() int { return q.boundCount }
+func (q *Queue) BoundCount() int { return q.quota.BoundCount() }
 
 // EachBound yields the allocations of a leaf, in no order.
 func (q *Queue) EachBound(yield func(*Allocation) bool) {

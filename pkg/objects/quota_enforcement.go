@@ -40,53 +40,7 @@ func (p *Partition) AboveMax(q *Queue) (a AboveMax, ok bool) {
 	if q.violation == nil {
 		return a, false
 	}
-	return AboveMax{q.violation.since, q.enforcedAt(), q.violation.evaluated, p.Amounts(q.Excess())}, true
-}
-
-// Excess is, for each resource, what q uses above its max, without preempting allocations; zero
-// where q is within its max.
-func (q *Queue) Excess() (over resources.Vector) {
-	for i := range q.max {
-		k, left := q.max.Remaining(i, q.allocated)
-		if left += q.preemptingOf(k); left < 0 {
-			for len(over) <= int(k) {
-				over = append(over, 0)
-			}
-			over[k] = -left
-		}
-	}
-	return over
-}
-
-// AllocatedAfterPreemption is what q uses without its preempting allocations, overdue ones
-// included.
-func (q *Queue) AllocatedAfterPreemption() resources.Vector {
-	v := slices.Clone(q.allocated)
-	v.Sub(q.expectedRelease)
-	v.Sub(q.overdueRelease)
-	return v
-}
-
-// preemptingOf is the quantity of k that preempting allocations use.
-func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
-	return q.expectedRelease.At(k) + q.overdueRelease.At(k)
-}
-
-// MaxOf is the max of q for one resource; ok is false if there is none.
-func (q *Queue) MaxOf(k resources.Index) (n resources.Quantity, ok bool) { return q.max.At(k) }
-
-// GuaranteeOf is the guarantee of q for one resource; ok is false if there is none.
-func (q *Queue) GuaranteeOf(k resources.Index) (n resources.Quantity, ok bool) {
-	return q.guaranteed.At(k)
-}
-
-func (q *Queue) exceedsMax() bool {
-	for i := range q.max {
-		if k, left := q.max.Remaining(i, q.allocated); left < 0 && left+q.preemptingOf(k) < 0 {
-			return true
-		}
-	}
-	return false
+	return AboveMax{q.violation.since, q.enforcedAt(), q.violation.evaluated, p.Amounts(q.quota.Excess())}, true
 }
 
 func (q *Queue) enforcedAt() time.Time { return q.violation.since.Add(q.conf.QuotaPreemptionDelay) }
@@ -102,7 +56,7 @@ func (q *Queue) nextEvaluation() time.Time {
 
 // violationChanged reports whether q.violation is out of date; UpdateViolations updates it.
 func (q *Queue) violationChanged() bool {
-	return (q.policy.maxEnforced && q.managed && q.exceedsMax()) != (q.violation != nil)
+	return (q.policy.maxEnforced && q.managed && q.quota.ExceedsMax()) != (q.violation != nil)
 }
 
 // UpdateViolations updates which queues are above an enforced max. For a queue that rose above it

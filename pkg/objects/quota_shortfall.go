@@ -43,9 +43,7 @@ func (p *Partition) QuotaShortfalls(x *Allocation) (shortfalls []QuotaShortfall)
 // queueUsedAfterPreemption is what q will use after all expected releases and with its nominees placed, without
 // those in outranked.
 func (p *Partition) queueUsedAfterPreemption(q *Queue, outranked []*Allocation) resources.Vector {
-	used := slices.Clone(q.allocated)
-	used.Sub(q.expectedRelease)
-	used.Add(q.nominated)
+	used := q.quota.WithNominees()
 	for _, y := range outranked {
 		if q.IsSelfOrAncestorOf(y.app.queue) {
 			used.Sub(y.shape.Vector())
@@ -60,7 +58,7 @@ func (c Constraint) shortfall(used, v resources.Vector) resources.Vector {
 	case LimitMaxResources:
 		return shortfallOf(c.account.max, used, v)
 	case QueueMaxResources:
-		return shortfallOf(c.queue.max, used, v)
+		return shortfallOf(c.queue.quota.Max(), used, v)
 	}
 	var missing resources.Vector
 	missing.Difference(v, c.capacity, nil)

@@ -63,7 +63,7 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	q.setConf(&conf)
 	p.internNames(q)
 	p.journal.quotasChanged(q)
-	if q.policy.maxApplications > 0 && !p.quotaCounts.hasMaxApps { // the first max applications of the partition
+	if p.quotas.MaxApplicationsOutdated() { // the first max applications of the partition
 		p.rebuildOrdering()
 		return
 	}

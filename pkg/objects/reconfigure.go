@@ -160,8 +160,8 @@ func (p *Partition) prune(q *Queue) {
 		p.lists.queues.remove(q)
 		q.removed = true
 		p.journal.queueChanged(q)
-		p.releaseNames(q.heldNames())
-		p.countSettings(q, -1)
+		p.releaseNames(q)
+		p.quotas.CountSettings(&q.quota, true)
 		p.journal.queueStateChanged(q, QueueRemoved)
 		q = q.parent
 	}

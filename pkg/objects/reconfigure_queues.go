@@ -133,7 +133,7 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 // finish updates what depends on settings. global: everything may have changed.
 func (r *reload) finish(global bool) {
 	p := r.p
-	if global || r.limitsChanged || p.quotaCounts.hasMaxApps != (p.quotaCounts.maxAppsQueues > 0) {
+	if global || r.limitsChanged || p.quotas.MaxApplicationsOutdated() {
 		for _, q := range p.queues {
 			p.applySettings(q)
 			p.journal.queueSettingsChanged(q)

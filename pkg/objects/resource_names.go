@@ -18,58 +18,36 @@ func (p *Partition) internNames(q *Queue) {
 	if !q.managed {
 		by = resources.Asks
 	}
-	simple := len(q.conf.Limits)+len(q.conf.ClassQuotas)+len(q.extraResources) == 0 && !q.quota.HasClassQuotas() && q.conf.ChildTemplate == nil && q.namesHeldBy == by
-	if simple && p.names.UpdateQuantities(q.max, q.conf.Max) && p.names.UpdateQuantities(q.guaranteed, resources.Limit(q.conf.Guaranteed)) {
-		p.applySettings(q) // the names are held already
-		return
+	settings := quota.Settings{
+		Max: q.conf.Max, Guaranteed: q.conf.Guaranteed, MaxApplications: q.conf.MaxApplications, Limits: q.conf.Limits, ClassQuotas: q.conf.ClassQuotas,
 	}
-	former := q.heldNames()
-	q.namesHeldBy = by
-	q.max = p.names.HoldLimit(q.conf.Max, by)
-	q.guaranteed = p.names.HoldGuarantee(q.conf.Guaranteed, by)
-	q.quota.SetClassQuotas(q.conf.ClassQuotas, p.names, by)
+	formerBy, formerExtra := q.quota.HeldBy(), q.extraResources
+	former := q.quota.Configure(&settings, p.names, by)
 	q.extraResources = nil
 	if len(q.conf.Limits) > 0 || q.conf.ChildTemplate != nil {
 		q.eachExtraName(func(name string) { q.extraResources = append(q.extraResources, p.names.HoldName(name, by)) })
 	}
-	p.releaseNames(former)
+	former.Release(p.names)
+	p.releaseIndexes(formerExtra, formerBy)
 	p.applySettings(q)
 }
 
 // applySettings updates what depends on the settings of q, and the counts of settings.
 func (p *Partition) applySettings(q *Queue) {
-	p.countSettings(q, 1)
+	p.quotas.CountSettings(&q.quota, false)
 	q.updatePolicy(&p.conf)
 	q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
 }
 
-// countSettings counts the settings of q in Partition; n is -1 for a queue that is removed.
-func (p *Partition) countSettings(q *Queue, n int) {
-	bounds := n > 0 && q.hasMaxApplications()
-	p.quotaCounts.maxAppsQueues += boolToInt(bounds) - boolToInt(q.maxAppsCounted)
-	q.maxAppsCounted = bounds
-	p.quotas.CountSettings(&q.quota, n < 0)
-}
-
-// heldNames is the resource names that a queue holds.
-type heldNames struct {
-	max, guaranteed resources.LimitVector
-	scopes          quota.Scopes
-	extraResources  []resources.Index
-	heldBy          resources.Holder
-}
-
-func (q *Queue) heldNames() heldNames {
-	return heldNames{q.max, q.guaranteed, q.quota.Scopes(), q.extraResources, q.namesHeldBy}
-}
-
 // releaseNames reverts the holds of internNames.
-func (p *Partition) releaseNames(h heldNames) {
-	p.names.ReleaseBound(h.max, h.heldBy)
-	p.names.ReleaseBound(h.guaranteed, h.heldBy)
-	h.scopes.Release(p.names, h.heldBy)
-	for _, k := range h.extraResources {
-		p.names.ReleaseIndex(k, h.heldBy)
+func (p *Partition) releaseNames(q *Queue) {
+	q.quota.HeldNames().Release(p.names)
+	p.releaseIndexes(q.extraResources, q.quota.HeldBy())
+}
+
+func (p *Partition) releaseIndexes(held []resources.Index, by resources.Holder) {
+	for _, k := range held {
+		p.names.ReleaseIndex(k, by)
 	}
 }
 
@@ -95,7 +73,7 @@ func (q *Queue) eachExtraName(yield func(name string)) {
 func (p *Partition) overflows(amounts resources.Amounts) bool {
 	v := p.names.Hold(amounts, resources.Asks)
 	defer p.names.Release(v, resources.Asks)
-	return p.root.pending.Overflows(p.root.allocated, v)
+	return p.root.Pending().Overflows(p.root.Allocated(), v)
 }
 
 // notePlacedResources records the resources of a reported allocation in placedResources. Decided placements

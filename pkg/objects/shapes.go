@@ -20,9 +20,7 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		return
 	}
 	for _, q := range p.queues {
-		if !q.policy.unbounded {
-			q.fit.Set(s.Slot(), p.hasHeadroom(q, s))
-		}
+		q.quota.FitShape(s)
 	}
 	for _, q := range p.queues {
 		for _, x := range q.accounts {

@@ -31,7 +31,7 @@ func (o *ordering) clusterFairMax() resources.Denominators {
 	fairMax := make(resources.Denominators, o.names.Len())
 	for k := range fairMax {
 		fairMax[k] = resources.Unmeasured
-		if n := o.capacity.At(resources.Index(k)); n > 0 {
+		if n := o.root.Capacity().At(resources.Index(k)); n > 0 {
 			fairMax[k] = n
 		}
 	}
@@ -43,16 +43,16 @@ func (o *ordering) clusterFairMax() resources.Denominators {
 // of the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
 func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
-	if !o.capacity.IsZero() {
-		overlay(q.shareDenominators, q.max)
+	if !o.root.Capacity().IsZero() {
+		overlay(q.shareDenominators, q.quota.Max())
 	}
 	if len(q.byName) == 0 {
-		overlay(q.shareDenominators, q.guaranteed)
+		overlay(q.shareDenominators, q.quota.Guaranteed())
 		return
 	}
-	if fairMax = q.shareDenominators; len(q.guaranteed) > 0 {
+	if fairMax = q.shareDenominators; len(q.quota.Guaranteed()) > 0 {
 		fairMax = slices.Clone(q.shareDenominators)
-		overlay(q.shareDenominators, q.guaranteed)
+		overlay(q.shareDenominators, q.quota.Guaranteed())
 	}
 	for _, c := range q.byName {
 		o.setShareDenominators(c, fairMax)
@@ -64,11 +64,11 @@ func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators
 // fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.
 func (o *ordering) fairMaxBelow(q *Queue) resources.Denominators {
 	fairMax := o.clusterFairMax()
-	if o.capacity.IsZero() {
+	if o.root.Capacity().IsZero() {
 		return fairMax
 	}
 	for _, q := range q.pathFromRoot() {
-		overlay(fairMax, q.max)
+		overlay(fairMax, q.quota.Max())
 	}
 	return fairMax
 }

@@ -168,7 +168,7 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 // logQuotaPreemption logs victims of an enforced max before they are preempted.
 func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
-	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(eng.part.Amounts(q.Excess()))}
+	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(eng.part.Amounts(q.Quota().Excess()))}
 	eng.log.add(f)
 }
 

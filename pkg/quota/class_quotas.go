@@ -15,12 +15,12 @@ import (
 // classQuotas is the class quotas of a queue, and what counts in them.
 type classQuotas struct {
 	settings []limits.ClassQuota
-	scopes   Scopes
+	scopes   scopes
 	usage    map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
 }
 
-// Scopes are the class quotas of a queue, those with the same match together, with their bounds as vectors.
-type Scopes []scope
+// scopes are the class quotas of a queue, those with the same match together, with their bounds as vectors.
+type scopes []scope
 
 type scope struct {
 	limits.Scope
@@ -49,7 +49,7 @@ type classUsage struct {
 }
 
 // holdScopes converts class quotas to scopes and holds their resource names.
-func holdScopes(quotas []limits.ClassQuota, names *resources.NameTable, by resources.Holder) (out Scopes) {
+func holdScopes(quotas []limits.ClassQuota, names *resources.NameTable, by resources.Holder) (out scopes) {
 	for _, s := range limits.Scopes(quotas) {
 		d := scope{Scope: s}
 		for i := range s.Quotas {
@@ -65,8 +65,8 @@ func holdScopes(quotas []limits.ClassQuota, names *resources.NameTable, by resou
 	return out
 }
 
-// Release reverts the holds of SetClassQuotas.
-func (all Scopes) Release(names *resources.NameTable, by resources.Holder) {
+// release reverts the holds of holdScopes.
+func (all scopes) release(names *resources.NameTable, by resources.Holder) {
 	for i := range all {
 		for _, h := range all[i].hard {
 			names.ReleaseBound(h.max, by)
@@ -74,30 +74,18 @@ func (all Scopes) Release(names *resources.NameTable, by resources.Holder) {
 	}
 }
 
-// SetClassQuotas makes quotas the class quotas of q and holds their resource names. What counts stays: if
-// applications are below q, the caller must rebuild it. The caller must also release the names of Scopes from before.
-func (q *Queue) SetClassQuotas(quotas []limits.ClassQuota, names *resources.NameTable, by resources.Holder) {
+// setClassQuotas makes quotas the class quotas of q and holds their resource names. What counts stays.
+func (q *Queue) setClassQuotas(quotas []limits.ClassQuota, names *resources.NameTable) {
 	if len(quotas) == 0 {
 		q.classes = nil
 		return
 	}
-	c := &classQuotas{settings: quotas, scopes: holdScopes(quotas, names, by)}
+	c := &classQuotas{settings: quotas, scopes: holdScopes(quotas, names, q.heldBy)}
 	if q.classes != nil {
 		c.usage = q.classes.usage
 	}
 	q.classes = c
 }
-
-// Scopes are the class quotas of q.
-func (q *Queue) Scopes() Scopes {
-	if q.classes == nil {
-		return nil
-	}
-	return q.classes.scopes
-}
-
-// HasClassQuotas reports whether q has class quotas.
-func (q *Queue) HasClassQuotas() bool { return q.classes != nil }
 
 // classQuotaRef is a class quota in which an ask counts, and the usage that it counts for.
 type classQuotaRef struct {
@@ -114,7 +102,10 @@ func (c *classQuotaRef) usage() *classUsage { return c.queue.classes.usage[c.id]
 // the leaf up, until yield returns false.
 func (a *Application) eachClassQuota(class string, yield func(classQuotaRef) bool) {
 	for q := a.leaf; q != nil; q = q.parent {
-		for i := range q.Scopes() {
+		if q.classes == nil {
+			continue
+		}
+		for i := range q.classes.scopes {
 			s := &q.classes.scopes[i]
 			if !s.Match.Matches(class) {
 				continue
@@ -156,14 +147,6 @@ func (a *Application) PostClassUsage(class string, v resources.Vector, sign int)
 		}
 		return true
 	})
-}
-
-func addSigned(total *resources.Vector, v resources.Vector, sign int) {
-	if sign < 0 {
-		total.Sub(v)
-		return
-	}
-	total.Add(v)
 }
 
 // ClearClassUsage makes the class quotas of q count nothing, so that all asks and allocations can be posted

@@ -1,16 +1,147 @@
 package quota
 
-// Queue is the quota side of a queue.
-type Queue struct {
-	parent  *Queue
-	path    string
-	classes *classQuotas // nil: none
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
 
+// Queue is the quota side of a queue: its bounds, and what counts in them.
+//
+// The fields that decisions read come first.
+type Queue struct {
+	parent          *Queue
+	maxApplications uint64 // applications that may run; 0: any number
+	running         int    // applications in state Running
+	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
+
+	pending, allocated resources.Vector
+	boundCount         int // number of allocations of allocated
+	max                resources.LimitVector
+	fit                feasibility.Mask // shapes within max or, at root, the capacity; unused if unbounded
+	buffers            queueBuffers
+
+	guaranteed      resources.LimitVector
+	capacity        resources.Vector // of the cluster: the max of root (QUO-4); root only
+	path            string
+	expectedRelease resources.Vector // of allocated: preempting, not overdue
+	overdueRelease  resources.Vector // of allocated: preempting, overdue
+	nominated       resources.Vector // of pending: nominated for a node
+	limits          []limits.Limit   // of users and groups
+	classes         *classQuotas     // nil: none
+	heldBy          resources.Holder // of the names in max, guaranteed and classes
+
+	maxAppsCounted     bool // in Tree.maxAppsQueues
 	classQuotasCounted bool // in Tree.classQuotaQueues
 }
 
+// queueBuffers is the storage of short vectors and masks, so that they are in the memory of the
+// queue. Longer ones are allocated elsewhere.
+type queueBuffers struct {
+	pending, allocated [4]resources.Quantity
+	fit                [2]uint64
+}
+
+// Settings are the quotas of a queue. They are not changed.
+type Settings struct {
+	Max             resources.Limit     // missing: unlimited
+	Guaranteed      resources.Guarantee // missing: no guarantee
+	MaxApplications uint64              // 0: any number
+	Limits          []limits.Limit
+	ClassQuotas     []limits.ClassQuota
+}
+
 // Init makes q the quota side of the queue at path, below that of its parent; nil for root.
-func (q *Queue) Init(path string, parent *Queue) { q.path, q.parent = path, parent }
+func (q *Queue) Init(path string, parent *Queue) {
+	q.path, q.parent = path, parent
+	q.fit, q.pending, q.allocated = q.buffers.fit[:0], q.buffers.pending[:0], q.buffers.allocated[:0]
+}
+
+// HeldNames is the resource names that the settings of a queue hold.
+type HeldNames struct {
+	max, guaranteed resources.LimitVector
+	scopes          scopes
+	by              resources.Holder
+}
+
+// HeldNames are the names that the settings of q hold.
+func (q *Queue) HeldNames() HeldNames {
+	h := HeldNames{max: q.max, guaranteed: q.guaranteed, by: q.heldBy}
+	if q.classes != nil {
+		h.scopes = q.classes.scopes
+	}
+	return h
+}
+
+// Release reverts the holds of Configure.
+func (h HeldNames) Release(names *resources.NameTable) {
+	names.ReleaseBound(h.max, h.by)
+	names.ReleaseBound(h.guaranteed, h.by)
+	h.scopes.release(names, h.by)
+}
+
+// Configure applies settings and holds their resource names, as by does. The caller must release the former
+// names, and fit q again. What counts in class quotas stays: if they changed, the caller must post it again.
+func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.Holder) (former HeldNames) {
+	q.maxApplications, q.limits = s.MaxApplications, s.Limits
+	q.unbounded = q.parent != nil && s.Max.IsUnlimited() && s.MaxApplications == 0
+	if q.heldBy == by && len(s.ClassQuotas) == 0 && q.classes == nil &&
+		names.UpdateQuantities(q.max, s.Max) && names.UpdateQuantities(q.guaranteed, resources.Limit(s.Guaranteed)) {
+		return HeldNames{} // the names are held already
+	}
+	former = q.HeldNames()
+	q.heldBy = by
+	q.max = names.HoldLimit(s.Max, by)
+	q.guaranteed = names.HoldGuarantee(s.Guaranteed, by)
+	q.setClassQuotas(s.ClassQuotas, names)
+	return former
+}
+
+// HeldBy is which bound on resource names applies to the settings of q.
+func (q *Queue) HeldBy() resources.Holder { return q.heldBy }
 
 // Path is the path of the queue.
 func (q *Queue) Path() string { return q.path }
+
+// IsSelfOrAncestorOf reports whether q is other or one of its ancestors.
+func (q *Queue) IsSelfOrAncestorOf(other *Queue) bool {
+	for ; other != nil; other = other.parent {
+		if other == q {
+			return true
+		}
+	}
+	return false
+}
+
+// Allocated is what the allocations in and below q use, reported ones included (QUE-42). Read-only.
+func (q *Queue) Allocated() resources.Vector { return q.allocated }
+
+// Pending is what the pending asks in and below q request (QUE-41). Read-only.
+func (q *Queue) Pending() resources.Vector { return q.pending }
+
+// Nominated is the part of Pending that is nominated for a node. Read-only.
+func (q *Queue) Nominated() resources.Vector { return q.nominated }
+
+// ExpectedRelease is the part of Allocated that is marked for preemption and not overdue. Read-only.
+func (q *Queue) ExpectedRelease() resources.Vector { return q.expectedRelease }
+
+// OverdueRelease is the part of Allocated that is marked for preemption and overdue. Read-only.
+func (q *Queue) OverdueRelease() resources.Vector { return q.overdueRelease }
+
+// BoundCount is the number of allocations in and below q.
+func (q *Queue) BoundCount() int { return q.boundCount }
+
+// Running is how many applications in and below q are in state Running (QUE-44).
+func (q *Queue) Running() int { return q.running }
+
+// Max is the max of q itself, without that of the queues above. Root has none: its max is Capacity. Read-only.
+func (q *Queue) Max() resources.LimitVector { return q.max }
+
+// Guaranteed is the guarantee of q. Read-only.
+func (q *Queue) Guaranteed() resources.LimitVector { return q.guaranteed }
+
+// MaxApplications is how many applications may run in and below q; 0: any number (QUO-26).
+func (q *Queue) MaxApplications() uint64 { return q.maxApplications }
+
+// Capacity is the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
+func (q *Queue) Capacity() resources.Vector { return q.capacity }

@@ -20,7 +20,7 @@ import (
 // No victim can be left out without q being further above its max. If q cannot be brought within its max, it is
 // brought nearer, as far as candidates taken in victim order do.
 func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
-	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Excess()}
+	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Quota().Excess()}
 	if s.withinMax() {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (c *quotaCandidate) alikeKey() alikeKey {
 // excluded.
 func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGuarantee) {
 	if !q.Guaranteed().IsEmpty() {
-		guarantees = append(slices.Clip(guarantees), &queueGuarantee{q, q.AllocatedAfterPreemption()})
+		guarantees = append(slices.Clip(guarantees), &queueGuarantee{q, q.Quota().AllocatedAfterPreemption()})
 	}
 	for _, child := range q.Children() {
 		s.collectCandidates(child, guarantees)
@@ -131,7 +131,7 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 		}
 	}
 	for k, n := range s.excess {
-		if limit, ok := s.queue.MaxOf(resources.Index(k)); ok && n > 0 {
+		if limit, ok := s.queue.Quota().Max().At(resources.Index(k)); ok && n > 0 {
 			if part := resources.Fraction(c.held.At(resources.Index(k)), limit); part.Compare(c.share) > 0 {
 				c.share = part
 			}
@@ -237,7 +237,7 @@ func (s *quotaSearch) reducesExcess(c *quotaCandidate) bool {
 func (s *quotaSearch) protectedByGuarantee(c *quotaCandidate) bool {
 	for _, g := range c.guarantees {
 		for k, n := range c.held {
-			guaranteed, ok := g.queue.GuaranteeOf(resources.Index(k))
+			guaranteed, ok := g.queue.Quota().Guaranteed().At(resources.Index(k))
 			if ok && n > 0 && g.remaining.At(resources.Index(k))-n < guaranteed {
 				return true
 			}

@@ -20,7 +20,7 @@ func preemptionScope(x *objects.Allocation) *objects.Queue {
 // (PRE-13, PRE-19).
 func GuaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {
-		if about, within := q.WithinGuarantee(x); about {
+		if about, within := q.Quota().WithinGuarantee(x.Shape().Vector()); about {
 			return q, within
 		}
 		if q.Settings().PreemptionPolicy == policies.PreemptFence {

@@ -1,0 +1,87 @@
+package quota
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// What a queue uses when preempting allocations are released, as preemption and the enforcement of a max
+// reckon with it.
+
+// AfterExpectedRelease is the quantity of k that q uses without the expected releases.
+func (q *Queue) AfterExpectedRelease(k resources.Index) resources.Quantity {
+	return resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k))
+}
+
+// AllocatedAfterPreemption is what q uses without its preempting allocations, overdue ones
+// included. The vector is a new one.
+func (q *Queue) AllocatedAfterPreemption() resources.Vector {
+	v := slices.Clone(q.allocated)
+	v.Sub(q.expectedRelease)
+	v.Sub(q.overdueRelease)
+	return v
+}
+
+// Preempting is the part of Allocated that is marked for preemption and not released, overdue or
+// not (QUE-43). The vector is a new one on every call.
+func (q *Queue) Preempting() (v resources.Vector) {
+	v.Add(q.expectedRelease)
+	v.Add(q.overdueRelease)
+	return v
+}
+
+// preemptingOf is the quantity of k that preempting allocations use.
+func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
+	return q.expectedRelease.At(k) + q.overdueRelease.At(k)
+}
+
+// WithNominees is what q will use after all expected releases and with its nominees placed. The vector is a new
+// one.
+func (q *Queue) WithNominees() resources.Vector {
+	used := slices.Clone(q.allocated)
+	used.Sub(q.expectedRelease)
+	used.Add(q.nominated)
+	return used
+}
+
+// WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether
+// q stays within its guarantee for all of these with v more (within). Expected releases do not
+// count as used, nominated asks do (PRE-13, PRE-14).
+func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
+	used := q.WithNominees()
+	used.Add(v)
+	within = true
+	for k, n := range v {
+		if g, ok := q.guaranteed.At(resources.Index(k)); ok && n > 0 {
+			guaranteed = true
+			within = within && used.At(resources.Index(k)) <= g
+		}
+	}
+	return guaranteed, guaranteed && within
+}
+
+// Excess is, for each resource, what q uses above its max, without preempting allocations; zero
+// where q is within its max.
+func (q *Queue) Excess() (over resources.Vector) {
+	for i := range q.max {
+		k, left := q.max.Remaining(i, q.allocated)
+		if left += q.preemptingOf(k); left < 0 {
+			for len(over) <= int(k) {
+				over = append(over, 0)
+			}
+			over[k] = -left
+		}
+	}
+	return over
+}
+
+// ExceedsMax reports whether Excess is above zero.
+func (q *Queue) ExceedsMax() bool {
+	for i := range q.max {
+		if k, left := q.max.Remaining(i, q.allocated); left < 0 && left+q.preemptingOf(k) < 0 {
+			return true
+		}
+	}
+	return false
+}

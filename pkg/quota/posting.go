@@ -1,0 +1,61 @@
+package quota
+
+import "github.com/canopy-scheduler/canopy/pkg/resources"
+
+// The methods that change what a queue counts. Only the ledger of package objects calls them. Where several
+// queues of a path change and something follows from each, the caller calls them queue by queue.
+
+// Post counts an allocation of v in q (sign 1), or takes it out of it (sign -1).
+func (q *Queue) Post(v resources.Vector, sign int) {
+	q.boundCount += sign
+	addSigned(&q.allocated, v, sign)
+}
+
+// PostPending counts a pending ask of v in every queue from q to root (sign 1), or takes it out of them (sign -1)
+// (QUE-41).
+func (q *Queue) PostPending(v resources.Vector, sign int) {
+	for ; q != nil; q = q.parent {
+		addSigned(&q.pending, v, sign)
+	}
+}
+
+// PostNominated counts an ask of v as nominated in every queue from q to root (sign 1), or no longer (sign -1).
+func (q *Queue) PostNominated(v resources.Vector, sign int) {
+	for ; q != nil; q = q.parent {
+		addSigned(&q.nominated, v, sign)
+	}
+}
+
+// PostPreempting counts an allocation of v as preempting in q, overdue or not (sign 1), or no longer (sign -1)
+// (QUE-43).
+func (q *Queue) PostPreempting(v resources.Vector, overdue bool, sign int) {
+	if overdue {
+		addSigned(&q.overdueRelease, v, sign)
+		return
+	}
+	addSigned(&q.expectedRelease, v, sign)
+}
+
+// PostRunning adds n to the number of running applications of q.
+func (q *Queue) PostRunning(n int) { q.running += n }
+
+// PostCapacity replaces the resources of a node in the capacity of root. It reports whether the sum does not
+// exceed 64 bits; otherwise nothing changes.
+func (q *Queue) PostCapacity(was, now resources.Vector) (ok bool) {
+	var remaining resources.Vector
+	remaining.Difference(q.capacity, was, nil)
+	if remaining.Overflows(now, nil) {
+		return false
+	}
+	remaining.Add(now)
+	q.capacity = remaining
+	return true
+}
+
+func addSigned(total *resources.Vector, v resources.Vector, sign int) {
+	if sign < 0 {
+		total.Sub(v)
+		return
+	}
+	total.Add(v)
+}
