@@ -191,6 +191,12 @@ func (c Constraint) ReducedBy(y *Allocation) bool {
 	return c.queue.IsSelfOrAncestorOf(y.app.queue)
 }
 
+// ReducedInQueue reports whether the release of any allocation in leaf frees something within c. It is false for a
+// limit, which counts by application: see ReducedBy.
+func (c Constraint) ReducedInQueue(leaf *Queue) bool {
+	return c.account == nil && c.queue.IsSelfOrAncestorOf(leaf)
+}
+
 // String names what has the bound: "queue root.a", "user ann in queue root.a", "the cluster".
 func (c Constraint) String() string {
 	switch {

@@ -325,6 +325,14 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 			assertEqual(t, n.Amounts(rest), a.Sub(b))
 			assertEqual(t, n.Amounts(w), b)
 		}},
+		{"AddTimes adds the product", func(t *rapid.T) {
+			n, a, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity)
+			count := rapid.Int64Min(0).Draw(t, "count")
+			sum, w := n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
+			sum.AddTimes(w, count)
+			assertEqual(t, n.Amounts(sum), a.Add(b.Times(count)))
+			assertEqual(t, n.Amounts(w), b)
+		}},
 		{"SetMax takes the larger quantity of each name", func(t *rapid.T) {
 			n, a, b := randomNameTable(t), amountsOf(t, "a", smallNonNegative), amountsOf(t, "b", smallNonNegative)
 			v, w := n.Hold(a, resources.Cluster), n.Hold(b, resources.Cluster)
@@ -406,6 +414,7 @@ func TestDecisionPath_DoesNotAllocate(t *testing.T) {
 		"Vector.Covers":              func() { _ = b.allocated.Covers(b.ask) },
 		"Vector.CoversAfter":         func() { _ = b.allocated.CoversAfter(b.ask, b.ask) },
 		"Vector.Add without growing": func() { b.allocated.Add(b.ask) },
+		"Vector.AddTimes":            func() { b.allocated.AddTimes(b.ask, 2) },
 		"Vector.Sub":                 func() { b.allocated.Sub(b.ask) },
 		"Share.Compare":              func() { _ = half.Compare(third) },
 		"Denominators.DominantShare": func() { _ = b.of.DominantShare(b.allocated) },

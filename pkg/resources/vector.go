@@ -24,6 +24,16 @@ func (v *Vector) Add(w Vector) {
 	}
 }
 
+// AddTimes adds w to v n times, in place.
+func (v *Vector) AddTimes(w Vector, n int64) {
+	if len(w) > len(*v) {
+		v.grow(Index(len(w) - 1))
+	}
+	for k, q := range w {
+		(*v)[k] = addSat((*v)[k], mulSat(q, Quantity(n)))
+	}
+}
+
 // Sub subtracts w from v in place.
 func (v *Vector) Sub(w Vector) {
 	if len(w) > len(*v) {

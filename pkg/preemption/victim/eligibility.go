@@ -67,7 +67,7 @@ type queueEligibility struct {
 	askPriority    int32          // the priority of the ask as commonAncestor sees it; for a required node the plain one
 }
 
-// cachedEligibility is the eligibility of a leaf, and the last priority that was translated by it.
+// cachedEligibility is the eligibility of a leaf, and what was found last for a priority and a candidate of it.
 type cachedEligibility struct {
 	queueEligibility
 	generation      uint64 // of the search; of another one: stale
@@ -75,6 +75,11 @@ type cachedEligibility struct {
 	exposedKnown    bool   // priority and exposedPriority are set
 	priority        int32  // of the last candidate
 	exposedPriority int32  // priority, as commonAncestor sees it
+
+	quotas          quotaSet           // the shortfalls that any allocation of the leaf reduces
+	checkedShape    *feasibility.Shape // of the candidate that was checked last, as the next two; nil: none was
+	checkedPriority int32
+	checkedEligible bool
 }
 
 // begin starts a search. The caches of the search before are cleared.
@@ -156,15 +161,10 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	return h.ineligibleForAsk(f, leaf, &g)
 }
 
-// isEligible is ineligibleReason == Eligible for a candidate of the node cache that is in no victim group, with
-// its leaf cached. Requires: resetLeafCache was called after the last change of l.
-func (h *victimSearch) isEligible(l *nodeCache, w *nodeCandidate) bool {
-	leaf, g := l.leaves[w.leafIndex], &h.leafCache[w.leafIndex]
-	if g.generation != h.generation {
-		*g = cachedEligibility{queueEligibility: h.eligibility(leaf), generation: h.generation}
-		g.hasGuarantee = h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor)
-	}
-	return h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
+// fillLeafCache makes the entry of a leaf in the leaf cache anew.
+func (h *victimSearch) fillLeafCache(leaf *objects.Queue, g *cachedEligibility) {
+	*g = cachedEligibility{queueEligibility: h.eligibility(leaf), generation: h.generation}
+	g.hasGuarantee = h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor)
 }
 
 // hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).

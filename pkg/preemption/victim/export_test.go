@@ -21,6 +21,9 @@ func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal
 		if !exact {
 			continue
 		}
+		if found {
+			plan.Victims = s.selector.minimalVictimList()
+		}
 		minimal = append(minimal, slices.Clone(plan.Victims))
 		fromFull, foundFull := s.selector.selectVictimsOnNode(n)
 		full = append(full, slices.Clone(fromFull.Victims))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -27,6 +28,8 @@ var afterDelays = epoch.Add(time.Hour)
 type generator struct {
 	*rand.Rand
 	noGroups bool // no victim groups and no budgets
+	limits   bool // of users
+	dense    bool // many allocations of few sizes on each node
 }
 
 func newGenerator(seed uint64) generator { return generator{Rand: rand.New(rand.NewPCG(seed, 0))} }
@@ -54,6 +57,9 @@ func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	}
 	if d.oneIn(4) {
 		q.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(8 + d.IntN(20))})
+	}
+	if d.limits && d.oneIn(2) {
+		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + d.IntN(12))})}}
 	}
 	q.PreemptionPolicy = pick(d, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
 	q.PriorityPolicy = pick(d, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence)
@@ -115,18 +121,32 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 			if d.oneIn(3) {
 				tags[objects.TagGroupPriority] = fmt.Sprint(d.IntN(6))
 			}
-			assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, leaf, tags, epoch))
+			user := "ann"
+			if d.limits && d.oneIn(2) {
+				user = "bob"
+			}
+			assert.NilError(t, p.AddApplication(id, security.User{Name: user}, leaf, tags, epoch))
 			assert.NilError(t, p.ReadGroupPriorityTag(id))
 		}
 	}
 	nodes := 1 + d.IntN(4)
 	for i := range nodes {
 		n := resources.Quantity(6 + d.IntN(10))
+		if d.dense {
+			n *= 3
+		}
 		total := resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), total, nil, !d.oneIn(8)))
 	}
-	for i := range 6 * nodes {
+	perNode := 6
+	if d.dense {
+		perNode = 24
+	}
+	for i := range perNode * nodes {
 		ask := d.ask(fmt.Sprint("run", i))
+		if d.dense {
+			ask.Amounts = resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": resources.Quantity(d.IntN(3))})
+		}
 		if d.oneIn(10) {
 			ask.Details.RequiredNode = "n0"
 		}

@@ -2,16 +2,35 @@ package victim
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
+
+// maxShortfalls is for how many quota shortfalls minimalVictims finds victims: quotaSet has a bit for each.
+const maxShortfalls = 64
+
+// quotaSet is a set of quota shortfalls, a bit for each by index in victimSelector.shortfalls.
+type quotaSet uint64
+
+// minimalSelection is what minimalVictims has removed of one node. A search selects thousands of candidates to
+// compare the nodes, and keeps the victims of a few plans only, so they stay indexes until minimalVictimList is called.
+type minimalSelection struct {
+	candidates []nodeCandidate // in victim order
+	removed    []int32         // indexes in candidates, in the order of the removal: the most important last
+}
 
 // minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until
 // the ask fits, and then reprieves (PRE-46). The more important candidates would all be reprieved, as the ask
-// fits without any of them. exact is false where the two may differ (victim groups, budgets, quality of service)
-// or where a report needs the other candidates: then the caller must use selectVictimsOnNode.
+// fits without any of them. The plan has no Victims: minimalVictimList has them. exact is false where the two may
+// differ (victim groups, budgets, quality of service) or where a report needs the other candidates: then the
+// caller must use selectVictimsOnNode.
 func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, found, exact bool) {
 	h, c := t.search, &l.summaries[index]
-	if c.hasGroups || c.hasBudgets || h.qosCounts || h.protected != nil {
+	if c.hasGroups || c.hasBudgets || h.qosCounts || h.protected != nil || len(t.shortfalls) > maxShortfalls {
 		return plan, false, false
 	}
 	t.startNode(l.nodes[index])
@@ -23,22 +42,212 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	if t.askFits() {
 		return plan, false, false
 	}
-	t.selected, t.victims = t.selected[:0], t.victims[:0]
-	for _, w := range h.inVictimOrder(c) {
-		if !h.isEligible(l, &w) || h.leafCache[w.leafIndex].hasGuarantee && h.protectedByGuarantee(w.allocation, t.victims) {
+	t.minimal.candidates = h.inVictimOrder(c)
+	if !t.removeUntilFits(l) {
+		return plan, false, true
+	}
+	if len(t.minimal.removed) > 1 {
+		t.reprieveRemoved(l)
+	}
+	return Plan{Ask: h.ask, Reason: h.reason, Node: t.node, cost: t.minimal.cost()}, true, true
+}
+
+// removeUntilFits removes the eligible candidates that no guarantee protects in victim order until the ask fits.
+// It returns false when it does not fit without all of them. Candidates in a row that free the same are summed up:
+// how many of them are enough is a division.
+func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
+	h, m := t.search, &t.minimal
+	m.removed, t.victims = m.removed[:0], t.victims[:0]
+	var shape *feasibility.Shape // of the row, as the next two
+	var quotas quotaSet
+	waiting, enough := 0, 0 // removed and not freed yet; how many of them are enough, zero: not computed
+	for i := range m.candidates {
+		w := &m.candidates[i]
+		g := &h.leafCache[w.leafIndex]
+		if g.generation != h.generation || g.checkedShape != w.shape || g.checkedPriority != w.priority {
+			t.checkEligibility(w, l.leaves[w.leafIndex], g)
+		}
+		if !g.checkedEligible {
 			continue
 		}
-		t.selected, t.victims = append(t.selected, w.asUnit()), append(t.victims, w.allocation)
-		t.free.Add(w.shape.Vector())
-		if t.countFreed(w.allocation, 1); t.askFits() {
-			if len(t.selected) > 1 {
-				slices.Reverse(t.selected)
-				t.reprieveVictims(nil)
+		if g.hasGuarantee && h.protectedByGuarantee(w.allocation, t.removedVictims()) {
+			continue
+		}
+		m.removed = append(m.removed, int32(i))
+		reduced := t.quotasReducedBy(w, g)
+		if w.shape == shape && reduced == quotas {
+			if enough == 0 {
+				enough = t.countUntilFits(shape, quotas)
 			}
-			return t.plan(), true, true
+			if waiting++; waiting < enough {
+				continue
+			}
+		} else {
+			t.freeCandidates(shape, quotas, waiting)
+			shape, quotas, waiting = w.shape, reduced, 1
+		}
+		t.freeCandidates(shape, quotas, waiting)
+		if waiting, enough = 0, 0; t.askFits() {
+			return true
 		}
 	}
-	return plan, false, true
+	return false
+}
+
+// checkEligibility checks w, and records the result in g for the other candidates of its shape and priority in its
+// leaf.
+func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue, g *cachedEligibility) {
+	h := t.search
+	if g.generation != h.generation {
+		h.fillLeafCache(leaf, g)
+		for i := range t.shortfalls {
+			if t.shortfalls[i].ReducedInQueue(leaf) {
+				g.quotas |= 1 << i
+			}
+		}
+	}
+	g.checkedShape, g.checkedPriority = w.shape, w.priority
+	g.checkedEligible = h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
+}
+
+// quotasReducedBy are the shortfalls that the release of w reduces; g is about its leaf. A limit counts by
+// application.
+func (t *victimSelector) quotasReducedBy(w *nodeCandidate, g *cachedEligibility) quotaSet {
+	if !t.limitBlocks {
+		return g.quotas
+	}
+	reduced := quotaSet(0)
+	for i := range t.shortfalls {
+		if t.shortfalls[i].ReducedBy(w.allocation) {
+			reduced |= 1 << i
+		}
+	}
+	return reduced
+}
+
+// freeCandidates counts count removed candidates of a shape as free on the node and in quotas.
+func (t *victimSelector) freeCandidates(s *feasibility.Shape, quotas quotaSet, count int) {
+	if count == 0 {
+		return
+	}
+	t.free.AddTimes(s.Vector(), int64(count))
+	for i := range t.shortfalls {
+		if quotas&(1<<i) != 0 {
+			t.shortfalls[i].freed.AddTimes(s.Vector(), int64(count))
+		}
+	}
+}
+
+// countUntilFits is how many more candidates of a shape that reduce the shortfalls in quotas must be removed, at
+// least one, before the ask can fit. It may be too low, where other shortfalls are left or quantities saturate.
+func (t *victimSelector) countUntilFits(s *feasibility.Shape, quotas quotaSet) int {
+	n := countUntilCovered(t.free, s.Vector(), t.search.ask.Shape().Vector())
+	for i := range t.shortfalls {
+		if w := &t.shortfalls[i]; quotas&(1<<i) != 0 {
+			n = max(n, countUntilCovered(w.freed, s.Vector(), w.Amount))
+		}
+	}
+	return max(n, 1)
+}
+
+// countUntilCovered is how many times each must be added to have until it covers want; math.MaxInt: it never does.
+func countUntilCovered(have, each, want resources.Vector) int {
+	n := 0
+	for k, q := range want {
+		k := resources.Index(k)
+		if q <= 0 || q <= have.At(k) {
+			continue
+		}
+		step := each.At(k)
+		if step <= 0 {
+			return math.MaxInt
+		}
+		n = max(n, int((resources.SubSaturated(q, have.At(k))-1)/step)+1)
+	}
+	return n
+}
+
+// reprieveRemoved puts back, the most important first, every removed candidate without which the ask still fits, as
+// reprieveVictims does. What is free only shrinks, so after a candidate that must stay removed all stay that free
+// the same.
+func (t *victimSelector) reprieveRemoved(l *nodeCache) {
+	h, m := t.search, &t.minimal
+	var needed *feasibility.Shape
+	var neededQuotas quotaSet
+	kept := len(m.removed)
+	for i := len(m.removed) - 1; i >= 0; i-- {
+		w := &m.candidates[m.removed[i]]
+		quotas := t.quotasReducedBy(w, &h.leafCache[w.leafIndex])
+		if w.shape != needed || quotas != neededQuotas {
+			if t.fitsWithout(w.shape, quotas) {
+				t.restoreCandidate(w.shape, quotas)
+				continue
+			}
+			needed, neededQuotas = w.shape, quotas
+		}
+		kept--
+		m.removed[kept] = m.removed[i]
+	}
+	m.removed = append(m.removed[:0], m.removed[kept:]...)
+}
+
+// fitsWithout reports whether the ask still fits when one removed candidate is put back.
+func (t *victimSelector) fitsWithout(s *feasibility.Shape, quotas quotaSet) bool {
+	if !t.free.CoversAfter(s.Vector(), t.search.ask.Shape().Vector()) {
+		return false
+	}
+	for i := range t.shortfalls {
+		if w := &t.shortfalls[i]; quotas&(1<<i) != 0 && !w.freed.CoversAfter(s.Vector(), w.Amount) {
+			return false
+		}
+	}
+	return true
+}
+
+// restoreCandidate reverts freeCandidates for one candidate.
+func (t *victimSelector) restoreCandidate(s *feasibility.Shape, quotas quotaSet) {
+	t.free.Sub(s.Vector())
+	for i := range t.shortfalls {
+		if quotas&(1<<i) != 0 {
+			t.shortfalls[i].freed.Sub(s.Vector())
+		}
+	}
+}
+
+// removedVictims are the removed candidates, in the order of the removal. Requires: the order of the first ones is
+// that of the last call, or t.victims is empty.
+func (t *victimSelector) removedVictims() []*objects.Allocation {
+	for _, i := range t.minimal.removed[len(t.victims):] {
+		t.victims = append(t.victims, t.minimal.candidates[i].allocation)
+	}
+	return t.victims
+}
+
+// minimalVictimList are the victims that minimalVictims has found last, the most important first. It is valid until
+// t.victims changes. Requires: the node cache has not changed since.
+func (t *victimSelector) minimalVictimList() []*objects.Allocation {
+	t.victims = t.victims[:0]
+	for _, i := range slices.Backward(t.minimal.removed) {
+		t.victims = append(t.victims, t.minimal.candidates[i].allocation)
+	}
+	return t.victims
+}
+
+// cost is planCostOf for the removed candidates.
+func (m *minimalSelection) cost() planCost {
+	c := planCost{highestPriority: math.MinInt64, victims: len(m.removed)}
+	protection := int8(0)
+	for _, i := range m.removed {
+		w := &m.candidates[i]
+		priority := int64(w.priority)
+		c.prioritySum += priority + 1<<31
+		protection |= w.softProtection
+		if priority > c.highestPriority || priority == c.highestPriority && w.startedAt < c.earliestStart {
+			c.highestPriority, c.earliestStart = priority, w.startedAt
+		}
+	}
+	c.optedOut, c.originator = protection&2 != 0, protection&1 != 0
+	return c
 }
 
 // inVictimOrder are the candidates of a node in victim order, the least important first.
@@ -59,11 +268,4 @@ func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
 		return compareAge(&a, &b)
 	})
 	return h.sortBuffer
-}
-
-// asUnit is the candidate as a unit of its own.
-func (w *nodeCandidate) asUnit() victimUnit {
-	u := victimUnit{first: w.allocation, priority: w.priority, startedAt: w.startedAt, optedOut: w.softProtection&2 != 0, originator: w.softProtection&1 != 0}
-	u.single[0] = w.allocation
-	return u
 }

@@ -20,12 +20,18 @@ import (
 // preemption reason, whether or not there is a plan (PRE-46).
 func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 	nodes, plans, several := 0, 0, 0
-	clusters := testscale.Runs(3000)
+	clusters := testscale.Runs(10_000)
 	for seed := range uint64(clusters) {
 		d := newGenerator(seed)
-		d.noGroups = seed%4 > 1
+		d.noGroups, d.limits, d.dense = seed%4 > 1, seed%3 == 2, seed%8 > 3
 		p := d.cluster(t)
 		ask := d.ask("ask")
+		if d.dense {
+			ask.Amounts = d.amounts(20) // many victims
+			if d.oneIn(4) {
+				ask.Amounts = resources.FromMap(map[string]resources.Quantity{"memory": resources.Quantity(1 + d.IntN(20))})
+			}
+		}
 		if d.oneIn(5) {
 			ask.Details.RequiredNode = "n0"
 		}

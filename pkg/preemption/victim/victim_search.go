@@ -99,7 +99,11 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 			return
 		}
 		plan.nodeIndex = index
-		if predicates != nil && (!ok || s.current.isBetterPlan(&plan, &best)) && !predicates(x, n, plan.Victims) {
+		better := !ok || s.current.isBetterPlan(&plan, &best)
+		if better && exact {
+			plan.Victims = s.selector.minimalVictimList()
+		}
+		if better && predicates != nil && !predicates(x, n, plan.Victims) {
 			if exact { // reselectForPredicates needs every eligible allocation removed
 				s.selector.selectVictimsOnNode(n)
 			}
@@ -107,11 +111,12 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 				s.recordOutcome(n, plan, OutcomeRejected)
 				return
 			}
+			plan.nodeIndex = index
+			better = !ok || s.current.isBetterPlan(&plan, &best)
 		}
-		plan.nodeIndex = index
 		s.recordOutcome(n, plan, OutcomeCompared)
-		if !ok || s.current.isBetterPlan(&plan, &best) {
-			plan.Victims = slices.Clone(plan.Victims)
+		if better {
+			plan.Victims = append(best.Victims[:0], plan.Victims...)
 			best, ok = plan, true
 		}
 	}

@@ -13,6 +13,8 @@ type victimSelector struct {
 	node       *objects.Node
 	shortfalls []quotaShortfall
 
+	limitBlocks         bool             // a shortfall is that of a limit of a user or group
+	minimal             minimalSelection // of minimalVictims
 	free                resources.Vector // of the node, with the removed allocations released; scratch, like the next three
 	removable, selected []victimUnit
 	initiallySelected   []victimUnit // selected, before any of it was reprieved
@@ -29,9 +31,10 @@ type quotaShortfall struct {
 
 // begin starts a search; the quota shortfalls of its ask are computed once.
 func (t *victimSelector) begin(h *victimSearch) {
-	t.search, t.shortfalls = h, t.shortfalls[:0]
+	t.search, t.shortfalls, t.limitBlocks = h, t.shortfalls[:0], false
 	for _, w := range h.part.QuotaShortfalls(h.ask) {
 		t.shortfalls = append(t.shortfalls, quotaShortfall{QuotaShortfall: w})
+		t.limitBlocks = t.limitBlocks || w.Kind() == objects.LimitMaxResources
 	}
 }
 
