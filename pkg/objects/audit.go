@@ -99,7 +99,7 @@ func decrement(cursor *int, length int) (ok bool) {
 // allocations are made only if budgets or class quotas need them.
 func (c *recount) wholeChecks() []func() error {
 	all := []func() error{c.checkCluster, c.checkLists, c.checkPreemption, c.checkEnded, c.checkViolations, c.checkNames}
-	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.all) > 0 || len(c.p.budgets.byAllocation) > 0 {
+	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.All()) > 0 {
 		all = append(all, c.checkBudgets)
 	}
 	return append(all, c.checkClassQuotasIfUsed)

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,7 +92,7 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	for _, key := range []AllocationKey{"later", "web", "plain", "waits"} {
 		assert.Equal(t, len(of(key)), 0, key)
 	}
-	assert.Equal(t, len(p.budgets.byAllocation), 3, "the other allocations are not recorded")
+	assert.Equal(t, len(slices.Collect(p.budgets.Each)), 3, "the other allocations are not recorded")
 
 	p.Release("db2", epoch)
 	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 2-0:0 default/mail 0-0:-2 other/db 0-0:-2")

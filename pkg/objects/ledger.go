@@ -179,7 +179,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 // unbindFromNode subtracts an allocation from its node and from all totals. x.node stays set.
 func (p *Partition) unbindFromNode(x *Allocation) {
 	p.removePreempting(x)
-	p.uncountInBudgets(x)
+	p.budgets.Remove(x)
 	p.post(x, x.node, -1)
 	x.node.allocations.remove(x, indexOnNode)
 	x.app.boundCount--

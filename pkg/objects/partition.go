@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -44,7 +45,7 @@ type Partition struct {
 	marks     preemptionMarks
 	deadlines deadlines
 	quotas    quota.Tree
-	budgets   budgetsInForce
+	budgets   budgets.Tracker[*Allocation]
 
 	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	classNumbers    classNumbers     // of the priority classes of all asks and allocations

@@ -93,7 +93,7 @@ type nomination struct {
 // an overdue one (QUE-43).
 func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	p.marks.preempting[x] = d
-	p.countPreempting(x, 1)
+	p.budgets.CountPreempting(x, 1)
 	if !d.overdue {
 		x.node.preempting = append(x.node.preempting, x)
 	}
@@ -136,7 +136,7 @@ func (p *Partition) removePreempting(x *Allocation) {
 	}
 	d := p.marks.preempting[x]
 	delete(p.marks.preempting, x)
-	p.countPreempting(x, -1)
+	p.budgets.CountPreempting(x, -1)
 	if !d.overdue {
 		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
 	}

@@ -3,6 +3,7 @@ package victim
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
@@ -10,7 +11,7 @@ import (
 // budgetUsage is what the victims of a plan use of their disruption budgets (PRE-68, ADR 27).
 type budgetUsage struct {
 	part *objects.Partition
-	used map[*objects.Budget]int // by budget: the victims of the current plan
+	used map[*budgets.Tracked]int // by budget: the victims of the current plan
 }
 
 // hasNoBudgets reports whether the partition has no budget.
@@ -19,7 +20,7 @@ func (s *budgetUsage) hasNoBudgets() bool { return len(s.part.Budgets()) == 0 }
 // begin starts a plan without victims.
 func (s *budgetUsage) begin(p *objects.Partition) {
 	if s.part = p; s.used == nil {
-		s.used = map[*objects.Budget]int{}
+		s.used = map[*budgets.Tracked]int{}
 	}
 	clear(s.used)
 }

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -346,7 +347,7 @@ func makesProgress(t *testing.T, p *objects.Partition, plan victim.Plan) {
 }
 
 func strictBudgetsHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
-	strict := map[*objects.Budget]int{}
+	strict := map[*budgets.Tracked]int{}
 	for _, y := range plan.Victims {
 		if y.Application().Queue().Settings().BudgetPolicy == policies.BudgetsStrict {
 			for _, b := range p.BudgetsOf(y) {

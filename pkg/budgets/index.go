@@ -1,46 +1,41 @@
-package objects
+package budgets
 
 import (
 	"cmp"
 	"slices"
 )
 
-// budgetIndex is the budgets of one namespace. Most budgets require a label with one value; these
+// namespaceIndex is the budgets of one namespace. Most budgets require a label with one value; these
 // are found by the labels of an allocation, without a look at the others.
-type budgetIndex struct {
-	labels       []labelBudgets
-	withoutLabel []*Budget // those that require no label with one value
+type namespaceIndex struct {
+	labels       []labelIndex
+	withoutLabel []*Tracked // those that require no label with one value
 }
 
-// labelBudgets is the budgets that require a label, by the required value.
-type labelBudgets struct {
+// labelIndex is the budgets that require a label, by the required value.
+type labelIndex struct {
 	tag     string
-	byValue map[string][]*Budget
+	byValue map[string][]*Tracked
 }
 
 // add adds a budget.
-func (g *budgetsInForce) add(b *Budget) {
-	s := g.byNamespace[b.conf.Namespace]
-	if s == nil {
-		s = &budgetIndex{}
-		g.byNamespace[b.conf.Namespace] = s
-	}
+func (s *namespaceIndex) add(b *Tracked) {
 	tag, value, ok := b.conf.Selector.RequiredTag()
 	if !ok {
 		s.withoutLabel = append(s.withoutLabel, b)
 		return
 	}
-	i := slices.IndexFunc(s.labels, func(l labelBudgets) bool { return l.tag == tag })
+	i := slices.IndexFunc(s.labels, func(l labelIndex) bool { return l.tag == tag })
 	if i < 0 {
 		i = len(s.labels)
-		s.labels = append(s.labels, labelBudgets{tag, map[string][]*Budget{}})
+		s.labels = append(s.labels, labelIndex{tag, map[string][]*Tracked{}})
 	}
 	s.labels[i].byValue[value] = append(s.labels[i].byValue[value], b)
 }
 
 // selecting are the budgets that select an allocation with these tags, in name order. If there is
 // only one, the slice is shared.
-func (s *budgetIndex) selecting(tags map[string]string) (found []*Budget) {
+func (s *namespaceIndex) selecting(tags map[string]string) (found []*Tracked) {
 	found = appendSelecting(s.withoutLabel, tags, nil)
 	for i := range s.labels {
 		if value, ok := tags[s.labels[i].tag]; ok {
@@ -48,13 +43,13 @@ func (s *budgetIndex) selecting(tags map[string]string) (found []*Budget) {
 		}
 	}
 	if len(found) > 1 {
-		slices.SortFunc(found, func(a, b *Budget) int { return cmp.Compare(a.index, b.index) })
+		slices.SortFunc(found, func(a, b *Tracked) int { return cmp.Compare(a.index, b.index) })
 	}
 	return found
 }
 
 // appendSelecting appends those of candidates that select an allocation with these tags.
-func appendSelecting(candidates []*Budget, tags map[string]string, found []*Budget) []*Budget {
+func appendSelecting(candidates []*Tracked, tags map[string]string, found []*Tracked) []*Tracked {
 	for _, b := range candidates {
 		switch {
 		case !b.conf.Selector.Matches(tags):
