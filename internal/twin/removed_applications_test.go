@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -120,6 +121,9 @@ func (d *dump) value(path string, v reflect.Value) {
 	case name == "priorityCount" && v.FieldByName("n").Int() == 0:
 		d.line(path, "none") // the priority without an ask may be that of the last one
 		return
+	case name == "allocationTable":
+		d.table(path, v)
+		return
 	case name == "limitEntry":
 		kind := make(resources.Vector, v.FieldByName("index").Int()+1)
 		kind[len(kind)-1] = 1
@@ -149,6 +153,26 @@ func (d *dump) value(path string, v reflect.Value) {
 		}
 	default:
 		d.line(path, v)
+	}
+}
+
+// table writes the entries of a table of asks and allocations by key: their slots depend on history.
+func (d *dump) table(path string, v reflect.Value) {
+	entries, shards := map[string]reflect.Value{}, v.FieldByName("shards")
+	for i := range shards.Len() {
+		groups := shards.Index(i).FieldByName("groups")
+		for g := range groups.Len() {
+			slots := groups.Index(g).FieldByName("slots")
+			for at := range slots.Len() {
+				if x := slots.Index(at); !x.IsNil() {
+					entries[x.Elem().FieldByName("ask").Elem().FieldByName("Key").String()] = x
+				}
+			}
+		}
+	}
+	d.line(path+".len", v.FieldByName("count"))
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		d.value(fmt.Sprintf("%s[%s]", path, key), entries[key])
 	}
 }
 

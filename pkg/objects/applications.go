@@ -123,7 +123,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 
 // Cancel removes a pending ask. ok is false if key has none.
 func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok bool) {
-	x, ok = p.allocations[key]
+	x, ok = p.allocations.get(key)
 	if !ok || !x.Pending() {
 		return nil, false
 	}
@@ -148,7 +148,7 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if !ok {
 		return nil, p.unknownApplication(ask.App)
 	}
-	if x, ok := p.allocations[ask.Key]; ok {
+	if x, ok := p.allocations.get(ask.Key); ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}
 	if _, ok := p.foreign[ask.Key]; ok {

@@ -21,7 +21,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 		}
 		a.remaining--
 		a.visits++
-		if x := n.allocations[a.remaining]; x.node != n || c.p.allocations[x.Key()] != x || !n.allocations.has(x, indexOnNode) {
+		if x := n.allocations[a.remaining]; x.node != n || !c.p.allocations.has(x) || !n.allocations.has(x, indexOnNode) {
 			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.id, x.Key())
 		}
 	}
@@ -75,7 +75,7 @@ func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int,
 func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	key := x.Key()
 	switch {
-	case x.app != a || c.p.allocations[key] != x || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
+	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
 		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.id)
 	case c.p.shapes.Find(x.ask.Amounts, string(x.ask.RequiredNode())) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
 		return fmt.Errorf("the shape of %s differs from its ask", key)

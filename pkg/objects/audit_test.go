@@ -40,8 +40,8 @@ func auditPartition(t *testing.T) *Partition {
 			}
 		}
 	}
-	p.Preempt(p.allocations["app1-3"], p.nodes["n1"], []*Allocation{p.allocations["app0-0"]}, now)
-	p.MarkUnschedulable(p.allocations["app1-5"])
+	p.Preempt(p.mustFind("app1-3"), p.nodes["n1"], []*Allocation{p.mustFind("app0-0")}, now)
+	p.MarkUnschedulable(p.mustFind("app1-5"))
 	p.UpdateViolations(now)
 	return p
 }
@@ -69,8 +69,8 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 	node := func(p *Partition) *Node { return p.nodes["n1"] }
 	app := func(p *Partition) *Application { return p.apps["app0"] }
 	leaf := func(p *Partition) *Queue { return p.queues["root.a"] }
-	bound := func(p *Partition) *Allocation { return p.allocations["app0-1"] }
-	pending := func(p *Partition) *Allocation { return p.allocations["app0-4"] }
+	bound := func(p *Partition) *Allocation { return p.mustFind("app0-1") }
+	pending := func(p *Partition) *Allocation { return p.mustFind("app0-4") }
 	for name, damage := range map[string]func(p *Partition){
 		"node: allocated":                 func(p *Partition) { node(p).allocated[0]++ },
 		"node: available":                 func(p *Partition) { node(p).available[0]++ },
@@ -79,7 +79,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: mask":                      func(p *Partition) { clear(node(p).entry.Mask) },
 		"node: held for nominees":         func(p *Partition) { node(p).heldForNominees[0]++ },
 		"node: nominees":                  func(p *Partition) { node(p).nominees = nil },
-		"node: preempting":                func(p *Partition) { p.allocations["app0-0"].node.preempting = nil },
+		"node: preempting":                func(p *Partition) { p.mustFind("app0-0").node.preempting = nil },
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
 		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
 		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(&node(p).entry, false) },
@@ -103,17 +103,17 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"ask group: asks":                 func(p *Partition) { pending(p).group.asks = append(pending(p).group.asks, pending(p)) },
 		"ask group: list index":           func(p *Partition) { pending(p).group.listIndex++ },
 		"ask group: key":                  func(p *Partition) { pending(p).group.key.Created++ },
-		"ask: group":                      func(p *Partition) { pending(p).group = p.allocations["app0-3"].group },
+		"ask: group":                      func(p *Partition) { pending(p).group = p.mustFind("app0-3").group },
 		"ask: unschedulable twice": func(p *Partition) {
-			c := p.allocations["app1-5"].group
+			c := p.mustFind("app1-5").group
 			c.unschedulable = append(c.unschedulable, c.unschedulable[0])
 		},
-		"ask: not in allocations": func(p *Partition) { delete(p.allocations, "app0-4") },
-		"ask: under another key":  func(p *Partition) { p.allocations["other"] = pending(p) },
+		"ask: not in allocations": func(p *Partition) { p.allocations.remove(pending(p)) },
+		"ask: under another key":  func(p *Partition) { p.allocations.addAt(pending(p), p.allocations.hash("other")) },
 		"allocation: node":        func(p *Partition) { bound(p).node = p.nodes["n3"] },
 		"allocation: node index":  func(p *Partition) { bound(p).nodeIndex++ },
 		"allocation: application": func(p *Partition) { bound(p).app = p.apps["app2"] },
-		"allocation: shape":       func(p *Partition) { bound(p).shape = p.allocations["app0-2"].shape },
+		"allocation: shape":       func(p *Partition) { bound(p).shape = p.mustFind("app0-2").shape },
 		"allocations: count":      func(p *Partition) { p.boundCount++ },
 		"shape: users": func(p *Partition) {
 			p.shapes.Acquire(p.names, bound(p).shape.Amounts(), bound(p).shape.RequiredNode())
@@ -175,7 +175,7 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 			p.RemoveApplication(AppID(fmt.Sprint("app", i/3)), now)
 		}
 		p.RefreshShares()
-		if x := p.allocations[AllocationKey(id)]; x != nil && i%2 == 0 {
+		if x, known := p.allocations.get(AllocationKey(id)); known && i%2 == 0 {
 			assert.NilError(t, p.Place(x, p.nodes["n2"], now))
 		}
 	}

@@ -23,7 +23,7 @@ func (p *Partition) applyBudgets() {
 	if p.budgets = budgets.NewTracker[*Allocation](all); len(all) == 0 {
 		return
 	}
-	for _, x := range p.allocations {
+	for x := range p.allocations.all {
 		if !x.Pending() {
 			p.countInBudgets(x)
 			p.budgets.CountPreempting(x, boolToInt(p.Preempting(x)))

@@ -81,7 +81,7 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 		budgets.Budget{Namespace: "other", Name: "db", Allowance: two, Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil)})
 	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 3-0:1 default/mail 0-0:-2 other/db 0-0:-2")
 	of := func(key AllocationKey) (names []string) {
-		for _, b := range p.BudgetsOf(p.allocations[key]) {
+		for _, b := range p.BudgetsOf(p.mustFind(key)) {
 			names = append(names, b.Name())
 		}
 		return names
@@ -98,7 +98,7 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 2-0:0 default/mail 0-0:-2 other/db 0-0:-2")
 	p.Release("db1", epoch)
 	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 1-0:-1 default/mail 0-0:-2 other/db 0-0:-2")
-	assert.NilError(t, p.Place(p.allocations["waits"], p.nodes["n"], epoch))
+	assert.NilError(t, p.Place(p.mustFind("waits"), p.nodes["n"], epoch))
 	assert.Equal(t, budgetCounts(p), "default/canaries 0-0:0 default/db 2-0:0 default/mail 0-0:-2 other/db 0-0:-2")
 	assert.NilError(t, p.Check())
 }
@@ -106,7 +106,7 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 func TestBudgets_CountPreemptingAllocations(t *testing.T) {
 	one := budgets.Allowance{Kind: budgets.MaxUnavailable, N: 1}
 	p := budgetPartition(t, testBudget("db", "db", one))
-	p.Preempt(p.allocations["waits"], p.nodes["n"], []*Allocation{p.allocations["db1"], p.allocations["web"]}, time.Time{})
+	p.Preempt(p.mustFind("waits"), p.nodes["n"], []*Allocation{p.mustFind("db1"), p.mustFind("web")}, time.Time{})
 	assert.Equal(t, budgetCounts(p), "default/db 3-1:0")
 	assert.NilError(t, p.Check())
 
@@ -124,7 +124,7 @@ func TestBudgets_ReloadCountsRunningAllocations(t *testing.T) {
 	half := budgets.Allowance{Kind: budgets.MinAvailable, N: 50, Percent: true}
 	p := budgetPartition(t)
 	assert.Equal(t, budgetCounts(p), "")
-	p.Preempt(p.allocations["waits"], p.nodes["n"], []*Allocation{p.allocations["db2"]}, time.Time{})
+	p.Preempt(p.mustFind("waits"), p.nodes["n"], []*Allocation{p.mustFind("db2")}, time.Time{})
 
 	setBudgets(t, p, testBudget("db", "db", half))
 	assert.Equal(t, budgetCounts(p), "default/db 3-1:0")
@@ -137,7 +137,7 @@ func TestBudgets_ReloadCountsRunningAllocations(t *testing.T) {
 	assert.Equal(t, budgetCounts(p), "default/web 1-0:3")
 	setBudgets(t, p)
 	assert.Equal(t, budgetCounts(p), "")
-	assert.Equal(t, len(p.BudgetsOf(p.allocations["web"])), 0)
+	assert.Equal(t, len(p.BudgetsOf(p.mustFind("web"))), 0)
 }
 
 // BenchmarkApplyBudgets measures a reload that changes budgets while 100,000 allocations run, of
@@ -153,7 +153,7 @@ func BenchmarkApplyBudgets(b *testing.B) {
 			}[kind]
 			for i := range many {
 				key := AllocationKey(fmt.Sprint(i))
-				p.allocations[key] = &Allocation{ask: &Ask{Key: key, Details: &AskDetails{Tags: tags}}, node: &Node{}}
+				p.allocations.add(&Allocation{ask: &Ask{Key: key, Details: &AskDetails{Tags: tags}}, node: &Node{}})
 			}
 			var all []budgets.Budget
 			for i := range 20 {

@@ -73,7 +73,7 @@ func (p *Partition) Watched(c *Changes) bool { return c != nil && p.journal.snap
 func (c *Changes) Len() int {
 	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps + c.initialNodes + c.initialQueues + c.initialAllocations
 	if c.initialApps > 0 {
-		n += len(c.p.allocations)
+		n += c.p.allocations.len()
 	}
 	return n
 }

@@ -50,9 +50,10 @@ type recount struct {
 // countAllocations counts all asks and allocations.
 func (c *recount) countAllocations() error {
 	shaped, bound := map[*feasibility.Shape]int{}, 0
-	for key, x := range c.p.allocations {
+	for x := range c.p.allocations.all {
+		key := x.Key()
 		a := c.p.apps[x.ask.App]
-		if a == nil || a != x.app || !a.allocations.has(x, indexInApp) || x.Key() != key {
+		if a == nil || a != x.app || !a.allocations.has(x, indexInApp) || !c.p.allocations.has(x) {
 			return fmt.Errorf("%s is not an ask or allocation of its application %s", key, x.ask.App)
 		}
 		shaped[x.shape]++
@@ -357,9 +358,9 @@ func (c *recount) checkLists() error {
 			return fmt.Errorf("shape %v counts %d asks and allocations", s.Amounts(), s.Users())
 		}
 	}
-	if bound != p.boundCount || asks+bound != len(p.allocations) || refs != len(p.allocations) {
+	if bound != p.boundCount || asks+bound != p.allocations.len() || refs != p.allocations.len() {
 		return fmt.Errorf("there are %d asks and allocations, %d are bound, shapes count %d; applications have %d, %d of them bound",
-			len(p.allocations), p.boundCount, refs, asks+bound, bound)
+			p.allocations.len(), p.boundCount, refs, asks+bound, bound)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 func (c *recount) checkClassQuotas() error {
 	var recount quota.ClassRecount
 	refs := map[uint32]int{}
-	for _, x := range c.p.allocations {
+	for x := range c.p.allocations.all {
 		if x.key.ClassID != 0 {
 			refs[x.key.ClassID]++
 		}

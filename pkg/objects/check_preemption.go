@@ -16,7 +16,7 @@ func (c *recount) checkPreemption() error {
 		expected[x] = true
 	}
 	for x, d := range c.p.marks.preempting {
-		if c.p.allocations[x.Key()] != x || x.Pending() {
+		if !c.p.allocations.has(x) || x.Pending() {
 			return fmt.Errorf("%s is marked for preemption and does not run", x.Key())
 		}
 		if d.overdue {
@@ -41,7 +41,7 @@ func (c *recount) checkPreemption() error {
 	}
 	for _, x := range c.p.marks.nominees {
 		n := c.p.marks.nominated[x].node
-		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || c.p.allocations[x.Key()] != x || !x.Pending() {
+		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || !c.p.allocations.has(x) || !x.Pending() {
 			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
 		if !slices.Contains(n.nominees, x) {

@@ -44,7 +44,7 @@ func (p *Partition) rebuildClassUsage() {
 	for _, q := range p.queues {
 		q.quota.ClearClassUsage()
 	}
-	for _, x := range p.allocations {
+	for x := range p.allocations.all {
 		p.postClassUsage(x, 1)
 	}
 }

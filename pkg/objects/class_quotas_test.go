@@ -37,7 +37,7 @@ func TestPriorityClass_TakesNoMemoryPerAsk(t *testing.T) {
 			assert.NilError(t, err)
 		}
 		grown := heap() - before
-		assert.Equal(t, len(p.allocations), asks)
+		assert.Equal(t, p.allocations.len(), asks)
 		return grown / asks
 	}
 	none := held("", "")

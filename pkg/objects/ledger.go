@@ -26,7 +26,7 @@ func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 // PlaceReported binds a pending ask to the node that the RM reports. No quota or limit is checked
 // (QUO-8, LIM-13).
 func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (*Allocation, error) {
-	x, ok := p.allocations[key]
+	x, ok := p.allocations.get(key)
 	if !ok || !x.Pending() {
 		return nil, fmt.Errorf("%w pending ask %s", ErrUnknown, key)
 	}
@@ -61,7 +61,7 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 
 // Release removes an allocation. ok is false if key has no allocation; a pending ask is none.
 func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
-	x, ok := p.allocations[key]
+	x, ok := p.allocations.get(key)
 	if !ok || x.Pending() {
 		return nil, false
 	}
@@ -81,7 +81,7 @@ func (p *Partition) removeAllocation(x *Allocation) {
 // Resize changes the resources of an ask or an allocation without a check of quotas (QUO-8,
 // LIM-13). Its position among the asks stays; a nomination ends.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
-	x, ok := p.allocations[key]
+	x, ok := p.allocations.get(key)
 	if !ok {
 		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
 	}
@@ -138,7 +138,7 @@ func (p *Partition) unpost(x *Allocation) {
 // quantities.
 func (p *Partition) register(x *Allocation) {
 	x.shape = p.acquireShape(x.ask)
-	p.allocations[x.Key()] = x
+	p.allocations.add(x)
 	x.app.allocations.add(x, indexInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
 	p.postClassUsage(x, 1)
@@ -149,7 +149,7 @@ func (p *Partition) register(x *Allocation) {
 func (p *Partition) unregister(x *Allocation) {
 	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
-	delete(p.allocations, x.Key())
+	p.allocations.remove(x)
 	x.app.allocations.remove(x, indexInApp)
 	p.releaseShape(x.shape)
 }

@@ -35,7 +35,7 @@ type Partition struct {
 	root        *Queue
 	queues      map[QueuePath]*Queue
 	apps        map[AppID]*Application
-	allocations map[AllocationKey]*Allocation // pending and bound
+	allocations *allocationTable // pending and bound
 	nodes       map[NodeID]*Node
 	foreign     map[AllocationKey]*Foreign
 	shapes      *feasibility.Table
@@ -69,7 +69,7 @@ func NewPartition(conf configs.Partition) *Partition {
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
-		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
+		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
 		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes),
 	}
 	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
@@ -131,7 +131,7 @@ func (p *Partition) Application(id AppID) (*Application, bool) {
 
 // Allocation finds an ask or an allocation by its key.
 func (p *Partition) Allocation(key AllocationKey) (*Allocation, bool) {
-	x, ok := p.allocations[key]
+	x, ok := p.allocations.get(key)
 	return x, ok
 }
 
@@ -196,7 +196,7 @@ func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.nam
 
 // Counts are the numbers of applications, pending asks and allocations.
 func (p *Partition) Counts() (applications, asks, allocations int) {
-	return len(p.apps), len(p.allocations) - p.boundCount, p.boundCount
+	return len(p.apps), p.allocations.len() - p.boundCount, p.boundCount
 }
 
 // Empty reports whether there is neither a node nor an application.

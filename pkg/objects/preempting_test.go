@@ -43,9 +43,9 @@ func TestQueue_PreemptingCountsVictimsUntilTheirRelease(t *testing.T) {
 		assert.NilError(t, p.Check())
 	}
 	expect(0, 3)
-	p.MarkPreempting([]*Allocation{p.allocations["k1"]}, epoch)
+	p.MarkPreempting([]*Allocation{p.mustFind("k1")}, epoch)
 	expect(1, 3)
-	p.MarkPreempting([]*Allocation{p.allocations["k2"]}, epoch.Add(time.Second))
+	p.MarkPreempting([]*Allocation{p.mustFind("k2")}, epoch.Add(time.Second))
 	expect(2, 3)
 	overdue := p.TakeOverdueReleases(epoch.Add(time.Minute))
 	assert.Equal(t, len(overdue), 1)

@@ -19,7 +19,7 @@ func (s *snapshotChanges) allocation(x *Allocation) {
 		return
 	}
 	if _, listed := c.recorded[x]; !listed {
-		if len(c.allocations) > 2*len(c.p.allocations)+maxUntakenChanges {
+		if len(c.allocations) > 2*c.p.allocations.len()+maxUntakenChanges {
 			s.unwatch() // not taken for long, and most are removed by now
 			return
 		}
