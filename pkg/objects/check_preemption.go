@@ -11,10 +11,7 @@ import (
 func (c *recount) checkPreemption() error {
 	held := map[*Node]resources.Amounts{}
 	preempting, overdue, nominated := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
-	notOverdue, expected := 0, map[*Allocation]bool{}
-	for _, x := range c.p.marks.expectedReleases {
-		expected[x] = true
-	}
+	notOverdue := 0
 	for x, d := range c.p.marks.preempting {
 		if !c.p.allocations.has(x) || x.Pending() {
 			return fmt.Errorf("%s is marked for preemption and does not run", x.Key())
@@ -26,9 +23,6 @@ func (c *recount) checkPreemption() error {
 			continue
 		}
 		notOverdue++
-		if !expected[x] {
-			return fmt.Errorf("%s is marked for preemption, and its release has no timeout", x.Key())
-		}
 		if !slices.Contains(x.node.preempting, x) {
 			return fmt.Errorf("node %s does not list %s, which is marked for preemption", x.node.id, x.Key())
 		}

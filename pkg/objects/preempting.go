@@ -14,11 +14,9 @@ import (
 
 // preemptionMarks are the preempting allocations and the nominations of a partition.
 type preemptionMarks struct {
-	preempting          map[*Allocation]preemptionMark // marked for preemption, not released
-	expectedReleases    []*Allocation                  // those not overdue, by mark; some may be released
-	timeoutsRestartedAt time.Time                      // no timeout of preemption begins before; zero: no restart yet
-	nominated           map[*Allocation]nomination     // pending, nominated for a node
-	nominees            []*Allocation                  // the nominated asks, in the order of their nomination
+	preempting map[*Allocation]preemptionMark // marked for preemption, not released
+	nominated  map[*Allocation]nomination     // pending, nominated for a node
+	nominees   []*Allocation                  // the nominated asks, in the order of their nomination
 }
 
 func newPreemptionMarks() preemptionMarks {
@@ -36,9 +34,7 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 			cleared = append(cleared, other)
 		}
 	}
-	for _, y := range victims {
-		p.markVictim(y, now)
-	}
+	p.MarkPreempting(victims, now)
 	p.addNomination(x, n, now)
 	return cleared
 }
@@ -155,6 +151,22 @@ func (p *Partition) Preempting(x *Allocation) bool {
 	_, preempting := p.marks.preempting[x]
 	return preempting
 }
+
+// PreemptingCount is how many allocations are preempting.
+func (p *Partition) PreemptingCount() int { return len(p.marks.preempting) }
+
+// EachPreempting yields the preempting allocations, in no order.
+func (p *Partition) EachPreempting(yield func(*Allocation) bool) {
+	for x := range p.marks.preempting {
+		if !yield(x) {
+			return
+		}
+	}
+}
+
+// NominationTimeout is how long a nomination lasts, and how long the release of a victim is expected (PRE-81,
+// PRE-87); zero or less: without end.
+func (p *Partition) NominationTimeout() time.Duration { return p.conf.NominationTimeout }
 
 // Nomination is the node for which x is nominated; nil: none.
 func (p *Partition) Nomination(x *Allocation) *Node {

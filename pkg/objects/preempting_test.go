@@ -32,7 +32,6 @@ func TestNomination_SecondReplacesFirst(t *testing.T) {
 // release, also when it is overdue.
 func TestQueue_PreemptingCountsVictimsUntilTheirRelease(t *testing.T) {
 	p := busyPartition(t, configs.Queue{Name: "a"}, "k1", "k2", "k3")
-	p.conf.NominationTimeout = time.Minute
 	leaf := p.queues["root.a"]
 	expect := func(preempting, allocated int64) {
 		t.Helper()
@@ -47,9 +46,10 @@ func TestQueue_PreemptingCountsVictimsUntilTheirRelease(t *testing.T) {
 	expect(1, 3)
 	p.MarkPreempting([]*Allocation{p.mustFind("k2")}, epoch.Add(time.Second))
 	expect(2, 3)
-	overdue := p.TakeOverdueReleases(epoch.Add(time.Minute))
-	assert.Equal(t, len(overdue), 1)
-	assert.Equal(t, overdue[0].Key(), AllocationKey("k1"))
+	k1, _ := p.Allocation("k1")
+	p.MarkOverdue(k1)
+	at, overdue := p.PreemptingSince(k1)
+	assert.Assert(t, overdue && at.Equal(epoch))
 	expect(2, 3)
 	_, err := p.Resize("k2", cores(5))
 	assert.NilError(t, err)

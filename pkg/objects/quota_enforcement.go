@@ -140,11 +140,3 @@ func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 	}
 	return nil
 }
-
-// MarkPreempting marks victims for preemption, for no ask. Requires: they are bound and not
-// preempting.
-func (p *Partition) MarkPreempting(victims []*Allocation, now time.Time) {
-	for _, y := range victims {
-		p.markVictim(y, now)
-	}
-}

@@ -39,7 +39,7 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 	first := a.UsageHistory()
 	free("other", 20*time.Second)
 	free("placeholder", 30*time.Second)
-	p.markVictim(victim, now)
+	p.MarkPreempting([]*Allocation{victim}, now)
 	free("victim", 40*time.Second)
 	run("again", "large", 7, false)
 	free("again", time.Minute)

@@ -18,6 +18,7 @@ type Engine struct {
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
 
+	timeouts     timeouts
 	victimSearch *victim.Search // nil: there was no search yet
 	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
 	backOff      backOff        // ask groups that found no victims
@@ -78,7 +79,7 @@ func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 // Reset begins anew with another partition: the RM registers anew (PRE-89). The log keeps what it has.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
-	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles = p, nil, newBackOff(), nil, CycleDetector{}
+	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts = p, nil, newBackOff(), nil, CycleDetector{}, timeouts{}
 	clear(eng.victimLeaves)
 }
 
@@ -112,9 +113,9 @@ func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	return t, ok
 }
 
-// Check verifies that the log and the leaves of victims agree with the partition.
+// Check verifies that the log, the leaves of victims and the timeouts agree with the partition.
 func (eng *Engine) Check() error {
-	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves())
+	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves(), eng.checkTimeouts())
 }
 
 // Stats counts the work of an Engine. It is for tests and benchmarks: no decision depends on it.

@@ -10,21 +10,6 @@ import (
 // A nomination ends when the ask is placed, when the node or the ask is lost, when it is given up, and when
 // it times out (PRE-79 to PRE-81).
 
-// endTimedOutNominations ends what has lasted for the nomination timeout: nominations, and waiting for
-// victims, which are then overdue (PRE-81, PRE-87). It precedes all decisions, because in a busy cluster
-// these may never end.
-func (eng *Engine) endTimedOutNominations(now time.Time) {
-	for _, y := range eng.part.TakeOverdueReleases(now) { // PRE-88
-		at, _ := eng.part.PreemptingSince(y)
-		eng.host.OnOverdue(y, at)
-	}
-	for x := eng.part.OverdueNominee(now); x != nil; x = eng.part.OverdueNominee(now) {
-		eng.log.endNomination(x, Nomination{State: NominationTimedOut, EndedAt: now})
-		eng.giveUpNomination(x, now)
-		eng.reportEndedNominations(NominationTimedOut, nil, "", now)
-	}
-}
-
 // giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history.
 // The group of x backs off if all of its asks were nominated: evaluated at once it could preempt for the same
 // node again, without a result each time (PRE-80).
@@ -37,13 +22,6 @@ func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
 		eng.backOff.add(&evaluation{group: group, evaluatedAt: now, reasons: -1, nominationGivenUp: true}, time.Time{})
 	}
 	eng.part.ClearNomination(x)
-}
-
-// nextNominationTimeout is when endTimedOutNominations next has work. Work that is due already is left to
-// the next Schedule.
-func (eng *Engine) nextNominationTimeout() (time.Time, bool) {
-	at, ok := eng.part.NextPreemptionTimeout()
-	return at, ok && at.After(eng.servedUntil)
 }
 
 // EndNominations reports the nominations that a command or a placement has ended; why is derived from the state.

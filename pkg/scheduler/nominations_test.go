@@ -162,7 +162,7 @@ func TestVictim_ReleasedVictimsAreForgotten(t *testing.T) {
 		assert.Assert(t, ok && w.core.Partition().Preempting(x), "round %d", i)
 		w.apply(scheduler.Release{App: "low", Key: key, Type: scheduler.PreemptedByScheduler})
 	}
-	remembered := reflect.ValueOf(w.core.Partition()).Elem().FieldByName("marks").FieldByName("expectedReleases").Len()
+	remembered := reflect.ValueOf(w.core).Elem().FieldByName("preemption").Elem().FieldByName("timeouts").FieldByName("expected").Len()
 	assert.Assert(t, remembered > 0 && remembered < 50, "%d are remembered", remembered)
 }
 

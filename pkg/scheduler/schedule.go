@@ -45,7 +45,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 // begin anew, because releases may not have reached it before (PRE-5, ORD-12).
 func (c *Core) setListening(listening bool, now time.Time) {
 	if c.notListening && listening {
-		c.part.RestartPreemptionTimeouts(now)
+		c.preemption.RestartTimeouts(now)
 	}
 	c.notListening = !listening
 }
