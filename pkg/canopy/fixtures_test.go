@@ -2,7 +2,6 @@ package canopy_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -49,92 +49,37 @@ func start(t *testing.T, opt canopy.Options) (*canopy.Server, *observer.Observed
 	return s, logs
 }
 
-// rm is the callback of a resource manager that records what it gets.
+// rm is a resource manager in process.
 type rm struct {
-	api.ResourceManagerCallback // methods that are not called
-
-	id       string
-	accepts  func(key, node string) error // the predicates; nil: accepts everything
-	answered chan string
+	fakerm.Recorder
+	id string
 }
 
-func newRM(id string) *rm { return &rm{id: id, answered: make(chan string, 1000)} }
-
-func (r *rm) UpdateNode(m *si.NodeResponse) error {
-	for _, n := range m.Accepted {
-		r.answered <- "accepted node " + n.NodeID
-	}
-	return nil
-}
-
-func (r *rm) UpdateApplication(m *si.ApplicationResponse) error {
-	for _, a := range m.Accepted {
-		r.answered <- "accepted application " + a.ApplicationID
-	}
-	for _, a := range m.Rejected {
-		r.answered <- "rejected application " + a.ApplicationID + ": " + a.Reason
-	}
-	return nil
-}
-
-func (r *rm) UpdateAllocation(m *si.AllocationResponse) error {
-	for _, a := range m.New {
-		r.answered <- fmt.Sprintf("allocated %s on %s", a.AllocationKey, a.NodeID)
-	}
-	return nil
-}
-
-func (r *rm) Predicates(m *si.PredicatesArgs) error {
-	if r.accepts == nil {
-		return nil
-	}
-	return r.accepts(m.AllocationKey, m.NodeID)
-}
-
-// want waits for the next answers.
-func (r *rm) want(t *testing.T, all ...string) {
-	t.Helper()
-	for _, want := range all {
-		select {
-		case got := <-r.answered:
-			assert.Equal(t, got, want)
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%s did not come", want)
-		}
-	}
-}
+func newRM(id string) *rm { return &rm{id: id} }
 
 // register registers the resource manager with a node and an application in queue.
 func (r *rm) register(t *testing.T, s api.SchedulerAPI, config, queue string) {
 	t.Helper()
 	_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: r.id, Config: config}, r)
 	assert.NilError(t, err)
-	assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: r.id, Nodes: []*si.NodeInfo{{
-		NodeID: r.id + "-node", Action: si.NodeInfo_CREATE, SchedulableResource: vcores(100),
-	}}}))
-	r.want(t, "accepted node "+r.id+"-node")
+	assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: r.id, Nodes: []*si.NodeInfo{fakerm.Node(r.id + "-node")}}))
+	r.Want(t, "accepted node "+r.id+"-node")
 	r.submit(t, s, "app", queue)
-	r.want(t, "accepted application app")
+	r.Want(t, "accepted application app")
 }
 
 // submit submits an application.
 func (r *rm) submit(t *testing.T, s api.SchedulerAPI, id, queue string) {
 	t.Helper()
-	assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: r.id, New: []*si.AddApplicationRequest{{
-		ApplicationID: id, QueueName: queue, Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}},
-	}}}))
+	assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: r.id, New: []*si.AddApplicationRequest{fakerm.App(id, queue)}}))
 }
 
-// ask submits an ask of the application app.
+// ask submits a small ask of the application app.
 func (r *rm) ask(t *testing.T, s api.SchedulerAPI, key string) {
 	t.Helper()
-	assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: r.id, Allocations: []*si.Allocation{{
-		AllocationKey: key, ApplicationID: "app", ResourcePerAlloc: vcores(1),
-	}}}))
-}
-
-func vcores(n int64) *si.Resource {
-	return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: n}}}
+	x := fakerm.Ask(key, "app")
+	x.ResourcePerAlloc = fakerm.Resource(1, 1)
+	assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: r.id, Allocations: []*si.Allocation{x}}))
 }
 
 // get is the body of a GET.

@@ -171,7 +171,7 @@ func TestReload_AllOrNothing(t *testing.T) {
 	// A reload waits for a partition, and the wait ends with ctx.
 	stuck, called := newGate(), newGate()
 	defer stuck.open()
-	r.accepts = func(string, string) error { called.open(); <-stuck.c; return nil }
+	r.Predicate = func(string, string) error { called.open(); <-stuck.c; return nil }
 	r.ask(t, s.Scheduler(), "k")
 	<-called.c
 	short, cancel := context.WithCancel(t.Context())

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -34,7 +35,7 @@ func TestStart_ZeroOptionsScheduleInProcess(t *testing.T) {
 	r := newRM("rm")
 	r.register(t, s.Scheduler(), queues("a"), "root.a")
 	r.ask(t, s.Scheduler(), "k")
-	r.want(t, "allocated k on rm-node")
+	r.Want(t, "allocated k (app) on rm-node")
 	state, registered := s.ResourceManager()
 	assert.Assert(t, registered && state.InProcess && state.Connected && state.Listening)
 	assert.Equal(t, state.ID, "rm")
@@ -66,7 +67,7 @@ func TestStart_SeveralServersAreIndependent(t *testing.T) {
 			r.register(t, s.Scheduler(), "", fmt.Sprint("root.q", i))
 			for n := range 20 {
 				r.ask(t, s.Scheduler(), fmt.Sprint("k", n))
-				r.want(t, fmt.Sprintf("allocated k%d on rm%d-node", n, i))
+				r.Want(t, fmt.Sprintf("allocated k%d (app) on rm%d-node", n, i))
 			}
 			_, err := s.Reload(testContext(t), queues(fmt.Sprint("q", i), "more"))
 			assert.NilError(t, err)
@@ -109,7 +110,7 @@ func TestServer_BothAPIs(t *testing.T) {
 	assert.NilError(t, err)
 	nodes, err := client.UpdateNode(ctx)
 	assert.NilError(t, err)
-	assert.NilError(t, nodes.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: vcores(1)}}}))
+	assert.NilError(t, nodes.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: fakerm.Resource(1, 1)}}}))
 	answer, err := nodes.Recv()
 	assert.NilError(t, err)
 	assert.Equal(t, answer.Accepted[0].NodeID, "n")
@@ -119,7 +120,7 @@ func TestServer_BothAPIs(t *testing.T) {
 	r := newRM("rm")
 	r.register(t, s.Scheduler(), "", "root.a")
 	r.ask(t, s.Scheduler(), "k")
-	r.want(t, "allocated k on rm-node")
+	r.Want(t, "allocated k (app) on rm-node")
 	_, err = nodes.Recv()
 	assert.Assert(t, err != nil, "its stream has ended")
 	assert.NilError(t, conn.Close())
@@ -130,7 +131,7 @@ func TestClose_IsBounded(t *testing.T) {
 	s, err := canopy.Start(t.Context(), canopy.Options{CloseTimeout: 50 * time.Millisecond})
 	assert.NilError(t, err)
 	r, stuck, called := newRM("rm"), newGate(), newGate()
-	r.accepts = func(string, string) error {
+	r.Predicate = func(string, string) error {
 		called.open()
 		<-stuck.c
 		return nil

@@ -34,12 +34,8 @@ func TestUsers_Lookup(t *testing.T) {
 		assert.NilError(t, s.Scheduler().UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
 			ApplicationID: user, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user},
 		}}}))
-		select {
-		case got := <-r.answered:
-			assert.Assert(t, strings.HasPrefix(got, want), got)
-		case <-testContext(t).Done():
-			t.Fatal("no answer")
-		}
+		got := r.Next(t).String()
+		assert.Assert(t, strings.HasPrefix(got, want), got)
 	}
 	_, err = canopy.Start(t.Context(), canopy.Options{Config: text, Users: canopy.Users{LDAPSecrets: t.TempDir()}})
 	option := new(canopy.OptionError)
@@ -75,7 +71,7 @@ func TestApplications_Lifetimes(t *testing.T) {
 		r.register(t, s.Scheduler(), "", "root.a")
 		for _, id := range []string{"x", "y"} {
 			r.submit(t, s.Scheduler(), id, "root.unknown.queue")
-			got := <-r.answered
+			got := r.Next(t).String()
 			assert.Assert(t, strings.HasPrefix(got, "rejected application "+id), got)
 		}
 		answer := httptest.NewRecorder()

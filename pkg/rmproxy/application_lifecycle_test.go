@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
@@ -20,10 +21,10 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 		r := newBubbleRig(t, testOptions{Loop: loop.Options{Lifetimes: &lifetimes}})
 		assert.NilError(t, r.register("rm", queues))
 		n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
-		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 		ask := func(key string) {
-			assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(key, "app")}}))
+			assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(key, "app")}}))
 			receive(t, x, 1, (*si.AllocationResponse).GetNew)
 		}
 		release := func(key string) time.Time {
@@ -36,7 +37,7 @@ func TestApplication_LifecycleUpdates(t *testing.T) {
 			return time.Now()
 		}
 		add := func(queue string) {
-			assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", queue)}}))
+			assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", queue)}}))
 		}
 		assertUpdates := func(at time.Time, messages ...string) {
 			t.Helper()
@@ -87,7 +88,7 @@ partitions:
     queues: [{name: root, submitacl: '*'}]
 `))
 	a := r.openApplicationStream()
-	app := newApp("app", "root.made")
+	app := fakerm.App("app", "root.made")
 	app.Tags = map[string]string{"namespace.resourcequota": "17", "namespace.resourcemaxapps": "2"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)

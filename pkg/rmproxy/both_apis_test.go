@@ -8,6 +8,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 // One scheduler serves both APIs, for one RM at a time: an RM that registers over the other API starts
@@ -15,26 +17,26 @@ import (
 func TestProxy_ServesBothAPIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, testOptions{})
-		linked, s := &linkedCore{r.p.InProcess(), t, r.logs}, &shim{}
+		linked, s := &linkedCore{r.p.InProcess(), t, r.logs}, &fakerm.Recorder{}
 		bothCanPlace := func() {
 			linked.register(s)
 			linked.addNodes("n1")
 			linked.addApp()
 			linked.submitAsks("k")
 			synctest.Wait()
-			assert.Equal(t, strings.Join(s.recorded(), "; "), "nodes +1 -0; applications +1 -0; applications +0 -0 Accepted; "+
+			assert.Equal(t, strings.Join(s.Calls(), "; "), "nodes +1 -0; applications +1 -0; applications +0 -0 Accepted; "+
 				"fits k@n1 allocate=true; applications +0 -0 Running; allocations k@n1")
-			s.calls = nil
+			s.ForgetCalls()
 			status, ok := r.p.ConnectionStatus()
 			assert.Assert(t, ok && status.InProcess && status.Listening)
 
 			assert.NilError(t, r.register("rm", queues))
 			r.withNodeAndApp()
 			answers := r.openAllocationStream()
-			assert.NilError(t, answers.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+			assert.NilError(t, answers.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 			placed := receive(t, answers, 1, (*si.AllocationResponse).GetNew)
 			assert.Equal(t, placed[0].NodeID, "n1")
-			assert.Equal(t, len(s.recorded()), 0, "%v", s.recorded())
+			assert.Equal(t, len(s.Calls()), 0, "%v", s.Calls())
 			status, ok = r.p.ConnectionStatus()
 			assert.Assert(t, ok && !status.InProcess && status.Listening)
 			r.check()

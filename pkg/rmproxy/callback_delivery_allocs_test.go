@@ -8,13 +8,14 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // ignoringShim is a shim that ignores placements.
-type ignoringShim struct{ shim }
+type ignoringShim struct{ fakerm.Recorder }
 
 func (*ignoringShim) UpdateAllocation(*si.AllocationResponse) error { return nil }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -22,27 +23,27 @@ func TestInProcess_ReregistersWhileACallbackBlocks(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				blocked := make(chan struct{})
-				first := &shim{onCall: func(string) { <-blocked }}
+				first := &fakerm.Recorder{OnCall: func(string) { <-blocked }}
 				d := newLinkedCore(t, first)
 				send(d)
 				synctest.Wait() // the first call blocks
 				send(d)         // the second call is never made
 				synctest.Wait()
 
-				second := &shim{}
+				second := &fakerm.Recorder{}
 				go func() {
 					d.register(second)
 					d.addNodes("n1")
 					d.addApp()
 				}()
 				synctest.Wait()
-				assert.Equal(t, len(second.recorded()), 0, "the second call waits for the first")
+				assert.Equal(t, len(second.Calls()), 0, "the second call waits for the first")
 				close(blocked)
 				synctest.Wait()
-				assert.DeepEqual(t, second.recorded(), []string{
+				assert.DeepEqual(t, second.Calls(), []string{
 					"nodes +1 -0", "applications +1 -0",
 				})
-				assert.Equal(t, len(first.recorded()), 1, "%v", first.recorded())
+				assert.Equal(t, len(first.Calls()), 1, "%v", first.Calls())
 			})
 		})
 	}
@@ -51,7 +52,7 @@ func TestInProcess_ReregistersWhileACallbackBlocks(t *testing.T) {
 func TestInProcess_StopWaitsForTheLastCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blocked, stopped := make(chan struct{}), make(chan struct{})
-		d := newLinkedCore(t, &shim{onCall: func(string) { <-blocked }})
+		d := newLinkedCore(t, &fakerm.Recorder{OnCall: func(string) { <-blocked }})
 		d.addNodes("n1")
 		synctest.Wait()
 		go func() {
@@ -68,19 +69,19 @@ func TestInProcess_StopWaitsForTheLastCallback(t *testing.T) {
 		close(blocked)
 		<-stopped
 		d.Stop()
-		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &shim{})
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, &fakerm.Recorder{})
 		assert.ErrorIs(t, err, ErrClosed)
 	})
 }
 
 func TestInProcess_CallbacksOfPartitionsAreSerialized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{onCall: func(string) { time.Sleep(time.Second) }}
+		s := &fakerm.Recorder{OnCall: func(string) { time.Sleep(time.Second) }}
 		d := newLinkedCore(t, s)
 		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: twoPartitions}))
 		for _, partition := range []string{"default", "gpu"} {
 			for _, id := range []string{"1", "2", "3"} {
-				n := nodeCreated(partition + id)
+				n := fakerm.Node(partition + id)
 				n.Attributes = map[string]string{"si/node-partition": partition}
 				assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{n}}))
 				synctest.Wait() // one of the two partitions is in its call, the other waits
@@ -88,11 +89,11 @@ func TestInProcess_CallbacksOfPartitionsAreSerialized(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		accepted := 0
-		for _, what := range s.recorded() {
+		for _, what := range s.Calls() {
 			accepted += int(what[len("nodes +")] - '0')
 		}
 		assert.Equal(t, accepted, 6)
-		assert.Assert(t, !s.overlaps, "two calls at once")
+		assert.Assert(t, !s.Overlapped(), "two calls at once")
 	})
 }
 
@@ -101,14 +102,14 @@ func TestInProcess_CallbacksOfPartitionsAreSerialized(t *testing.T) {
 func TestInProcess_RejectionsDoNotBlockTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lock := make(chan struct{}, 1)
-		s := &shim{onCall: func(string) { lock <- struct{}{}; <-lock }}
+		s := &fakerm.Recorder{OnCall: func(string) { lock <- struct{}{}; <-lock }}
 		d := newLinkedCore(t, s)
 		lock <- struct{}{}
 		d.submitAsks("", "k")
 		d.addNodes("", "n1")
 		<-lock
 		synctest.Wait()
-		got := s.recorded()
+		got := s.Calls()
 		slices.Sort(got)
 		assert.DeepEqual(t, got, []string{"allocations !", "allocations !k", "nodes +0 -1", "nodes +1 -0"})
 	})
@@ -117,7 +118,7 @@ func TestInProcess_RejectionsDoNotBlockTheCaller(t *testing.T) {
 func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
 	p := newTestProxy(testOptions{})
 	defer p.stop()
-	recorder := &shim{}
+	recorder := &fakerm.Recorder{}
 	s := newSession(p, "rm")
 	s.shim = &shimCallback{callback: recorder}
 	s.outboxes[allocationStream].put(apiOrigin, rejected("k"))
@@ -125,9 +126,9 @@ func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
 		scheduler.Allocated{Ask: &objects.Ask{Key: "k"}, Node: "n"}, scheduler.NodeAccepted{Node: "n"},
 		scheduler.Allocated{Ask: &objects.Ask{Key: "l"}, Node: "n"}, scheduler.Allocated{Ask: &objects.Ask{Key: "m"}, Node: "n"},
 	})
-	assert.Equal(t, strings.Join(recorder.recorded(), "; "),
+	assert.Equal(t, strings.Join(recorder.Calls(), "; "),
 		"allocations !k; allocations k@n; nodes +1 -0; allocations l@n m@n")
 	s.close(ErrClosed)
 	s.deliverByCallback("default", []scheduler.Effect{rejected("late")}) // this delivery waited for the token meanwhile
-	assert.Equal(t, len(recorder.recorded()), 4, "no call after the end")
+	assert.Equal(t, len(recorder.Calls()), 4, "no call after the end")
 }

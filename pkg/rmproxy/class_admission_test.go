@@ -1,95 +1,53 @@
 package rmproxy
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"github.com/cockroachdb/datadriven"
-	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// allocationRecorder is a callback that records the answers to asks.
-type allocationRecorder struct {
-	shim
-	linesMu sync.Mutex
-	lines   []string
-}
-
-func (r *allocationRecorder) UpdateAllocation(m *si.AllocationResponse) error {
-	r.linesMu.Lock()
-	defer r.linesMu.Unlock()
-	for _, x := range m.New {
-		r.lines = append(r.lines, fmt.Sprintf("allocated %s on %s", x.AllocationKey, x.NodeID))
-	}
-	for _, x := range m.RejectedAllocations {
-		r.lines = append(r.lines, fmt.Sprintf("rejected %s: %s", x.AllocationKey, x.Reason))
-	}
-	return nil
-}
-
-func (r *allocationRecorder) drain() string {
-	r.linesMu.Lock()
-	defer r.linesMu.Unlock()
-	lines := r.lines
-	r.lines = nil
-	return strings.Join(append(lines, ""), "\n")
-}
-
-// endpoint is one of the APIs with a client.
+// endpoint is one of the APIs, with a resource manager "rm" that is registered.
 type endpoint struct {
-	nodes       func(*si.NodeRequest) error
-	apps        func(*si.ApplicationRequest) error
-	allocations func(*si.AllocationRequest) error
-	proxy       *Proxy
-	recorder    *allocationRecorder
+	api.SchedulerAPI
+	proxy    *Proxy
+	recorder *fakerm.Recorder
 }
 
 func newGRPCEndpoint(t *testing.T, opt testOptions) *endpoint {
 	r := newBubbleRig(t, opt)
-	assert.NilError(t, r.register("rm", queues))
-	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
-	s := &endpoint{nodes: n.Send, apps: a.Send, allocations: x.Send, proxy: r.p, recorder: &allocationRecorder{}}
-	go func() {
-		for {
-			m, err := x.Recv()
-			if err != nil {
-				if _, ok := status.FromError(err); !ok && !errors.Is(err, io.EOF) {
-					t.Error(err)
-				}
-				return
-			}
-			_ = s.recorder.UpdateAllocation(m) // it always succeeds
-		}
-	}()
-	return s
+	return registerEndpoint(t, fakerm.OverGRPC(r.ctx, r.client), r.p)
 }
 
 func newInProcessEndpoint(t *testing.T, opt testOptions) *endpoint {
-	d, recorder := newTestInProcess(opt), &allocationRecorder{}
+	d := newTestInProcess(opt)
 	t.Cleanup(d.Stop)
-	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, recorder)
+	return registerEndpoint(t, d, d.p)
+}
+
+func registerEndpoint(t *testing.T, s api.SchedulerAPI, p *Proxy) *endpoint {
+	e := &endpoint{SchedulerAPI: s, proxy: p, recorder: &fakerm.Recorder{}}
+	_, err := s.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, e.recorder)
 	assert.NilError(t, err)
-	setRM := func(rm *string) { *rm = "rm" }
-	return &endpoint{
-		nodes:       func(m *si.NodeRequest) error { setRM(&m.RmID); return d.UpdateNode(m) },
-		apps:        func(m *si.ApplicationRequest) error { setRM(&m.RmID); return d.UpdateApplication(m) },
-		allocations: func(m *si.AllocationRequest) error { setRM(&m.RmID); return d.UpdateAllocation(m) },
-		proxy:       d.p, recorder: recorder,
-	}
+	return e
+}
+
+// takeAskAnswers are the answers to asks since the last call, as lines.
+func (s *endpoint) takeAskAnswers() string {
+	return lines(s.recorder.Take(fakerm.Allocated, fakerm.AskRejected))
 }
 
 // TestPriorityClasses_Transcripts reads each file as the messages of a resource manager and of
@@ -106,7 +64,7 @@ func TestPriorityClasses_Transcripts(t *testing.T) {
 						directives++
 						out := s.runDirective(t, d)
 						synctest.Wait()
-						return out + s.recorder.drain()
+						return out + s.takeAskAnswers()
 					})
 					assert.Assert(t, directives > 8, "only %d directives", directives)
 				})
@@ -125,15 +83,15 @@ func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
 		}
 		return errorLine(0, err)
 	case "add-node":
-		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated(directiveArg(d, "node"))}}))
+		assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
 	case "add-app":
-		a := newApp(app, directiveArg(d, "queue"))
+		a := fakerm.App(app, directiveArg(d, "queue"))
 		a.Ugi = &si.UserGroupInformation{User: directiveArg(d, "user"), Groups: directiveArgs(d, "groups")}
-		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+		assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{a}}))
 	case "ask":
-		assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{classedAsk(t, d)}}))
+		assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{classedAsk(t, d)}}))
 	case "release":
-		assert.NilError(t, s.allocations(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+		assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: app, AllocationKey: key}},
 		}}))
 	case "asks":
@@ -146,12 +104,12 @@ func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
 
 // classedAsk is an ask for a whole node, so that only the first is placed.
 func classedAsk(t *testing.T, d *datadriven.TestData) *si.Allocation {
-	x := newAsk(directiveArg(d, "key"), directiveArg(d, "app"))
-	x.ResourcePerAlloc, x.NodeID = resourceOf(100, 100), directiveArg(d, "node")
+	x := fakerm.Ask(directiveArg(d, "key"), directiveArg(d, "app"))
+	x.ResourcePerAlloc, x.NodeID = fakerm.Resource(100, 100), directiveArg(d, "node")
 	if size := directiveArg(d, "size"); size != "" {
 		n, err := strconv.ParseInt(size, 10, 64)
 		assert.NilError(t, err)
-		x.ResourcePerAlloc = resourceOf(n, n)
+		x.ResourcePerAlloc = fakerm.Resource(n, n)
 	}
 	if p := directiveArg(d, "priority"); p != "" {
 		n, err := strconv.ParseInt(p, 10, 32)
@@ -301,18 +259,18 @@ func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
 		assert.NilError(t, err)
 		_, err = s.proxy.Reloads().Apply(t.Context(), p)
 		assert.NilError(t, err)
-		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-		a := newApp("app", "root.services")
+		assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
+		a := fakerm.App("app", "root.services")
 		a.Ugi = &si.UserGroupInformation{
 			User: "system:serviceaccount:kube-system:daemons", Groups: []string{"cluster-admins", "platform"},
 		}
-		assert.NilError(t, s.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}}))
+		assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{a}}))
 		synctest.Wait()
 		ask := func(class string) {
-			x := newAsk(class, "app")
-			x.ResourcePerAlloc = resourceOf(100, 100)
+			x := fakerm.Ask(class, "app")
+			x.ResourcePerAlloc = fakerm.Resource(100, 100)
 			x.AllocationTags = map[string]string{priorityClassTag: class}
-			assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+			assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{x}}))
 		}
 		classes := []string{"high-priority-nonpreempting", "system-node-critical", "system-cluster-critical", "user-critical",
 			"serving", "interruptible-important", "interruptible", "best-effort"}
@@ -323,8 +281,8 @@ func TestS0_21ExampleClassesArePlacedInPriorityOrder(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, class := range classes {
-			assert.Equal(t, s.recorder.drain(), "allocated "+class+" on n1\n")
-			assert.NilError(t, s.allocations(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+			assert.Equal(t, s.takeAskAnswers(), "allocated "+class+" (app) on n1\n")
+			assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Releases: &si.AllocationReleasesRequest{
 				AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", AllocationKey: class}},
 			}}))
 			synctest.Wait()

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
@@ -79,7 +80,7 @@ func TestClassAdmissionScenarios(t *testing.T) {
 }
 
 func (s *classScenario) run(t *testing.T, at *endpoint) {
-	assert.NilError(t, at.apps(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	assert.NilError(t, at.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 	synctest.Wait()
 	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
 	for i, step := range s.Given.Steps {
@@ -111,7 +112,7 @@ func (s *classScenario) run(t *testing.T, at *endpoint) {
 
 // submitAsk sends an ask and returns the reason of its rejection; empty: it was accepted.
 func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
-	x := newAsk(key, "app")
+	x := fakerm.Ask(key, "app")
 	x.AllocationTags = map[string]string{priorityClassTag: step.Ask.ClassName}
 	if step.Ask.Priority != nil {
 		x.Priority = *step.Ask.Priority
@@ -121,9 +122,9 @@ func (s *endpoint) submitAsk(t *testing.T, key string, step classStep) string {
 	if policy := step.Ask.PreemptionPolicy; policy != "" || step.Ask.ClassName == "" {
 		x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: policy != "Never"}
 	}
-	assert.NilError(t, s.allocations(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+	assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{x}}))
 	synctest.Wait()
-	rejection, refused := strings.CutPrefix(s.recorder.drain(), "rejected "+key+": ")
+	rejection, refused := strings.CutPrefix(s.takeAskAnswers(), "rejected ask "+key+" (app): ")
 	if !refused {
 		return ""
 	}

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 // leafPriorityConfig is a configuration in which an ask of high priority preempts one of low priority.
@@ -31,8 +33,8 @@ func newFullNodeRig(t *testing.T, opt testOptions) *rig {
 	assert.NilError(t, r.register("rm", leafPriorityConfig))
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	low := newAsk("low", "app")
-	low.ResourcePerAlloc = resourceOf(100, 100)
+	low := fakerm.Ask("low", "app")
+	low.ResourcePerAlloc = fakerm.Resource(100, 100)
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{low}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 	return r
@@ -89,8 +91,8 @@ func TestConnection_NothingIsPreemptedWithoutAllocationStream(t *testing.T) {
 		r := newFullNodeRig(t, testOptions{})
 		r.cancelStreams()
 		synctest.Wait()
-		high := newAsk("high", "app")
-		high.ResourcePerAlloc, high.Priority = resourceOf(100, 100), 9
+		high := fakerm.Ask("high", "app")
+		high.ResourcePerAlloc, high.Priority = fakerm.Resource(100, 100), 9
 		high.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptOther: true}
 		assert.NilError(t, r.p.current().handle(&si.AllocationRequest{Allocations: []*si.Allocation{high}}))
 		<-time.After(time.Hour)
@@ -193,7 +195,7 @@ func TestConnection_ReplacedStreamDoesNotDisconnect(t *testing.T) {
 }
 
 func TestConnection_LinkedShimIsAlwaysConnected(t *testing.T) {
-	d := newLinkedCore(t, &shim{})
+	d := newLinkedCore(t, &fakerm.Recorder{})
 	state, ok := d.p.ConnectionStatus()
 	assert.Assert(t, ok && state.InProcess && state.Connected && state.Listening)
 	assert.ErrorIs(t, d.p.checkRegister("other"), ErrOtherRM)

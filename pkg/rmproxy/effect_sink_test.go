@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -100,7 +101,7 @@ func TestEffectSink_WithoutRMEffectsAreLogged(t *testing.T) {
 func TestSession_SendsNothingAfterClose(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
 	s.close(errReregistered)
-	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("late"), nodeCreated("")}})
+	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("late"), fakerm.Node("")}})
 	l, ok := p.Cluster().Partition("default")
 	assert.Assert(t, ok)
 	view, err := l.Snapshot(context.Background())

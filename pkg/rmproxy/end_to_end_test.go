@@ -5,21 +5,23 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 func TestStreams_EndToEnd(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
 
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n2")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1"), fakerm.Node("n2")}}))
 	accepted := receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	assert.Equal(t, accepted[0].NodeID, "n1")
 	assert.Equal(t, accepted[1].NodeID, "n2")
 
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 	assert.Equal(t, receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)[0].ApplicationID, "app")
 
-	ask := newAsk("k1", "app")
+	ask := fakerm.Ask("k1", "app")
 	ask.Priority = 7
 	ask.Originator = true
 	ask.TaskGroupName = "tg"

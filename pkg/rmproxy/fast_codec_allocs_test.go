@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -22,7 +23,7 @@ func typicalRequest(asks, tags int) *si.AllocationRequest {
 		id := fmt.Sprintf("%08x-5b0c-4f5e-9d3a-2f6f3c9e1a77", i*2654435761)
 		x := &si.Allocation{
 			AllocationKey: id, ApplicationID: fmt.Sprintf("spark-%08d-application", i%10), PartitionName: "[rm]default",
-			ResourcePerAlloc: resourceOf(4<<30, 1000), Priority: int32(i % 3), TaskGroupName: "executors",
+			ResourcePerAlloc: fakerm.Resource(4<<30, 1000), Priority: int32(i % 3), TaskGroupName: "executors",
 			PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true},
 		}
 		for j := range tags {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -53,7 +54,7 @@ func TestFastCodec_MalformedMessageEndsTheStreamLikeGeneratedCode(t *testing.T) 
 	r.withNodeAndApp()
 	node, err := proto.Marshal(&si.NodeRequest{RmID: "rm"})
 	assert.NilError(t, err)
-	ask, err := proto.Marshal(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{newAsk("k", "app")}})
+	ask, err := proto.Marshal(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{fakerm.Ask("k", "app")}})
 	assert.NilError(t, err)
 	first, err := proto.Marshal(&si.AllocationRequest{RmID: "rm"})
 	assert.NilError(t, err)
@@ -78,18 +79,18 @@ func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	full := newAsk("full", "app")
+	full := fakerm.Ask("full", "app")
 	full.TaskGroupName, full.Placeholder, full.Originator, full.Priority = "tg", true, true, 9
 	full.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true}
 	full.AllocationTags = map[string]string{"a": "b"}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{full}}))
-	want := newAsk("full", "app")
+	want := fakerm.Ask("full", "app")
 	want.TaskGroupName, want.Placeholder, want.Originator, want.NodeID = "tg", true, true, "n1"
 	want.PreemptionPolicy = full.PreemptionPolicy
 	assert.Assert(t, proto.Equal(receive(t, x, 1, (*si.AllocationResponse).GetNew)[0], want))
 
 	assert.NilError(t, x.Send(&si.AllocationRequest{
-		Allocations: []*si.Allocation{newAsk("plain", "app")},
+		Allocations: []*si.Allocation{fakerm.Ask("plain", "app")},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{ApplicationID: "app", AllocationKey: "full"},
 		}},
@@ -101,7 +102,7 @@ func TestFastCodec_ReusedMessageKeepsNothing(t *testing.T) {
 		assert.NilError(t, err)
 		allocated, released = append(allocated, m.New...), append(released, m.Released...)
 	}
-	want = newAsk("plain", "app")
+	want = fakerm.Ask("plain", "app")
 	want.NodeID = "n1"
 	assert.Assert(t, proto.Equal(allocated[0], want), "%v", allocated[0])
 	assert.Equal(t, released[0].AllocationKey, "full")
@@ -119,10 +120,10 @@ func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
 	x := r.openAllocationStream()
 	const n = 50
 	for i := range n {
-		ask := newAsk(fmt.Sprint("k", i), "app")
+		ask := fakerm.Ask(fmt.Sprint("k", i), "app")
 		ask.AllocationTags = map[string]string{"number": fmt.Sprint(i), fmt.Sprint("key", i): "value"}
-		ask.ResourcePerAlloc = resourceOf(1, int64(i+1000)) // more than the node has: they stay pending
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask, newAsk("", "")}}))
+		ask.ResourcePerAlloc = fakerm.Resource(1, int64(i+1000)) // more than the node has: they stay pending
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask, fakerm.Ask("", "")}}))
 	}
 	receive(t, x, n, (*si.AllocationResponse).GetRejectedAllocations)
 	waiting := r.snapshot("default").Root.Children.At(0).Applications.At(0).Allocations

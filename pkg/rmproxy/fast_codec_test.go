@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
@@ -180,7 +181,7 @@ func TestFastCodec_TooManyResourceNamesAreAnError(t *testing.T) {
 	for _, name := range strings.Fields(strings.Repeat("x ", 300)) {
 		x.ResourcePerAlloc.Resources[strings.Repeat(name, len(x.ResourcePerAlloc.Resources))] = &si.Quantity{Value: 1}
 	}
-	in, err := proto.Marshal(&si.AllocationRequest{Allocations: []*si.Allocation{x, newAsk("k2", "app")}})
+	in, err := proto.Marshal(&si.AllocationRequest{Allocations: []*si.Allocation{x, fakerm.Ask("k2", "app")}})
 	assert.NilError(t, err)
 	m := newFastRequest()
 	for range 2 {

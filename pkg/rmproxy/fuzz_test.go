@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
@@ -25,9 +26,9 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	open := func() *session { return newSession(p, "rm") }
 	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))
 	s := p.current()
-	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}})
-	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}})
-	s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app"), newAsk("k2", "app")}})
+	s.handle(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}})
+	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}})
+	s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app"), fakerm.Ask("k2", "app")}})
 	for range 2 {
 		s.handle(m)
 		for _, name := range p.cluster.Partitions() {
@@ -63,34 +64,34 @@ func addSeeds(f *testing.F, messages ...proto.Message) *reload.Proposal {
 func FuzzNodeRequest(f *testing.F) {
 	m := &si.NodeRequest{RmID: "rm"}
 	for action := range si.NodeInfo_ActionFromRM_name {
-		n := nodeCreated("n1")
+		n := fakerm.Node("n1")
 		n.Action, n.Attributes = si.NodeInfo_ActionFromRM(action), map[string]string{"si/node-partition": "gpu"}
 		m.Nodes = append(m.Nodes, n)
 	}
-	huge := nodeCreated("n2")
-	huge.SchedulableResource = resourceOf(math.MaxInt64, math.MinInt64)
+	huge := fakerm.Node("n2")
+	huge.SchedulableResource = fakerm.Resource(math.MaxInt64, math.MinInt64)
 	decommissioned := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
 	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}})
 	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.NodeRequest{}, bytes) })
 }
 
 func FuzzApplicationRequest(f *testing.F) {
-	gang := newApp("gang", "root.b")
-	gang.PlaceholderAsk, gang.GangSchedulingStyle, gang.ExecutionTimeoutMilliSeconds = resourceOf(1, 1), "Hard", -1
+	gang := fakerm.App("gang", "root.b")
+	gang.PlaceholderAsk, gang.GangSchedulingStyle, gang.ExecutionTimeoutMilliSeconds = fakerm.Resource(1, 1), "Hard", -1
 	gang.Ugi, gang.Tags = nil, map[string]string{
 		"application.create.force": "true", "namespace": "x", "namespace.resourcequota": "{}",
 	}
 	conf := addSeeds(f, &si.ApplicationRequest{
-		RmID: "rm", New: []*si.AddApplicationRequest{gang, newApp("app", "root..")},
+		RmID: "rm", New: []*si.AddApplicationRequest{gang, fakerm.App("app", "root..")},
 		Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "[rm]default"}, {}},
 	})
 	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.ApplicationRequest{}, bytes) })
 }
 
 func FuzzAllocationRequest(f *testing.F) {
-	resize, foreign := newAsk("k1", "app"), newAsk("f", "")
-	report, daemon := newAsk("k3", "app"), newAsk("k4", "app")
-	resize.ResourcePerAlloc = resourceOf(math.MaxInt64, 1)
+	resize, foreign := fakerm.Ask("k1", "app"), fakerm.Ask("f", "")
+	report, daemon := fakerm.Ask("k3", "app"), fakerm.Ask("k4", "app")
+	resize.ResourcePerAlloc = fakerm.Resource(math.MaxInt64, 1)
 	foreign.NodeID, foreign.AllocationTags = "n1", map[string]string{"foreign": "static", "creationTime": "1"}
 	report.NodeID, report.Placeholder, report.TaskGroupName = "n1", true, "tg"
 	daemon.AllocationTags = map[string]string{requiredNodeTag: "n1"}

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
@@ -19,12 +20,12 @@ func waitDelivered(t *testing.T, l *loop.Loop) {
 
 // Elements that change nothing and have no answer are counted by kind, and logged once.
 func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
-	d := newLinkedCore(t, &shim{})
+	d := newLinkedCore(t, &fakerm.Recorder{})
 	d.addNodes("n1", "n2")
 	d.addApp()
-	ask := newAsk("k", "app")
+	ask := fakerm.Ask("k", "app")
 	assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{ask}}))
-	changed, odd := newAsk("k", "app"), newAsk("odd", "app")
+	changed, odd := fakerm.Ask("k", "app"), fakerm.Ask("odd", "app")
 	changed.Priority = 7
 	odd.AllocationTags = map[string]string{"creationTime": "soon"}
 	release := &si.AllocationRelease{ApplicationID: "app", AllocationKey: "none"}
@@ -48,7 +49,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 		"refused-command": 3, "unknown-release": 6, "unknown-application": 3, "changed-content": 3,
 	})
 	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 5, "once for each kind")
-	d.register(&shim{})
+	d.register(&fakerm.Recorder{})
 	assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
 		RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}},
 	}))
@@ -60,15 +61,15 @@ func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	n, x := r.openNodeStream(), r.openAllocationStream()
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n2")}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
-	report := newAsk("k", "app")
+	report := fakerm.Ask("k", "app")
 	report.NodeID = "n1"
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{report}}))
 	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
 
 	for _, node := range []string{"n2", "unknown"} {
-		moved, next := newAsk("k", "app"), newAsk("after "+node, "app")
+		moved, next := fakerm.Ask("k", "app"), fakerm.Ask("after "+node, "app")
 		moved.NodeID, next.NodeID = node, "n2"
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{moved, next}}))
 		answer, err := x.Recv()

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -41,10 +42,10 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 		t.Helper()
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: nodes}))
 	}
-	drained := nodeCreated("n2")
+	drained := fakerm.Node("n2")
 	drained.Action = si.NodeInfo_CREATE_DRAIN
 	drained.Attributes = map[string]string{"si/hostname": "host2"}
-	send(nodeCreated("n1"), drained)
+	send(fakerm.Node("n1"), drained)
 	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	view := r.snapshot("default")
 	assert.Equal(t, view.Nodes.At(0).Schedulable, true)
@@ -52,7 +53,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/hostname"], "host2")
 	assert.Equal(t, view.Nodes.At(1).Attributes["si/node-partition"], "[rm]default", "the full name, whatever the RM sent")
 
-	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: resourceOf(7, 8)},
+	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(7, 8)},
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
 		&si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
 		&si.NodeInfo{NodeID: "n3", Action: si.NodeInfo_UPDATE})
@@ -62,7 +63,7 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, view.Nodes.At(0).Schedulable, false)
 	assert.Equal(t, view.Nodes.At(1).Schedulable, true)
 
-	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}, nodeCreated("n2"))
+	send(&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}, fakerm.Node("n2"))
 	again := receive(t, n, 1, (*si.NodeResponse).GetRejected)[0]
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
@@ -83,7 +84,7 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 		{NodeID: "n3", Attributes: map[string]string{"si/node-partition": "gpu"}},
 		{NodeID: "n4", Action: si.NodeInfo_UPDATE}, // no answer: it could be a registered node
 		{NodeID: "n5", Action: si.NodeInfo_DECOMISSION, Attributes: map[string]string{"si/node-partition": "gpu"}},
-		nodeCreated(""),
+		fakerm.Node(""),
 	}}))
 	rejected := receive(t, n, 8, (*si.NodeResponse).GetRejected)
 	const actions = ": the actions are CREATE, CREATE_DRAIN, UPDATE, DRAIN_NODE, DRAIN_TO_SCHEDULABLE and DECOMISSION"
@@ -100,7 +101,7 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 		assert.Equal(t, rejected[i].NodeID, want[0])
 		assert.Assert(t, strings.HasPrefix(rejected[i].Reason, want[1]), "%q", rejected[i].Reason)
 	}
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n6")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n6")}}))
 	assert.Equal(t, receive(t, n, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n6")
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "n4 and n5")
 }
@@ -108,22 +109,22 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
-	negative := nodeCreated("negative")
-	negative.SchedulableResource = resourceOf(-1, 1)
-	otherPartition := nodeCreated("unknownPartition")
+	negative := fakerm.Node("negative")
+	negative.SchedulableResource = fakerm.Resource(-1, 1)
+	otherPartition := fakerm.Node("unknownPartition")
 	otherPartition.Attributes = map[string]string{"si/node-partition": "gpu"}
-	badResource := nodeCreated("badResource")
+	badResource := fakerm.Node("badResource")
 	badResource.SchedulableResource.Resources[""] = &si.Quantity{Value: 1}
-	many := nodeCreated("many")
+	many := fakerm.Node("many")
 	for i := range 300 {
 		many.SchedulableResource.Resources[fmt.Sprint("r", i)] = &si.Quantity{Value: 1}
 	}
-	empty := nodeCreated("empty")
+	empty := fakerm.Node("empty")
 	empty.SchedulableResource = nil
-	good := nodeCreated("good")
+	good := fakerm.Node("good")
 	good.Attributes = map[string]string{"si/node-partition": "[rm]default"}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{
-		nodeCreated(""), nodeCreated(overlongID), otherPartition, badResource, many, negative, empty, good,
+		fakerm.Node(""), fakerm.Node(overlongID), otherPartition, badResource, many, negative, empty, good,
 	}}))
 	var rejected []*si.RejectedNode
 	var accepted []*si.AcceptedNode
@@ -148,26 +149,26 @@ func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
 func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
-	otherPartition := newApp("unknownPartition", "root.a")
+	otherPartition := fakerm.App("unknownPartition", "root.a")
 	otherPartition.PartitionName = "[other]default"
-	withoutUser := newApp("noUser", "root.a")
+	withoutUser := fakerm.App("noUser", "root.a")
 	withoutUser.Ugi = nil
-	unnamed := newApp("unnamed", "root.a")
+	unnamed := fakerm.App("unnamed", "root.a")
 	unnamed.Ugi.User = ""
-	badGroup := newApp("badGroup", "root.a")
+	badGroup := fakerm.App("badGroup", "root.a")
 	badGroup.Ugi.Groups = []string{""}
-	badUser := newApp("badUser", "root.a")
+	badUser := fakerm.App("badUser", "root.a")
 	badUser.Ugi.User = "no user"
-	forced := newApp("forced", "root.a")
+	forced := fakerm.App("forced", "root.a")
 	forced.Ugi, forced.Tags = nil, map[string]string{"Application.Create.Force": "TRUE"}
-	notForced := newApp("notForced", "root.a")
+	notForced := fakerm.App("notForced", "root.a")
 	notForced.Ugi, notForced.Tags = nil, map[string]string{"application.create.force": "maybe"}
-	duplicate := newApp("duplicate", "root.b")
+	duplicate := fakerm.App("duplicate", "root.b")
 	duplicate.Ugi.Groups, duplicate.PartitionName, duplicate.Tags = nil, "[rm]default", map[string]string{"x": "y"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{
 		New: []*si.AddApplicationRequest{
-			newApp("", "root.a"), newApp(overlongID, "root.a"), newApp("longQueue", strings.Repeat("q", maxQueueName+1)),
-			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, duplicate, newApp("duplicate", "root.a"),
+			fakerm.App("", "root.a"), fakerm.App(overlongID, "root.a"), fakerm.App("longQueue", strings.Repeat("q", maxQueueName+1)),
+			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, duplicate, fakerm.App("duplicate", "root.a"),
 		},
 		Remove: []*si.RemoveApplicationRequest{
 			{}, {ApplicationID: "unknown"}, {ApplicationID: "x", PartitionName: "unknownNode"}, {ApplicationID: "forced"},
@@ -205,7 +206,7 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 func TestUpdateApplication_ForcedWithoutUserHasFallbackOwner(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
-	forced := newApp("forced", "root.a")
+	forced := fakerm.App("forced", "root.a")
 	forced.Ugi, forced.Tags = nil, map[string]string{"application.create.force": "true"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{forced}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
@@ -216,21 +217,21 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	negative, nothing := newAsk("negative", "app"), newAsk("noResources", "app")
-	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = resourceOf(-1, 5), nil
-	otherPartition, nowhere := newAsk("unknownPartition", "app"), newAsk("unknownNode", "app")
+	negative, nothing := fakerm.Ask("negative", "app"), fakerm.Ask("noResources", "app")
+	negative.ResourcePerAlloc, nothing.ResourcePerAlloc = fakerm.Resource(-1, 5), nil
+	otherPartition, nowhere := fakerm.Ask("unknownPartition", "app"), fakerm.Ask("unknownNode", "app")
 	otherPartition.PartitionName, nowhere.NodeID = "gpu", "n9"
-	missing, placeholder := newAsk("missing", "app"), newAsk("placeholder", "app")
+	missing, placeholder := fakerm.Ask("missing", "app"), fakerm.Ask("placeholder", "app")
 	missing.ResourcePerAlloc.Resources["gpu"], placeholder.Placeholder = nil, true
-	foreign, required := newAsk("foreign", ""), newAsk("required", "app")
+	foreign, required := fakerm.Ask("foreign", ""), fakerm.Ask("required", "app")
 	foreign.AllocationTags = map[string]string{"foreign": "default"}
 	required.AllocationTags = map[string]string{requiredNodeTag: overlongID}
-	group, node := newAsk("group", "app"), newAsk("node", "app")
+	group, node := fakerm.Ask("group", "app"), fakerm.Ask("node", "app")
 	group.TaskGroupName, node.NodeID = overlongID, overlongID
 	assert.NilError(t, x.Send(&si.AllocationRequest{
 		Allocations: []*si.Allocation{
-			newAsk("", "app"), newAsk("noApplication", ""), newAsk("unknownApplication", "unknown"), negative, nothing, otherPartition,
-			nowhere, placeholder, foreign, required, group, node, missing, newAsk("good", "app"),
+			fakerm.Ask("", "app"), fakerm.Ask("noApplication", ""), fakerm.Ask("unknownApplication", "unknown"), negative, nothing, otherPartition,
+			nowhere, placeholder, foreign, required, group, node, missing, fakerm.Ask("good", "app"),
 		},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{}, {ApplicationID: overlongID}, {AllocationKey: overlongID}, {ApplicationID: "app", PartitionName: "gpu"},
@@ -264,11 +265,11 @@ func TestUpdateAllocation_ForeignOccupiesTheNode(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	foreign := newAsk("f1", "")
+	foreign := fakerm.Ask("f1", "")
 	foreign.NodeID, foreign.AllocationTags = "n1", map[string]string{"foreign": "static"}
-	odd := newAsk("f2", "")
+	odd := fakerm.Ask("f2", "")
 	odd.NodeID, odd.AllocationTags = "n1", map[string]string{"foreign": "odd"}
-	all := []*si.Allocation{foreign, odd, newAsk("k", "app")}
+	all := []*si.Allocation{foreign, odd, fakerm.Ask("k", "app")}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: all}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 	n1 := r.snapshot("default").Nodes.At(0)
@@ -278,7 +279,7 @@ func TestUpdateAllocation_ForeignOccupiesTheNode(t *testing.T) {
 	assert.Equal(t, r.p.Counts().Ignored["invalid-tag"], uint64(1))
 
 	assert.NilError(t, x.Send(&si.AllocationRequest{
-		Allocations: []*si.Allocation{newAsk("k2", "app")},
+		Allocations: []*si.Allocation{fakerm.Ask("k2", "app")},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{AllocationKey: "f1"}, {AllocationKey: "f2"},
 		}},
@@ -291,11 +292,11 @@ func TestUpdateAllocation_ResizesInPlace(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
-	bigger := newAsk("k", "app")
-	bigger.ResourcePerAlloc, bigger.NodeID = resourceOf(30, 40), "n1"
-	both := []*si.Allocation{bigger, newAsk("other", "app")}
+	bigger := fakerm.Ask("k", "app")
+	bigger.ResourcePerAlloc, bigger.NodeID = fakerm.Resource(30, 40), "n1"
+	both := []*si.Allocation{bigger, fakerm.Ask("other", "app")}
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: both}))
 	made := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, made.AllocationKey, "other", "a resize is not answered")
@@ -308,8 +309,8 @@ func TestUpdateAllocation_RecoveredIsReturnedAsNew(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	running := newAsk("k", "app")
-	running.NodeID, running.ResourcePerAlloc = "n1", resourceOf(1000, 1000) // more than the node has
+	running := fakerm.Ask("k", "app")
+	running.NodeID, running.ResourcePerAlloc = "n1", fakerm.Resource(1000, 1000) // more than the node has
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{running}}))
 	got := receive(t, x, 1, (*si.AllocationResponse).GetNew)[0]
 	assert.Equal(t, got.NodeID, "n1")
@@ -323,7 +324,7 @@ func TestUpdateAllocation_ReleasesAreReturnedUnlessTheyConfirm(t *testing.T) {
 	m := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
 	for i := range 5 {
 		key := fmt.Sprint(i)
-		m.Allocations = append(m.Allocations, newAsk(key, "app"))
+		m.Allocations = append(m.Allocations, fakerm.Ask(key, "app"))
 		m.Releases.AllocationsToRelease = append(m.Releases.AllocationsToRelease, &si.AllocationRelease{
 			ApplicationID: "app", AllocationKey: key, TerminationType: si.TerminationType(i),
 		})
@@ -344,17 +345,17 @@ func TestPartitions_OneMessageForTwo(t *testing.T) {
 	r := newRig(t, testOptions{})
 	assert.NilError(t, r.register("rm", twoPartitions))
 	n := r.openNodeStream()
-	gpu := nodeCreated("n1") // the same name in both partitions
+	gpu := fakerm.Node("n1") // the same name in both partitions
 	gpu.Attributes = map[string]string{"si/node-partition": "gpu"}
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), gpu}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1"), gpu}}))
 	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	a, x := r.openApplicationStream(), r.openAllocationStream()
-	app := newApp("app", "root.a")
+	app := fakerm.App("app", "root.a")
 	app.PartitionName = "gpu"
-	apps := []*si.AddApplicationRequest{app, newApp("app", "root.a")}
+	apps := []*si.AddApplicationRequest{app, fakerm.App("app", "root.a")}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{New: apps}))
 	receive(t, a, 2, (*si.ApplicationResponse).GetAccepted)
-	ask := newAsk("k", "app")
+	ask := fakerm.Ask("k", "app")
 	ask.PartitionName = "[rm]gpu"
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
@@ -394,7 +395,7 @@ func TestUpdateAllocation_MessageIsAppliedAsAWhole(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	m := &si.AllocationRequest{
-		Allocations: []*si.Allocation{newAsk("k", "app")},
+		Allocations: []*si.Allocation{fakerm.Ask("k", "app")},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 			{ApplicationID: "app", AllocationKey: "k"},
 		}},

@@ -2,9 +2,8 @@ package rmproxy
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,99 +14,9 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
-
-// shim is a callback that records its calls.
-type shim struct {
-	mu                sync.Mutex
-	calls             []string
-	preemptionQueries []string
-	active            int // calls under way; never more than one
-	overlaps          bool
-	predicate         func(key, node string) error
-	onCall            func(what string) // runs inside a call
-	err               error             // what every call returns
-}
-
-func (s *shim) record(format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
-	s.mu.Lock()
-	s.active++
-	s.overlaps = s.overlaps || s.active > 1
-	s.calls = append(s.calls, what)
-	s.mu.Unlock()
-	if s.onCall != nil {
-		s.onCall(what)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active--
-	return s.err
-}
-
-func (s *shim) recorded() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.calls)
-}
-
-func (s *shim) UpdateNode(m *si.NodeResponse) error {
-	return s.record("nodes +%d -%d", len(m.Accepted), len(m.Rejected))
-}
-
-func (s *shim) UpdateApplication(m *si.ApplicationResponse) error {
-	states := ""
-	for _, u := range m.Updated {
-		states += " " + u.State
-	}
-	return s.record("applications +%d -%d%s", len(m.Accepted), len(m.Rejected), states)
-}
-
-func (s *shim) UpdateAllocation(m *si.AllocationResponse) error {
-	text := "allocations"
-	for _, x := range m.New {
-		text += fmt.Sprintf(" %s@%s", x.AllocationKey, x.NodeID)
-	}
-	for _, x := range m.Released {
-		text += fmt.Sprintf(" -%s", x.AllocationKey)
-	}
-	for _, x := range m.RejectedAllocations {
-		text += fmt.Sprintf(" !%s", x.AllocationKey)
-	}
-	return s.record("%s", text)
-}
-
-func (s *shim) Predicates(m *si.PredicatesArgs) error {
-	s.mu.Lock()
-	s.calls = append(s.calls, fmt.Sprintf("fits %s@%s allocate=%v", m.AllocationKey, m.NodeID, m.Allocate))
-	predict := s.predicate
-	s.mu.Unlock()
-	if predict == nil {
-		return nil
-	}
-	return predict(m.AllocationKey, m.NodeID)
-}
-
-// preemptionCalls are the calls of PreemptionPredicates, which are all refused.
-func (s *shim) preemptionCalls() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.preemptionQueries)
-}
-
-func (s *shim) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.preemptionQueries = append(s.preemptionQueries, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
-	return nil
-}
-
-func (s *shim) SendEvent([]*si.EventRecord) { _ = s.record("events") }
-
-func (s *shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {
-	_ = s.record("scheduling state")
-}
 
 // linkedCore is a core that a test links, with the RM "rm" registered.
 type linkedCore struct {
@@ -116,7 +25,7 @@ type linkedCore struct {
 	logs *observer.ObservedLogs
 }
 
-func newLinkedCore(t *testing.T, s *shim) *linkedCore {
+func newLinkedCore(t *testing.T, s *fakerm.Recorder) *linkedCore {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	d := &linkedCore{newTestInProcess(testOptions{Log: zap.New(core)}), t, logs}
@@ -125,7 +34,7 @@ func newLinkedCore(t *testing.T, s *shim) *linkedCore {
 	return d
 }
 
-func (d *linkedCore) register(s *shim) {
+func (d *linkedCore) register(s *fakerm.Recorder) {
 	d.t.Helper()
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, s)
 	assert.NilError(d.t, err)
@@ -135,7 +44,7 @@ func (d *linkedCore) addNodes(ids ...string) {
 	d.t.Helper()
 	m := &si.NodeRequest{RmID: "rm"}
 	for _, id := range ids {
-		m.Nodes = append(m.Nodes, nodeCreated(id))
+		m.Nodes = append(m.Nodes, fakerm.Node(id))
 	}
 	assert.NilError(d.t, d.UpdateNode(m))
 }
@@ -143,7 +52,7 @@ func (d *linkedCore) addNodes(ids ...string) {
 func (d *linkedCore) addApp() {
 	d.t.Helper()
 	assert.NilError(d.t, d.UpdateApplication(&si.ApplicationRequest{
-		RmID: "rm", New: []*si.AddApplicationRequest{newApp("app", "root.a")},
+		RmID: "rm", New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")},
 	}))
 }
 
@@ -151,23 +60,23 @@ func (d *linkedCore) submitAsks(keys ...string) {
 	d.t.Helper()
 	m := &si.AllocationRequest{RmID: "rm"}
 	for _, key := range keys {
-		m.Allocations = append(m.Allocations, newAsk(key, "app"))
+		m.Allocations = append(m.Allocations, fakerm.Ask(key, "app"))
 	}
 	assert.NilError(d.t, d.UpdateAllocation(m))
 }
 
 func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		// Every call takes 1 s; no other call may be made meanwhile.
-		s.onCall = func(string) { time.Sleep(time.Second) }
+		s.OnCall = func(string) { time.Sleep(time.Second) }
 		d := newLinkedCore(t, s)
 		d.addNodes("n1")
 		d.addApp()
 		synctest.Wait()
 		d.submitAsks("k1", "k2")
 		time.Sleep(time.Minute)
-		assert.DeepEqual(t, s.recorded(), []string{
+		assert.DeepEqual(t, s.Calls(), []string{
 			"nodes +1 -0",
 			"applications +1 -0",
 			"applications +0 -0 Accepted",
@@ -177,24 +86,24 @@ func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 			"fits k2@n1 allocate=true",
 			"allocations k2@n1",
 		})
-		assert.Assert(t, !s.overlaps)
+		assert.Assert(t, !s.Overlapped())
 	})
 }
 
 func TestInProcess_EventsAndSchedulingStateAreNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		d := newLinkedCore(t, s)
 		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{
 			RmID: "rm", Config: queues, ExtraConfig: map[string]string{"event.trackingEnabled": "true", "event.requestCapacity": "1"},
 		}))
 		d.addNodes("n1")
 		d.addApp()
-		placed, tooLarge := newAsk("placed", "app"), newAsk("tooLarge", "app")
-		tooLarge.ResourcePerAlloc = resourceOf(1000, 1) // a reason for an autoscaler to add a node
+		placed, tooLarge := fakerm.Ask("placed", "app"), fakerm.Ask("tooLarge", "app")
+		tooLarge.ResourcePerAlloc = fakerm.Resource(1000, 1) // a reason for an autoscaler to add a node
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{placed, tooLarge}}))
 		time.Sleep(time.Hour)
-		got := s.recorded()
+		got := s.Calls()
 		assert.Assert(t, slices.Contains(got, "allocations placed@n1"), "%v", got)
 		assert.Assert(t, !slices.Contains(got, "events") && !slices.Contains(got, "scheduling state"), "%v", got)
 	})
@@ -213,16 +122,16 @@ partitions:
             resources: {max: {memory: 10, vcore: 10}}
 `
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		d := newLinkedCore(t, s)
 		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: fairLeaf}))
 		d.addNodes("n1")
-		app := newApp("app", "root.a")
-		app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = resourceOf(1000, 1000), "Hard", 1
+		app := fakerm.App("app", "root.a")
+		app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = fakerm.Resource(1000, 1000), "Hard", 1
 		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{app}}))
 		d.submitAsks("k")
 		time.Sleep(time.Hour)
-		assert.DeepEqual(t, s.recorded(), []string{
+		assert.DeepEqual(t, s.Calls(), []string{
 			"nodes +1 -0",
 			"applications +1 -0",
 			"applications +0 -0 Accepted",
@@ -235,10 +144,11 @@ partitions:
 
 func TestInProcess_PredicatesRejectANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
-		refuses := true
-		s.predicate = func(_, node string) error {
-			if refuses || node != "n2" {
+		s := &fakerm.Recorder{}
+		var refuses atomic.Bool
+		refuses.Store(true)
+		s.Predicate = func(_, node string) error {
+			if refuses.Load() || node != "n2" {
 				return errors.New("a taint")
 			}
 			return nil
@@ -248,13 +158,11 @@ func TestInProcess_PredicatesRejectANode(t *testing.T) {
 		d.addApp()
 		d.submitAsks("k")
 		synctest.Wait()
-		assert.Assert(t, !slices.Contains(s.recorded(), "allocations k@n2"))
-		s.mu.Lock()
-		refuses = false
-		s.calls = nil
-		s.mu.Unlock()
+		assert.Assert(t, !slices.Contains(s.Calls(), "allocations k@n2"))
+		refuses.Store(false)
+		s.ForgetCalls()
 		time.Sleep(2 * time.Second) // a refusal is repeated after 1 s
-		got := s.recorded()
+		got := s.Calls()
 		assert.Assert(t, slices.Contains(got, "fits k@n1 allocate=true"), "%v", got)
 		assert.Assert(t, slices.Contains(got, "allocations k@n2"), "%v", got)
 		assert.Assert(t, !slices.Contains(got, "fits k@n3 allocate=true"), "no call after the first accepted node: %v", got)
@@ -273,17 +181,17 @@ func TestInProcess_UpdatesOfUnregisteredRMsFail(t *testing.T) {
 	assert.ErrorIs(t, d.UpdateConfiguration(nil), ErrNotRegistered)
 	assert.ErrorContains(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm"}),
 		"update of configuration failed: RM rm has no active partitions, make sure it is registered")
-	_, err := d.RegisterResourceManager(nil, &shim{})
+	_, err := d.RegisterResourceManager(nil, &fakerm.Recorder{})
 	assert.ErrorIs(t, err, ErrRequest)
 	_, err = d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, nil)
 	assert.ErrorIs(t, err, ErrRequest)
-	_, err = d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "r\xffm"}, &shim{})
+	_, err = d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "r\xffm"}, &fakerm.Recorder{})
 	assert.ErrorIs(t, err, ErrRequest)
 }
 
 func TestInProcess_NilElementsAreIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		d := newLinkedCore(t, s)
 		bare := &si.NodeInfo{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: &si.Resource{
 			Resources: map[string]*si.Quantity{"memory": nil},
@@ -297,7 +205,7 @@ func TestInProcess_NilElementsAreIgnored(t *testing.T) {
 			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{nil}},
 		}))
 		synctest.Wait()
-		got := s.recorded()
+		got := s.Calls()
 		slices.Sort(got) // the API itself answers the last message, concurrently with the core
 		assert.DeepEqual(t, got, []string{"allocations !", "nodes +1 -0"})
 	})
@@ -305,19 +213,19 @@ func TestInProcess_NilElementsAreIgnored(t *testing.T) {
 
 func TestInProcess_InvalidUTF8IsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		d := newLinkedCore(t, s)
 		d.addNodes("n\xff1")
 		d.submitAsks("k\xff")
 		synctest.Wait()
-		assert.DeepEqual(t, s.recorded(), []string{"nodes +0 -1", "allocations !k?"})
+		assert.DeepEqual(t, s.Calls(), []string{"nodes +0 -1", "allocations !k?"})
 	})
 }
 
 func TestInProcess_ShimMayReuseItsMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newLinkedCore(t, &shim{})
-		node := nodeCreated("n1")
+		d := newLinkedCore(t, &fakerm.Recorder{})
+		node := fakerm.Node("n1")
 		node.Attributes = map[string]string{"a": "b"}
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{node}}))
 		node.Attributes["a"] = "changed"
@@ -331,9 +239,9 @@ func TestInProcess_ShimMayReuseItsMessages(t *testing.T) {
 
 func TestInProcess_CallbackMayCallUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{err: errors.New("failed callback")}
+		s := &fakerm.Recorder{Err: errors.New("failed callback")}
 		var d *linkedCore
-		s.onCall = func(what string) {
+		s.OnCall = func(what string) {
 			if what == "nodes +1 -0" {
 				d.addApp()
 			}
@@ -344,13 +252,13 @@ func TestInProcess_CallbackMayCallUpdate(t *testing.T) {
 		d = newLinkedCore(t, s)
 		d.addNodes("n1")
 		synctest.Wait()
-		assert.Assert(t, slices.Contains(s.recorded(), "allocations k@n1"), "%v", s.recorded())
+		assert.Assert(t, slices.Contains(s.Calls(), "allocations k@n1"), "%v", s.Calls())
 		assert.Assert(t, d.logs.FilterMessage("the shim failed to process a response").Len() > 0)
 	})
 }
 
 func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
-	d := newLinkedCore(t, &shim{})
+	d := newLinkedCore(t, &fakerm.Recorder{})
 	update := func(config string, extra map[string]string) error {
 		return d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: config, ExtraConfig: extra})
 	}
@@ -372,7 +280,7 @@ func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
 
 func TestUpdateConfiguration_LeafWithApplicationsCannotBecomeParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newLinkedCore(t, &shim{})
+		d := newLinkedCore(t, &fakerm.Recorder{})
 		d.addApp()
 		synctest.Wait()
 		const parent = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"

@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 // assertRefused sends bytes as the first message of a stream, and checks how the stream ends.
@@ -105,7 +107,7 @@ func TestLimits_CompressedMessagesAreRefused(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	s, err := r.client.UpdateNode(r.ctx, grpc.UseCompressor(gzip.Name))
 	assert.NilError(t, err)
-	assert.NilError(t, s.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated(strings.Repeat("n", 1000))}}))
+	assert.NilError(t, s.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(strings.Repeat("n", 1000))}}))
 	assertStreamFails(t, s, codes.Unimplemented, "compress")
 }
 
@@ -117,7 +119,7 @@ func TestLimits_DecodingWaitsForMemory(t *testing.T) {
 		assert.NilError(t, r.p.memory.decoding.Acquire(r.ctx, DefaultDecodeBytes))
 		many := &si.NodeRequest{RmID: "rm"}
 		for i := range 1000 {
-			many.Nodes = append(many.Nodes, nodeCreated(fmt.Sprint("n", i)))
+			many.Nodes = append(many.Nodes, fakerm.Node(fmt.Sprint("n", i)))
 		}
 		n := r.openNodeStream()
 		assert.NilError(t, n.Send(many))
@@ -184,7 +186,7 @@ func TestLimits_MessageArrivalTimeout(t *testing.T) {
 		synctest.Wait()
 		remaining.Store(40_000)
 		start := time.Now()
-		assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated(strings.Repeat("n", 1<<20))}}))
+		assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(strings.Repeat("n", 1<<20))}}))
 		assertStreamFails(t, n, codes.DeadlineExceeded, "did not arrive within 31")
 		assert.Equal(t, time.Since(start).Truncate(time.Second), arrivalTimeout(1<<20).Truncate(time.Second))
 	})
@@ -202,7 +204,7 @@ func TestStreams_FirstMessageTimeout(t *testing.T) {
 		assertStreamFails(t, silent, codes.DeadlineExceeded, "no first message came within 30s")
 		assert.Equal(t, time.Since(start), DefaultFirstMessageTimeout)
 		<-time.After(time.Hour)
-		assert.NilError(t, active.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		assert.NilError(t, active.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 		receive(t, active, 1, (*si.NodeResponse).GetAccepted)
 	})
 }
@@ -247,7 +249,7 @@ func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 		r.withNodeAndApp()
 		current := r.openAllocationStream()
 		assertStreamFails(t, older, codes.Aborted, "opened before the resource manager registered")
-		assert.NilError(t, current.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+		assert.NilError(t, current.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 		receive(t, current, 1, (*si.AllocationResponse).GetNew)
 	})
 }

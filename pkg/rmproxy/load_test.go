@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 // loadClient is a client with little overhead: its messages are copies of encoded ones in which
@@ -80,7 +82,7 @@ func registerCluster(b *testing.B, ctx context.Context, c si.SchedulerClient, ca
 	assert.NilError(b, a.Send(&si.ApplicationRequest{RmID: "rm"}))
 	assert.NilError(b, n.Send(&si.NodeRequest{RmID: "rm"}))
 	for i := range loadApps {
-		app := newApp(appName(i), "root.a")
+		app := fakerm.App(appName(i), "root.a")
 		assert.NilError(b, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 		for got := 0; got == 0; {
 			m, err := a.Recv()
@@ -91,8 +93,8 @@ func registerCluster(b *testing.B, ctx context.Context, c si.SchedulerClient, ca
 	all := &si.NodeRequest{}
 	each := int64(capacity/nodeCount*2 + 1)
 	for i := range nodeCount {
-		node := nodeCreated(fmt.Sprintf("node-%04d", i))
-		node.SchedulableResource = resourceOf(each*(4<<30), each*1000)
+		node := fakerm.Node(fmt.Sprintf("node-%04d", i))
+		node.SchedulableResource = fakerm.Resource(each*(4<<30), each*1000)
 		all.Nodes = append(all.Nodes, node)
 	}
 	assert.NilError(b, n.Send(all))
@@ -114,7 +116,7 @@ func (l *loadClient) encode(b *testing.B) {
 		key, app := keyOf(i), appName(i%loadApps)
 		l.asks.add(key, marshalled(b, &si.AllocationRequest{Allocations: []*si.Allocation{{
 			AllocationKey: key, ApplicationID: app, PartitionName: "[rm]default",
-			ResourcePerAlloc: resourceOf(4<<30, 1000), TaskGroupName: "executors",
+			ResourcePerAlloc: fakerm.Resource(4<<30, 1000), TaskGroupName: "executors",
 			AllocationTags: map[string]string{
 				"kubernetes.io/meta/podName": "executor-" + key, "kubernetes.io/meta/namespace": "analytics",
 				"creationTime": "1700000000", "kubernetes.io/label/app": "spark",

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
@@ -179,30 +180,12 @@ func assertStreamFails[M proto.Message](t *testing.T, s receiver[M], code codes.
 	}
 }
 
-func resourceOf(memory, vcore int64) *si.Resource {
-	return &si.Resource{Resources: map[string]*si.Quantity{"memory": {Value: memory}, "vcore": {Value: vcore}}}
-}
-
-func nodeCreated(id string) *si.NodeInfo {
-	return &si.NodeInfo{NodeID: id, Action: si.NodeInfo_CREATE, SchedulableResource: resourceOf(100, 100)}
-}
-
-func newApp(id, queue string) *si.AddApplicationRequest {
-	return &si.AddApplicationRequest{
-		ApplicationID: id, QueueName: queue, Ugi: &si.UserGroupInformation{User: "u", Groups: []string{"g"}},
-	}
-}
-
-func newAsk(key, app string) *si.Allocation {
-	return &si.Allocation{AllocationKey: key, ApplicationID: app, ResourcePerAlloc: resourceOf(10, 10)}
-}
-
 // withNodeAndApp registers node n1 and application app in root.a, and drains the answers.
 func (r *rig) withNodeAndApp() {
 	r.t.Helper()
 	n, a := r.openNodeStream(), r.openApplicationStream()
-	assert.NilError(r.t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	assert.NilError(r.t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 	receive(r.t, n, 1, (*si.NodeResponse).GetAccepted)
-	assert.NilError(r.t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	assert.NilError(r.t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 	receive(r.t, a, 1, (*si.ApplicationResponse).GetAccepted)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
@@ -21,7 +22,7 @@ func TestReadConfig_WarnsOfResourcesThatNoNodeHas(t *testing.T) {
 			return p.Warnings.Error()
 		}
 		assert.Equal(t, problems(s.proxy.Reloads().Read), "", "there is no node yet")
-		assert.NilError(t, s.nodes(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+		assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 		synctest.Wait()
 		assert.Equal(t, problems(s.proxy.Reloads().Read),
 			`1:90: warning [resource-absent] root.a: max is for a resource "gpu", which no node has (hint: the nodes have "memory", "vcore")`)

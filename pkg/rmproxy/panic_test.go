@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -18,17 +19,17 @@ func TestPanic_EndsItsStreamOnly(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{OnAPIRejected: func(scheduler.Effect) { panic("a fault") }})
 	r.withNodeAndApp()
 	n, x := r.openNodeStream(), r.openAllocationStream()
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("")}}))
 	assertStreamFails(t, n, codes.Internal, "the scheduler failed to handle a message")
 	panics := r.logs.FilterMessage("panic in a stream").All()
 	assert.Equal(t, len(panics), 1)
 	assert.Equal(t, panics[0].ContextMap()["panic"], "a fault")
 	assert.Assert(t, panics[0].ContextMap()["stack"] != "")
 
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1", "other streams go on")
 	again := r.openNodeStream()
-	assert.NilError(t, again.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
+	assert.NilError(t, again.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n2")}}))
 	receive(t, again, 1, (*si.NodeResponse).GetAccepted)
 }
 

@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -68,7 +69,7 @@ func TestPendingLookups_SurviveABrokenStream(t *testing.T) {
 		synctest.Wait()
 
 		again, x := r.openApplicationStream(), r.openAllocationStream()
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app")}}))
 		synctest.Wait()
 		resolver.reply("ghost") <- lookupResult{err: errors.New("unknown")}
 		resolver.reply("ann") <- lookupResult{groups: []string{"dev"}}
@@ -109,11 +110,11 @@ func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 		s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{appWithoutGroups("app", "ann")}})
 		asks := &si.AllocationRequest{}
 		for i := range maxHeldCommands - 2 {
-			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint("k", i), "app"))
+			asks.Allocations = append(asks.Allocations, fakerm.Ask(fmt.Sprint("k", i), "app"))
 		}
 		s.handle(asks)
 		assert.NilError(t, s.waitForLookups(t.Context()))
-		s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("last", "app")}})
+		s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("last", "app")}})
 
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -136,7 +137,7 @@ func TestPendingLookups_FullStopsReadingStreams(t *testing.T) {
 // fails, and only if a command of the message would have to wait.
 func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		resolver, recorder := &scriptedResolver{}, &recordingShim{}
+		resolver, recorder := &scriptedResolver{}, &fakerm.Recorder{}
 		d := newTestInProcess(testOptions{Directories: resolver.newDirectories(t.Cleanup)})
 		t.Cleanup(d.Stop)
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
@@ -147,22 +148,22 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 		asks := func(n int, name, app string) error {
 			m := &si.AllocationRequest{RmID: "rm"}
 			for i := range n {
-				m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(name, i), app))
+				m.Allocations = append(m.Allocations, fakerm.Ask(fmt.Sprint(name, i), app))
 			}
 			return d.UpdateAllocation(m)
 		}
-		assert.NilError(t, apps(appWithoutGroups("app", "ann"), newApp("known", "root.a")))
+		assert.NilError(t, apps(appWithoutGroups("app", "ann"), fakerm.App("known", "root.a")))
 		assert.NilError(t, asks(maxHeldCommands-1, "k", "app"))
 		assert.ErrorIs(t, asks(1, "more", "app"), ErrPendingLookupsFull)
-		err = apps(newApp("with", "root.a"), appWithoutGroups("noUser", "bob"))
+		err = apps(fakerm.App("with", "root.a"), appWithoutGroups("noUser", "bob"))
 		assert.Error(t, err, "received ApplicationRequest, but too many commands wait for users to be resolved: send the message again later")
 		assert.ErrorIs(t, err, ErrPendingLookupsFull)
 		assert.NilError(t, asks(1, "other", "known"), "the ask need not wait")
-		assert.NilError(t, apps(newApp("late", "root.a")))
+		assert.NilError(t, apps(fakerm.App("late", "root.a")))
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}))
 		synctest.Wait()
 		assert.DeepEqual(t, resolver.takeLookups(), []string{"ann"})
-		assert.Equal(t, recorder.drain(), "accepted application known\napplication known is Accepted\naccepted application late\n")
+		assert.Equal(t, answersByApp(recorder), "accepted application known\napplication known is Accepted\naccepted application late\n")
 
 		resolver.reply("ann") <- lookupResult{groups: []string{"dev"}}
 		synctest.Wait()
@@ -213,7 +214,7 @@ func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 func TestUsers_NumberOfGroupsIsBounded(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	a := r.openApplicationStream()
-	atLimit, aboveLimit := newApp("at-limit", "root.a"), newApp("above-limit", "root.a")
+	atLimit, aboveLimit := fakerm.App("at-limit", "root.a"), fakerm.App("above-limit", "root.a")
 	for i := range security.MaxGroups {
 		atLimit.Ugi.Groups = append(atLimit.Ugi.Groups[:i], fmt.Sprint("g", i))
 	}
@@ -237,12 +238,12 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 		"badResource": "accepted", "usual": "accepted",
 	}
 	apps := func() []*si.AddApplicationRequest {
-		group, forced := newApp("group", "root.a"), appWithoutGroups("forced", "root\x00")
+		group, forced := fakerm.App("group", "root.a"), appWithoutGroups("forced", "root\x00")
 		group.Ugi.Groups = []string{"ops", "dev\x00ops"}
 		forced.Tags = map[string]string{"application.create.force": "true"}
 		return []*si.AddApplicationRequest{
 			appWithoutGroups("nul", "root\x00x"), appWithoutGroups("break", "ann\nbob"), appWithoutGroups("del", "ann\x7f"), appWithoutGroups("late", "ann\u0085"),
-			group, forced, appWithoutGroups("badResource", "Zoë 1*)(uid="), newApp("usual", "root.a"),
+			group, forced, appWithoutGroups("badResource", "Zoë 1*)(uid="), fakerm.App("usual", "root.a"),
 		}
 	}
 	directories := func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
@@ -255,14 +256,14 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 	assert.DeepEqual(t, applicationResults(t, a, len(want)), want)
 
 	synctest.Test(t, func(t *testing.T) {
-		recorder := &recordingShim{}
+		recorder := &fakerm.Recorder{}
 		d := newTestInProcess(testOptions{Directories: directories})
 		t.Cleanup(d.Stop)
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
 		assert.NilError(t, err)
 		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: apps()}))
 		synctest.Wait()
-		recorded := recorder.drain()
+		recorded := answersByApp(recorder)
 		for app, result := range want {
 			line := "rejected application " + app + ": " + result
 			if result == "accepted" {
@@ -330,7 +331,7 @@ func FuzzUsers(f *testing.F) {
 			a.Tags = map[string]string{"application.create.force": "1"}
 		}
 		s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{a}})
-		s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}})
+		s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // fails the test when it blocks
 		defer cancel()
 		box, answers := s.outboxes[applicationStream], 0

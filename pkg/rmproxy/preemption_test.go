@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -28,7 +29,7 @@ partitions:
 // highPriorityAsk is an ask for a whole node.
 func highPriorityAsk(key string) *si.Allocation {
 	return &si.Allocation{
-		AllocationKey: key, ApplicationID: "app", Priority: 100, ResourcePerAlloc: resourceOf(100, 100),
+		AllocationKey: key, ApplicationID: "app", Priority: 100, ResourcePerAlloc: fakerm.Resource(100, 100),
 		PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptOther: true},
 	}
 }
@@ -40,7 +41,7 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	for i := range 10 {
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint("low-", i), "app")}}))
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
 	}
 	receive(t, x, 10, (*si.AllocationResponse).GetNew)
 
@@ -65,19 +66,19 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 // PreemptionPredicates is called with the victims on the node.
 func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shim{}
+		s := &fakerm.Recorder{}
 		d := newTestInProcess(testOptions{})
 		defer d.Stop()
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
 		assert.NilError(t, err)
-		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
-		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
-		low := newAsk("low", "app")
+		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
+		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
+		low := fakerm.Ask("low", "app")
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{low}}))
 		synctest.Wait()
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{highPriorityAsk("high")}}))
 		synctest.Wait()
-		assert.DeepEqual(t, s.preemptionCalls(), []string{"high on n1 without [low] from 0"})
+		assert.DeepEqual(t, s.PreemptionQueries(), []string{"high on n1 without [low] from 0"})
 
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim refused")
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims Predicates is called")
@@ -100,7 +101,7 @@ func TestOnEffects_IncludesInternalEffects(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	for i := range 10 {
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint("low-", i), "app")}}))
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
 	}
 	receive(t, x, 10, (*si.AllocationResponse).GetNew)
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{highPriorityAsk("high")}}))

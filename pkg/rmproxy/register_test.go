@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
@@ -59,7 +60,7 @@ partitions:
 
 	// The old registration goes on: its streams were not ended.
 	x := r.openAllocationStream()
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
 }
 
@@ -142,12 +143,12 @@ func TestRegister_WarningsAreLogged(t *testing.T) {
 func TestReregister_StartsEmpty(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a")}}))
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 	// A stream belongs to the registration that is in force when its first message is read.
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 
 	assert.NilError(t, r.register("rm", queues))
@@ -158,7 +159,7 @@ func TestReregister_StartsEmpty(t *testing.T) {
 	// The RM reports everything again, under the same names.
 	r.withNodeAndApp()
 	x = r.openAllocationStream()
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 }
 
@@ -168,7 +169,7 @@ func TestReregister_LeafWithApplicationsMayBecomeParent(t *testing.T) {
 	deeper := strings.Replace(queues, "- name: a\n", "- name: a\n            queues: [{name: c}]\n", 1)
 	assert.NilError(t, r.register("rm", deeper))
 	a := r.openApplicationStream()
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app", "root.a.c")}}))
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a.c")}}))
 	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
 }
 
@@ -176,13 +177,13 @@ func TestReregister_DropsUndeliveredEffects(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetNew)
 
 	// These state changes have not been read.
 	assert.NilError(t, r.register("rm", queues))
 	a := r.openApplicationStream()
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApp("app2", "root.a")}}))
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app2", "root.a")}}))
 	m, err := a.Recv()
 	assert.NilError(t, err)
 	assert.Equal(t, len(m.Updated), 0)
@@ -196,7 +197,7 @@ func TestReregister_UnderLoad(t *testing.T) {
 		x := r.openAllocationStream()
 		for range 50 {
 			// The client does not read: effects are in the outbox, in the loop, and between them.
-			m := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "app"), newAsk("bad", "unknown")}}
+			m := &si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "app"), fakerm.Ask("bad", "unknown")}}
 			if x.Send(m) != nil {
 				break
 			}
@@ -208,7 +209,7 @@ func TestReregister_UnderLoad(t *testing.T) {
 func TestClose_EndsStreamsAndRejectsRegistration(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	n := r.openNodeStream()
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 	r.p.stop()
 	assertStreamFails(t, n, codes.Unavailable, "stopping")

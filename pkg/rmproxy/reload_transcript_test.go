@@ -10,6 +10,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"github.com/cockroachdb/datadriven"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
 // TestReload_Transcripts reads the files as configurations of a shim and rollbacks of an
@@ -18,7 +20,7 @@ func TestReload_Transcripts(t *testing.T) {
 	for file, minDirectives := range map[string]int{"reload.txt": 20, "lowered_max.txt": 10} {
 		t.Run(file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
+				tr := &transcript{resolver: &scriptedResolver{}, rm: &fakerm.Recorder{}}
 				tr.InProcess = newTestInProcess(testOptions{})
 				t.Cleanup(tr.Stop)
 				directives := 0
@@ -26,7 +28,7 @@ func TestReload_Transcripts(t *testing.T) {
 					directives++
 					out := tr.runReloadDirective(t, d)
 					synctest.Wait()
-					return out + tr.shim.drain()
+					return out + answersByApp(tr.rm)
 				})
 				assert.Assert(t, directives >= minDirectives, "only %d directives", directives)
 			})
@@ -52,7 +54,7 @@ func (tr *transcript) runReloadDirective(t *testing.T, d *datadriven.TestData) s
 		}
 		return errorLine(res, err)
 	case "add-node":
-		n := nodeCreated(directiveArg(d, "node"))
+		n := fakerm.Node(directiveArg(d, "node"))
 		n.Attributes = map[string]string{"si/node-partition": directiveArg(d, "partition")}
 		assert.NilError(t, tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{n}}))
 	case "remove-node":

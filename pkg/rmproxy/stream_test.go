@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -41,8 +42,8 @@ func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
 	assertStreamFails(t, a, codes.InvalidArgument, "the first message of a stream must have an rmID")
 
 	n := r.openNodeStream() // nothing but the rmID
-	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}), "without an rmID")
-	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated("n2")}}), "with the same rmID")
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}), "without an rmID")
+	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n2")}}), "with the same rmID")
 	receive(t, n, 2, (*si.NodeResponse).GetAccepted)
 	assert.NilError(t, n.Send(&si.NodeRequest{RmID: "other"}))
 	assertStreamFails(t, n, codes.InvalidArgument, `the stream belongs to RM rm, not to "other"`)
@@ -51,11 +52,11 @@ func TestStreams_FirstMessageNamesTheRM(t *testing.T) {
 func TestStreams_NewerReplacesOlder(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	older := r.openNodeStream()
-	assert.NilError(t, older.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1")}}))
+	assert.NilError(t, older.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
 	receive(t, older, 1, (*si.NodeResponse).GetAccepted)
 	newer := r.openNodeStream()
 	assertStreamFails(t, older, codes.Aborted, "a newer stream of the same kind was opened")
-	assert.NilError(t, newer.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n2")}}))
+	assert.NilError(t, newer.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n2")}}))
 	assert.Equal(t, receive(t, newer, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n2")
 }
 
@@ -65,7 +66,7 @@ func TestStreams_UndeliveredEffectsGoToTheNextStream(t *testing.T) {
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp() // its streams stay open in the client, and there is no allocation stream yet
 		older := r.openAllocationStream()
-		assert.NilError(t, older.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		assert.NilError(t, older.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app")}}))
 		receive(t, older, 1, (*si.AllocationResponse).GetNew)
 		assert.NilError(t, older.CloseSend())
 		_, err := older.Recv()
@@ -89,7 +90,7 @@ func TestStreams_ResponsesWaitForTheFirstStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, testOptions{})
 		assert.NilError(t, r.register("rm", queues))
-		r.p.current().handle(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated("n1"), nodeCreated("n1")}})
+		r.p.current().handle(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n1"), fakerm.Node("n1")}})
 		synctest.Wait()
 		n := r.openNodeStream()
 		m, err := n.Recv()
@@ -105,7 +106,7 @@ func TestStreams_UnsentResponsesOfABlockedStreamGoToTheNext(t *testing.T) {
 	const n = 20000
 	m := &si.AllocationRequest{}
 	for i := range n {
-		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("absent", 20)))
+		m.Allocations = append(m.Allocations, fakerm.Ask(fmt.Sprint(i), strings.Repeat("absent", 20)))
 	}
 	assert.NilError(t, older.Send(m))
 	first, err := older.Recv() // the rest is more than the flow-control window of a stream
@@ -135,7 +136,7 @@ func TestStreams_EndAfterCloseSendAndLastResponse(t *testing.T) {
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
 		x := r.openAllocationStream()
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k1", "app")}}))
+		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app")}}))
 		assert.NilError(t, x.CloseSend())
 		start := time.Now()
 		receive(t, x, 1, (*si.AllocationResponse).GetNew)
@@ -190,7 +191,7 @@ func TestStreams_StayOpenAfterCloseSendWhileResponsesCome(t *testing.T) {
 
 // bigAsk takes more than 20 KiB on the wire.
 func bigAsk(key string) *si.Allocation {
-	x := newAsk(key, "app")
+	x := fakerm.Ask(key, "app")
 	x.TaskGroupName = strings.Repeat("t", 1000)
 	for i := range 200 {
 		x.ResourcePerAlloc.Resources[fmt.Sprintf("%s%03d", strings.Repeat("r", 100), i)] = &si.Quantity{Value: 1}
@@ -205,7 +206,7 @@ func TestStreams_ManyResponsesAreSplit(t *testing.T) {
 	const n = 3000
 	m := &si.AllocationRequest{}
 	for i := range n {
-		m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), "unknown"))
+		m.Allocations = append(m.Allocations, fakerm.Ask(fmt.Sprint(i), "unknown"))
 	}
 	assert.NilError(t, x.Send(m))
 	next := 0
@@ -264,7 +265,7 @@ func TestStreams_FullMailboxStopsReading(t *testing.T) {
 
 		const sent = 50
 		for i := range sent {
-			assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{nodeCreated(fmt.Sprint("n", i))}}))
+			assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node(fmt.Sprint("n", i))}}))
 		}
 		synctest.Wait()
 		l, ok := r.p.Cluster().Partition("default")
@@ -283,8 +284,8 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 		s.maxUndelivered = 16 * memorySize(scheduler.Allocated{Ask: &objects.Ask{}})
 		r.withNodeAndApp()
 		n := r.openNodeStream()
-		big := nodeCreated("big")
-		big.SchedulableResource = resourceOf(1<<40, 1<<40)
+		big := fakerm.Node("big")
+		big.SchedulableResource = fakerm.Resource(1<<40, 1<<40)
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
 		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 
@@ -293,7 +294,7 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 		asks := &si.AllocationRequest{}
 		const many = 500
 		for i := range many {
-			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint(i), "app"))
+			asks.Allocations = append(asks.Allocations, fakerm.Ask(fmt.Sprint(i), "app"))
 		}
 		s.handle(asks)
 		synctest.Wait()
@@ -313,7 +314,7 @@ func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	old := &si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}
+	old := &si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}
 	ask := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("ask"))
 	old.ProtoReflect().SetUnknown(ask)
 	assert.NilError(t, x.Send(old))
@@ -326,7 +327,7 @@ func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
 	cancel.Releases.ProtoReflect().SetUnknown(protowire.AppendBytes(
 		protowire.AppendTag(nil, 2, protowire.BytesType), []byte("ask")))
 	assert.NilError(t, x.Send(cancel))
-	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk("k", "unknown")}}))
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
 	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 2)
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
@@ -26,7 +27,7 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 		x := r.openAllocationStream()
 		m := &si.AllocationRequest{}
 		for i := range 1000 {
-			m.Allocations = append(m.Allocations, newAsk(fmt.Sprint(i), strings.Repeat("absent", 20)))
+			m.Allocations = append(m.Allocations, fakerm.Ask(fmt.Sprint(i), strings.Repeat("absent", 20)))
 		}
 		var sent atomic.Int64
 		go func() {
@@ -49,7 +50,7 @@ func TestUndelivered_AnRMThatReadsNothingIsStopped(t *testing.T) {
 		assert.Equal(t, r.logs.FilterMessage("stream ended: its answers are not read").Len(), 1)
 
 		next := r.openAllocationStream()
-		good := newAsk("good", "app")
+		good := fakerm.Ask("good", "app")
 		assert.NilError(t, next.Send(&si.AllocationRequest{Allocations: []*si.Allocation{good}}))
 		for made := 0; made == 0; {
 			answer, err := next.Recv()
@@ -72,15 +73,15 @@ func TestUndelivered_DecisionsThatAreNotReadEndTheStream(t *testing.T) {
 		assert.NilError(t, r.register("rm", queues))
 		r.withNodeAndApp()
 		n := r.openNodeStream()
-		big := nodeCreated("big")
-		big.SchedulableResource = resourceOf(1<<40, 1<<40)
+		big := fakerm.Node("big")
+		big.SchedulableResource = fakerm.Resource(1<<40, 1<<40)
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{big}}))
 		receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 		x := r.openAllocationStream()
 		asks := &si.AllocationRequest{}
 		const many = 20_000
 		for i := range many {
-			asks.Allocations = append(asks.Allocations, newAsk(fmt.Sprint(i), "app"))
+			asks.Allocations = append(asks.Allocations, fakerm.Ask(fmt.Sprint(i), "app"))
 		}
 		assert.NilError(t, x.Send(asks))
 		synctest.Wait()
@@ -112,7 +113,7 @@ func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 		assert.Assert(t, waits > 1<<20 && waits < 2<<20, "%d bytes wait", waits)
 		other := r.openAllocationStream()
 		for i := range 3 {
-			assert.NilError(t, other.Send(&si.AllocationRequest{Allocations: []*si.Allocation{newAsk(fmt.Sprint(i), "app")}}))
+			assert.NilError(t, other.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint(i), "app")}}))
 			receive(t, other, 1, (*si.AllocationResponse).GetNew)
 		}
 		<-time.After(10 * time.Second)

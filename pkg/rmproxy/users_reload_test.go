@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
@@ -61,7 +62,7 @@ func TestDirectories_AreKeptWhenAConfigurationIsRejected(t *testing.T) {
 	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, open))
 	before := p.engine.Directory("default")
 	s := p.current()
-	app := newApp("app", "root.a")
+	app := fakerm.App("app", "root.a")
 	assert.NilError(t, s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 	conflicting := strings.Replace(configWithResolver, "{name: a}", "{name: a, queues: [{name: below}]}", 1)
 	err := p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: conflicting})

@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
@@ -101,59 +102,19 @@ func (s *scriptedResolver) newDirectories(close func(func())) engine.Directories
 	}
 }
 
-// recordingShim is a callback that records the answers by application.
-type recordingShim struct {
-	shim
-	lines []recordedLine
+// answersByApp are the answers since the last call, one application after the other: the order of answers about
+// different applications is not determined.
+func answersByApp(r *fakerm.Recorder) string {
+	answers := r.Take(fakerm.ApplicationAccepted, fakerm.ApplicationRejected, fakerm.ApplicationState, fakerm.Allocated, fakerm.Released, fakerm.AskRejected)
+	slices.SortStableFunc(answers, func(a, b fakerm.Answer) int { return strings.Compare(a.App, b.App) })
+	return lines(answers)
 }
 
-type recordedLine struct{ app, text string }
-
-func (s *recordingShim) addLine(app, format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lines = append(s.lines, recordedLine{app, fmt.Sprintf(format, args...)})
-}
-
-func (s *recordingShim) UpdateApplication(m *si.ApplicationResponse) error {
-	for _, a := range m.Accepted {
-		s.addLine(a.ApplicationID, "accepted application %s", a.ApplicationID)
-	}
-	for _, a := range m.Rejected {
-		s.addLine(a.ApplicationID, "rejected application %s: %s", a.ApplicationID, a.Reason)
-	}
-	for _, a := range m.Updated {
-		s.addLine(a.ApplicationID, "application %s is %s", a.ApplicationID, a.State)
-	}
-	return nil
-}
-
-func (s *recordingShim) UpdateAllocation(m *si.AllocationResponse) error {
-	for _, x := range m.New {
-		s.addLine(x.ApplicationID, "allocated %s (%s) on %s", x.AllocationKey, x.ApplicationID, x.NodeID)
-	}
-	for _, x := range m.Released {
-		s.addLine(x.ApplicationID, "released %s (%s): %s", x.AllocationKey, x.ApplicationID, x.Message)
-	}
-	for _, x := range m.RejectedAllocations {
-		s.addLine(x.ApplicationID, "rejected ask %s (%s): %s", x.AllocationKey, x.ApplicationID, x.Reason)
-	}
-	return nil
-}
-
-func (s *recordingShim) Predicates(*si.PredicatesArgs) error { return nil }
-
-// drain returns the answers since the last call, one application after the other: the order of
-// answers about different applications is not determined.
-func (s *recordingShim) drain() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	slices.SortStableFunc(s.lines, func(a, b recordedLine) int { return strings.Compare(a.app, b.app) })
+func lines(answers []fakerm.Answer) string {
 	var b strings.Builder
-	for _, line := range s.lines {
-		fmt.Fprintln(&b, line.text)
+	for _, a := range answers {
+		fmt.Fprintln(&b, a)
 	}
-	s.lines = nil
 	return b.String()
 }
 
@@ -161,7 +122,7 @@ func (s *recordingShim) drain() string {
 type transcript struct {
 	*InProcess
 	resolver *scriptedResolver
-	shim     *recordingShim
+	rm       *fakerm.Recorder
 }
 
 // TestUsers_Transcript reads the file as messages of a shim and answers of the resolver, and
@@ -169,7 +130,7 @@ type transcript struct {
 // after a change, then read the diff.
 func TestUsers_Transcript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &transcript{resolver: &scriptedResolver{}, shim: &recordingShim{}}
+		tr := &transcript{resolver: &scriptedResolver{}, rm: &fakerm.Recorder{}}
 		tr.InProcess = newTestInProcess(testOptions{Directories: tr.resolver.newDirectories(t.Cleanup)})
 		t.Cleanup(tr.Stop)
 		directives := 0
@@ -180,7 +141,7 @@ func TestUsers_Transcript(t *testing.T) {
 			for _, user := range tr.resolver.takeLookups() {
 				out += "lookup " + user + "\n"
 			}
-			return out + tr.shim.drain()
+			return out + answersByApp(tr.rm)
 		})
 		assert.Assert(t, directives > 30, "only %d directives", directives)
 	})
@@ -192,11 +153,11 @@ func (tr *transcript) runDirective(t *testing.T, d *datadriven.TestData) string 
 	allocs := &si.AllocationRequest{RmID: "rm"}
 	switch d.Cmd {
 	case "register":
-		return errorLine(tr.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: d.Input}, tr.shim))
+		return errorLine(tr.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: d.Input}, tr.rm))
 	case "config":
 		return errorLine(0, tr.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: d.Input}))
 	case "add-node":
-		assert.NilError(t, tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{nodeCreated(directiveArg(d, "node"))}}))
+		assert.NilError(t, tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
 	case "add-app":
 		a := &si.AddApplicationRequest{
 			ApplicationID: app, QueueName: directiveArg(d, "queue"), PartitionName: directiveArg(d, "partition"),
@@ -211,7 +172,7 @@ func (tr *transcript) runDirective(t *testing.T, d *datadriven.TestData) string 
 		apps.Remove = append(apps.Remove, &si.RemoveApplicationRequest{ApplicationID: app})
 		assert.NilError(t, tr.UpdateApplication(apps))
 	case "ask":
-		x := newAsk(key, app)
+		x := fakerm.Ask(key, app)
 		x.NodeID, x.PartitionName = directiveArg(d, "node"), directiveArg(d, "partition")
 		allocs.Allocations = append(allocs.Allocations, x)
 		assert.NilError(t, tr.UpdateAllocation(allocs))
