@@ -11,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +23,8 @@ import (
 
 const root = "../.."
 
-// variable is the environment variable that has the faults planted: "all", or a part of a title.
+// variable is the environment variable that has the faults planted: "all", or a part of a title or of the name of a
+// file.
 const variable = "CANOPY_MUTANTS"
 
 // slowest is how long the tests of one package may take with a fault in the code: a fault can make
@@ -74,31 +77,40 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes an hour; %s=all, or a part of a title, runs it (make mutants)", variable)
+		t.Skipf("takes half an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
 	}
 	var missed, broken []string
 	n := 0
-	all := faults(t)
-	for i, f := range all {
-		if wanted != "all" && !strings.Contains(f.Title, wanted) {
+	var lock sync.Mutex
+	var workers sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU()) // one fault is linked while the tests of another run
+	for _, f := range faults(t) {
+		if wanted != "all" && !strings.Contains(f.Title, wanted) && !strings.Contains(f.File, wanted) {
 			continue
 		}
 		n++
-		start := time.Now()
-		by, err := run(t, f)
-		took := time.Since(start).Round(time.Second)
-		switch {
-		case err != nil:
-			broken = append(broken, f.Title)
-			t.Logf("%d of %d: does not compile: %s: %v", i+1, len(all), f.Title, err)
-		case by == "":
-			missed = append(missed, f.Title)
-			t.Logf("%d of %d: NOT CAUGHT in %v: %s (%s %s)", i+1, len(all), took, f.Title, f.File, f.Function)
-		default:
-			t.Logf("%d of %d: caught in %v: %s: %s", i+1, len(all), took, f.Title, by)
-		}
+		slots <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-slots }()
+			start := time.Now()
+			by, err := run(t, f)
+			took := time.Since(start).Round(time.Second)
+			lock.Lock()
+			defer lock.Unlock()
+			switch {
+			case err != nil:
+				broken = append(broken, f.Title)
+				t.Logf("does not compile: %s: %v", f.Title, err)
+			case by == "":
+				missed = append(missed, f.Title)
+				t.Logf("NOT CAUGHT in %v: %s (%s %s)", took, f.Title, f.File, f.Function)
+			default:
+				t.Logf("caught in %v: %s: %s", took, f.Title, by)
+			}
+		})
 	}
-	assert.Assert(t, n > 0, "no title has %q in it", wanted)
+	workers.Wait()
+	assert.Assert(t, n > 0, "no title and no file name has %q in it", wanted)
 	t.Logf("%d faults: %d caught, %d not, %d do not compile", n, n-len(missed)-len(broken), len(missed), len(broken))
 	for _, m := range missed {
 		t.Errorf("no test catches: %s", m)
@@ -125,25 +137,28 @@ func run(t *testing.T, f Fault) (by string, err error) {
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(overlay, replace, 0o600))
-	for _, p := range f.Packages {
-		if out, err := command(t, "build", "-overlay", overlay, p); err != nil {
-			return "", errors.New(firstLine(out))
-		}
-		out, err := command(t, "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", slowest.String(), p)
-		if err != nil {
-			return p + " " + failedTest(out), nil
+	if out, err := command(t, "quick", append([]string{"build", "-overlay", overlay}, f.Packages...)...); err != nil {
+		return "", errors.New(firstLine(out))
+	}
+	for _, scale := range []string{"quick", "full"} { // most faults show in few random runs, some in one of many
+		for _, p := range f.Packages {
+			out, err := command(t, scale, "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", slowest.String(), p)
+			if err != nil {
+				return p + " " + failedTest(out), nil
+			}
 		}
 	}
 	return "", nil
 }
 
-func command(t *testing.T, args ...string) (string, error) {
+// command runs go with the random tests at a scale (package testscale).
+func command(t *testing.T, scale string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*slowest)
 	defer cancel()
 	c := exec.CommandContext(ctx, "go", args...)
 	c.Dir = root
-	c.Env = append(os.Environ(), variable+"=", "CANOPY_TESTS=full") // a fault may show in one of many random runs
+	c.Env = append(os.Environ(), variable+"=", "CANOPY_TESTS="+scale)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	err := c.Run()

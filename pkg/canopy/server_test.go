@@ -162,7 +162,11 @@ func TestScheduler_StopClosesTheServer(t *testing.T) {
 func TestDone_AfterAListenerFailed(t *testing.T) {
 	s, _ := start(t, canopy.Options{HTTP: canopy.HTTP{Address: free}})
 	assert.NilError(t, canopy.CloseHTTPListener(s))
-	<-s.Done()
+	select {
+	case <-s.Done():
+	case <-time.After(20 * time.Second):
+		t.Fatal("the failure of the listener is not reported")
+	}
 	assert.ErrorContains(t, s.Err(), "http: ")
 	assert.ErrorIs(t, s.Err(), net.ErrClosed)
 }
