@@ -103,7 +103,7 @@ func (w *writer) write(e scheduler.Effect) {
 	case scheduler.QueueChanged:
 		w.queue(e)
 	case scheduler.PartitionReset:
-		w.log.Info("partition emptied: the resource manager registered again", w.partition)
+		w.log.Info("partition emptied: a resource manager registered", w.partition)
 	}
 }
 

@@ -138,7 +138,7 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{scheduler.AskCancelled{Key: "low", App: "a", Reason: "gone"}},
 			[]string{`{"level":"debug","msg":"ask cancelled","partition":"p","application":"a","key":"low","reason":"gone"}`}},
 		{[]scheduler.Effect{scheduler.PartitionReset{}},
-			[]string{`{"level":"info","msg":"partition emptied: the resource manager registered again","partition":"p"}`}},
+			[]string{`{"level":"info","msg":"partition emptied: a resource manager registered","partition":"p"}`}},
 		{[]scheduler.Effect{scheduler.Refused{Subject: "x"}}, nil}, // the API has a line for it
 
 		// Victims and preemptor are one line, and so are the victims of one max.

@@ -121,6 +121,8 @@ func TestConnection_DisconnectedRMIsReplacedAfterTimeout(t *testing.T) {
 		<-time.After(50 * time.Second)
 		assert.ErrorContains(t, r.register("other", queues), "replaced in 10s")
 		<-time.After(10 * time.Second)
+		assert.ErrorContains(t, r.register("other", "partitions: ["), "invalid configuration")
+		assert.Equal(t, r.logs.FilterMessage("resource manager replaced: it was disconnected").Len(), 0, "the registration was refused")
 		assert.NilError(t, r.register("other", queues))
 		assert.Equal(t, r.snapshot("default").Nodes.Len(), 0, "a new registration starts over")
 		assert.Equal(t, r.logs.FilterMessage("resource manager replaced: it was disconnected").Len(), 1)

@@ -36,6 +36,7 @@ func (d *InProcess) RegisterResourceManager(
 	}
 	open := func() *session { return newInProcessSession(d.p, m.RmID, callback) }
 	if err := d.p.registerRM(m, open, loop.Mode{Sync: true, Oracle: d.p.oracleOf}); err != nil {
+		d.p.logRefusedRegistration(m.GetRmID(), err)
 		return nil, err
 	}
 	return &si.RegisterResourceManagerResponse{}, nil

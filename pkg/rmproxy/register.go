@@ -50,9 +50,6 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 		return err
 	}
 	old := p.current()
-	if old != nil && old.rm != m.RmID {
-		p.log.Warn("resource manager replaced: it was disconnected", zap.String("rm", old.rm), zap.String("by", m.RmID))
-	}
 	if err := checkBuildInfo(m); err != nil {
 		return err
 	}
@@ -66,9 +63,22 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 	if err := p.startSession(m, open); err != nil {
 		return err
 	}
+	if old != nil && old.rm != m.RmID {
+		p.log.Warn("resource manager replaced: it was disconnected", zap.String("rm", old.rm), zap.String("by", m.RmID))
+	}
 	p.log.Info("resource manager registered", zap.String("rm", m.RmID), zap.String("version", m.Version),
 		zap.Bool("again", old != nil), zap.Strings("partitions", p.cluster.Partitions()))
 	return nil
+}
+
+// logRefusedRegistration logs the error of a registration (RMI-72). Problems of a configuration are
+// in the line about the configuration: this one has the first line of the error.
+func (p *Proxy) logRefusedRegistration(rm string, err error) {
+	if err == nil || errors.Is(err, ErrClosed) {
+		return
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	p.log.Warn("registration refused", zap.String("rm", sanitizedID(rm)), zap.String("reason", reason(text)))
 }
 
 func (p *Proxy) startSession(m *si.RegisterResourceManagerRequest, open func() *session) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
@@ -131,6 +132,24 @@ func TestRegister_FileConfigurationOverridesRM(t *testing.T) {
 	assert.NilError(t, r.register("rm", twoPartitions))
 	assert.DeepEqual(t, r.p.Cluster().Partitions(), []string{"default"})
 	assert.Equal(t, r.logs.FilterMessageSnippet("is ignored: a file was given").Len(), 1)
+}
+
+func TestRegister_RefusalIsLogged(t *testing.T) {
+	r := newRegisteredRig(t, testOptions{})
+	refusals := func(rm string) []observer.LoggedEntry {
+		return r.logs.FilterMessage("registration refused").FilterField(zap.String("rm", rm)).All()
+	}
+	assert.Assert(t, r.register("other", queues) != nil)
+	assert.Equal(t, len(refusals("other")), 1)
+	assert.Assert(t, strings.Contains(refusals("other")[0].ContextMap()["reason"].(string), "RM rm has been registered before"))
+
+	// The problems of a configuration are in the line about the configuration.
+	assert.Assert(t, r.register("rm", "partitions: [{queues: [{name: a.b}]}]") != nil)
+	assert.Equal(t, refusals("rm")[0].ContextMap()["reason"], "registration of RM failed: invalid configuration:")
+
+	_, err := r.p.InProcess().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "linked"}, &shim{})
+	assert.Assert(t, err != nil)
+	assert.Equal(t, len(refusals("linked")), 1)
 }
 
 func TestRegister_WarningsAreLogged(t *testing.T) {

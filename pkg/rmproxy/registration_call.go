@@ -46,10 +46,15 @@ func (p *Proxy) serveRegistration(stream grpc.ServerStream) error {
 // register receives the message and registers the RM (RMI-6, RMI-15). One call at a time holds a
 // decoded message; the others hold memory for the bytes that they have received.
 func (c registrationCall) register() (err error) {
+	var rm []byte
 	defer func() {
 		if r := recover(); r != nil { // the interceptors of the server do not cover this goroutine
 			c.p.log.Error("panic in a registration", zap.Any("panic", r), zap.Stack("stack"))
 			err = errors.New("the scheduler failed to handle the registration")
+			return
+		}
+		if c.ctx.Err() == nil { // else the client has left, or sent nothing in time
+			c.p.logRefusedRegistration(rmIDOf(rm), err)
 		}
 	}()
 	in := newMessageReader(c.p, c.ctx, c.cancel)
@@ -62,8 +67,7 @@ func (c registrationCall) register() (err error) {
 		return err
 	}
 	defer c.p.memory.registering.Release(1)
-	rm, err := senderID(b, registrationShape)
-	if err != nil {
+	if rm, err = senderID(b, registrationShape); err != nil {
 		return malformed(err)
 	}
 	if len(rm) > maxID { // before the text is copied
