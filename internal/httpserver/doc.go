@@ -18,5 +18,5 @@ type Counts struct {
 	Stalled          atomic.Uint64 // connections that were closed because the client did not read
 	LargeAnswers     atomic.Int64  // large responses that are being written: a gauge
 	LargeRefused     atomic.Uint64 // responses 503 because too many large ones were being written
-	UnknownParameter atomic.Uint64 // query parameters that were ignored
+	ParameterIgnored atomic.Uint64 // query parameters that were ignored: unknown, repeated or empty ones
 }

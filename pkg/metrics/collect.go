@@ -110,5 +110,5 @@ func (s *scrape) writeHTTP(to *exposition) {
 	to.value(connectionsStalled, float64(c.Stalled.Load()))
 	to.value(largeAnswers, float64(c.LargeAnswers.Load()))
 	to.value(largeRefused, float64(c.LargeRefused.Load()))
-	to.value(parametersIgnored, float64(c.UnknownParameter.Load()))
+	to.value(parametersIgnored, float64(c.ParameterIgnored.Load()))
 }

@@ -76,7 +76,7 @@ var (
 	largeRefused = counter("canopy_http_large_answers_refused_total",
 		"Answers with status 503 because too many large ones were being written.")
 	parametersIgnored = counter("canopy_http_parameters_ignored_total",
-		"Unknown query parameters that were ignored.")
+		"Query parameters that were ignored: unknown, repeated or empty ones.")
 
 	logDropped = counter("canopy_log_lines_dropped_total",
 		"Log lines that were lost because the log was not read, or could not be written.")

@@ -209,16 +209,26 @@ func clientAddress(r *http.Request) string {
 
 // routeMethodNotAllowed answers each changing request with 405 and the reason why it cannot be made here (OBS-78).
 func (s *service) routeMethodNotAllowed(mux *router) {
-	reason := "the configuration can be changed on the admin listener only"
-	if !s.opt.AdminEnabled {
-		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"
+	const release = "DELETE /ws/v1/resourcemanager/{rm}"
+	reasonOf := func(route string) string {
+		switch {
+		case route == release && s.opt.AdminEnabled:
+			return "a resource manager can be released on the admin listener only"
+		case route == release:
+			return "a resource manager cannot be released over REST: canopy serve runs without --admin"
+		case s.opt.AdminEnabled:
+			return "the configuration can be changed on the admin listener only"
+		default:
+			return "the configuration cannot be changed over REST: canopy serve runs without --admin"
+		}
 	}
 	for _, route := range []string{
 		"POST /ws/v1/config", "POST /ws/v1/config/rollback/{generation}",
 		"POST /ws/v1/priorityclasses", "PUT /ws/v1/priorityclass/{name}", "DELETE /ws/v1/priorityclass/{name}",
 		"POST /ws/v1/disruptionbudgets", "PUT /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/disruptionbudget/{name}",
-		"DELETE /ws/v1/resourcemanager/{rm}",
+		release,
 	} {
+		reason := reasonOf(route)
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", allowedMethods)
 			s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})

@@ -270,6 +270,14 @@ func TestConfig_PublicListenerRejectsChanges(t *testing.T) {
 			assert.Equal(t, w.Header().Get("Allow"), "GET, OPTIONS")
 		}
 	}
+	for want, h := range map[string]http.Handler{
+		"a resource manager can be released on the admin listener only": o.handler,
+		"a resource manager cannot be released over REST":               bare,
+	} {
+		w := o.send(h, http.MethodDelete, "/ws/v1/resourcemanager/rm", "")
+		assert.Equal(t, w.Code, http.StatusMethodNotAllowed)
+		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body.String())
+	}
 	assert.Equal(t, o.reloads.Current().Number, uint64(1))
 	assert.Equal(t, o.get("/ws/v1/config/history/2").Code, http.StatusNotFound)
 	assert.Equal(t, o.get("/ws/v1/config/history/x").Code, http.StatusBadRequest)

@@ -88,12 +88,13 @@ func (s *service) period(r *http.Request) (p period, err error) {
 }
 
 // timeParameter reads a time from the query: RFC 3339, or a duration before now. It is zero if the
-// query does not have it.
+// query does not have it; an empty text is an error, because all records would look like a period.
 func timeParameter(r *http.Request, name string, now time.Time) (time.Time, error) {
-	text := r.URL.Query().Get(name)
-	if text == "" {
+	query := r.URL.Query()
+	if !query.Has(name) {
 		return time.Time{}, nil
 	}
+	text := query.Get(name)
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,8 +29,8 @@ func (m *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 type origin bool
 
 const (
-	canopyRoute   origin = false // an unknown parameter is refused with status 400
-	yunikornRoute origin = true  // an unknown parameter is ignored, counted and named in a Warning header
+	canopyRoute   origin = false // an unknown, repeated or empty parameter is refused with status 400
+	yunikornRoute origin = true  // it is ignored, counted and named in a Warning header
 )
 
 // queryParameter is a parameter of a query.
@@ -88,11 +89,12 @@ var routeParameters = map[string]routeQuery{
 	}},
 }
 
-// maxWarnings is how many unknown parameters the headers of an answer name at most.
+// maxWarnings is how many ignored parameters the headers of an answer name at most.
 const maxWarnings = 10
 
-// checkQuery refuses, or reports, query parameters that the route does not know: a filter that is
-// ignored silently would look as if it had been applied (OBS-11, OBS-12).
+// checkQuery refuses, or reports, query parameters that the route does not know, and those that are
+// repeated or empty: a filter that is ignored silently would look as if it had been applied (OBS-11,
+// OBS-12).
 func (s *service) checkQuery(mux *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" && r.Method != http.MethodOptions {
@@ -109,29 +111,36 @@ func (s *service) checkQuery(mux *router) http.Handler {
 func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern string) bool {
 	known := routeParameters[pattern]
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	var unknown []string
-	for name := range query {
-		if !slices.ContainsFunc(known.query, func(p queryParameter) bool { return p.name == name }) {
-			unknown = append(unknown, name)
+	var ignored, refused []string // what is wrong with each parameter, for either origin
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		switch values := query[name]; {
+		case !slices.ContainsFunc(known.query, func(p queryParameter) bool { return p.name == name }):
+			ignored = append(ignored, "unknown parameter "+headerSafe(name)+" ignored")
+			refused = append(refused, unknownParameter(name, known.query))
+		case len(values) > 1:
+			ignored = append(ignored, fmt.Sprintf("parameter %s is given %d times: the first is used", name, len(values)))
+			refused = append(refused, fmt.Sprintf("parameter %q is given %d times", name, len(values)))
+		case values[0] == "":
+			ignored = append(ignored, "parameter "+name+" has no value: ignored")
+			refused = append(refused, fmt.Sprintf("parameter %q has no value", name))
 		}
 	}
-	slices.Sort(unknown)
 	switch {
-	case err == nil && len(unknown) == 0:
+	case err == nil && len(ignored) == 0:
 		return true
 	case known.origin == canopyRoute && err != nil:
 		s.fail(w, r, badRequest("the query cannot be read: "+err.Error()))
 		return false
 	case known.origin == canopyRoute:
-		s.fail(w, r, badRequest(unknownParameter(unknown[0], known.query)))
+		s.fail(w, r, badRequest(refused[0]))
 		return false
 	}
 	if err != nil {
-		unknown = append(unknown, r.URL.RawQuery)
+		ignored = append(ignored, "unknown parameter "+headerSafe(r.URL.RawQuery)+" ignored")
 	}
-	s.opt.Counts.UnknownParameter.Add(uint64(len(unknown)))
-	for _, name := range unknown[:min(len(unknown), maxWarnings)] {
-		w.Header().Add("Warning", `299 - "unknown parameter `+headerSafe(name)+` ignored"`)
+	s.opt.Counts.ParameterIgnored.Add(uint64(len(ignored)))
+	for _, text := range ignored[:min(len(ignored), maxWarnings)] {
+		w.Header().Add("Warning", `299 - "`+text+`"`)
 	}
 	return true
 }

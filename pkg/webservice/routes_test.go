@@ -68,10 +68,12 @@ func TestRoutes_UnknownParameterOfCanopyRouteIsRejected(t *testing.T) {
 	}
 	assert.Assert(t, tried > 15, "%d routes", tried)
 	for target, want := range map[string]string{
-		"/ws/v1/partition/default/preemptions?color=red": "this path takes application, queue, reason, limit",
-		"/ws/v1/partition/default/preemptions?limits=5":  `did you mean \"limit\"`,
-		"/ws/v1/partition/default/preemptions?limit=%zz": "the query cannot be read",
-		"/ws/v1/partition/default/preemptions/?queues=a": "", // redirected first
+		"/ws/v1/partition/default/preemptions?color=red":       "this path takes application, queue, reason, limit",
+		"/ws/v1/partition/default/preemptions?limits=5":        `did you mean \"limit\"`,
+		"/ws/v1/partition/default/preemptions?limit=%zz":       "the query cannot be read",
+		"/ws/v1/partition/default/preemptions/?queues=a":       "", // redirected first
+		"/ws/v1/partition/default/preemptions?limit=1&limit=5": `parameter \"limit\" is given 2 times`,
+		"/ws/v1/partition/default/preemptions?queue=":          `parameter \"queue\" has no value`,
 		"/readyz?verbose": "this path takes none",
 	} {
 		w := httptest.NewRecorder()
@@ -89,7 +91,17 @@ func TestRoutes_UnknownParameterOfYuniKornRouteIsIgnoredWithWarning(t *testing.T
 	assert.DeepEqual(t, w.Header().Values("Warning"), []string{
 		`299 - "unknown parameter a ignored"`, `299 - "unknown parameter sinc?e ignored"`,
 	})
-	assert.Equal(t, s.opt.Counts.UnknownParameter.Load(), uint64(2))
+	assert.Equal(t, s.opt.Counts.ParameterIgnored.Load(), uint64(2))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?since=5m&since=1m&start=", nil))
+	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+	assert.DeepEqual(t, w.Header().Values("Warning"), []string{
+		`299 - "parameter since is given 2 times: the first is used"`, `299 - "parameter start has no value: ignored"`,
+	})
+	assert.Equal(t, s.opt.Counts.ParameterIgnored.Load(), uint64(4))
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?since=", nil))
+	assert.Equal(t, w.Code, http.StatusBadRequest, "an empty time is no filter")
 	w = httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/events/batch?count=1", nil))
 	assert.Equal(t, w.Header().Get("Warning"), "")
