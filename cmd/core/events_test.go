@@ -33,7 +33,7 @@ func historyServer(t *testing.T) (h *history.History, now *time.Time, address st
 
 func TestEventsCommand_Text(t *testing.T) {
 	h, now, address := historyServer(t)
-	one := resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 5})
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 5 << 30})
 	h.OnEffects("default", []scheduler.Effect{scheduler.NodeAccepted{Node: "n1"}})
 	*now = now.Add(10 * time.Minute)
 	h.OnEffects("default", []scheduler.Effect{
@@ -49,8 +49,8 @@ func TestEventsCommand_Text(t *testing.T) {
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, `2026-01-02T12:10:00.000Z  application  app-1  was submitted
-2026-01-02T12:10:00.000Z  application  app-1  got allocation k (memory 5, vcore 100)
-2026-01-02T12:10:00.000Z  node         n1  got allocation k (memory 5, vcore 100)
+2026-01-02T12:10:00.000Z  application  app-1  got allocation k (memory 5Gi, vcore 100m)
+2026-01-02T12:10:00.000Z  node         n1  got allocation k (memory 5Gi, vcore 100m)
 2026-01-02T12:10:00.000Z  application  app-1  is losing allocation k, which was preempted
 2026-01-02T12:10:00.000Z  ask          bad?[2J  of app-1: it is negative
 2026-01-02T12:10:00.000Z  application  app-2  was rejected: no such queue (partition gpu)
@@ -63,7 +63,7 @@ func TestEventsCommand_Text(t *testing.T) {
 		scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved},
 	})
 	_, out, _ = runCanopy("events", "--address", other)
-	assert.Equal(t, out, `2026-01-02T12:00:00.000Z  node         n1  was resized (memory 5, vcore 100)
+	assert.Equal(t, out, `2026-01-02T12:00:00.000Z  node         n1  was resized (memory 5Gi, vcore 100m)
 2026-01-02T12:00:00.000Z  node         n1  schedulable: false
 2026-01-02T12:00:00.000Z  node         n1  Node removed from the scheduler
 2026-01-02T12:00:00.000Z  application  app-1  lost ask k, which was cancelled: application app-1 was removed

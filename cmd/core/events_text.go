@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -122,11 +120,11 @@ func (e event) words() string {
 	return text + ": " + e.Message
 }
 
-// amounts are the quantities in the units of the interface, in the order of their names.
+// amounts are the quantities as queues.yaml has them, in the order of their names.
 func (e event) amounts() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(e.Resource.Resources)) {
-		parts = append(parts, fmt.Sprintf("%s %d", name, e.Resource.Resources[name].Value))
+	amounts := make(map[string]int64, len(e.Resource.Resources))
+	for name, q := range e.Resource.Resources {
+		amounts[name] = q.Value
 	}
-	return strings.Join(parts, ", ")
+	return amountsText(amounts)
 }

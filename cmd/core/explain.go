@@ -142,7 +142,7 @@ func printExplanation(out io.Writer, e *webservice.Explanation) error {
 	}
 	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User, e.QueueName, e.Priority, amountsText(e.Resource))
 	if e.State == "pending" {
-		t.line("pending since %s, %s", timeText(e.Since), time.Duration(e.Time-e.Since).Round(time.Second))
+		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
 	}
 	t.line("%s", e.Message)
 	if len(e.Resources) == 0 {
@@ -155,6 +155,15 @@ func printExplanation(out io.Writer, e *webservice.Explanation) error {
 			headroomText(r, r.Cluster, false), r.Text(r.MaxFreeOnNode), r.Text(r.LargestNode))
 	}
 	return t.Flush()
+}
+
+// ageText is a duration in seconds, or from two days on in days and hours: a creation time may be years ago.
+func ageText(age time.Duration) string {
+	const day = 24 * time.Hour
+	if age < 2*day {
+		return age.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%dd%dh", age/day, age%day/time.Hour)
 }
 
 func headroomText(r *webservice.Availability, headroom *webservice.Headroom, named bool) string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -31,6 +32,15 @@ vcore     2          no bound        no bound        0 of 4            0        
 	var e webservice.Explanation
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
+}
+
+func TestExplainCommand_OldAgesAreInDays(t *testing.T) {
+	for age, want := range map[time.Duration]string{
+		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s", 48 * time.Hour: "2d0h",
+		235741*time.Hour + 8*time.Minute: "9822d13h",
+	} {
+		assert.Equal(t, ageText(age), want)
+	}
 }
 
 func TestExplainCommand_InvalidArguments(t *testing.T) {

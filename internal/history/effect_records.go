@@ -160,7 +160,11 @@ func eventMessage(e scheduler.Event) string {
 	case scheduler.EventOverdue:
 		return fmt.Sprintf("Preemption on node %s at %s is overdue: its termination was not confirmed in time", e.Node, e.Since.UTC().Format(time.RFC3339))
 	case scheduler.EventNominated:
-		return fmt.Sprintf("Nominated for node %s, reason %s: waits for %d victims", e.Node, e.Reason, e.Victims)
+		text := fmt.Sprintf("Nominated for node %s, reason %s: waits for %d victim", e.Node, e.Reason, e.Victims)
+		if e.Victims != 1 {
+			text += "s"
+		}
+		return text
 	}
 	text := fmt.Sprintf("Nomination for node %s ended: %s", e.Node, e.NominationEnd)
 	if e.Preemptor != (scheduler.AllocationRef{}) {

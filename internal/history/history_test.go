@@ -82,6 +82,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 			`1 low/a 0 0 {} 0s "Preemption on node n1 at 2026-01-02T12:00:00Z is overdue: its termination was not confirmed in time"`},
 		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: victim.ReasonGuarantee, Victims: 3},
 			`1 high/b 0 0 {} 0s "Nominated for node n1, reason guarantee: waits for 3 victims"`},
+		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: victim.ReasonGuarantee, Victims: 1},
+			`1 high/b 0 0 {} 0s "Nominated for node n1, reason guarantee: waits for 1 victim"`},
 		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: high, Node: "n1", NominationEnd: preemption.NominationTimedOut},
 			`1 high/b 0 0 {} 0s "Nomination for node n1 ended: timed out"`},
 		{scheduler.Event{Kind: scheduler.EventNominationEnded, Subject: low, Node: "n1", NominationEnd: preemption.NominationLost, Preemptor: high},
