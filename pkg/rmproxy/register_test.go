@@ -147,7 +147,7 @@ func TestRegister_RefusalIsLogged(t *testing.T) {
 	assert.Assert(t, r.register("rm", "partitions: [{queues: [{name: a.b}]}]") != nil)
 	assert.Equal(t, refusals("rm")[0].ContextMap()["reason"], "registration of RM failed: invalid configuration:")
 
-	_, err := r.p.InProcess().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "linked"}, &shim{})
+	_, err := r.p.InProcess().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "linked"}, &fakerm.Recorder{})
 	assert.Assert(t, err != nil)
 	assert.Equal(t, len(refusals("linked")), 1)
 }
