@@ -12,7 +12,7 @@ import (
 // quantityWriters are the files of pkg/objects that change a quantity or a count of nodes, queues,
 // applications and accounts, by the name of the field. Everything else only reads it.
 var quantityWriters = map[string][]string{
-	"allocated":       {"ledger.go", "accounts.go", "hypothetical_ask.go"},
+	"allocated":       {"ledger.go"},
 	"placeholders":    {"ledger.go"},
 	"pending":         {"application.go"},
 	"peak":            {"ledger.go", "resource_names.go"},
@@ -23,26 +23,25 @@ var quantityWriters = map[string][]string{
 	"occupied":        {"nodes.go"},
 	"available":       {"nodes.go"},
 	"heldForNominees": {"preempting.go"},
-	"running":         {"max_applications.go", "accounts.go"},
 }
 
 // quotaWriters is the same for pkg/quota.
 var quotaWriters = map[string][]string{
-	"allocated":       {"posting.go"},
+	"allocated":       {"posting.go", "account.go"},
 	"pending":         {"posting.go"},
 	"boundCount":      {"posting.go"},
 	"capacity":        {"posting.go"},
 	"nominated":       {"posting.go"},
 	"expectedRelease": {"posting.go"},
 	"overdueRelease":  {"posting.go"},
-	"running":         {"posting.go"},
+	"running":         {"posting.go", "account.go"},
 	"used":            {"class_quotas.go"},
 }
 
 // quotaPostings are the methods of pkg/quota that change a quantity, and the files of pkg/objects that may call
 // them. No other package may.
 var quotaPostings = map[string][]string{
-	"Post":           {"ledger.go"},
+	"Post":           {"ledger.go", "accounts.go"},
 	"PostPending":    {"ledger.go", "applications.go"},
 	"PostNominated":  {"preempting.go"},
 	"PostPreempting": {"preempting.go"},
@@ -67,12 +66,12 @@ func quotaIsPostedByTheLedger(s source) (problems []string) {
 		if !ok {
 			return true
 		}
-		on, ok := f.X.(*ast.SelectorExpr) // such as q.quota
+		on, ok := f.X.(*ast.SelectorExpr) // such as q.quota or m.account
 		called, isCall := f.X.(*ast.CallExpr)
 		if isCall { // such as q.Quota()
 			on, ok = called.Fun.(*ast.SelectorExpr)
 		}
-		if !ok || !strings.EqualFold(on.Sel.Name, "quota") {
+		if !ok || !slices.Contains([]string{"quota", "Quota", "Account"}, on.Sel.Name) {
 			return true
 		}
 		if callers, posts := quotaPostings[f.Sel.Name]; posts && (s.dir() != objectsDir || !slices.Contains(callers, s.path[len(objectsDir)+1:])) {
@@ -87,7 +86,7 @@ func TestLedger_PostsQuotas(t *testing.T) {
 	checkModule(t, quotaIsPostedByTheLedger)
 	const head = "package objects\n"
 	checkSnippets(t, quotaIsPostedByTheLedger, []snippet{
-		{name: "a posting outside of the ledger", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }", want: []string{"Post is called here; only [ledger.go] of pkg/objects may call it"}},
+		{name: "a posting outside of the ledger", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }", want: []string{"Post is called here; only [ledger.go accounts.go] of pkg/objects may call it"}},
 		{name: "a posting of another package", path: "pkg/scheduler/ledger.go", text: "package scheduler\nfunc f(q *objects.Queue) { q.Quota().PostRunning(1) }", want: []string{"PostRunning is called here; only [max_applications.go] of pkg/objects may call it"}},
 		{name: "the ledger itself", path: "pkg/objects/ledger.go", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }"},
 		{name: "a question", text: head + "func f(q *Queue) { q.quota.Allocated() }"},
@@ -162,10 +161,10 @@ func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
 	checkModule(t, quantitiesHaveFewWriters)
 	const head = "package objects\n"
 	checkSnippets(t, quantitiesHaveFewWriters, []snippet{
-		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [ledger.go accounts.go hypothetical_ask.go] may change it"}},
+		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [ledger.go] may change it"}},
 		{name: "a count", text: head + "func f(a *Application) { a.boundCount++ }", want: []string{"boundCount changes here; only [ledger.go] may change it"}},
 		{name: "a signed sum", text: head + "func f(a *Application) { addSigned(&a.pending, v, 1) }", want: []string{"pending changes here; only [application.go] may change it"}},
-		{name: "a sum of pkg/quota", path: "pkg/quota/headroom.go", text: "package quota\nfunc f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [posting.go] may change it"}},
+		{name: "a sum of pkg/quota", path: "pkg/quota/headroom.go", text: "package quota\nfunc f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [posting.go account.go] may change it"}},
 		{name: "an assignment", text: head + "func f(n *Node) { x, n.available = 1, v }", want: []string{"available changes here; only [nodes.go] may change it"}},
 		{name: "the buffer of a new object", text: head + "func f(n *Node) { n.available = n.buffers.available[:0] }"},
 		{name: "a question", text: head + "func f(n *Node) bool { return n.available.Covers(v) }"},
@@ -177,7 +176,7 @@ func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
 // queries to the objects that they are about (ADR 51).
 const (
 	maxPartitionFields  = 20
-	maxPartitionMethods = 170 // too many: lower it whenever methods move
+	maxPartitionMethods = 160 // too many: lower it whenever methods move
 )
 
 func TestPartition_StaysSmall(t *testing.T) {

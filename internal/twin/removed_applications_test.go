@@ -78,7 +78,7 @@ var ignoredFields = map[string]bool{
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true, "ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true, "preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true, "Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true, "Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true, "Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
 	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
-	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "account.changeRecorded": true,
+	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
 	"Queue.buffers": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
 }
 

@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -23,7 +22,7 @@ type plainSnapshot struct {
 
 type plainQueue struct {
 	scheduler.QueueView
-	Limits       []objects.LimitUsage
+	Limits       []quota.LimitUsage
 	Used         [][]quota.ClassUse
 	Children     []plainQueue
 	Applications []plainApplication
@@ -69,7 +68,7 @@ func plainQueueOf(q *scheduler.QueueView) plainQueue {
 		v.Used = append(v.Used, values(q.ClassQuotas[i].Used))
 		v.QueueView.ClassQuotas[i].Used = persistent.List[quota.ClassUse]{}
 	}
-	v.QueueView.Limits = persistent.List[objects.LimitUsage]{}
+	v.QueueView.Limits = persistent.List[quota.LimitUsage]{}
 	v.QueueView.Children = persistent.List[scheduler.QueueView]{}
 	v.QueueView.Applications = persistent.List[scheduler.ApplicationView]{}
 	return v

@@ -5,7 +5,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -123,7 +122,7 @@ func (t *Twin) runningApps(q *queue) (n uint64) {
 }
 
 // limits compares the accounts of a queue.
-func (d *comparison) limits(q *queue, views persistent.List[objects.LimitUsage]) {
+func (d *comparison) limits(q *queue, views persistent.List[quota.LimitUsage]) {
 	want := map[quota.UserOrGroup]applicableLimit{}
 	for _, a := range d.t.apps {
 		for _, b := range d.c.apps[a.id].limits {

@@ -16,17 +16,15 @@ import (
 // Application is the asks and allocations of one user in one leaf.
 type Application struct {
 	id    AppID
-	quota quota.Application // with the user
+	quota quota.Application // with the user and the accounts that limit it
 	tags  map[string]string
 	queue *Queue
-	state lifecycle.State
 	log   lifecycle.Log
 
-	allocations  allocationList // pending and bound
-	askGroups    askGroups      // of the pending asks
-	pendingCount int            // number of pending asks
-	boundCount   int            // number of allocations
-	priority     policies.PriorityCounter
+	allocations allocationList // pending and bound
+	askGroups   askGroups      // of the pending asks
+	boundCount  int            // number of allocations
+	priority    policies.PriorityCounter
 
 	pending      resources.Vector   // requested by pending asks
 	allocated    resources.Vector   // used by allocations, without placeholders
@@ -35,18 +33,16 @@ type Application struct {
 	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
 	usageHistory *lifecycle.Usage   // of ended allocations; nil: none ran for a second
 
-	allocationsMade  int          // number of allocations ever made
-	firstAllocatedAt time.Time    // when the first of them was made
-	rampedUp         bool         // for StateAware leaves (ORD-33)
-	changeRecorded   bool         // in snapshotChanges.watch
-	listIndex        int32        // in objectLists.apps
-	countedRunning   bool         // counted among the running applications of its queues
-	countedInLimits  bool         // counted among the running applications of its limits
-	restarting       bool         // has asked again after it had nothing left, and has no allocation since (LIM-19)
-	memberships      []membership // in the accounts that limit it
+	allocationsMade  int       // number of allocations ever made
+	firstAllocatedAt time.Time // when the first of them was made
 
+	pendingCount     int32 // number of pending asks
+	listIndex        int32 // in objectLists.apps
 	groupPriority    int32 // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
+	state            lifecycle.State
+	rampedUp         bool // for StateAware leaves (ORD-33)
+	changeRecorded   bool // in snapshotChanges.watch
 
 	completingEntry *list.Element // in lifecycle.completing; nil: not completing, or its time has passed
 
@@ -67,6 +63,12 @@ func (a *Application) ID() AppID { return a.id }
 
 // User is the submitting user, with groups.
 func (a *Application) User() security.User { return a.quota.User() }
+
+// Quota is the quota side of a. Read-only.
+func (a *Application) Quota() *quota.Application { return &a.quota }
+
+// Constraints are the constraints of a.
+func (a *Application) Constraints() quota.Constraints { return a.quota.Constraints() }
 
 // Tags are the tags that the RM has sent. Read-only.
 func (a *Application) Tags() map[string]string { return a.tags }
@@ -90,11 +92,7 @@ func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.prior
 
 // RestrictToHeadroom removes from f the shapes for which the user limit or the group limit of a
 // leaves no headroom (LIM-11).
-func (a *Application) RestrictToHeadroom(f feasibility.Mask) {
-	for _, s := range a.memberships {
-		f.IntersectWith(s.account.fit)
-	}
-}
+func (a *Application) RestrictToHeadroom(f feasibility.Mask) { a.quota.RestrictToHeadroom(f) }
 
 // NextAskGroup is the first ask group with schedulable asks whose slot is in f. Requires: there is
 // one.
@@ -136,7 +134,7 @@ func (p *Partition) addPending(x *Allocation) {
 	if group == nil {
 		in = firstOfNewGroup
 		group = newAskGroup(id, a)
-		p.setMaxAppsCheck(group, p.maxAppsCheckOf(a))
+		p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota))
 		a.askGroups.add(group)
 	}
 	if last := group.insert(x); last && in == insideGroup {

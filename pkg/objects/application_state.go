@@ -42,7 +42,7 @@ func (p *Partition) onAskAdded(a *Application, now time.Time) {
 	case lifecycle.New:
 		p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonFirstAsk, now)
 	case lifecycle.Completing:
-		a.restarting = true
+		a.quota.SetRestarting(true)
 		p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAskWhileCompleting, now)
 	}
 }

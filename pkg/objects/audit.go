@@ -3,7 +3,7 @@ package objects
 import (
 	"fmt"
 
-	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -48,7 +48,7 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 	c := recount{
 		p: a.p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
 		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
-		running: map[*Queue]int{}, memberTotals: map[*account]memberTotals{},
+		running: map[*Queue]int{}, memberTotals: map[*quota.Account]memberTotals{},
 	}
 	joining := c.joiningNodes()
 	stepped := false
@@ -114,24 +114,6 @@ func (c *recount) checkClassQuotasIfUsed() error {
 	return c.checkClassQuotas()
 }
 
-// checkMemberships checks that a is a member of as many accounts as limits apply to it.
-func (c *recount) checkMemberships(a *Application) error {
-	group, grouped := a.limitGroup()
-	want := 0
-	for q := a.queue; q != nil; q = q.parent {
-		if _, ok := limits.ForUser(q.conf.Limits, a.User().Name); ok {
-			want++
-		}
-		if _, ok := limits.ForGroup(q.conf.Limits, group); ok && grouped {
-			want++
-		}
-	}
-	if want != len(a.memberships) {
-		return fmt.Errorf("%d limits apply to application %s, it is a member of %d accounts", want, a.id, len(a.memberships))
-	}
-	return nil
-}
-
 func (c *recount) auditQueue(q *Queue) error {
 	allocated, pending := resources.Vector{}, resources.Vector{}
 	for _, child := range q.byName {
@@ -144,19 +126,20 @@ func (c *recount) auditQueue(q *Queue) error {
 		allocated.Add(a.placeholders)
 		pending.Add(a.pending)
 		c.bound[id] = a.boundCount
-		c.running[q] += boolToInt(a.countedRunning)
+		c.running[q] += boolToInt(a.quota.CountedRunning())
 	}
 	c.queue[q.path] = [2]resources.Amounts{c.p.Amounts(allocated), c.p.Amounts(pending)}
-	for h, x := range q.accounts {
+	for h, x := range q.quota.Accounts() {
 		var held resources.Vector
-		sums := memberTotals{members: len(x.members)}
-		for _, a := range x.members {
-			if c.p.apps[a.id] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !a.memberOf(x) {
+		sums := memberTotals{members: len(x.Members())}
+		for _, m := range x.Members() {
+			a := m.Owner().(*Application)
+			if c.p.apps[a.id] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !m.MemberOf(x) {
 				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.id, h, q.path)
 			}
 			held.Add(a.allocated)
 			held.Add(a.placeholders)
-			sums.running += boolToInt(a.countedInLimits)
+			sums.running += boolToInt(a.quota.CountedInLimits())
 		}
 		sums.amounts = c.p.Amounts(held)
 		c.memberTotals[x] = sums

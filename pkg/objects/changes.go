@@ -12,7 +12,7 @@ type Changes struct {
 	p           *Partition
 	allocations []*Allocation
 	recorded    map[*Allocation]struct{} // those in allocations
-	accounts    []*account
+	accounts    []*quota.Account
 	apps        []*Application
 	nodes       []*Node
 	queues      []*Queue
@@ -29,7 +29,7 @@ type Changes struct {
 type LimitChange struct {
 	Queue *Queue
 	quota.UserOrGroup
-	Usage *LimitUsage // nil: it has no limit, or no application there, any more
+	Usage *quota.LimitUsage // nil: it has no limit, or no application there, any more
 }
 
 // Watch begins to record changes, anew if it did already; all objects count as changed. Recording
@@ -53,7 +53,7 @@ func (s *snapshotChanges) unwatch() {
 		return
 	}
 	for _, x := range c.accounts {
-		x.changeRecorded = false
+		x.Recorded = false
 	}
 	for _, a := range c.apps {
 		a.changeRecorded = false
@@ -95,11 +95,15 @@ func (c *Changes) Next() any {
 			c.addQueue(c.p.lists.queues.all[c.initialQueues-1])
 		}
 	}
-	if x, ok := pop(&c.accounts); ok {
-		x.changeRecorded = false
-		change := LimitChange{Queue: x.queue, UserOrGroup: x.userOrGroup}
-		if now := x.queue.accounts[x.userOrGroup]; now != nil { // may be another account than x
-			change.Usage = c.p.newLimitUsage(now)
+	for x, ok := pop(&c.accounts); ok; x, ok = pop(&c.accounts) {
+		x.Recorded = false
+		q := c.p.queues[QueuePath(x.Queue().Path())]
+		if q == nil || &q.quota != x.Queue() {
+			continue // the queue was removed, which is a change of the queue
+		}
+		change := LimitChange{Queue: q, UserOrGroup: x.UserOrGroup()}
+		if now := x.Current(); now != nil { // may be another account than x
+			change.Usage = now.Usage(c.p.names)
 		}
 		return change
 	}
@@ -140,8 +144,8 @@ func (c *Changes) nextAllocation() any {
 		c.initialApp = c.p.lists.apps.all[c.initialApps]
 		c.initialAllocations = len(c.initialApp.allocations)
 		c.addApp(c.initialApp)
-		for _, s := range c.initialApp.memberships {
-			c.addAccount(s.account)
+		for _, m := range c.initialApp.quota.Memberships() {
+			c.addAccount(m.Account())
 		}
 	}
 }
@@ -178,9 +182,9 @@ func (c *Changes) addQueue(q *Queue) {
 	}
 }
 
-func (c *Changes) addAccount(x *account) {
-	if !x.changeRecorded {
-		x.changeRecorded = true
+func (c *Changes) addAccount(x *quota.Account) {
+	if !x.Recorded {
+		x.Recorded = true
 		c.accounts = append(c.accounts, x)
 	}
 }

@@ -44,7 +44,7 @@ type recount struct {
 	bound map[AppID]int
 
 	running      map[*Queue]int // running applications in or below a queue
-	memberTotals map[*account]memberTotals
+	memberTotals map[*quota.Account]memberTotals
 }
 
 // countAllocations counts all asks and allocations.
@@ -219,7 +219,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
 		inGroups += len(group.SchedulableAsks()) + len(group.unschedulable)
-		if group.maxAppsCheck != c.p.maxAppsCheckOf(a) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
+		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}
 		if group.hasSchedulable() && a.StateAwareAllows() {
@@ -227,24 +227,19 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		}
 	}
 	a.RestrictToHeadroom(mask)
-	for _, s := range a.memberships {
-		if s.index >= len(s.account.members) || s.account.members[s.index] != a || s.account.queue.accounts[s.account.userOrGroup] != s.account {
-			return fmt.Errorf("application %s is not a member of an account that it has", a.id)
-		}
-	}
-	if err := c.checkMemberships(a); err != nil {
-		return err
+	if err := a.quota.CheckMemberships(); err != nil {
+		return fmt.Errorf("application %s: %w", a.id, err)
 	}
 	if err := a.askGroups.order.Check("ask groups of " + string(a.id)); err != nil {
 		return err
 	}
 	switch {
-	case inGroups != t.asks || a.pendingCount != inGroups || a.boundCount != t.bound:
+	case inGroups != t.asks || int(a.pendingCount) != inGroups || a.boundCount != t.bound:
 		return fmt.Errorf("application %s counts %d asks, %d in ask groups, and %d allocations; it has %d and %d",
 			a.id, a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
 	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.id, a.key.Priority, t.top)
-	case a.countedRunning != (a.state == lifecycle.Running) || a.countedInLimits != (a.countedRunning && !a.restarting):
+	case !a.quota.CheckRunning(a.state == lifecycle.Running):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.id, a.state)
 	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.id)
@@ -351,7 +346,7 @@ func (c *recount) checkLists() error {
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {
-		asks, bound = asks+a.pendingCount, bound+a.boundCount
+		asks, bound = asks+int(a.pendingCount), bound+a.boundCount
 	}
 	for s := range p.shapes.Shapes {
 		if refs += s.Users(); s.Users() <= 0 {

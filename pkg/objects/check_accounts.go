@@ -16,24 +16,24 @@ type memberTotals struct {
 // countApps adds up the applications of each queue and each account. Requires: c.app has the sums
 // of their asks and allocations.
 func (c *recount) countApps() {
-	c.running, c.memberTotals = map[*Queue]int{}, map[*account]memberTotals{}
+	c.running, c.memberTotals = map[*Queue]int{}, map[*quota.Account]memberTotals{}
 	for _, a := range c.p.apps {
-		group, grouped := a.limitGroup()
+		group, grouped := a.quota.LimitGroup()
 		sums := c.app[a.id]
 		for q := a.queue; q != nil; q = q.parent {
-			c.running[q] += boolToInt(a.countedRunning)
-			c.addToAccount(q.accounts[quota.UserOrGroup{Name: a.User().Name}], a, sums)
+			c.running[q] += boolToInt(a.quota.CountedRunning())
+			c.addToAccount(q.quota.Accounts()[quota.UserOrGroup{Name: a.User().Name}], a, sums)
 			if grouped {
-				c.addToAccount(q.accounts[quota.UserOrGroup{Group: true, Name: group}], a, sums)
+				c.addToAccount(q.quota.Accounts()[quota.UserOrGroup{Group: true, Name: group}], a, sums)
 			}
 		}
 	}
 }
 
-func (c *recount) addToAccount(x *account, a *Application, sums [3]resources.Amounts) {
+func (c *recount) addToAccount(x *quota.Account, a *Application, sums [3]resources.Amounts) {
 	if x != nil {
 		h := c.memberTotals[x]
-		c.memberTotals[x] = memberTotals{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + boolToInt(a.countedInLimits)}
+		c.memberTotals[x] = memberTotals{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + boolToInt(a.quota.CountedInLimits())}
 	}
 }
 
@@ -43,19 +43,17 @@ func (c *recount) checkAccounts(q *Queue) error {
 	if n := c.running[q]; n != q.Running() {
 		return fmt.Errorf("queue %s counts %d running applications, there are %d", q.path, q.Running(), n)
 	}
-	for h, x := range q.accounts {
+	for h, x := range q.quota.Accounts() {
 		held := c.memberTotals[x]
 		switch {
-		case !c.p.Amounts(x.allocated).Equal(held.amounts):
-			return fmt.Errorf("%s uses %v in queue %s; its account has %v", h, held.amounts, q.path, c.p.Amounts(x.allocated))
-		case x.running != held.running || len(x.members) != held.members || held.members == 0:
+		case !c.p.Amounts(x.Allocated()).Equal(held.amounts):
+			return fmt.Errorf("%s uses %v in queue %s; its account has %v", h, held.amounts, q.path, c.p.Amounts(x.Allocated()))
+		case x.Running() != held.running || len(x.Members()) != held.members || held.members == 0:
 			return fmt.Errorf("%s has %d applications in queue %s, %d of them running; its account counts %d and %d",
-				h, held.members, q.path, held.running, len(x.members), x.running)
+				h, held.members, q.path, held.running, len(x.Members()), x.Running())
 		}
-		for s := range c.p.shapes.Slots {
-			if x.fit.Has(s.Slot()) != x.allows(s) {
-				return fmt.Errorf("the mask of %s in queue %s is wrong for shape %v", h, q.path, s.Vector())
-			}
+		if err := x.CheckFit(c.p.shapes); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -65,6 +63,6 @@ func (a *Application) belongsTo(h quota.UserOrGroup) bool {
 	if !h.Group {
 		return a.User().Name == h.Name
 	}
-	group, ok := a.limitGroup()
+	group, ok := a.quota.LimitGroup()
 	return ok && group == h.Name
 }

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -83,30 +81,9 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		id: id, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
-	a.quota.Init(owner.User, &q.quota)
-	p.hypotheticalMemberships(a)
+	a.quota.Init(owner.User, &q.quota, a)
+	a.quota.JoinHypothetically(p.names)
 	return a, nil
-}
-
-// hypotheticalMemberships is joinAccounts without a change of the accounts; missing accounts are
-// hypothetical too.
-func (p *Partition) hypotheticalMemberships(a *Application) {
-	group, grouped := a.limitGroup()
-	join := func(q *Queue, h quota.UserOrGroup, limit limits.Limit) {
-		x := q.accounts[h]
-		if x == nil {
-			x = &account{queue: q, userOrGroup: h, limit: limit.MaxResources, max: p.names.LimitVector(limit.MaxResources), maxApplications: limit.MaxApplications}
-		}
-		a.memberships = append(a.memberships, membership{account: x})
-	}
-	for q := a.queue; q != nil; q = q.parent {
-		if limit, ok := limits.ForUser(q.conf.Limits, a.User().Name); ok {
-			join(q, quota.UserOrGroup{Name: a.User().Name}, limit)
-		}
-		if limit, ok := limits.ForGroup(q.conf.Limits, group); ok && grouped {
-			join(q, quota.UserOrGroup{Group: true, Name: group}, limit)
-		}
-	}
 }
 
 // mustStartBefore is the starting application of a StateAware leaf that goes before a, if a had one

@@ -1,6 +1,9 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
 
 // The journal states every change of the ledger, by kind, to everything that is derived from the state:
 // masks and orders, unschedulable asks, freed nodes, quota enforcement, preemption, snapshots, events.
@@ -73,9 +76,9 @@ type queueChanges interface {
 
 // accountChanges are the kinds of changes of what users and groups use.
 type accountChanges interface {
-	accountMembersChanged(x *account)
-	accountUsageChanged(x *account)   // what is allocated changed
-	accountRunningChanged(x *account) // the number of running applications changed
+	accountMembersChanged(x *quota.Account)
+	accountUsageChanged(x *quota.Account)   // what is allocated changed
+	accountRunningChanged(x *quota.Account) // the number of running applications changed
 }
 
 // applicationChanges are the kinds of changes of applications.

@@ -1,6 +1,9 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
 
 // A consumer that decides nothing about a group of kinds embeds the type that ignores it. When a kind is added to
 // a group, look at each consumer that embeds the type. Every consumer decides about the changes of queues.
@@ -36,9 +39,9 @@ func (ignoreNodeChanges) schedulabilityChanged(*Node) {}
 func (ignoreNodeChanges) nodeBudgetsChanged(*Node)    {}
 func (ignoreNodeChanges) capacityChanged(*Queue)      {}
 
-func (ignoreAccountChanges) accountMembersChanged(*account) {}
-func (ignoreAccountChanges) accountUsageChanged(*account)   {}
-func (ignoreAccountChanges) accountRunningChanged(*account) {}
+func (ignoreAccountChanges) accountMembersChanged(*quota.Account) {}
+func (ignoreAccountChanges) accountUsageChanged(*quota.Account)   {}
+func (ignoreAccountChanges) accountRunningChanged(*quota.Account) {}
 
 func (ignoreApplicationChanges) applicationAdded(*Application)                          {}
 func (ignoreApplicationChanges) applicationRemoved(*Application)                        {}

@@ -1,6 +1,9 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
 
 // The methods of journal, one for each kind of change: it passes the change to every consumer.
 
@@ -247,7 +250,7 @@ func (j *journal) queueTreeChanged() {
 	j.events.queueTreeChanged()
 }
 
-func (j *journal) accountMembersChanged(x *account) {
+func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.order.accountMembersChanged(x)
 	j.retries.accountMembersChanged(x)
 	j.enforcement.accountMembersChanged(x)
@@ -256,7 +259,7 @@ func (j *journal) accountMembersChanged(x *account) {
 	j.events.accountMembersChanged(x)
 }
 
-func (j *journal) accountUsageChanged(x *account) {
+func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.order.accountUsageChanged(x)
 	j.retries.accountUsageChanged(x)
 	j.enforcement.accountUsageChanged(x)
@@ -265,7 +268,7 @@ func (j *journal) accountUsageChanged(x *account) {
 	j.events.accountUsageChanged(x)
 }
 
-func (j *journal) accountRunningChanged(x *account) {
+func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.order.accountRunningChanged(x)
 	j.retries.accountRunningChanged(x)
 	j.enforcement.accountRunningChanged(x)

@@ -50,8 +50,8 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(string(n.id), true) {
 		return ErrDoesNotFit
 	}
-	if c, blocked := p.ConstraintsOf(x.app).FirstBlocking(x.shape); blocked {
-		if c.kind.AboutApplications() {
+	if c, blocked := x.app.Constraints().FirstBlocking(x.shape); blocked {
+		if c.Kind().AboutApplications() {
 			return fmt.Errorf("applications of %s: %w", c, ErrOverLimit)
 		}
 		return fmt.Errorf("%s: %w", c, ErrOverLimit)
@@ -171,7 +171,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 		p.deadlines.ramping.add(a)
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
-	a.restarting = false
+	a.quota.SetRestarting(false)
 	p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
 	p.updateRunning(a)
 }

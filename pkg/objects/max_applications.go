@@ -6,37 +6,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// maxAppsCheck is the check that a needs now.
-func (a *Application) maxAppsCheck() quota.MaxAppsCheck {
-	switch {
-	case !a.countedRunning:
-		return quota.MaxAppsQueuesAndLimits
-	case !a.countedInLimits:
-		return quota.MaxAppsLimitsOnly
-	}
-	return quota.MaxAppsUnchecked
-}
-
 // updateRunning updates the numbers of running applications after the state of a changed or it was
 // allocated something.
 func (p *Partition) updateRunning(a *Application) {
-	runs := a.state == lifecycle.Running
-	inLimits := runs && !a.restarting
-	if runs == a.countedRunning && inLimits == a.countedInLimits {
+	inQueues, inLimits := a.quota.CountRunning(a.state == lifecycle.Running)
+	if inQueues == 0 && inLimits == 0 {
 		return
 	}
-	if more := boolToInt(runs) - boolToInt(a.countedRunning); more != 0 {
-		a.countedRunning = runs
+	if inQueues != 0 {
 		for q := a.queue; q != nil; q = q.parent {
-			q.quota.PostRunning(more)
+			q.quota.PostRunning(inQueues)
 			p.journal.queueRunningChanged(q)
 		}
 	}
-	if more := boolToInt(inLimits) - boolToInt(a.countedInLimits); more != 0 {
-		a.countedInLimits = inLimits
-		for _, s := range a.memberships {
-			s.account.running += more
-			p.journal.accountRunningChanged(s.account)
+	if inLimits != 0 {
+		for _, m := range a.quota.Memberships() {
+			m.Account().PostRunning(inLimits)
+			p.journal.accountRunningChanged(m.Account())
 		}
 	}
 	p.journal.runningChanged(a)
@@ -49,18 +35,10 @@ func (p *Partition) updateRunning(a *Application) {
 // updateMaxAppsChecks updates the slots of the ask groups of a.
 func (p *Partition) updateMaxAppsChecks(a *Application) {
 	for _, group := range a.askGroups.list {
-		if p.setMaxAppsCheck(group, p.maxAppsCheckOf(a)) {
+		if p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota)) {
 			a.askGroups.reindex(group)
 		}
 	}
-}
-
-// maxAppsCheckOf is the check that a needs; quota.MaxAppsUnchecked if nothing has max applications.
-func (p *Partition) maxAppsCheckOf(a *Application) quota.MaxAppsCheck {
-	if !p.quotas.HasMaxApplications() {
-		return quota.MaxAppsUnchecked
-	}
-	return a.maxAppsCheck()
 }
 
 // setMaxAppsCheck gives group the slot of its shape with check. It reports whether the slot

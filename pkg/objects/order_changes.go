@@ -23,7 +23,7 @@ type ordering struct {
 	scorer              nodeScorer
 	sharesStale         bool             // share denominators are out of date
 	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
-	refitAccounts       []*account       // with space for other shapes than before, until Partition.reindex
+	refitAccounts       []*quota.Account // with space for other shapes than before, until Partition.reindex
 	fitScratch          feasibility.Mask // buffer of refitAccount
 }
 
@@ -74,16 +74,29 @@ func (o *ordering) quotasChanged(q *Queue) {
 func (o *ordering) queueTreeChanged() { o.sharesStale = true }
 func (o *ordering) resourceAdded()    { o.sharesStale = true }
 
-func (o *ordering) accountUsageChanged(x *account) {
-	if len(x.max) > 0 {
+func (o *ordering) accountUsageChanged(x *quota.Account) {
+	if x.LimitsResources() {
 		o.refitAccount(x)
 	}
 }
 
-func (o *ordering) accountRunningChanged(x *account) {
-	if x.maxApplications > 0 {
+func (o *ordering) accountRunningChanged(x *quota.Account) {
+	if x.LimitsApplications() {
 		o.refitAccount(x)
 	}
+}
+
+// refitAccount computes the shapes that are within the limit of x, after its usage changed. If they
+// changed, Partition.reindex updates the other members too.
+func (o *ordering) refitAccount(x *quota.Account) {
+	if x.Refit(o.shapes, o.names.Len(), &o.fitScratch) {
+		o.refitAccounts = append(o.refitAccounts, x)
+	}
+}
+
+// accountMembersChanged: the caller indexes the member.
+func (o *ordering) accountMembersChanged(x *quota.Account) {
+	x.Refit(o.shapes, o.names.Len(), &o.fitScratch)
 }
 
 // rebuilding: the rebuild indexes all nodes, sets all denominators and builds all accounts.
@@ -97,7 +110,6 @@ func (*ordering) nodeBudgetsChanged(*Node)              {}
 func (*ordering) queuePreemptingChanged(*Queue)         {}
 func (*ordering) queueChanged(*Queue)                   {}
 func (*ordering) queueStateChanged(*Queue, QueueChange) {}
-func (*ordering) accountMembersChanged(*account)        {}
 func (*ordering) configurationChanged()                 {}
 func (*ordering) settingsApplied()                      {}
 func (*ordering) refusalsMayEnd()                       {}

@@ -20,8 +20,8 @@ func (p *Partition) reindex(a *Application) {
 	for len(o.refitAccounts) > 0 {
 		x := o.refitAccounts[0]
 		o.refitAccounts = o.refitAccounts[1:]
-		for _, other := range x.members {
-			if other != a && other.pendingCount > 0 {
+		for _, member := range x.Members() {
+			if other := member.Owner().(*Application); other != a && other.pendingCount > 0 {
 				other.reindex()
 			}
 		}

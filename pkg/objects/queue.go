@@ -33,19 +33,18 @@ type Queue struct {
 	starting feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
 
 	path           QueuePath
-	accounts       map[quota.UserOrGroup]*account // with a limit in q and an application in or below it; nil: none
-	violation      *violation                     // q is above an enforced max; nil: it is not
-	changeRecorded bool                           // it is in snapshotChanges.watch
-	listIndex      int32                          // in objectLists.queues
-	recheckListed  bool                           // in enforcement.toRecheck
-	removed        bool                           // was removed from the partition
-	extraResources []resources.Index              // resources in the limits and the child template of conf
-	managed        bool                           // in the configuration, not created by a placement rule
-	draining       bool                           // removed from the configuration, not empty yet
-	formerDynamic  *configs.Queue                 // settings before the configuration named q; nil: q was not dynamic
-	byName         map[string]*Queue              // children
-	byID           map[AppID]*Application         // leaf only
-	conf           configs.Queue                  // without Children
+	violation      *violation             // q is above an enforced max; nil: it is not
+	changeRecorded bool                   // it is in snapshotChanges.watch
+	listIndex      int32                  // in objectLists.queues
+	recheckListed  bool                   // in enforcement.toRecheck
+	removed        bool                   // was removed from the partition
+	extraResources []resources.Index      // resources in the limits and the child template of conf
+	managed        bool                   // in the configuration, not created by a placement rule
+	draining       bool                   // removed from the configuration, not empty yet
+	formerDynamic  *configs.Queue         // settings before the configuration named q; nil: q was not dynamic
+	byName         map[string]*Queue      // children
+	byID           map[AppID]*Application // leaf only
+	conf           configs.Queue          // without Children
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.

@@ -23,8 +23,8 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		q.quota.FitShape(s)
 	}
 	for _, q := range p.queues {
-		for _, x := range q.accounts {
-			x.fit.Set(s.Slot(), x.allows(s))
+		for _, x := range q.quota.Accounts() {
+			x.FitShape(s)
 		}
 	}
 	for _, n := range p.nodes {

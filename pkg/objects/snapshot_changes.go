@@ -1,6 +1,9 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
 
 // snapshotChanges records what changed while snapshots are watched. Without a watch a change costs a
 // comparison.
@@ -52,7 +55,7 @@ func (s *snapshotChanges) queue(q *Queue) {
 	}
 }
 
-func (s *snapshotChanges) account(x *account) {
+func (s *snapshotChanges) account(x *quota.Account) {
 	if s.watch != nil {
 		s.watch.addAccount(x)
 	}
@@ -77,9 +80,9 @@ func (s *snapshotChanges) capacityChanged(root *Queue)              { s.queue(ro
 func (s *snapshotChanges) queueSettingsChanged(q *Queue)            { s.queue(q) }
 func (s *snapshotChanges) queueChanged(q *Queue)                    { s.queue(q) }
 func (s *snapshotChanges) quotasChanged(q *Queue)                   { s.queue(q) }
-func (s *snapshotChanges) accountMembersChanged(x *account)         { s.account(x) }
-func (s *snapshotChanges) accountUsageChanged(x *account)           { s.account(x) }
-func (s *snapshotChanges) accountRunningChanged(x *account)         { s.account(x) }
+func (s *snapshotChanges) accountMembersChanged(x *quota.Account)   { s.account(x) }
+func (s *snapshotChanges) accountUsageChanged(x *quota.Account)     { s.account(x) }
+func (s *snapshotChanges) accountRunningChanged(x *quota.Account)   { s.account(x) }
 func (s *snapshotChanges) applicationAdded(a *Application)          { s.application(a) }
 func (s *snapshotChanges) applicationRemoved(a *Application)        { s.application(a) }
 func (s *snapshotChanges) applicationStateChanged(a *Application, _ lifecycle.Change) {

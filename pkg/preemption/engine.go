@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
 // Engine is the preemption of one partition: which ask groups are evaluated and when, what is preempted and
@@ -42,7 +43,7 @@ type Host interface {
 	// GiveUpVerdict is why x cannot be placed on its nominated node, although its victims have ended.
 	GiveUpVerdict(x *objects.Allocation) string
 	// ConstraintVerdict names a constraint that blocks an ask, as a verdict does.
-	ConstraintVerdict(c objects.Constraint) string
+	ConstraintVerdict(c quota.Constraint) string
 
 	// OnPreempted: the victims were marked, and must be released by the RM. preemptor is nil without an ask; then
 	// cause says what they were preempted for.

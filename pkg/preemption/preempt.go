@@ -140,7 +140,7 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 // mayStart reports whether no maxapplications and no StateAware order keeps a from starting: preemption
 // could not change that (PRE-4).
 func (eng *Engine) mayStart(a *objects.Application) bool {
-	_, limited := eng.part.ConstraintsOf(a).FirstBlockingStart()
+	_, limited := a.Constraints().FirstBlockingStart()
 	return !limited && a.StateAwareAllows()
 }
 
@@ -232,6 +232,6 @@ func (eng *Engine) PlaceableNominee() (*objects.Allocation, *objects.Node) {
 
 // isBlocked reports whether a constraint blocks x now.
 func (eng *Engine) isBlocked(x *objects.Allocation) bool {
-	_, blocked := eng.part.ConstraintsOf(x.Application()).FirstBlocking(x.Shape())
+	_, blocked := x.Application().Constraints().FirstBlocking(x.Shape())
 	return blocked
 }

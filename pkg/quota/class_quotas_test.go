@@ -27,8 +27,8 @@ func classTree(names *resources.NameTable) (t *Tree, root, leaf *Queue, ann, bob
 	t.CountSettings(root, false)
 	t.CountSettings(leaf, false)
 	t.ApplyClassQuotas([]limits.Selector{{Operator: limits.Exists}})
-	ann.Init(security.User{Name: "ann"}, leaf)
-	bob.Init(security.User{Name: "bob"}, leaf)
+	ann.Init(security.User{Name: "ann"}, leaf, nil)
+	bob.Init(security.User{Name: "bob"}, leaf, nil)
 	return t, root, leaf, ann, bob
 }
 

@@ -36,20 +36,13 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 	return q.expectedRelease.At(k) + q.overdueRelease.At(k)
 }
 
-// WithNominees is what q will use after all expected releases and with its nominees placed. The vector is a new
-// one.
-func (q *Queue) WithNominees() resources.Vector {
-	used := slices.Clone(q.allocated)
-	used.Sub(q.expectedRelease)
-	used.Add(q.nominated)
-	return used
-}
-
 // WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether
 // q stays within its guarantee for all of these with v more (within). Expected releases do not
 // count as used, nominated asks do (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
-	used := q.WithNominees()
+	used := slices.Clone(q.allocated)
+	used.Sub(q.expectedRelease)
+	used.Add(q.nominated)
 	used.Add(v)
 	within = true
 	for k, n := range v {

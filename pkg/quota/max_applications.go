@@ -38,3 +38,56 @@ func (q *Queue) AtMaxApplications() bool {
 func (q *Queue) HasMaxApplications() bool {
 	return q.maxApplications > 0 || slices.ContainsFunc(q.limits, func(r limits.Limit) bool { return r.MaxApplications > 0 })
 }
+
+// MaxAppsCheck is the check that a needs now.
+func (a *Application) MaxAppsCheck() MaxAppsCheck {
+	switch {
+	case !a.countedRunning:
+		return MaxAppsQueuesAndLimits
+	case !a.countedInLimits:
+		return MaxAppsLimitsOnly
+	}
+	return MaxAppsUnchecked
+}
+
+// MaxAppsCheckOf is the check that a needs; MaxAppsUnchecked if nothing has max applications.
+func (t *Tree) MaxAppsCheckOf(a *Application) MaxAppsCheck {
+	if !t.hasMaxApplications {
+		return MaxAppsUnchecked
+	}
+	return a.MaxAppsCheck()
+}
+
+// CountRunning makes a count as running or not. It returns what the caller must post as running to each of its
+// queues and to each of its accounts: 1, 0 or -1.
+func (a *Application) CountRunning(runs bool) (inQueues, inLimits int) {
+	limited := runs && !a.restarting
+	inQueues, inLimits = difference(a.countedRunning, runs), difference(a.countedInLimits, limited)
+	a.countedRunning, a.countedInLimits = runs, limited
+	return inQueues, inLimits
+}
+
+func difference(was, is bool) int {
+	switch {
+	case is && !was:
+		return 1
+	case was && !is:
+		return -1
+	}
+	return 0
+}
+
+// SetRestarting says whether a has asked again after it had nothing left, and has no allocation since: then its
+// limits do not count it (LIM-19). CountRunning applies it.
+func (a *Application) SetRestarting(restarting bool) { a.restarting = restarting }
+
+// CountedRunning reports whether a counts among the running applications of its queues.
+func (a *Application) CountedRunning() bool { return a.countedRunning }
+
+// CountedInLimits reports whether a counts among the running applications of its limits.
+func (a *Application) CountedInLimits() bool { return a.countedInLimits }
+
+// CheckRunning checks the counts of a, which runs or not.
+func (a *Application) CheckRunning(runs bool) (ok bool) {
+	return a.countedRunning == runs && a.countedInLimits == (runs && !a.restarting)
+}

@@ -59,3 +59,9 @@ func addSigned(total *resources.Vector, v resources.Vector, sign int) {
 	}
 	total.Add(v)
 }
+
+// Post adds v to what the user or group of x uses (sign 1), or subtracts it (sign -1).
+func (x *Account) Post(v resources.Vector, sign int) { addSigned(&x.allocated, v, sign) }
+
+// PostRunning adds n to the number of running applications of x.
+func (x *Account) PostRunning(n int) { x.running += n }

@@ -24,12 +24,13 @@ type Queue struct {
 	guaranteed      resources.LimitVector
 	capacity        resources.Vector // of the cluster: the max of root (QUO-4); root only
 	path            string
-	expectedRelease resources.Vector // of allocated: preempting, not overdue
-	overdueRelease  resources.Vector // of allocated: preempting, overdue
-	nominated       resources.Vector // of pending: nominated for a node
-	limits          []limits.Limit   // of users and groups
-	classes         *classQuotas     // nil: none
-	heldBy          resources.Holder // of the names in max, guaranteed and classes
+	expectedRelease resources.Vector         // of allocated: preempting, not overdue
+	overdueRelease  resources.Vector         // of allocated: preempting, overdue
+	nominated       resources.Vector         // of pending: nominated for a node
+	limits          []limits.Limit           // of users and groups
+	accounts        map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
+	classes         *classQuotas             // nil: none
+	heldBy          resources.Holder         // of the names in max, guaranteed and classes
 
 	maxAppsCounted     bool // in Tree.maxAppsQueues
 	classQuotasCounted bool // in Tree.classQuotaQueues

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -169,7 +170,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 // explainQuotas finds, for each resource, the queue max and the limit with the least headroom (OBS-42).
 func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
 	index := c.requestedResources(x)
-	for constraint := range c.part.ConstraintsOf(x.Application()).Each {
+	for constraint := range x.Application().Constraints().Each {
 		for i := range e.Resources {
 			r := &e.Resources[i]
 			free, bound, ok := constraint.Availability(index[r.Resource])
@@ -177,11 +178,11 @@ func (c *Core) explainQuotas(e *Explanation, x *objects.Allocation) {
 				continue
 			}
 			switch constraint.Kind() {
-			case objects.QueueMaxResources:
+			case quota.QueueMaxResources:
 				r.Queue.tighten(r.Requested, Headroom{free, bound, string(constraint.Queue().Path())})
-			case objects.LimitMaxResources:
+			case quota.LimitMaxResources:
 				r.Limit.tighten(r.Requested, Headroom{free, bound, constraint.String()})
-			case objects.ClusterCapacity:
+			case quota.ClusterCapacity:
 				r.Cluster = Headroom{free, bound, "cluster"}
 			}
 		}
@@ -211,7 +212,7 @@ func (r *Headroom) tighten(requested resources.Quantity, other Headroom) {
 
 // explainShortage adds the figures that the verdict is about.
 func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
-	all, s := c.part.ConstraintsOf(x.Application()), x.Shape()
+	all, s := x.Application().Constraints(), x.Shape()
 	switch e.Verdict.Reason {
 	case QueueMaxApplications, LimitMaxApplications:
 		constraint, _ := all.FirstBlockingStart()
@@ -238,7 +239,7 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 	}
 }
 
-func (e *Explanation) addConstraintShortages(c objects.Constraint, index map[string]resources.Index, never bool) {
+func (e *Explanation) addConstraintShortages(c quota.Constraint, index map[string]resources.Index, never bool) {
 	e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 		return c.Availability(index[r.Resource])
 	}, never)

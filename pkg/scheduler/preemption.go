@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
 // Preemptions returns the preemptions in the log (PRE-109).
@@ -35,7 +36,7 @@ func (h engineHost) FirstFeasibleNode(x *objects.Allocation) *objects.Node {
 func (h engineHost) GiveUpVerdict(x *objects.Allocation) string { return h.c.giveUpVerdict(x).String() }
 
 // ConstraintVerdict implements preemption.Host.
-func (h engineHost) ConstraintVerdict(c objects.Constraint) string {
+func (h engineHost) ConstraintVerdict(c quota.Constraint) string {
 	v := Verdict{}
 	v.Reason, v.Subject = constraintReason(c, false)
 	return v.String()

@@ -66,7 +66,7 @@ type QueueView struct {
 	Running         int                      // applications that count for MaxApplications
 	Preempting      resources.Amounts        // of Allocated: preempted, and not released yet
 	LimitRules      []limits.Limit           // of users and groups, as configured
-	Limits          persistent.List[objects.LimitUsage]
+	Limits          persistent.List[quota.LimitUsage]
 	AboveMax        *objects.AboveMax // it uses more than an enforced max; nil: it does not
 	ClassQuotas     []quota.ClassQuota
 	Template        *configs.ChildTemplate

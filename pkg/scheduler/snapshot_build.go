@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -93,7 +94,7 @@ func (c *Core) Budgets() []BudgetView {
 
 func viewQueue(
 	p *objects.Partition, q *objects.Queue, children persistent.List[QueueView], apps persistent.List[ApplicationView],
-	limited persistent.List[objects.LimitUsage],
+	limited persistent.List[quota.LimitUsage],
 ) *QueueView {
 	v := &QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
 // viewCache has the views of all objects of a partition, each as of when it was last viewed (ADR 32). While
@@ -35,7 +36,7 @@ type queueCache struct {
 	removed      bool
 	children     persistent.Builder[QueueView]
 	applications persistent.Builder[ApplicationView]
-	limits       persistent.Builder[objects.LimitUsage]
+	limits       persistent.Builder[quota.LimitUsage]
 }
 
 type applicationCache struct {
@@ -180,7 +181,7 @@ func (m *viewCache) viewLimit(x objects.LimitChange) {
 		q = m.queueCacheOf(x.Queue)
 	}
 	if x.Usage == nil {
-		q.limits.Remove(&objects.LimitUsage{UserOrGroup: x.UserOrGroup})
+		q.limits.Remove(&quota.LimitUsage{UserOrGroup: x.UserOrGroup})
 	} else {
 		q.limits.Put(x.Usage)
 	}
@@ -200,7 +201,7 @@ func (m *viewCache) queueCacheOf(x *objects.Queue) *queueCache {
 	}
 	q.children.Compare = func(a, b *QueueView) int { return cmp.Compare(a.Path, b.Path) }
 	q.applications.Compare = func(a, b *ApplicationView) int { return cmp.Compare(a.ID, b.ID) }
-	q.limits.Compare = (*objects.LimitUsage).Compare
+	q.limits.Compare = (*quota.LimitUsage).Compare
 	m.queues[x] = q
 	return q
 }

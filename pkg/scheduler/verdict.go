@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -143,7 +144,7 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 // (ORD-49, ORD-53, ORD-54, OBS-41).
 func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReason, subject string) {
 	a, s := x.Application(), x.Shape()
-	if constraint, tooSmall := c.part.ConstraintsOf(a).FirstTooSmall(s); tooSmall {
+	if constraint, tooSmall := a.Constraints().FirstTooSmall(s); tooSmall {
 		return constraintReason(constraint, true)
 	}
 	if fits {
@@ -187,7 +188,7 @@ func (c *Core) startReason(a *objects.Application) (o PendingReason, subject str
 
 // maxApplicationsReason is the maxapplications that keeps a from running; NotPending: none does (ORD-56).
 func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, subject string) {
-	if constraint, blocked := c.part.ConstraintsOf(a).FirstBlockingStart(); blocked {
+	if constraint, blocked := a.Constraints().FirstBlockingStart(); blocked {
 		return constraintReason(constraint, false)
 	}
 	return NotPending, ""
@@ -195,25 +196,25 @@ func (c *Core) maxApplicationsReason(a *objects.Application) (o PendingReason, s
 
 // quotaReason is the constraint without headroom for x; NotPending: none (QUO-10).
 func (c *Core) quotaReason(x *objects.Allocation) (o PendingReason, subject string) {
-	if constraint, blocked := c.part.ConstraintsOf(x.Application()).FirstBlocking(x.Shape()); blocked {
+	if constraint, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); blocked {
 		return constraintReason(constraint, false)
 	}
 	return NotPending, ""
 }
 
 // constraintReason is the reason for a constraint that blocks an ask; tooSmall: for ever (ORD-52).
-func constraintReason(c objects.Constraint, tooSmall bool) (o PendingReason, subject string) {
+func constraintReason(c quota.Constraint, tooSmall bool) (o PendingReason, subject string) {
 	switch c.Kind() {
-	case objects.LimitMaxApplications:
+	case quota.LimitMaxApplications:
 		return LimitMaxApplications, c.String()
-	case objects.QueueMaxApplications:
+	case quota.QueueMaxApplications:
 		return QueueMaxApplications, string(c.Queue().Path())
-	case objects.LimitMaxResources:
+	case quota.LimitMaxResources:
 		if tooSmall {
 			return AskExceedsLimit, c.String()
 		}
 		return NoLimitHeadroom, c.String()
-	case objects.QueueMaxResources:
+	case quota.QueueMaxResources:
 		if tooSmall {
 			return AskExceedsMax, string(c.Queue().Path())
 		}
@@ -224,7 +225,7 @@ func constraintReason(c objects.Constraint, tooSmall bool) (o PendingReason, sub
 
 // blocked reports whether a constraint blocks an ask of a.
 func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape) bool {
-	_, blocked := p.ConstraintsOf(a).FirstBlocking(s)
+	_, blocked := a.Constraints().FirstBlocking(s)
 	return blocked
 }
 

@@ -93,7 +93,7 @@ func (t *victimSelector) reducesShortfall(u *victimUnit) bool {
 	for _, y := range u.members() {
 		for i := range t.shortfalls {
 			w := &t.shortfalls[i]
-			if !w.ReducedBy(y) {
+			if !w.ReducedBy(y.Application().Quota()) {
 				continue
 			}
 			for k, amount := range w.Amount {
@@ -119,7 +119,7 @@ func (t *victimSelector) countFreed(y *objects.Allocation, sign int) {
 	for i := range t.shortfalls {
 		w := &t.shortfalls[i]
 		switch {
-		case !w.ReducedBy(y):
+		case !w.ReducedBy(y.Application().Quota()):
 		case sign > 0:
 			w.freed.Add(y.Shape().Vector())
 		default:

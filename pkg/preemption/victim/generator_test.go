@@ -197,6 +197,6 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 
 // isBlocked reports whether a constraint blocks x.
 func isBlocked(p *objects.Partition, x *objects.Allocation) bool {
-	_, blocked := p.ConstraintsOf(x.Application()).FirstBlocking(x.Shape())
+	_, blocked := x.Application().Constraints().FirstBlocking(x.Shape())
 	return blocked
 }

@@ -101,7 +101,7 @@ func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue,
 	if g.generation != h.generation {
 		h.fillLeafCache(leaf, g)
 		for i := range t.shortfalls {
-			if t.shortfalls[i].ReducedInQueue(leaf) {
+			if t.shortfalls[i].ReducedInQueue(leaf.Quota()) {
 				g.quotas |= 1 << i
 			}
 		}
@@ -118,7 +118,7 @@ func (t *victimSelector) quotasReducedBy(w *nodeCandidate, g *cachedEligibility)
 	}
 	reduced := quotaSet(0)
 	for i := range t.shortfalls {
-		if t.shortfalls[i].ReducedBy(w.allocation) {
+		if t.shortfalls[i].ReducedBy(w.allocation.Application().Quota()) {
 			reduced |= 1 << i
 		}
 	}

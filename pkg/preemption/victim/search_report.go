@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
 // SearchReport is how a search for an ask by one reason came to its result (PRE-115).
@@ -48,7 +49,7 @@ type NoPlanCounts [numNoPlanReasons]int
 
 // BlockingQuota is a quota that blocked the ask, and on how many nodes.
 type BlockingQuota struct {
-	objects.QuotaShortfall
+	quota.Shortfall
 	Nodes int
 }
 
@@ -147,7 +148,7 @@ func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 func (e *reportRecorder) recordShortfalls(t *victimSelector) {
 	if e.report.BlockingQuotas == nil {
 		for i := range t.shortfalls {
-			e.report.BlockingQuotas = append(e.report.BlockingQuotas, BlockingQuota{QuotaShortfall: t.shortfalls[i].QuotaShortfall})
+			e.report.BlockingQuotas = append(e.report.BlockingQuotas, BlockingQuota{Shortfall: t.shortfalls[i].Shortfall})
 		}
 	}
 	for i := range t.shortfalls {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -25,7 +26,7 @@ type victimSelector struct {
 
 // quotaShortfall is a quota that blocks the ask, and what the removed allocations free in it.
 type quotaShortfall struct {
-	objects.QuotaShortfall
+	quota.Shortfall
 	freed resources.Vector
 }
 
@@ -33,8 +34,8 @@ type quotaShortfall struct {
 func (t *victimSelector) begin(h *victimSearch) {
 	t.search, t.shortfalls, t.limitBlocks = h, t.shortfalls[:0], false
 	for _, w := range h.part.QuotaShortfalls(h.ask) {
-		t.shortfalls = append(t.shortfalls, quotaShortfall{QuotaShortfall: w})
-		t.limitBlocks = t.limitBlocks || w.Kind() == objects.LimitMaxResources
+		t.shortfalls = append(t.shortfalls, quotaShortfall{Shortfall: w})
+		t.limitBlocks = t.limitBlocks || w.Kind() == quota.LimitMaxResources
 	}
 }
 

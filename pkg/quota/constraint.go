@@ -1,8 +1,7 @@
-package objects
+package quota
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -24,55 +23,48 @@ func (k ConstraintKind) AboutApplications() bool { return k <= QueueMaxApplicati
 // Constraint is one bound on what an application may be allocated. It reads the state at each call, and is
 // valid until the configuration changes.
 type Constraint struct {
-	kind     ConstraintKind
-	queue    *Queue           // which has the max or the limit
-	account  *account         // of the limit; nil: it is no limit
-	capacity resources.Vector // of ClusterCapacity
+	kind    ConstraintKind
+	queue   *Queue   // which has the max or the limit
+	account *Account // of the limit; nil: it is no limit
 }
 
-// Constraints are the constraints of an application.
+// Constraints are the constraints of an application. They are what scheduling, the check before a binding,
+// explanations, dry runs and preemption examine; masks have the same, computed for all shapes at once.
 type Constraints struct {
-	p *Partition
 	a *Application
 }
 
-// ConstraintsOf returns the constraints of a. They are what scheduling, the check before a binding,
-// explanations, dry runs and preemption examine; masks have the same, computed for all shapes at once.
-func (p *Partition) ConstraintsOf(a *Application) Constraints { return Constraints{p, a} }
+// Constraints are the constraints of a.
+func (a *Application) Constraints() Constraints { return Constraints{a} }
 
 // Each yields the constraints by kind, those of a kind from the leaf up. Maxapplications that count the
 // application already are none.
 func (c Constraints) Each(yield func(Constraint) bool) {
-	if check := c.a.maxAppsCheck(); check != quota.MaxAppsUnchecked {
+	if check := c.a.MaxAppsCheck(); check != MaxAppsUnchecked {
 		for _, m := range c.a.memberships {
-			if m.account.maxApplications > 0 && !yield(Constraint{kind: LimitMaxApplications, queue: m.account.queue, account: m.account}) {
+			if m.account.maxApplications > 0 && !yield(Constraint{LimitMaxApplications, m.account.queue, m.account}) {
 				return
 			}
 		}
-		for q := c.a.queue; q != nil && check == quota.MaxAppsQueuesAndLimits; q = q.parent {
-			if q.quota.MaxApplications() > 0 && !yield(Constraint{kind: QueueMaxApplications, queue: q}) {
+		for q := c.a.leaf; q != nil && check == MaxAppsQueuesAndLimits; q = q.parent {
+			if q.maxApplications > 0 && !yield(Constraint{QueueMaxApplications, q, nil}) {
 				return
 			}
 		}
 	}
 	for _, m := range c.a.memberships {
-		if len(m.account.max) > 0 && !yield(Constraint{kind: LimitMaxResources, queue: m.account.queue, account: m.account}) {
+		if len(m.account.max) > 0 && !yield(Constraint{LimitMaxResources, m.account.queue, m.account}) {
 			return
 		}
 	}
-	for q := c.a.queue; q != nil; q = q.parent {
-		if (len(q.quota.Max()) > 0 || q.parent == nil) && !yield(c.p.maxOf(q)) {
+	for q := c.a.leaf; q != nil; q = q.parent {
+		switch {
+		case q.parent == nil:
+			yield(Constraint{ClusterCapacity, q, nil})
+		case len(q.max) > 0 && !yield(Constraint{QueueMaxResources, q, nil}):
 			return
 		}
 	}
-}
-
-// maxOf is the constraint of q on resources.
-func (p *Partition) maxOf(q *Queue) Constraint {
-	if q.parent == nil {
-		return Constraint{kind: ClusterCapacity, queue: q, capacity: p.Capacity()}
-	}
-	return Constraint{kind: QueueMaxResources, queue: q}
 }
 
 // FirstBlocking is the first constraint that blocks an ask of shape s. ok is false if none does.
@@ -120,9 +112,9 @@ func (c Constraint) Queue() *Queue { return c.queue }
 func (c Constraint) Blocks(s *feasibility.Shape) bool {
 	switch c.kind {
 	case LimitMaxApplications:
-		return c.account.atMaxApplications()
+		return c.account.AtMaxApplications()
 	case QueueMaxApplications:
-		return c.queue.quota.AtMaxApplications()
+		return c.queue.AtMaxApplications()
 	}
 	return !c.allows(c.allocated(), s.Vector())
 }
@@ -134,20 +126,17 @@ func (c Constraint) TooSmall(s *feasibility.Shape) bool {
 	case LimitMaxResources:
 		return !c.account.max.Allows(nil, s.Vector())
 	case QueueMaxResources:
-		return !c.queue.quota.Max().Allows(nil, s.Vector())
+		return !c.queue.max.Allows(nil, s.Vector())
 	}
 	return false
 }
 
 // allows reports whether v is within c beside what is used.
 func (c Constraint) allows(used, v resources.Vector) bool {
-	switch c.kind {
-	case LimitMaxResources:
+	if c.account != nil {
 		return c.account.max.Allows(used, v)
-	case QueueMaxResources:
-		return c.queue.quota.Max().Allows(used, v)
 	}
-	return c.capacity.CoversAfter(used, v)
+	return c.queue.Allows(used, v)
 }
 
 // allocated is what counts within c now.
@@ -155,20 +144,26 @@ func (c Constraint) allocated() resources.Vector {
 	if c.account != nil {
 		return c.account.allocated
 	}
-	return c.queue.Allocated()
+	return c.queue.allocated
+}
+
+// bound is the bound of c on a resource. ok is false if c does not bound it.
+func (c Constraint) bound(k resources.Index) (n resources.Quantity, ok bool) {
+	switch c.kind {
+	case LimitMaxResources:
+		return c.account.max.At(k)
+	case QueueMaxResources:
+		return c.queue.max.At(k)
+	case ClusterCapacity:
+		return c.queue.capacity.At(k), true
+	}
+	return 0, false
 }
 
 // Availability is how much of a resource is free within c, negative if more is used than the bound, and the
 // bound. ok is false if c does not bound it.
 func (c Constraint) Availability(k resources.Index) (free, bound resources.Quantity, ok bool) {
-	switch c.kind {
-	case LimitMaxResources:
-		bound, ok = c.account.max.At(k)
-	case QueueMaxResources:
-		bound, ok = c.queue.quota.Max().At(k)
-	case ClusterCapacity:
-		bound, ok = c.capacity.At(k), true
-	}
+	bound, ok = c.bound(k)
 	return resources.SubSaturated(bound, c.allocated().At(k)), bound, ok
 }
 
@@ -178,17 +173,17 @@ func (c Constraint) Running() (running int, bound uint64) {
 	case LimitMaxApplications:
 		return c.account.running, c.account.maxApplications
 	case QueueMaxApplications:
-		return c.queue.Running(), c.queue.MaxApplications()
+		return c.queue.running, c.queue.maxApplications
 	}
 	return 0, 0
 }
 
-// ReducedBy reports whether the release of y frees something within c.
-func (c Constraint) ReducedBy(y *Allocation) bool {
+// ReducedBy reports whether the release of an allocation of y frees something within c.
+func (c Constraint) ReducedBy(y *Application) bool {
 	if c.account != nil {
-		return y.app.memberOf(c.account)
+		return y.MemberOf(c.account)
 	}
-	return c.queue.IsSelfOrAncestorOf(y.app.queue)
+	return c.queue.IsSelfOrAncestorOf(y.leaf)
 }
 
 // ReducedInQueue reports whether the release of any allocation in leaf frees something within c. It is false for a
@@ -201,9 +196,9 @@ func (c Constraint) ReducedInQueue(leaf *Queue) bool {
 func (c Constraint) String() string {
 	switch {
 	case c.account != nil:
-		return c.account.userOrGroup.String() + " in queue " + string(c.queue.path)
+		return c.account.userOrGroup.String() + " in queue " + c.queue.path
 	case c.kind == ClusterCapacity:
 		return "the cluster"
 	}
-	return "queue " + string(c.queue.path)
+	return "queue " + c.queue.path
 }
