@@ -1,11 +1,17 @@
 package objects
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 	"unsafe"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // There may be a million asks, so a field that does not fit the size class of the allocator costs
@@ -14,6 +20,8 @@ func TestAsk_SizeClasses(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(Ask{}), uintptr(80))
 	assert.Equal(t, unsafe.Sizeof(AskDetails{}), uintptr(40))
 	assert.Equal(t, unsafe.Sizeof(Allocation{}), uintptr(80))
+	assert.Equal(t, unsafe.Sizeof(AskGroup{}), uintptr(160))
+	assert.Equal(t, unsafe.Sizeof(slotGroup{}), uintptr(72))
 }
 
 func TestAskDetails_NoneWithoutAny(t *testing.T) {
@@ -38,4 +46,32 @@ func TestTimestamp_KeepsNanoseconds(t *testing.T) {
 		assert.Assert(t, TimestampOf(at).Time().Equal(at), "%d", nanoseconds)
 	}
 	assert.Assert(t, TimestampOf(time.Unix(0, 0)) > TimestampOf(time.Unix(0, -1)))
+}
+
+// A pending ask takes at most 300 bytes with its key, its entry in the table of keys, its lists and
+// its part of the ask groups: 100 asks in each application, of 20 shapes, the n-th 1/n as frequent as
+// the first. The table of keys is at its emptiest here, as with a million.
+func TestAsk_BytesEach(t *testing.T) {
+	const apps, asksPerApp, shapes = 330, 100, 20
+	p, rng := quotaPartition(t, ""), rand.New(rand.NewPCG(1, 2))
+	var amounts [shapes]resources.Amounts
+	for i := range amounts {
+		amounts[i] = resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(i + 1)})
+	}
+	for a := range apps {
+		assert.NilError(t, p.AddApplication(AppID(fmt.Sprint(a)), security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+	}
+	before := heap()
+	for i := range apps * asksPerApp {
+		a, ok := p.Application(AppID(fmt.Sprint(i % apps)))
+		assert.Assert(t, ok)
+		_, err := p.AddAsk(&Ask{
+			Key: AllocationKey(fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%012d", i)), App: a.ID(), Amounts: amounts[int(math.Pow(shapes, rng.Float64()))-1],
+		}, time.Unix(int64(i), 0))
+		assert.NilError(t, err)
+	}
+	bytes := (heap() - before) / (apps * asksPerApp)
+	t.Logf("%d bytes for an ask", bytes)
+	assert.Assert(t, bytes <= 300, "%d bytes for an ask", bytes)
+	assert.Equal(t, p.allocations.len(), apps*asksPerApp)
 }

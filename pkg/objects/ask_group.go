@@ -15,7 +15,7 @@ type AskGroup struct {
 	id                   askGroupID
 	app                  *Application
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
-	head                 int
+	head                 int32
 	listIndex            int32                        // in askGroups.list
 	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
 	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
@@ -23,7 +23,7 @@ type AskGroup struct {
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
-	unschedulable allocationList // refused by the RM on every node, until a requeue
+	unschedulable *allocationList // refused by the RM on every node, until a requeue; nil: none
 
 	resumeAfter *askPosition // where the next evaluation of preemption resumes; nil: at the first ask
 }
@@ -31,14 +31,14 @@ type AskGroup struct {
 // askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
 // oldest, and an ask that becomes older stays entitled to preempt.
 type askGroupID struct {
-	priority  int32
 	shape     *feasibility.Shape
-	preempts  bool   // the preemption policy allows an ask to have victims (PRE-8)
 	taskGroup string // a gang is evaluated together, so other asks must not wait behind it
+	priority  int32
+	preempts  bool // the preemption policy allows an ask to have victims (PRE-8)
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
-	return askGroupID{x.ask.Priority, x.shape, x.ask.Policy.AllowPreemptOther(), x.ask.TaskGroup()}
+	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
@@ -60,34 +60,65 @@ func (g *AskGroup) insert(x *Allocation) (last bool) {
 	if found {
 		panic("objects: ask " + string(x.Key()) + " is pending twice")
 	}
-	last = i == len(g.SchedulableAsks()) && len(g.unschedulable) == 0
+	last = i == len(g.SchedulableAsks()) && len(g.unschedulableAsks()) == 0
 	if i == 0 && g.head > 0 { // the usual case of an ask that was taken from the front
 		g.head--
 		g.asks[g.head] = x
 		return last
 	}
-	g.asks = slices.Insert(g.asks, g.head+i, x)
+	g.asks = slices.Insert(g.asks, int(g.head)+i, x)
 	return last
 }
 
 func (g *AskGroup) remove(x *Allocation) {
 	i, found := g.find(x)
 	if !found {
-		g.unschedulable.remove(x, indexInUnschedulable)
+		g.removeUnschedulable(x)
 		return
 	}
 	if i > 0 {
-		g.asks = slices.Delete(g.asks, g.head+i, g.head+i+1)
+		at := int(g.head) + i
+		g.asks = slices.Delete(g.asks, at, at+1)
 		return
 	}
 	g.asks[g.head] = nil
-	if g.head++; g.head > 64 && g.head > len(g.asks)/2 {
+	if g.head++; g.head > 64 && int(g.head) > len(g.asks)/2 {
 		g.asks, g.head = slices.Clone(g.asks[g.head:]), 0
 	}
 }
 
+// unschedulableAsks are the asks that the RM refused on every node, in no order. Read-only.
+func (g *AskGroup) unschedulableAsks() allocationList {
+	if g.unschedulable == nil {
+		return nil
+	}
+	return *g.unschedulable
+}
+
+func (g *AskGroup) addUnschedulable(x *Allocation) {
+	if g.unschedulable == nil {
+		g.unschedulable = new(allocationList)
+	}
+	g.unschedulable.add(x, indexInUnschedulable)
+}
+
+func (g *AskGroup) removeUnschedulable(x *Allocation) {
+	all := g.unschedulableAsks()
+	if all.remove(x, indexInUnschedulable); len(all) == 0 {
+		g.unschedulable = nil
+		return
+	}
+	*g.unschedulable = all
+}
+
+// isUnschedulable reports whether x is one of the unschedulable asks.
+func (g *AskGroup) isUnschedulable(x *Allocation) bool {
+	all := g.unschedulableAsks()
+	return all.has(x, indexInUnschedulable)
+}
+
 // empty reports whether g has no pending ask.
-func (g *AskGroup) empty() bool { return len(g.SchedulableAsks())+len(g.unschedulable) == 0 }
+func (g *AskGroup) empty() bool { return len(g.SchedulableAsks())+len(g.unschedulableAsks()) == 0 }
 
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }

@@ -9,12 +9,54 @@ import (
 // have one or two groups, some as many as asks.
 type askGroups struct {
 	list  []*AskGroup                  // in no order
-	byID  map[askGroupID]*AskGroup     // nil: list has not been longer than maxUnindexedAskGroups
+	byID  *askGroupIndex               // nil: list has not been longer than maxUnindexedAskGroups
 	order feasibility.Index[*AskGroup] // with schedulable asks, by the first of these
 }
 
 // maxUnindexedAskGroups is how many groups are searched without a map.
 const maxUnindexedAskGroups = 8
+
+// askGroupIndex finds groups by their IDs. Groups without a task group, which are nearly all, have a
+// map of their own, whose keys are half as large.
+type askGroupIndex struct {
+	plain map[plainGroupID]*AskGroup
+	gangs map[askGroupID]*AskGroup // nil: there never was one
+}
+
+// plainGroupID is the ID of a group without a task group.
+type plainGroupID struct {
+	shape    *feasibility.Shape
+	priority int32
+	preempts bool
+}
+
+func (id askGroupID) plain() plainGroupID { return plainGroupID{id.shape, id.priority, id.preempts} }
+
+func (x *askGroupIndex) find(id askGroupID) *AskGroup {
+	if id.taskGroup == "" {
+		return x.plain[id.plain()]
+	}
+	return x.gangs[id]
+}
+
+func (x *askGroupIndex) add(c *AskGroup) {
+	if c.id.taskGroup == "" {
+		x.plain[c.id.plain()] = c
+		return
+	}
+	if x.gangs == nil {
+		x.gangs = map[askGroupID]*AskGroup{}
+	}
+	x.gangs[c.id] = c
+}
+
+func (x *askGroupIndex) remove(c *AskGroup) {
+	if c.id.taskGroup == "" {
+		delete(x.plain, c.id.plain())
+		return
+	}
+	delete(x.gangs, c.id)
+}
 
 func newAskGroups() askGroups {
 	return askGroups{order: feasibility.Index[*AskGroup]{Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) }}}
@@ -23,7 +65,7 @@ func newAskGroups() askGroups {
 // find is the group of id; nil: there is none.
 func (s *askGroups) find(id askGroupID) *AskGroup {
 	if s.byID != nil {
-		return s.byID[id]
+		return s.byID.find(id)
 	}
 	for _, c := range s.list {
 		if c.id == id {
@@ -36,13 +78,13 @@ func (s *askGroups) find(id askGroupID) *AskGroup {
 func (s *askGroups) add(c *AskGroup) {
 	c.listIndex = int32(len(s.list))
 	if s.list = append(s.list, c); s.byID != nil {
-		s.byID[c.id] = c
+		s.byID.add(c)
 		return
 	}
 	if len(s.list) > maxUnindexedAskGroups {
-		s.byID = make(map[askGroupID]*AskGroup, 2*maxUnindexedAskGroups)
+		s.byID = &askGroupIndex{plain: make(map[plainGroupID]*AskGroup, 2*maxUnindexedAskGroups)}
 		for _, c := range s.list {
-			s.byID[c.id] = c
+			s.byID.add(c)
 		}
 	}
 }
@@ -54,7 +96,7 @@ func (s *askGroups) remove(c *AskGroup) {
 	last.listIndex = c.listIndex
 	s.list[c.listIndex], s.list[end] = last, nil
 	if s.list = s.list[:end]; s.byID != nil {
-		if delete(s.byID, c.id); end == 0 {
+		if s.byID.remove(c); end == 0 {
 			s.byID = nil
 		}
 	}

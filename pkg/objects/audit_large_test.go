@@ -78,7 +78,7 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 				}
 			case 4:
 				p.RefreshShares()
-				if x.Pending() && !x.group.unschedulable.has(x, indexInUnschedulable) {
+				if x.Pending() && !x.group.isUnschedulable(x) {
 					p.MarkUnschedulable(x)
 				}
 			case 5:

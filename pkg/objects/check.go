@@ -192,7 +192,7 @@ func checkInGroup(x *Allocation) error {
 	}
 	asks := group.SchedulableAsks()
 	i, found := group.find(x)
-	if found == group.unschedulable.has(x, indexInUnschedulable) || found && asks[i] != x {
+	if found == group.isUnschedulable(x) || found && asks[i] != x {
 		return fmt.Errorf("ask %s is not in its ask group", x.Key())
 	}
 	inOrder := func(i int) bool { return policies.CompareAsks(&asks[i].key, &asks[i+1].key) < 0 }
@@ -218,7 +218,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			group.entry.Indexed() != group.hasSchedulable() || group.hasSchedulable() && group.key != group.SchedulableAsks()[0].key {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
-		inGroups += len(group.SchedulableAsks()) + len(group.unschedulable)
+		inGroups += len(group.SchedulableAsks()) + len(group.unschedulableAsks())
 		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}

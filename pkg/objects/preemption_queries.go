@@ -121,10 +121,10 @@ func (q *Queue) asksMayPreempt(conf *configs.Partition) bool {
 
 // PendingAsks are the asks of g in order, unschedulable ones included.
 func (g *AskGroup) PendingAsks() []*Allocation {
-	if len(g.unschedulable) == 0 {
+	if len(g.unschedulableAsks()) == 0 {
 		return g.SchedulableAsks()
 	}
-	all := slices.Concat(g.SchedulableAsks(), g.unschedulable)
+	all := slices.Concat(g.SchedulableAsks(), g.unschedulableAsks())
 	slices.SortFunc(all, func(a, b *Allocation) int { return policies.CompareAsks(&a.key, &b.key) })
 	return all
 }

@@ -109,7 +109,7 @@ func (p *Partition) rebuildOrdering() {
 // disables priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order
 // stays.
 func (g *AskGroup) refreshPriorities(priorityDisabled bool) {
-	for _, list := range [][]*Allocation{g.SchedulableAsks(), g.unschedulable} {
+	for _, list := range [][]*Allocation{g.SchedulableAsks(), g.unschedulableAsks()} {
 		for _, x := range list {
 			x.key.Priority = x.ask.effectivePriority(priorityDisabled)
 		}

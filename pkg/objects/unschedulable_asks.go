@@ -9,13 +9,13 @@ package objects
 func (p *Partition) MarkUnschedulable(x *Allocation) {
 	group := x.group
 	group.remove(x)
-	group.unschedulable.add(x, indexInUnschedulable)
+	group.addUnschedulable(x)
 	p.park(group)
 }
 
 // Unschedulable reports whether x was marked unschedulable and no requeue is requested since.
 func (p *Partition) Unschedulable(x *Allocation) bool {
-	return !p.journal.retries.requeueRequested && x.group.unschedulable.has(x, indexInUnschedulable)
+	return !p.journal.retries.requeueRequested && x.group.isUnschedulable(x)
 }
 
 // RetryRefusedAsks makes the next RefreshShares requeue all unschedulable asks, because the RM may accept
@@ -45,7 +45,7 @@ func (p *Partition) requeue() {
 
 // requeue makes all asks of g schedulable.
 func (g *AskGroup) requeue() {
-	asks := g.unschedulable
+	asks := g.unschedulableAsks()
 	g.unschedulable = nil
 	for _, x := range asks {
 		g.insert(x)
