@@ -208,23 +208,43 @@ func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more 
 	for i, y := range list[:len(out)] {
 		ask := y.Ask()
 		out[i] = Victim{
-			Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, Queue: y.Application().Queue().Path(),
+			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
 			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(), RunTime: max(now.Sub(y.BoundAt()), 0),
 			Grace: priorities.GracePeriodOf(ask.Tags()),
 		}
 	}
+	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })
 	return out, len(list) - len(out)
 }
 
-// listCandidates copies keys: the keys of asks are parts of larger strings, which would stay in memory.
 func listCandidates(list []victim.Candidate) (out []Candidate, more int) {
 	out = make([]Candidate, min(len(list), maxListed))
 	for i, y := range list[:len(out)] {
 		ask := y.Ask()
 		out[i] = Candidate{
-			Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, Queue: y.Application().Queue().Path(),
+			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
 			Priority: ask.Priority, Ineligible: y.Ineligible, Victim: y.Victim,
 		}
 	}
+	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })
 	return out, len(list) - len(out)
+}
+
+// copyKeys replaces n keys by parts of one new string: the keys of asks are parts of larger strings, which would
+// stay in memory.
+func copyKeys(n int, key func(i int) *objects.AllocationKey) {
+	size := 0
+	for i := range n {
+		size += len(*key(i))
+	}
+	var all strings.Builder
+	all.Grow(size)
+	for i := range n {
+		all.WriteString(string(*key(i)))
+	}
+	text := objects.AllocationKey(all.String())
+	for i := range n {
+		k := key(i)
+		*k, text = text[:len(*k)], text[len(*k):]
+	}
 }

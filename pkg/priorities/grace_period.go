@@ -18,7 +18,11 @@ const maxGraceSeconds = 1<<31 - 1
 // GracePeriodOf is the grace period in the tags of an ask; a missing or malformed value is DefaultGracePeriod
 // (PRE-86). The resource manager enforces it, the core only reports it.
 func GracePeriodOf(tags map[string]string) time.Duration {
-	n, err := strconv.ParseUint(tags[GracePeriodTag], 10, 64)
+	text, given := tags[GracePeriodTag]
+	if !given {
+		return DefaultGracePeriod
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > maxGraceSeconds {
 		return DefaultGracePeriod
 	}

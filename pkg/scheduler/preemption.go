@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -50,6 +51,7 @@ func (h engineHost) OnPreempted(victims []*objects.Allocation, preemptor *object
 		n.Preemptor = refOf(preemptor)
 		message = fmt.Sprintf("preempted (%s) for ask %s of application %s", reason, preemptor.Key(), preemptor.Ask().App)
 	}
+	h.c.effects = slices.Grow(h.c.effects, 2*len(victims)+1) // the nomination follows
 	for _, y := range victims {
 		h.c.emit(Released{y.Key(), y.Ask().App, PreemptedByScheduler, message})
 	}

@@ -101,7 +101,7 @@ func TestVictimSearch_AllocatesLittle(t *testing.T) {
 		}
 		got := testing.AllocsPerRun(50, func() { preempt("app-many", 1000) })
 		t.Logf("%d nodes with %d allocations each: %.0f heap allocations", size.nodes, size.perNode, got)
-		assert.Assert(t, got <= 250, "%.0f heap allocations with %d nodes of %d allocations", got, size.nodes, size.perNode)
+		assert.Assert(t, got <= 80, "%.0f heap allocations with %d nodes of %d allocations", got, size.nodes, size.perNode)
 	}
 }
 

@@ -34,6 +34,12 @@ func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal
 	return minimal, full
 }
 
+// CandidatesByFullSelection are s.Candidates(plan) by a selection of victims, which it makes only if it must.
+func CandidatesByFullSelection(s *Search, plan Plan) []Candidate {
+	s.current.begin(s.part, plan.Ask, plan.Reason)
+	return s.candidates(plan, true)
+}
+
 // NodeCacheDump is the node cache of s, up to date, as text.
 func NodeCacheDump(s *Search) (lines []string) {
 	l := &s.cache

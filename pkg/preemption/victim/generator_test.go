@@ -27,9 +27,10 @@ var afterDelays = epoch.Add(time.Hour)
 // generator generates random clusters.
 type generator struct {
 	*rand.Rand
-	noGroups bool // no victim groups and no budgets
-	limits   bool // of users
-	dense    bool // many allocations of few sizes on each node
+	noGroups     bool // no victim groups and no budgets
+	noGuarantees bool // no guarantees
+	limits       bool // of users
+	dense        bool // many allocations of few sizes on each node
 }
 
 func newGenerator(seed uint64) generator { return generator{Rand: rand.New(rand.NewPCG(seed, 0))} }
@@ -52,7 +53,7 @@ func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	if name == "root" {
 		return q
 	}
-	if d.oneIn(2) {
+	if d.oneIn(2) && !d.noGuarantees {
 		q.Guaranteed = resources.GuaranteeFromMap(d.amounts(12).Map())
 	}
 	if d.oneIn(4) {

@@ -21,6 +21,7 @@ type quotaSet uint64
 type minimalSelection struct {
 	candidates []nodeCandidate // in victim order
 	removed    []int32         // indexes in candidates, in the order of the removal: the most important last
+	rows       int             // how often the next of them freed something else than the one before
 }
 
 // minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until
@@ -46,8 +47,8 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	if !t.removeUntilFits(l) {
 		return plan, false, true
 	}
-	if len(t.minimal.removed) > 1 {
-		t.reprieveRemoved(l)
+	if t.minimal.rows > 1 { // in one row all free the same, and the last one was needed
+		t.reprieveRemoved()
 	}
 	return Plan{Ask: h.ask, Reason: h.reason, Node: t.node, cost: t.minimal.cost()}, true, true
 }
@@ -57,7 +58,7 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 // how many of them are enough is a division.
 func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 	h, m := t.search, &t.minimal
-	m.removed, t.victims = m.removed[:0], t.victims[:0]
+	m.removed, m.rows, t.victims = m.removed[:0], 0, t.victims[:0]
 	var shape *feasibility.Shape // of the row, as the next two
 	var quotas quotaSet
 	waiting, enough := 0, 0 // removed and not freed yet; how many of them are enough, zero: not computed
@@ -74,7 +75,7 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 			continue
 		}
 		m.removed = append(m.removed, int32(i))
-		reduced := t.quotasReducedBy(w, g)
+		reduced := t.quotasOf(w, g)
 		if w.shape == shape && reduced == quotas {
 			if enough == 0 {
 				enough = t.countUntilFits(shape, quotas)
@@ -85,6 +86,7 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 		} else {
 			t.freeCandidates(shape, quotas, waiting)
 			shape, quotas, waiting = w.shape, reduced, 1
+			m.rows++
 		}
 		t.freeCandidates(shape, quotas, waiting)
 		if waiting, enough = 0, 0; t.askFits() {
@@ -110,15 +112,19 @@ func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue,
 	g.checkedEligible = h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
 }
 
-// quotasReducedBy are the shortfalls that the release of w reduces; g is about its leaf. A limit counts by
-// application.
-func (t *victimSelector) quotasReducedBy(w *nodeCandidate, g *cachedEligibility) quotaSet {
-	if !t.limitBlocks {
-		return g.quotas
+// quotasOf are the shortfalls that the release of w reduces. They are those of its leaf, g, unless a limit blocks the
+// ask.
+func (t *victimSelector) quotasOf(w *nodeCandidate, g *cachedEligibility) quotaSet {
+	if t.limitBlocks {
+		return t.quotasReducedBy(w.allocation)
 	}
-	reduced := quotaSet(0)
+	return g.quotas
+}
+
+// quotasReducedBy are the shortfalls that the release of y reduces.
+func (t *victimSelector) quotasReducedBy(y *objects.Allocation) (reduced quotaSet) {
 	for i := range t.shortfalls {
-		if t.shortfalls[i].ReducedBy(w.allocation.Application().Quota()) {
+		if t.shortfalls[i].ReducedBy(y.Application().Quota()) {
 			reduced |= 1 << i
 		}
 	}
@@ -170,14 +176,14 @@ func countUntilCovered(have, each, want resources.Vector) int {
 // reprieveRemoved puts back, the most important first, every removed candidate without which the ask still fits, as
 // reprieveVictims does. What is free only shrinks, so after a candidate that must stay removed all stay that free
 // the same.
-func (t *victimSelector) reprieveRemoved(l *nodeCache) {
+func (t *victimSelector) reprieveRemoved() {
 	h, m := t.search, &t.minimal
 	var needed *feasibility.Shape
 	var neededQuotas quotaSet
 	kept := len(m.removed)
 	for i := len(m.removed) - 1; i >= 0; i-- {
 		w := &m.candidates[m.removed[i]]
-		quotas := t.quotasReducedBy(w, &h.leafCache[w.leafIndex])
+		quotas := t.quotasOf(w, &h.leafCache[w.leafIndex])
 		if w.shape != needed || quotas != neededQuotas {
 			if t.fitsWithout(w.shape, quotas) {
 				t.restoreCandidate(w.shape, quotas)

@@ -36,30 +36,51 @@ type Candidate struct {
 // Candidates are all allocations on the node of a plan, in key order (PRE-110). For a plan without victims the
 // victims are those that a plan for its node would have. Requires: the plan was not carried out yet.
 func (s *Search) Candidates(plan Plan) []Candidate {
+	s.current.begin(s.part, plan.Ask, plan.Reason)
+	return s.candidates(plan, len(plan.Victims) == 0 || s.current.mayProtect(plan.Node))
+}
+
+// candidates is Candidates. Without selecting, no victims are selected: the plan must have some, and no guarantee and
+// no budget may protect an allocation on its node.
+func (s *Search) candidates(plan Plan, selecting bool) []Candidate {
 	h := &s.current
-	h.begin(s.part, plan.Ask, plan.Reason)
-	h.protected = map[*objects.Allocation]IneligibleReason{}
-	s.selector.begin(h)
-	if selected, found := s.selector.selectVictimsOnNode(plan.Node); found && len(plan.Victims) == 0 {
-		plan.Victims = selected.Victims
+	if selecting {
+		h.protected = map[*objects.Allocation]IneligibleReason{}
+		s.selector.begin(h)
+		if selected, found := s.selector.selectVictimsOnNode(plan.Node); found && len(plan.Victims) == 0 {
+			plan.Victims = selected.Victims
+		}
 	}
-	out := make([]Candidate, 0, len(plan.Victims))
-	for _, y := range plan.Node.Allocations() {
+	for _, y := range plan.Victims {
+		s.victims[y] = true
+	}
+	allocations := plan.Node.Allocations()
+	out := make([]Candidate, len(allocations))
+	for i, y := range allocations {
 		reason := h.ineligibleReason(y)
 		if spared, ok := h.protected[y]; ok {
 			reason = spared
 		}
-		out = append(out, Candidate{Allocation: y, Ineligible: reason})
+		out[i] = Candidate{Allocation: y, Ineligible: reason, Victim: s.victims[y]}
 	}
 	h.protected = nil
-	victims := make(map[*objects.Allocation]bool, len(plan.Victims))
-	for _, y := range plan.Victims {
-		victims[y] = true
-	}
-	for i := range out {
-		out[i].Victim = victims[out[i].Allocation]
-	}
+	clear(s.victims)
 	return out
+}
+
+// mayProtect reports whether a guarantee or a budget could protect an allocation on n. If not, a selection of victims
+// on n would note nothing. The members of a victim group are in one leaf.
+func (h *victimSearch) mayProtect(n *objects.Node) bool {
+	if len(h.part.Budgets()) > 0 {
+		return true
+	}
+	for y := range n.EachAllocation {
+		leaf := y.Application().Queue()
+		if g := h.eligibility(leaf); h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor) {
+			return true
+		}
+	}
+	return false
 }
 
 // protectionOf is the reason why u stays when t.victims are released: a guarantee or a strict budget. If there is

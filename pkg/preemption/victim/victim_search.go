@@ -42,7 +42,8 @@ type Search struct {
 	current           victimSearch
 	selector          victimSelector
 	stats             SearchStats
-	nearbyNodes       nodeHeap // scratch
+	nearbyNodes       nodeHeap                     // scratch, as the next
+	victims           map[*objects.Allocation]bool // of the plan in Candidates
 
 	outcomes  OutcomeCounts // of the last Find
 	onOutcome func(n *objects.Node, plan Plan, s NodeOutcome)
@@ -61,7 +62,7 @@ func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns)
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
 	}
-	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, current: victimSearch{coolDowns: coolDowns}}
+	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, victims: map[*objects.Allocation]bool{}, current: victimSearch{coolDowns: coolDowns}}
 }
 
 // Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may
