@@ -37,3 +37,33 @@ func TestTables_NameExistingTests(t *testing.T) {
 	}
 	assert.Assert(t, found > 30, "only %d tests are named: were the tables really read?", found)
 }
+
+var (
+	verdictPattern     = regexp.MustCompile("verdict(?: is)?\\s+`([a-z][A-Za-z]*)`")
+	verdictCodePattern = regexp.MustCompile("`([a-z][A-Za-z]*)`")
+)
+
+// A rule that names a verdict uses a code that docs/EXPLAIN.md lists.
+func TestRules_NameVerdictsThatExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "EXPLAIN.md"))
+	assert.NilError(t, err)
+	codes := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllSubmatch(text, -1) {
+		for _, m := range verdictCodePattern.FindAllSubmatch(row[1], -1) {
+			codes[string(m[1])] = true
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(root, "docs", "behaviour", "*.md"))
+	assert.NilError(t, err)
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		for _, m := range verdictPattern.FindAllSubmatch(text, -1) {
+			if found++; !codes[string(m[1])] {
+				t.Errorf("%s: verdict %s is not in docs/EXPLAIN.md", filepath.Base(file), m[1])
+			}
+		}
+	}
+	assert.Assert(t, found >= 6, "only %d verdicts are named: were the rules really read?", found)
+}
