@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const demoHelp = `Run a scheduler and a simulated resource manager in this process.
@@ -99,9 +99,9 @@ func checkSize(s sim.Size) error {
 // demoReport is the result of a demo. Its JSON form is stable: other programs read it.
 type demoReport struct {
 	*sim.DemoReport
-	Queues     int                     `json:"queuesBelowRoot"`
-	WaitingAsk *webservice.Explanation `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none was pending
-	Preemption *sim.PreemptionDemo     `json:"preemption"`
+	Queues     int                 `json:"queuesBelowRoot"`
+	WaitingAsk *dao.Explanation    `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none was pending
+	Preemption *sim.PreemptionDemo `json:"preemption"`
 }
 
 // demo runs a workload and then a preemption, each with a scheduler of its own. timing is that of
@@ -126,7 +126,7 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 		return nil, timing, err
 	}
 	if e := r.Full.TopPending; e != nil {
-		r.WaitingAsk = webservice.NewExplanation(e)
+		r.WaitingAsk = dao.NewExplanation(e)
 	}
 	err = withSession(ctx, sim.PreemptionDemoConfig, func(p *simSession, clock *sim.Clock) error {
 		var err error

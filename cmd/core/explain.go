@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const explainHelp = `Explain the state of an ask or an allocation at a running server.
@@ -92,7 +92,7 @@ func (f *explainFlags) run(ctx context.Context, key string, out io.Writer) error
 		return exitError{exitRefused, err}
 	}
 	known := status == http.StatusOK
-	var e webservice.Explanation // the body of a 404 has its fields too
+	var e dao.Explanation // the body of a 404 has its fields too
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
 		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
 	}
@@ -134,7 +134,7 @@ func (f *explainFlags) get(ctx context.Context, path string) (body []byte, statu
 }
 
 // printExplanation prints the ask, the message of the server, and a table of figures.
-func printExplanation(out io.Writer, e *webservice.Explanation) error {
+func printExplanation(out io.Writer, e *dao.Explanation) error {
 	t := newPreemptText(out)
 	if e.ApplicationID == "" {
 		t.line("%s: %s", e.AllocationKey, e.Message)
@@ -166,7 +166,7 @@ func ageText(age time.Duration) string {
 	return fmt.Sprintf("%dd%dh", age/day, age%day/time.Hour)
 }
 
-func headroomText(r *webservice.Availability, headroom *webservice.Headroom, named bool) string {
+func headroomText(r *dao.Availability, headroom *dao.Headroom, named bool) string {
 	if headroom == nil {
 		return "no bound"
 	}

@@ -8,7 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 func TestExplainCommand_PendingAndAllocatedKeys(t *testing.T) {
@@ -29,7 +29,7 @@ vcore     2          no bound        no bound        0 of 4            0        
 
 	code, out, _ = runCanopy("explain", "high", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
-	var e webservice.Explanation
+	var e dao.Explanation
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
 }

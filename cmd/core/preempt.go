@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const preemptHelp = `Ask a running server which victims an ask would preempt, or list past preemptions.
@@ -136,7 +136,7 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 		if err != nil {
 			return exitError{exitUsage, err}
 		}
-		var s webservice.DryRunResult
+		var s dao.DryRunResult
 		if err := f.fetch(ctx, http.MethodPost, "/dry-run", ask, out, &s); err != nil {
 			return err
 		}
@@ -154,13 +154,13 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 				q.Set(name, value)
 			}
 		}
-		var all webservice.PreemptionList
+		var all dao.PreemptionList
 		if err := f.fetch(ctx, http.MethodGet, "?"+q.Encode(), nil, out, &all); err != nil {
 			return err
 		}
 		return f.print(func() error { return printPreemptions(out, &all) })
 	}
-	var p webservice.Preemption
+	var p dao.Preemption
 	if err := f.fetch(ctx, http.MethodGet, "/"+strconv.FormatUint(f.show, 10), nil, out, &p); err != nil {
 		return err
 	}

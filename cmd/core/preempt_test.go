@@ -17,6 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 type discardSink struct{}
@@ -97,7 +98,7 @@ mid         x            root.a  2         victim
 
 	code, out, _ = runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "--json")
 	assert.Equal(t, code, 0)
-	var s webservice.DryRunResult
+	var s dao.DryRunResult
 	assert.NilError(t, json.Unmarshal([]byte(out), &s))
 	assert.Equal(t, s.Outcome, "preempts")
 	_, other, _ := runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "-o", "json")
@@ -147,7 +148,7 @@ low         x            root.a  1         victim
 mid         x            root.a  2         eligible, but not needed
 `)
 	_, out, _ = runCanopy("preempt", "--show", "1", "--address", address, "--json")
-	var p webservice.Preemption
+	var p dao.Preemption
 	assert.NilError(t, json.Unmarshal([]byte(out), &p))
 	assert.Equal(t, p.Number, uint64(1))
 }
@@ -200,7 +201,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 
 // Cool-downs and unknown confirmations are printed below the list.
 func TestPreemptCommand_ListShowsCoolDownsAndUnknownConfirmations(t *testing.T) {
-	var all webservice.PreemptionList
+	var all dao.PreemptionList
 	assert.NilError(t, json.Unmarshal([]byte(`{"total": 7, "remembered": 5, "unknownConfirmations": 3,
 		"coolDowns": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`), &all))
 	var b strings.Builder

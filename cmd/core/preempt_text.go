@@ -11,7 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/offline"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // preemptText writes preemptions as text: headings, and tables below them.
@@ -29,7 +29,7 @@ var outcomeTexts = map[string]string{
 	"does not fit": "does not fit, and has no victims", "may not start": "may not start",
 }
 
-func printDryRun(out io.Writer, s *webservice.DryRunResult) error {
+func printDryRun(out io.Writer, s *dao.DryRunResult) error {
 	t := newPreemptText(out)
 	outcome, known := outcomeTexts[s.Outcome]
 	if !known {
@@ -82,7 +82,7 @@ func printDryRun(out io.Writer, s *webservice.DryRunResult) error {
 	return t.Flush()
 }
 
-func printPreemptions(out io.Writer, all *webservice.PreemptionList) error {
+func printPreemptions(out io.Writer, all *dao.PreemptionList) error {
 	t := newPreemptText(out)
 	t.line("NUMBER\tTIME\tREASON\tFOR\tNODE\tVICTIMS\tOUTCOME")
 	for i := range all.Preemptions {
@@ -101,7 +101,7 @@ func printPreemptions(out io.Writer, all *webservice.PreemptionList) error {
 }
 
 // preemptorText is the cause of a preemption: the key of the ask, the max of a queue, or a node.
-func preemptorText(p *webservice.Preemption) string {
+func preemptorText(p *dao.Preemption) string {
 	switch {
 	case p.Ask != nil:
 		return p.Ask.AllocationKey
@@ -112,7 +112,7 @@ func preemptorText(p *webservice.Preemption) string {
 }
 
 // outcomeText is the state of the ask of a preemption or, without an ask, how many victims have ended.
-func outcomeText(p *webservice.Preemption) string {
+func outcomeText(p *dao.Preemption) string {
 	switch {
 	case p.Placed != nil:
 		return "placed on " + p.Placed.NodeID
@@ -128,7 +128,7 @@ func outcomeText(p *webservice.Preemption) string {
 	return fmt.Sprintf("%d of %d ended", ended, len(p.Victims))
 }
 
-func printPreemption(out io.Writer, p *webservice.Preemption) error {
+func printPreemption(out io.Writer, p *dao.Preemption) error {
 	t := newPreemptText(out)
 	t.line("preemption %d at %s, reason %s", p.Number, timeText(p.Time), p.PreemptionReason)
 	if len(p.TriedReasons) > 0 {
@@ -163,7 +163,7 @@ func printPreemption(out io.Writer, p *webservice.Preemption) error {
 	return t.Flush()
 }
 
-func (t preemptText) victims(list []webservice.PreemptionVictim, remaining int) {
+func (t preemptText) victims(list []dao.Victim, remaining int) {
 	if len(list) == 0 {
 		return
 	}
@@ -175,7 +175,7 @@ func (t preemptText) victims(list []webservice.PreemptionVictim, remaining int) 
 	t.moreLine(remaining)
 }
 
-func (t preemptText) candidates(node string, list []webservice.PreemptionCandidate, remaining int) {
+func (t preemptText) candidates(node string, list []dao.Candidate, remaining int) {
 	if len(list) == 0 {
 		return
 	}

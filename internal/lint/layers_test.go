@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm"},
 	{"internal/reload"},
-	{"internal/engine"},
+	{"internal/engine", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // Admin serves what Handler does and, besides, the requests that change the scheduler: the
@@ -144,8 +145,8 @@ func (s *service) viewReload(res reload.Result, err error) (any, error) {
 			Line: 1, Col: 1, RuleID: "config-file", Severity: validation.Warning, Message: s.opt.FileWarning, Hint: "change the file, too",
 		})
 	}
-	body := reloadBody{
-		generationBody: viewGeneration(res.Generation, res.Generation), Changed: res.Changed,
+	body := dao.Reload{
+		Generation: dao.NewGeneration(res.Generation, res.Generation), Changed: res.Changed,
 		Warnings: warnings, NotStored: errorText(res.StoreError),
 	}
 	if res.Changed {
@@ -169,8 +170,8 @@ func (s *service) changeFailure(err error) error {
 	case errors.As(err, &bad):
 		n := s.opt.Reloads.Current().Number
 		reason := fmt.Sprintf("the configuration is invalid: generation %d stays in force", n)
-		return &failure{status: http.StatusBadRequest, reason: reason, body: invalidConfigBody{
-			errorBody{http.StatusBadRequest, reason, reason}, n, bad.Problems,
+		return &failure{status: http.StatusBadRequest, reason: reason, body: dao.InvalidConfig{
+			Error: dao.Error{StatusCode: http.StatusBadRequest, Message: reason, Description: reason}, Generation: n, Problems: bad.Problems,
 		}}
 	case errors.Is(err, reload.ErrRefused):
 		status = http.StatusConflict

@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/registry"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // A change of a named object, such as a priority class, changes the configuration: the object is
@@ -140,15 +141,15 @@ func (k *objectKind[T, P]) refusal(err error) error {
 	return newObjectFailure(status, string(p.Reason), err.Error(), nil)
 }
 
-// objectFailure is an errorBody with a stable reason code.
+// objectFailure is a dao.Error with a stable reason code.
 type objectFailure struct {
-	errorBody
+	dao.Error
 	Reason   string              `json:"reason,omitempty"`
 	Problems validation.Problems `json:"problems,omitempty"`
 }
 
 func newObjectFailure(status int, reason, text string, problems validation.Problems) error {
-	return &failure{status: status, reason: text, body: objectFailure{errorBody{status, text, text}, reason, problems}}
+	return &failure{status: status, reason: text, body: objectFailure{dao.Error{StatusCode: status, Message: text, Description: text}, reason, problems}}
 }
 
 // objectText reads the body of a request, at most 1 MiB.

@@ -5,10 +5,11 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The JSON of asks and allocations, with the keys of YuniKorn; ours are said. They are most of the text of nodes
-// and applications, whose bodies are in dao.go.
+// and applications, whose bodies are in package dao.
 
 // allocation appends an allocation. It has the time of the ask, the time of the bind, and the scheduling delay
 // between them in this process. YuniKorn has the first time twice, and so a delay of zero (docs/YUNIKORN.md).
@@ -16,8 +17,8 @@ func (t *jsonText) allocation(w *scheduler.AllocationView) {
 	t.begin('{')
 	t.field("allocationKey", string(w.Ask.Key))
 	t.optionalMap("allocationTags", w.Ask.Tags())
-	t.optionalNumber("requestTime", nanos(w.Created))
-	t.optionalNumber("allocationTime", nanos(w.BoundAt))
+	t.optionalNumber("requestTime", dao.Nanos(w.Created))
+	t.optionalNumber("allocationTime", dao.Nanos(w.BoundAt))
 	t.optionalNumber("allocationDelay", w.SchedulingDelay.Nanoseconds())
 	t.optionalAmounts("resource", w.Ask.Amounts)
 	t.priority(w)
@@ -36,7 +37,7 @@ func (t *jsonText) ask(w *scheduler.AllocationView) {
 	t.begin('{')
 	t.field("allocationKey", string(w.Ask.Key))
 	t.optionalMap("allocationTags", w.Ask.Tags())
-	t.optionalNumber("requestTime", nanos(w.Created))
+	t.optionalNumber("requestTime", dao.Nanos(w.Created))
 	t.optionalAmounts("resource", w.Ask.Amounts)
 	t.priority(w)
 	t.optional("requiredNodeId", string(w.Ask.RequiredNode()))
@@ -57,9 +58,6 @@ func (t *jsonText) priority(w *scheduler.AllocationView) {
 	t.text = strconv.AppendInt(t.text, int64(w.Ask.Priority), 10)
 	t.text, t.comma = append(t.text, '"'), true
 }
-
-// listPlaceholder stands in a body for a list that spliceAllocations fills.
-type listPlaceholder [1]struct{}
 
 var zeroElement = []byte("{}")
 

@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The bodies whose JSON jsonText.ask and jsonText.allocation write.
@@ -23,7 +24,7 @@ type askBody struct {
 	AllocationKey       string            `json:"allocationKey"`
 	AllocationTags      map[string]string `json:"allocationTags,omitempty"`
 	RequestTime         int64             `json:"requestTime,omitempty"`
-	Resource            quantities        `json:"resource,omitempty"`
+	Resource            dao.Quantities    `json:"resource,omitempty"`
 	Priority            string            `json:"priority,omitempty"`
 	RequiredNodeID      string            `json:"requiredNodeId,omitempty"`
 	ApplicationID       string            `json:"applicationId,omitempty"`
@@ -41,7 +42,7 @@ type allocationBody struct {
 	RequestTime     int64             `json:"requestTime,omitempty"`
 	AllocationTime  int64             `json:"allocationTime,omitempty"`
 	AllocationDelay int64             `json:"allocationDelay,omitempty"`
-	Resource        quantities        `json:"resource,omitempty"`
+	Resource        dao.Quantities    `json:"resource,omitempty"`
 	Priority        string            `json:"priority,omitempty"`
 	NodeID          string            `json:"nodeId,omitempty"`
 	ApplicationID   string            `json:"applicationId,omitempty"`
@@ -56,8 +57,8 @@ func viewAsk(w *scheduler.AllocationView) askBody {
 	return askBody{
 		AllocationKey:       string(w.Ask.Key),
 		AllocationTags:      w.Ask.Tags(),
-		RequestTime:         nanos(w.Created),
-		Resource:            quantitiesOf(w.Ask.Amounts.All()),
+		RequestTime:         dao.Nanos(w.Created),
+		Resource:            dao.QuantitiesOf(w.Ask.Amounts.All()),
 		Priority:            priorityText(w),
 		RequiredNodeID:      string(w.Ask.RequiredNode()),
 		ApplicationID:       string(w.Ask.App),
@@ -74,10 +75,10 @@ func viewAllocation(w *scheduler.AllocationView) allocationBody {
 	return allocationBody{
 		AllocationKey:   string(w.Ask.Key),
 		AllocationTags:  w.Ask.Tags(),
-		RequestTime:     nanos(w.Created),
-		AllocationTime:  nanos(w.BoundAt),
+		RequestTime:     dao.Nanos(w.Created),
+		AllocationTime:  dao.Nanos(w.BoundAt),
 		AllocationDelay: w.SchedulingDelay.Nanoseconds(),
-		Resource:        quantitiesOf(w.Ask.Amounts.All()),
+		Resource:        dao.QuantitiesOf(w.Ask.Amounts.All()),
 		Priority:        priorityText(w),
 		NodeID:          string(w.Node),
 		ApplicationID:   string(w.Ask.App),
@@ -92,8 +93,8 @@ func viewAllocation(w *scheduler.AllocationView) allocationBody {
 func priorityText(w *scheduler.AllocationView) string { return strconv.Itoa(int(w.Ask.Priority)) }
 
 // wholeNode and wholeApplication are the bodies with all their lists.
-func wholeNode(n *scheduler.NodeView) nodeBody {
-	v := viewNode(n)
+func wholeNode(n *scheduler.NodeView) dao.Node {
+	v := dao.NewNode(n)
 	if n.Allocations.Len() == 0 {
 		return v
 	}
@@ -105,8 +106,8 @@ func wholeNode(n *scheduler.NodeView) nodeBody {
 	return v
 }
 
-func wholeApplication(a *scheduler.ApplicationView) applicationBody {
-	v := viewApplication(a)
+func wholeApplication(a *scheduler.ApplicationView) dao.Application {
+	v := dao.NewApplication(a)
 	v.Requests, v.Allocations = nil, nil
 	var asks []askBody
 	var allocations []allocationBody

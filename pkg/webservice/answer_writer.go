@@ -180,7 +180,7 @@ func clientHost(r *http.Request) string {
 // encodeYieldInterval is how long an encoder runs before it yields to other goroutines.
 const encodeYieldInterval = 100 * time.Microsecond
 
-// encoder turns bodies of the dao*.go files into JSON, one after the other, and yields the
+// encoder turns bodies of package dao into JSON, one after the other, and yields the
 // processor to the scheduler in between.
 type encoder struct {
 	text      bytes.Buffer

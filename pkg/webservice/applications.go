@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // applications lists the applications of one queue. A parent queue has none.
@@ -118,60 +118,7 @@ var activeApplicationList = &listSource{
 // applicationPieces is the JSON of an application. long: it has too many asks and allocations for its text to be
 // kept.
 func applicationPieces(e *encoder, partition, queue string, a *scheduler.ApplicationView) (all pieces, long bool) {
-	v := viewApplication(a)
+	v := dao.NewApplication(a)
 	v.Partition, v.QueueName = partition, queue
 	return spliceAllocations(e, v, a.Allocations), a.Allocations.Len() > longListLength
-}
-
-// viewApplication shows a with placeholders for its asks and allocations.
-func viewApplication(a *scheduler.ApplicationView) applicationBody {
-	v := applicationBody{
-		ApplicationID:      string(a.ID),
-		UsedResource:       quantitiesOf(a.Allocated.All()),
-		MaxUsedResource:    quantitiesOf(a.Peak.All()),
-		PendingResource:    quantitiesOf(a.Pending.All()),
-		SubmissionTime:     nanos(a.Submitted),
-		ApplicationState:   a.State.String(),
-		User:               a.User.Name,
-		Groups:             a.User.Groups,
-		MaxRequestPriority: a.Priority.Number(),
-	}
-	v.setStateLog(a.StateLog)
-	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
-	for w := range a.Allocations.All() {
-		if w.Node == "" {
-			v.Requests = listPlaceholder{}
-		} else {
-			v.Allocations = listPlaceholder{}
-		}
-		if v.Requests != nil && v.Allocations != nil {
-			break
-		}
-	}
-	return v
-}
-
-// setStateLog sets the states that were entered, and the start: when Running was first entered. An
-// application that never ran has no start; YuniKorn shows the year 1 (APP-46).
-func (v *applicationBody) setStateLog(changes []lifecycle.Change) {
-	for _, c := range changes {
-		v.StateLog = append(v.StateLog, stateBody{Time: nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
-		if c.State == lifecycle.Running && v.StartTime == 0 {
-			v.StartTime = c.At().UnixMilli()
-		}
-	}
-}
-
-func viewUsageHistory(u *lifecycle.Usage) (v usageHistoryBody) {
-	if u == nil {
-		return v
-	}
-	byType := func(list []lifecycle.TypeUsage) map[string]quantities {
-		m := map[string]quantities{}
-		for _, x := range list {
-			m[x.InstanceType] = quantitiesOf(x.Usage.All())
-		}
-		return m
-	}
-	return usageHistoryBody{byType(u.Real), byType(u.Preempted), byType(u.Placeholders)}
 }

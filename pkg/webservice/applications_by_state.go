@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The states that the path of a request may have, and the states of active applications that
@@ -52,32 +52,13 @@ func (s *service) applicationsByState(r *http.Request) (any, error) {
 }
 
 func listEnded(partition string, ended persistent.List[lifecycle.Ended]) pieces {
-	return listOf(func(yield func(applicationBody) bool) {
+	return listOf(func(yield func(dao.Application) bool) {
 		for e := range ended.All() {
-			if !yield(viewEnded(partition, e)) {
+			if !yield(dao.NewEndedApplication(partition, e)) {
 				return
 			}
 		}
 	})
-}
-
-// viewEnded has what is kept of an application that has ended.
-func viewEnded(partition string, e *lifecycle.Ended) applicationBody {
-	v := applicationBody{
-		ApplicationID:      string(e.ID),
-		Partition:          partition,
-		QueueName:          string(e.Queue),
-		MaxUsedResource:    quantitiesOf(e.Peak.All()),
-		SubmissionTime:     nanos(e.Submitted),
-		FinishedTime:       nanos(e.Finished),
-		ApplicationState:   e.State.String(),
-		User:               e.User.Name,
-		Groups:             e.User.Groups,
-		RejectedMessage:    e.Message,
-		MaxRequestPriority: policies.CurrentPriority{}.Number(),
-	}
-	v.setStateLog(e.Log)
-	return v
 }
 
 // application shows one active application: of the whole partition, or of the queue in the path.

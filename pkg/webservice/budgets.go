@@ -7,20 +7,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // budgetKind are the disruption budgets.
 var budgetKind = objectKind[budgets.Budget, *budgets.Budget]{
 	plural: "/ws/v1/disruptionbudgets", single: "/ws/v1/disruptionbudget/{name}",
-	apiVersion: budgetVersion, kind: budgetObjectKind, namespace: budgets.DefaultNamespace,
+	apiVersion: dao.BudgetVersion, kind: dao.BudgetObjectKind, namespace: budgets.DefaultNamespace,
 	inForce: func(c *configs.Config) budgets.Registry { return c.Budgets },
 	list:    queuesyaml.DisruptionBudgets, warns: true, forms: budgetForms,
-	changed: func(b *budgets.Budget, c changeBody) any { return budgetChangeBody{viewBudget(b, nil), c} },
+	changed: func(b *budgets.Budget, c changeBody) any { return budgetChangeBody{dao.NewBudget(b, nil), c} },
 }
 
 // budgetChangeBody answers a change of a budget. It has no counts; GET of the budget has them.
 type budgetChangeBody struct {
-	budgetBody
+	dao.Budget
 	changeBody
 }
 
@@ -28,14 +29,14 @@ type budgetChangeBody struct {
 func budgetForms(s *service, ctx context.Context) (func(*budgets.Budget) (inJSON, inYAML any), error) {
 	counted, err := s.budgetCounts(ctx)
 	return func(b *budgets.Budget) (inJSON, inYAML any) {
-		return viewBudget(b, counted[b.ID()]), budgetObjectOf(b, counted[b.ID()])
+		return dao.NewBudget(b, counted[b.ID()]), dao.NewBudgetObject(b, counted[b.ID()])
 	}, err
 }
 
 // budgetCounts are the counts of each budget, by its ID and then in the order of partitions. A
 // budget without counts was created after them.
-func (s *service) budgetCounts(ctx context.Context) (map[string][]budgetCounts, error) {
-	out := map[string][]budgetCounts{}
+func (s *service) budgetCounts(ctx context.Context) (map[string][]dao.BudgetCounts, error) {
+	out := map[string][]dao.BudgetCounts{}
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
@@ -47,7 +48,7 @@ func (s *service) budgetCounts(ctx context.Context) (map[string][]budgetCounts, 
 		}
 		for _, v := range views {
 			id := v.Budget.ID()
-			out[id] = append(out[id], budgetCounts{name, v.Selected, v.Preempting, v.Allowed})
+			out[id] = append(out[id], dao.BudgetCounts{Partition: name, Matching: v.Selected, Preempting: v.Preempting, DisruptionsAllowed: v.Allowed})
 		}
 	}
 	return out, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const (
@@ -44,14 +45,14 @@ type classBody struct {
 
 // classObject is a priority class as a Kubernetes object.
 type classObject struct {
-	APIVersion       string         `yaml:"apiVersion"`
-	Kind             string         `yaml:"kind"`
-	Metadata         objectMetadata `yaml:"metadata"`
-	Value            int32          `yaml:"value"`
-	GlobalDefault    bool           `yaml:"globalDefault,omitempty"`
-	PreemptionPolicy string         `yaml:"preemptionPolicy"`
-	Description      string         `yaml:"description,omitempty"`
-	SubmitACL        *string        `yaml:"submitacl,omitempty"`
+	APIVersion       string             `yaml:"apiVersion"`
+	Kind             string             `yaml:"kind"`
+	Metadata         dao.ObjectMetadata `yaml:"metadata"`
+	Value            int32              `yaml:"value"`
+	GlobalDefault    bool               `yaml:"globalDefault,omitempty"`
+	PreemptionPolicy string             `yaml:"preemptionPolicy"`
+	Description      string             `yaml:"description,omitempty"`
+	SubmitACL        *string            `yaml:"submitacl,omitempty"`
 }
 
 func viewClass(c *priorities.Class) classBody {
@@ -60,7 +61,7 @@ func viewClass(c *priorities.Class) classBody {
 
 func classObjectOf(c *priorities.Class) classObject {
 	return classObject{
-		classVersion, classObjectKind, objectMetadata{Name: c.Name},
+		classVersion, classObjectKind, dao.ObjectMetadata{Name: c.Name},
 		c.Value, c.GlobalDefault, c.Policy.String(), c.Description, aclText(c),
 	}
 }

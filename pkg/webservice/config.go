@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // routeConfig serves the configuration in force and its history.
@@ -66,7 +67,7 @@ func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
 	if c.texts[format] != nil {
 		return c.texts[format], nil
 	}
-	body, err := viewConfig(g)
+	body, err := dao.NewConfig(g)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +102,9 @@ func etag(generation uint64) string { return fmt.Sprintf("%q", strconv.FormatUin
 func (s *service) generations(*http.Request) (any, error) {
 	all := s.opt.Reloads.Generations()
 	current := all[len(all)-1]
-	out := make([]generationBody, 0, len(all))
+	out := make([]dao.Generation, 0, len(all))
 	for i := len(all) - 1; i >= 0; i-- {
-		out = append(out, viewGeneration(all[i], current))
+		out = append(out, dao.NewGeneration(all[i], current))
 	}
 	return out, nil
 }
@@ -117,7 +118,7 @@ func (s *service) generation(r *http.Request) (any, error) {
 	if !ok {
 		return nil, notFound(fmt.Sprintf("Generation %d", n))
 	}
-	return generationDetail{viewGeneration(g, s.opt.Reloads.Current()), g.Text, g.Extra, g.Changes}, nil
+	return dao.GenerationDetail{Generation: dao.NewGeneration(g, s.opt.Reloads.Current()), Text: g.Text, Extra: g.Extra, Changes: g.Changes}, nil
 }
 
 // generationNumber is the number in the path of a request.

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // FuzzConfigView checks that viewConfig can parse every text that pkg/configs accepts, and that the
@@ -42,7 +43,7 @@ func FuzzConfigView(f *testing.F) {
 		if conf == nil {
 			return
 		}
-		body, err := viewConfig(&reload.Generation{Number: 3, Text: text, Checksum: conf.Checksum})
+		body, err := dao.NewConfig(&reload.Generation{Number: 3, Text: text, Checksum: conf.Checksum})
 		assert.NilError(t, err)
 		assert.Equal(t, len(body.Partitions), len(conf.Partitions))
 		_, err = json.Marshal(body)

@@ -5,7 +5,7 @@
 //
 // A request takes a Snapshot of a partition from its loop and turns it into JSON; it waits no
 // longer than its client does. Lists are in name order, so equal states give equal bytes. JSON
-// names are in the files dao*.go and *_json.go; bodies with a single user are beside their handler.
+// names are in package dao and in the files *_json.go; bodies with a single user are beside their handler.
 //
 // What was computed from a snapshot is kept for the next one, in a snapshotCache for each list or tree: one
 // value for each partition. Kept texts are bounded by Options.CacheBytes; usages have one entry for each

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // maxDryRunBytes bounds the body of a dry run, in bytes.
@@ -66,7 +67,7 @@ func (s *service) dryRun(r *http.Request) (any, error) {
 	if err := ask.contradicts(&result.Ask); err != nil {
 		return nil, err
 	}
-	return viewDryRun(result), nil
+	return dao.NewDryRunResult(result), nil
 }
 
 func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {

@@ -23,6 +23,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 type discardSink struct{}
@@ -139,20 +140,20 @@ func (r *randomCluster) get(path string, gzipped bool) []byte {
 }
 
 // queueBodyOf is a queue with all queues below it, built without any cache.
-func queueBodyOf(q *scheduler.QueueView, above resources.Limit) queueBody {
+func queueBodyOf(q *scheduler.QueueView, above resources.Limit) dao.Queue {
 	headroom := q.HeadroomBelow(above)
-	v := viewQueue(q, headroom)
+	v := dao.NewQueue(q, headroom)
 	for child := range q.Children.All() {
 		c := queueBodyOf(child, headroom)
 		v.Children = append(v.Children, c)
-		v.addChild(c.QueueName, c.RunningApps)
+		v.AddChild(c.QueueName, c.RunningApps)
 	}
 	return v
 }
 
 // marshalSnapshot is the expected text of the lists: json.Marshal of the whole bodies.
 func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
-	nodes, apps := []nodeBody{}, []applicationBody{}
+	nodes, apps := []dao.Node{}, []dao.Application{}
 	for n := range s.Nodes.All() {
 		nodes = append(nodes, wholeNode(n))
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // evictionBody is the order in which node pressure would end the allocations of a node.
 type evictionBody struct {
 	NodeID              string         `json:"nodeID"`
 	Resource            string         `json:"resource"`
-	OverCapacity        quantities     `json:"overCapacity"`        // what the node lacks after the preempted allocations have ended
+	OverCapacity        dao.Quantities `json:"overCapacity"`        // what the node lacks after the preempted allocations have ended
 	NodePressureEnabled bool           `json:"nodePressureEnabled"` // true: a lowered capacity preempts the victims
 	Order               []evictionStep `json:"order"`               // the first to be evicted comes first
 }
@@ -74,7 +75,7 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	}
 	body := evictionBody{
 		NodeID: string(n.ID), Resource: cmp.Or(wanted, scarcest, "memory"),
-		OverCapacity: quantities{}, NodePressureEnabled: snap.NodePressure, Order: []evictionStep{},
+		OverCapacity: dao.Quantities{}, NodePressureEnabled: snap.NodePressure, Order: []evictionStep{},
 	}
 	for name, left := range load.Available.All() {
 		if left < 0 {

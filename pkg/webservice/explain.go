@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // explain explains the state of the ask or allocation of a key, and why it waits (OBS-39). An unknown
@@ -26,12 +27,12 @@ func (s *service) explain(r *http.Request) (any, error) {
 	case e.State == scheduler.KeyUnknown:
 		return nil, s.unknownKey(e)
 	}
-	return viewExplanation(e), nil
+	return dao.NewExplanation(e), nil
 }
 
 // unknownKey is the 404 for a key that no ask and no allocation has now.
 func (s *service) unknownKey(e *scheduler.Explanation) error {
-	body := unknownKeyBody{AllocationKey: string(e.Key), State: e.State.String()}
+	body := dao.UnknownKey{AllocationKey: string(e.Key), State: e.State.String()}
 	reason := e.String()
 	if s.opt.History != nil {
 		last, found := s.opt.History.Last(func(r *events.Record) bool {
@@ -39,7 +40,7 @@ func (s *service) unknownKey(e *scheduler.Explanation) error {
 				r.Type == events.Application && r.Change == events.Remove && r.Reference == string(e.Key))
 		})
 		if found {
-			body.State, body.Since = "released", nanos(last.At)
+			body.State, body.Since = "released", dao.Nanos(last.At)
 			body.ApplicationID = last.Object
 			switch {
 			case last.Rejected:
@@ -47,9 +48,9 @@ func (s *service) unknownKey(e *scheduler.Explanation) error {
 			case last.Detail == events.RequestCancelled:
 				body.State = "cancelled"
 			}
-			reason += ": it was " + body.State + " at " + timeText(last.At) + ": " + last.Message
+			reason += ": it was " + body.State + " at " + dao.TimeText(last.At) + ": " + last.Message
 		}
 	}
-	body.errorBody = errorBody{StatusCode: http.StatusNotFound, Message: reason, Description: reason}
+	body.Error = dao.Error{StatusCode: http.StatusNotFound, Message: reason, Description: reason}
 	return &failure{status: http.StatusNotFound, reason: reason, body: body}
 }

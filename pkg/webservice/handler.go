@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // Options are the settings of a Handler. The zero value is valid.
@@ -48,7 +49,7 @@ type service struct {
 	nodeLists              snapshotCache[*encodedList]
 	activeApplicationLists snapshotCache[*encodedList]
 	queueTrees             snapshotCache[*queueTree]
-	partitionBodies        snapshotCache[partitionBody]
+	partitionBodies        snapshotCache[dao.Partition]
 	userUsages             snapshotCache[*usages]
 	groupUsages            snapshotCache[*usages]
 	configCache            configCache

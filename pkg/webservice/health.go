@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // stuckAfter is how long a busy partition may make no progress. A longer time means that it is
@@ -44,9 +45,9 @@ func (s *service) health(*http.Request) (any, error) {
 		}
 		s.opt.Log.Error("health check failed", zap.String("partition", name), zap.String("reason", err.Error()))
 		reason := fmt.Sprintf("partition %s: %v", name, err)
-		return nil, unavailable(reason, healthBody{Reason: reason})
+		return nil, unavailable(reason, dao.Health{Reason: reason})
 	}
-	return healthBody{Healthy: true}, nil
+	return dao.Health{Healthy: true}, nil
 }
 
 // Health is an error if a partition makes no progress, or if its last audit found inconsistent
@@ -119,10 +120,10 @@ func (a *audits) startIfDue(l *loop.Loop, h loop.Health, now time.Time) {
 func (s *service) ready(*http.Request) (any, error) {
 	if s.opt.ReadyCheck != nil {
 		if err := s.opt.ReadyCheck(); err != nil {
-			return nil, unavailable(err.Error(), readyBody{Reason: err.Error()})
+			return nil, unavailable(err.Error(), dao.Ready{Reason: err.Error()})
 		}
 	}
-	return readyBody{Ready: true}, nil
+	return dao.Ready{Ready: true}, nil
 }
 
 func unavailable(reason string, body any) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // healthCheckTimeout is how long a partition may take to answer before it counts as unhealthy (OBS-54).
@@ -47,7 +48,7 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	slot := cpushare.Readers.Acquire()
 	defer slot.Release()
 	s.hashLocations(all, slot)
-	body := healthCheckBody{Healthy: true}
+	body := dao.HealthCheck{Healthy: true}
 	now := s.opt.Now()
 	for i := range all {
 		if x := &all[i]; !x.removed {
@@ -94,8 +95,8 @@ func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
 
 // viewCheck is the result of a check. A warning succeeds, because the JSON of YuniKorn has no third
 // state and a restart would not mend it (OBS-52).
-func viewCheck(c *check, found *findings) checkBody {
-	return checkBody{
+func viewCheck(c *check, found *findings) dao.Check {
+	return dao.Check{
 		Name: c.name, Succeeded: c.warningOnly || found.count == 0, Description: c.description, DiagnosisMessage: found.String(),
 	}
 }
@@ -118,8 +119,8 @@ func (s *service) examine(ctx context.Context, name string) (x partitionHealth) 
 	return x
 }
 
-func viewAudit(partition string, a loop.Audit, now time.Time) auditBody {
-	body := auditBody{Partition: partition, Error: errorText(a.Err)}
+func viewAudit(partition string, a loop.Audit, now time.Time) dao.Audit {
+	body := dao.Audit{Partition: partition, Error: errorText(a.Err)}
 	if !a.Finished.IsZero() {
 		age := max(0, now.Sub(a.Finished).Seconds())
 		body.Finished, body.AgeSeconds, body.TookSeconds, body.Objects = &a.Finished, &age, a.Took.Seconds(), a.Checked

@@ -4,14 +4,8 @@ import (
 	"cmp"
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-)
-
-// The attributes of a node that have a field of their own (NOD-7).
-const (
-	hostNameAttribute = "si/hostname"
-	rackNameAttribute = "si/rackname"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // nodes lists the nodes of a partition.
@@ -41,48 +35,5 @@ var nodeList = &listSource{
 
 // nodePieces is the JSON of a node. long: it has too many allocations for its text to be kept.
 func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, long bool) {
-	return spliceAllocations(e, viewNode(n), n.Allocations), n.Allocations.Len() > longListLength
-}
-
-// viewNode shows n with a placeholder for its allocations.
-func viewNode(n *scheduler.NodeView) nodeBody {
-	v := nodeBody{
-		NodeID:      string(n.ID),
-		HostName:    n.Attributes[hostNameAttribute],
-		RackName:    n.Attributes[rackNameAttribute],
-		Attributes:  n.Attributes,
-		Capacity:    quantitiesOf(n.Total.All()),
-		Allocated:   quantitiesOf(n.Allocated.All()),
-		Occupied:    quantitiesOf(n.Occupied.All()),
-		Available:   available(n),
-		Utilized:    percentages(n.Allocated, n.Total.All()),
-		Schedulable: n.Schedulable,
-	}
-	if n.Allocations.Len() > 0 {
-		v.Allocations = listPlaceholder{}
-	}
-	for _, f := range n.Foreign {
-		v.ForeignAllocations = append(v.ForeignAllocations, viewForeign(f))
-	}
-	return v
-}
-
-// available is the free resources of a node. A resource that is used up is shown as zero: without
-// it the node would seem to have none at all.
-func available(n *scheduler.NodeView) quantities {
-	left := quantitiesOf(n.Available.All())
-	for name := range n.Total.All() {
-		left[name] = int64(n.Available.Get(name))
-	}
-	return left
-}
-
-func viewForeign(f *objects.Foreign) foreignBody {
-	return foreignBody{
-		AllocationKey:  string(f.Key),
-		AllocationTags: f.Tags,
-		Resource:       quantitiesOf(f.Amounts.All()),
-		NodeID:         string(f.Node),
-		Preemptable:    !f.Static,
-	}
+	return spliceAllocations(e, dao.NewNode(n), n.Allocations), n.Allocations.Len() > longListLength
 }

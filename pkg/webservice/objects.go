@@ -40,12 +40,6 @@ var objectRoutes = []interface {
 	routeChanges(*service, *router)
 }{&classKind, &budgetKind}
 
-// objectMetadata has the fields of the metadata of a Kubernetes object that are used.
-type objectMetadata struct {
-	Name      string `yaml:"name"`
-	Namespace string `yaml:"namespace,omitempty"`
-}
-
 // objectList is a list of objects of a kind as a Kubernetes object.
 type objectList struct {
 	APIVersion string `yaml:"apiVersion"`

@@ -10,17 +10,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // partitions lists the partitions.
 func (s *service) partitions(r *http.Request) (any, error) {
-	out := []partitionBody{}
+	out := []dao.Partition{}
 	for _, name := range s.cluster.Partitions() {
 		l, ok := s.cluster.Partition(name)
 		if !ok {
 			continue // a reload has just removed it
 		}
-		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ partitionBody) (partitionBody, bool, error) {
+		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
 			return viewPartition(snap), true, nil
 		})
 		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
@@ -37,7 +38,7 @@ func (s *service) partitions(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func viewPartition(s *scheduler.Snapshot) partitionBody {
+func viewPartition(s *scheduler.Snapshot) dao.Partition {
 	state := "Active"
 	if s.Draining {
 		state = "Draining"
@@ -60,14 +61,14 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 	for e := range s.Rejected.All() {
 		states[e.State.String()]++
 	}
-	return partitionBody{
+	return dao.Partition{
 		Name: s.Partition,
-		Capacity: capacityBody{
-			Capacity:     quantitiesOf(s.Capacity.All()),
-			UsedCapacity: quantitiesOf(s.Root.Allocated.All()),
-			Utilization:  percentages(s.Root.Allocated, s.Capacity.All()),
+		Capacity: dao.Capacity{
+			Capacity:     dao.QuantitiesOf(s.Capacity.All()),
+			UsedCapacity: dao.QuantitiesOf(s.Root.Allocated.All()),
+			Utilization:  dao.Percentages(s.Root.Allocated, s.Capacity.All()),
 		},
-		NodeSortingPolicy: nodeSortBody{
+		NodeSortingPolicy: dao.NodeSort{
 			Type:            s.NodeOrder.Sort.String(),
 			ResourceWeights: weights(s.NodeOrder),
 		},
@@ -77,7 +78,7 @@ func viewPartition(s *scheduler.Snapshot) partitionBody {
 		Applications:           states,
 		TotalContainers:        s.Allocations,
 		State:                  state,
-		StateSince:             nanos(s.StateSince),
+		StateSince:             dao.Nanos(s.StateSince),
 		PendingSystemAsks:      waiting,
 	}
 }

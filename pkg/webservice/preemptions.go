@@ -10,7 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 func (s *service) routePreemptions(mux *router) {
@@ -21,9 +21,6 @@ func (s *service) routePreemptions(mux *router) {
 
 // defaultPreemptionLimit is how many preemptions an answer has if the request has no limit.
 const defaultPreemptionLimit = 100
-
-// reasonNames are the reasons of preemptions as the REST interface names them.
-var reasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure"}
 
 // preemptions lists the preemptions that are kept, the newest first (OBS-22, PRE-109).
 func (s *service) preemptions(r *http.Request) (any, error) {
@@ -39,13 +36,13 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := preemptionsBody{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last), CoolDowns: viewCoolDowns(all.CoolDowns), Preemptions: []preemptionBody{}}
+	body := dao.PreemptionList{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last), CoolDowns: dao.NewCoolDowns(all.CoolDowns), Preemptions: []dao.Preemption{}}
 	for i := range all.Last {
 		if len(body.Preemptions) == want.limit {
 			break
 		}
 		if want.matches(&all.Last[i]) {
-			body.Preemptions = append(body.Preemptions, viewPreemption(&all.Last[i]))
+			body.Preemptions = append(body.Preemptions, dao.NewPreemption(&all.Last[i]))
 		}
 	}
 	return body, nil
@@ -72,8 +69,8 @@ func (s *service) preemption(r *http.Request) (any, error) {
 	if found == nil {
 		return nil, notFound(fmt.Sprintf("preemption %d", number))
 	}
-	body := viewPreemption(found)
-	body.Candidates, body.MoreCandidates = viewCandidates(found.Candidates), found.MoreCandidates
+	body := dao.NewPreemption(found)
+	body.Candidates, body.MoreCandidates = dao.NewCandidates(found.Candidates), found.MoreCandidates
 	return body, nil
 }
 
@@ -94,8 +91,8 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 		}
 		w.limit = n
 	}
-	if w.reason != "" && !slices.Contains(reasonNames[:], w.reason) {
-		return w, badRequest(fmt.Sprintf("reason %q: it is one of %s", w.reason, strings.Join(reasonNames[:], ", ")))
+	if w.reason != "" && !slices.Contains(dao.ReasonNames[:], w.reason) {
+		return w, badRequest(fmt.Sprintf("reason %q: it is one of %s", w.reason, strings.Join(dao.ReasonNames[:], ", ")))
 	}
 	if w.queue != "" {
 		for _, level := range strings.Split(w.queue, ".") {
@@ -112,6 +109,6 @@ func (w *preemptionFilter) matches(r *preemption.Preemption) bool {
 	concerns := func(app objects.AppID, queue objects.QueuePath) bool {
 		return (w.app == "" || string(app) == w.app) && (w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
 	}
-	return (w.reason == "" || reasonNames[r.Reason] == w.reason) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
+	return (w.reason == "" || dao.ReasonNames[r.Reason] == w.reason) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
 		slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return concerns(v.App, v.Queue) }))
 }

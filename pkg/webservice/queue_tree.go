@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The queue tree is encoded queue by queue, and a subtree that is unchanged in the next snapshot keeps
@@ -50,9 +51,9 @@ func (t *queueTree) bytes() int64 {
 
 // Placeholders for the parts that are left out. No queue has a resource named "?".
 var (
-	headroomPlaceholder     = quantities{"?": 0}
+	headroomPlaceholder     = dao.Quantities{"?": 0}
 	headroomPlaceholderText = []byte(`"headroom":{"?":0},`)
-	zeroQueue               = newEncoder().piece(queueBody{})
+	zeroQueue               = newEncoder().piece(dao.Queue{})
 )
 
 // encodeQueue encodes q and the queues below. before is the same queue in the previous tree; nil: it
@@ -62,7 +63,7 @@ func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, parti
 		return before
 	}
 	x := &encodedQueue{view: q, childrenOffset: -1, children: make([]*encodedQueue, 0, q.Children.Len())}
-	v := viewQueue(q, resources.Limit{})
+	v := dao.NewQueue(q, resources.Limit{})
 	v.Partition = partition
 	v.Headroom = headroomPlaceholder
 	at := 0
@@ -79,10 +80,10 @@ func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, parti
 		c := encodeQueue(e, child, old, "")
 		x.children = append(x.children, c)
 		x.size += c.size
-		v.addChild(string(child.Path), c.runningApps)
+		v.AddChild(string(child.Path), c.runningApps)
 	}
 	if x.runningApps = v.RunningApps; len(x.children) > 0 {
-		v.Children = []queueBody{{}}
+		v.Children = []dao.Queue{{}}
 	}
 	head, after, found := bytes.Cut(e.piece(v), headroomPlaceholderText)
 	if !found {

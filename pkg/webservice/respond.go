@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const (
@@ -19,12 +20,12 @@ const (
 	minGzipBytes   = 1400 // bytes; a shorter body fits one packet uncompressed
 )
 
-// failure is an answer with an error status. Its body is an errorBody with the reason, unless it
+// failure is an answer with an error status. Its body is a dao.Error with the reason, unless it
 // has one of its own.
 type failure struct {
 	status int
 	reason string
-	body   any // nil: an errorBody
+	body   any // nil: a dao.Error
 }
 
 func (f *failure) Error() string { return f.reason }
@@ -53,7 +54,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	body := f.body
 	if body == nil {
-		body = errorBody{StatusCode: f.status, Message: f.reason, Description: f.reason}
+		body = dao.Error{StatusCode: f.status, Message: f.reason, Description: f.reason}
 	}
 	s.writeJSON(w, r, f.status, body)
 }

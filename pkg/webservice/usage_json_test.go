@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The bodies whose JSON usages.pieces writes, and the sums computed in the simplest way.
@@ -31,12 +32,12 @@ type groupBody struct {
 }
 
 type usageBody struct {
-	QueuePath           string      `json:"queuePath"`
-	ResourceUsage       quantities  `json:"resourceUsage,omitempty"`
-	RunningApplications []string    `json:"runningApplications,omitempty"`
-	MaxResources        quantities  `json:"maxResources,omitempty"`
-	MaxApplications     uint64      `json:"maxApplications,omitempty"`
-	Children            []usageBody `json:"children,omitempty"`
+	QueuePath           string         `json:"queuePath"`
+	ResourceUsage       dao.Quantities `json:"resourceUsage,omitempty"`
+	RunningApplications []string       `json:"runningApplications,omitempty"`
+	MaxResources        dao.Quantities `json:"maxResources,omitempty"`
+	MaxApplications     uint64         `json:"maxApplications,omitempty"`
+	Children            []usageBody    `json:"children,omitempty"`
 }
 
 // naiveUsages adds up the usage of all users, or of all groups, in a snapshot anew.
@@ -98,9 +99,9 @@ func (u *naiveUsages) sumQueue(q *scheduler.QueueView) map[string]*naiveUsage {
 	}
 	for name, n := range nodes {
 		slices.Sort(n.body.RunningApplications)
-		n.body.ResourceUsage = quantitiesOf(n.used.All())
+		n.body.ResourceUsage = dao.QuantitiesOf(n.used.All())
 		if rule, ok := u.rule(q.LimitRules, name); ok {
-			n.body.MaxResources, n.body.MaxApplications = quantitiesOf(rule.MaxResources.All()), rule.MaxApplications
+			n.body.MaxResources, n.body.MaxApplications = dao.QuantitiesOf(rule.MaxResources.All()), rule.MaxApplications
 		}
 	}
 	return nodes

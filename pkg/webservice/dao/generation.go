@@ -1,4 +1,4 @@
-package webservice
+package dao
 
 import (
 	"time"
@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
-// generationBody is a generation of the configuration. Ours: YuniKorn keeps only the one in force.
-type generationBody struct {
+// Generation is a generation of the configuration. Ours: YuniKorn keeps only the one in force.
+type Generation struct {
 	Generation  uint64    `json:"generation"`
 	Active      bool      `json:"active"` // in force
 	Checksum    string    `json:"checksum"`
@@ -20,17 +20,17 @@ type generationBody struct {
 	Summary     string    `json:"summary,omitempty"` // of the changes, in words
 }
 
-// generationDetail is generationBody with the text of the configuration.
-type generationDetail struct {
-	generationBody
+// GenerationDetail is Generation with the text of the configuration.
+type GenerationDetail struct {
+	Generation
 	Text    string            `json:"text"`
 	Extra   map[string]string `json:"extra,omitempty"`
 	Changes *diff.Change      `json:"changes,omitempty"` // from the generation before, if that is kept
 }
 
-// reloadBody answers a change of the configuration.
-type reloadBody struct {
-	generationBody
+// Reload answers a change of the configuration.
+type Reload struct {
+	Generation
 	Changed  bool                `json:"changed"` // false: this text was in force already
 	Changes  *diff.Change        `json:"changes,omitempty"`
 	Warnings validation.Problems `json:"warnings"`
@@ -39,15 +39,16 @@ type reloadBody struct {
 	NotStored string `json:"notStored,omitempty"`
 }
 
-// invalidConfigBody is an errorBody with all problems, as canopy validate lists them.
-type invalidConfigBody struct {
-	errorBody
+// InvalidConfig is an Error with all problems, as canopy validate lists them.
+type InvalidConfig struct {
+	Error
 	Generation uint64              `json:"generation"` // still in force
 	Problems   validation.Problems `json:"problems"`
 }
 
-func viewGeneration(g, current *reload.Generation) generationBody {
-	body := generationBody{
+// NewGeneration shows g. current is the generation in force.
+func NewGeneration(g, current *reload.Generation) Generation {
+	body := Generation{
 		Generation: g.Number, Active: g.Number == current.Number, Checksum: g.Checksum, Time: g.At.UTC(),
 		Source: string(g.Source), From: g.From, PauseMicros: g.Paused.Microseconds(),
 	}

@@ -1,4 +1,4 @@
-package webservice
+package dao
 
 import (
 	"strings"
@@ -11,7 +11,8 @@ import (
 // The configuration as YuniKorn shows it: what the text of queues.yaml has, under the names of Go
 // fields in JSON and the keys of queues.yaml in YAML, which are those names in lower case (CFG-121).
 
-type configBody struct {
+// Config is the configuration in force.
+type Config struct {
 	Partitions               []partitionConfig
 	PriorityClasses          []classConfig     `json:",omitempty" yaml:",omitempty"`
 	DisruptionBudgets        []budgetConfig    `json:",omitempty" yaml:",omitempty"`
@@ -119,7 +120,7 @@ type resolverConfig struct {
 // classConfig is a priority class with the keys of Kubernetes, the name at the top level.
 type classConfig struct {
 	Name             string         `yaml:"name"`
-	Metadata         objectMetadata `json:"-" yaml:"metadata,omitempty"`
+	Metadata         ObjectMetadata `json:"-" yaml:"metadata,omitempty"`
 	Value            int32          `yaml:"value"`
 	GlobalDefault    bool           `json:",omitempty" yaml:"globalDefault,omitempty"`
 	PreemptionPolicy string         `json:",omitempty" yaml:"preemptionPolicy,omitempty"`
@@ -132,15 +133,15 @@ func (c *classConfig) complete() {
 	if c.Name == "" {
 		c.Name = c.Metadata.Name
 	}
-	c.Metadata = objectMetadata{}
+	c.Metadata = ObjectMetadata{}
 }
 
-// viewConfig parses the text of a generation again, for what it literally has. The text is valid:
+// NewConfig parses the text of a generation again, for what it literally has. The text is valid:
 // an error means that this parser and the one of pkg/configs disagree.
-func viewConfig(g *reload.Generation) (configBody, error) {
-	var body configBody
+func NewConfig(g *reload.Generation) (Config, error) {
+	var body Config
 	if err := yaml.Unmarshal([]byte(g.Text), &body); err != nil {
-		return configBody{}, err
+		return Config{}, err
 	}
 	for i := range body.Partitions {
 		body.Partitions[i].complete()

@@ -1,4 +1,4 @@
-package webservice
+package dao
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 type budgetConfig struct {
 	Name           string         `yaml:"name"`
 	Namespace      string         `json:",omitempty" yaml:"namespace,omitempty"`
-	Metadata       objectMetadata `json:"-" yaml:"metadata,omitempty"`
+	Metadata       ObjectMetadata `json:"-" yaml:"metadata,omitempty"`
 	Selector       *selectorSpec  `json:",omitempty" yaml:"selector,omitempty"`
 	MinAvailable   any            `json:",omitempty" yaml:"minAvailable,omitempty"`
 	MaxUnavailable any            `json:",omitempty" yaml:"maxUnavailable,omitempty"`
@@ -42,20 +42,20 @@ func (b *budgetConfig) complete() {
 	b.Selector = cmp.Or(b.Selector, b.Spec.Selector)
 	b.MinAvailable = cmp.Or(b.MinAvailable, b.Spec.MinAvailable)
 	b.MaxUnavailable = cmp.Or(b.MaxUnavailable, b.Spec.MaxUnavailable)
-	b.Metadata, b.Spec = objectMetadata{}, budgetSpec{}
+	b.Metadata, b.Spec = ObjectMetadata{}, budgetSpec{}
 }
 
-// budgetBody is a disruption budget. Its fields have the names of Kubernetes.
-type budgetBody struct {
+// Budget is a disruption budget. Its fields have the names of Kubernetes.
+type Budget struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 	budgetSpec
 	Allowed    *int32         `json:"allowed,omitempty"`
-	Partitions []budgetCounts `json:"partitions,omitempty"` // in name order
+	Partitions []BudgetCounts `json:"partitions,omitempty"` // in name order
 }
 
-// budgetCounts are the counts of a budget in a partition.
-type budgetCounts struct {
+// BudgetCounts are the counts of a budget in a partition.
+type BudgetCounts struct {
 	Partition          string `json:"partition"`
 	Matching           int    `json:"matching"`           // allocations that the budget selects
 	Preempting         int    `json:"preempting"`         // of these, preempted and not confirmed yet
@@ -66,7 +66,7 @@ type budgetCounts struct {
 type budgetObject struct {
 	APIVersion string         `yaml:"apiVersion"`
 	Kind       string         `yaml:"kind"`
-	Metadata   objectMetadata `yaml:"metadata"`
+	Metadata   ObjectMetadata `yaml:"metadata"`
 	Spec       budgetSpec     `yaml:"spec"`
 	Allowed    *int32         `yaml:"allowed,omitempty"` // ours
 	Status     budgetStatus   `yaml:"status"`
@@ -80,17 +80,20 @@ type budgetStatus struct {
 	ExpectedPods       int `yaml:"expectedPods"`
 }
 
+// The version and the kind of an object of Kubernetes that is a disruption budget.
 const (
-	budgetVersion    = "policy/v1"
-	budgetObjectKind = "PodDisruptionBudget"
+	BudgetVersion    = "policy/v1"
+	BudgetObjectKind = "PodDisruptionBudget"
 )
 
-func viewBudget(b *budgets.Budget, counts []budgetCounts) budgetBody {
+// NewBudget shows b with its counts in each partition.
+func NewBudget(b *budgets.Budget, counts []BudgetCounts) Budget {
 	spec, allowed := specOf(b)
-	return budgetBody{b.Name, b.Namespace, spec, allowed, counts}
+	return Budget{b.Name, b.Namespace, spec, allowed, counts}
 }
 
-func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
+// NewBudgetObject shows b as an object of Kubernetes.
+func NewBudgetObject(b *budgets.Budget, counts []BudgetCounts) budgetObject {
 	spec, allowed := specOf(b)
 	var s budgetStatus
 	for _, c := range counts {
@@ -102,7 +105,7 @@ func budgetObjectOf(b *budgets.Budget, counts []budgetCounts) budgetObject {
 		s.DisruptionsAllowed += max(0, c.DisruptionsAllowed)
 		s.ExpectedPods += c.Matching
 	}
-	return budgetObject{budgetVersion, budgetObjectKind, objectMetadata{b.Name, b.Namespace}, spec, allowed, s}
+	return budgetObject{BudgetVersion, BudgetObjectKind, ObjectMetadata{b.Name, b.Namespace}, spec, allowed, s}
 }
 
 func specOf(b *budgets.Budget) (spec budgetSpec, allowed *int32) {
@@ -123,4 +126,10 @@ func specOf(b *budgets.Budget) (spec budgetSpec, allowed *int32) {
 		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions, expressionSpec{e.Key, string(e.Operator), e.Values})
 	}
 	return spec, allowed
+}
+
+// ObjectMetadata has the fields of the metadata of a Kubernetes object that are used.
+type ObjectMetadata struct {
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace,omitempty"`
 }

@@ -1,0 +1,118 @@
+package dao
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Application is an active application, or what is kept of one that has ended.
+type Application struct {
+	ApplicationID      string       `json:"applicationID"`
+	UsedResource       Quantities   `json:"usedResource,omitempty"`
+	MaxUsedResource    Quantities   `json:"maxUsedResource,omitempty"` // the highest usage at any time
+	PendingResource    Quantities   `json:"pendingResource,omitempty"`
+	Partition          string       `json:"partition"`
+	QueueName          string       `json:"queueName"`
+	SubmissionTime     int64        `json:"submissionTime,omitempty"`
+	FinishedTime       int64        `json:"finishedTime,omitempty"`
+	Requests           any          `json:"requests,omitempty"`    // a list: see spliceAllocations
+	Allocations        any          `json:"allocations,omitempty"` // the same
+	ApplicationState   string       `json:"applicationState,omitempty"`
+	User               string       `json:"user,omitempty"`
+	Groups             []string     `json:"groups,omitempty"`
+	RejectedMessage    string       `json:"rejectedMessage,omitempty"`
+	StateLog           []State      `json:"stateLog,omitempty"`
+	MaxRequestPriority int32        `json:"maxRequestPriority,omitempty"`
+	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
+	ResourceHistory    UsageHistory `json:"resourceHistory"`
+}
+
+// UsageHistory is the usage of allocations that have ended, by instance type: quantities times seconds.
+type UsageHistory struct {
+	ResourceUsage       map[string]Quantities `json:"resourceUsage,omitempty"`
+	PreemptedResource   map[string]Quantities `json:"preemptedResource,omitempty"`
+	PlaceholderResource map[string]Quantities `json:"placeholderResource,omitempty"`
+}
+
+// State is a state that an application entered.
+type State struct {
+	Time             int64  `json:"time"`
+	ApplicationState string `json:"applicationState"`
+	Reason           string `json:"reason"` // ours: why the state was entered
+}
+
+// listPlaceholder stands in a body for a list that spliceAllocations fills.
+type listPlaceholder [1]struct{}
+
+// NewApplication shows a with placeholders for its asks and allocations.
+func NewApplication(a *scheduler.ApplicationView) Application {
+	v := Application{
+		ApplicationID:      string(a.ID),
+		UsedResource:       QuantitiesOf(a.Allocated.All()),
+		MaxUsedResource:    QuantitiesOf(a.Peak.All()),
+		PendingResource:    QuantitiesOf(a.Pending.All()),
+		SubmissionTime:     Nanos(a.Submitted),
+		ApplicationState:   a.State.String(),
+		User:               a.User.Name,
+		Groups:             a.User.Groups,
+		MaxRequestPriority: a.Priority.Number(),
+	}
+	v.setStateLog(a.StateLog)
+	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
+	for w := range a.Allocations.All() {
+		if w.Node == "" {
+			v.Requests = listPlaceholder{}
+		} else {
+			v.Allocations = listPlaceholder{}
+		}
+		if v.Requests != nil && v.Allocations != nil {
+			break
+		}
+	}
+	return v
+}
+
+// setStateLog sets the states that were entered, and the start: when Running was first entered. An
+// application that never ran has no start; YuniKorn shows the year 1 (APP-46).
+func (v *Application) setStateLog(changes []lifecycle.Change) {
+	for _, c := range changes {
+		v.StateLog = append(v.StateLog, State{Time: Nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
+		if c.State == lifecycle.Running && v.StartTime == 0 {
+			v.StartTime = c.At().UnixMilli()
+		}
+	}
+}
+
+func viewUsageHistory(u *lifecycle.Usage) (v UsageHistory) {
+	if u == nil {
+		return v
+	}
+	byType := func(list []lifecycle.TypeUsage) map[string]Quantities {
+		m := map[string]Quantities{}
+		for _, x := range list {
+			m[x.InstanceType] = QuantitiesOf(x.Usage.All())
+		}
+		return m
+	}
+	return UsageHistory{byType(u.Real), byType(u.Preempted), byType(u.Placeholders)}
+}
+
+// NewEndedApplication has what is kept of an application that has ended.
+func NewEndedApplication(partition string, e *lifecycle.Ended) Application {
+	v := Application{
+		ApplicationID:      string(e.ID),
+		Partition:          partition,
+		QueueName:          string(e.Queue),
+		MaxUsedResource:    QuantitiesOf(e.Peak.All()),
+		SubmissionTime:     Nanos(e.Submitted),
+		FinishedTime:       Nanos(e.Finished),
+		ApplicationState:   e.State.String(),
+		User:               e.User.Name,
+		Groups:             e.User.Groups,
+		RejectedMessage:    e.Message,
+		MaxRequestPriority: policies.CurrentPriority{}.Number(),
+	}
+	v.setStateLog(e.Log)
+	return v
+}

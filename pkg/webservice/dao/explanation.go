@@ -1,0 +1,130 @@
+package dao
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Explanation explains the state of an ask or an allocation (OBS-39). Quantities are in the
+// smallest unit.
+type Explanation struct {
+	Time           int64      `json:"time"`
+	Partition      string     `json:"partition"`
+	AllocationKey  string     `json:"allocationKey"`
+	State          string     `json:"state"`   // pending, allocated, preempting or foreign
+	Message        string     `json:"message"` // the explanation in one sentence
+	ApplicationID  string     `json:"applicationID,omitempty"`
+	User           string     `json:"user,omitempty"`
+	Groups         []string   `json:"groups,omitempty"`
+	QueueName      string     `json:"queueName,omitempty"`
+	Priority       int32      `json:"priority"`
+	Placeholder    bool       `json:"placeholder,omitempty"`
+	RequiredNodeID string     `json:"requiredNodeId,omitempty"`
+	Resource       Quantities `json:"resource"`
+	Since          int64      `json:"since,omitempty"`  // when the state began
+	NodeID         string     `json:"nodeID,omitempty"` // the node of the allocation, or the nominated one
+
+	// The following is set for a pending ask only.
+
+	Verdict   *Verdict       `json:"verdict,omitempty"`
+	Resources []Availability `json:"resources,omitempty"` // of the ask, by name
+	Nodes     *NodeCounts    `json:"nodes,omitempty"`
+}
+
+// Verdict says why an ask is not placed now (OBS-40).
+type Verdict struct {
+	Code        string     `json:"code"` // see docs/EXPLAIN.md
+	Subject     string     `json:"subject,omitempty"`
+	Permanent   bool       `json:"permanent"`             // no end of an allocation can help (OBS-41)
+	Listening   bool       `json:"listening"`             // the resource manager reads decisions; while it does not, none are made
+	MayPreempt  bool       `json:"mayPreempt"`            // the ask is entitled to preempt, or will be after a delay
+	Shortages   []Shortage `json:"shortages,omitempty"`   // the resources of the verdict
+	Running     int        `json:"running,omitempty"`     // running applications, if their number is the reason
+	MaxRunning  uint64     `json:"maxRunning,omitempty"`  // the bound of running
+	Terminating int        `json:"terminating,omitempty"` // allocations on nodeID that are terminating
+}
+
+// Shortage is a resource of which there is not enough.
+type Shortage struct {
+	Resource  string `json:"resource"`
+	Requested int64  `json:"requested"`
+	Free      int64  `json:"free"`
+	Max       int64  `json:"max"`
+}
+
+// Availability is how much of a resource is available to the ask, by what bounds it.
+type Availability struct {
+	Resource      string    `json:"resource"`
+	Requested     int64     `json:"requested"`
+	Queue         *Headroom `json:"queue,omitempty"` // of the queue that leaves the least; missing: no queue below root has a max
+	Limit         *Headroom `json:"limit,omitempty"` // of the user or the group; missing: there is no limit
+	Cluster       *Headroom `json:"cluster"`
+	MaxFreeOnNode int64     `json:"maxFreeOnNode"`
+	LargestNode   int64     `json:"largestNode"`
+}
+
+// Headroom is what is free of a resource within the bound that has least.
+type Headroom struct {
+	Free    int64  `json:"free"`
+	Max     int64  `json:"max"`
+	BoundBy string `json:"boundBy"`
+}
+
+// NodeCounts counts the nodes of the partition by what they are to the ask.
+type NodeCounts struct {
+	Total         int `json:"total"`
+	NotRequired   int `json:"notRequired"`
+	Unschedulable int `json:"unschedulable"`
+	TooSmall      int `json:"tooSmall"`
+	TooFull       int `json:"tooFull"`
+	Fitting       int `json:"fitting"`
+}
+
+// UnknownKey is the 404 for a key that no ask and no allocation has now (OBS-44).
+type UnknownKey struct {
+	Error
+	AllocationKey string `json:"allocationKey"`
+	State         string `json:"state"` // unknown, or as far as history is kept: released, cancelled or rejected
+	ApplicationID string `json:"applicationID,omitempty"`
+	Since         int64  `json:"since,omitempty"`
+}
+
+// NewExplanation is the answer of GET .../ask/{key}/explain for e. It is for a program with the
+// scheduler in its own process.
+func NewExplanation(e *scheduler.Explanation) *Explanation {
+	body := &Explanation{
+		Time: Nanos(e.At), Partition: e.Partition, AllocationKey: string(e.Key), State: e.State.String(), Message: e.String(),
+		ApplicationID: string(e.App), User: e.User.Name, Groups: e.User.Groups, QueueName: string(e.Queue), Priority: e.Priority,
+		Placeholder: e.Placeholder, RequiredNodeID: string(e.RequiredNode), Resource: amountsOf(e.Requested), Since: Nanos(e.Since), NodeID: string(e.Node),
+	}
+	if e.State != scheduler.KeyPending {
+		return body
+	}
+	v := &Verdict{
+		Code: e.Verdict.Reason.Code(), Subject: e.Verdict.Subject, Permanent: e.Permanent, Listening: e.Listening, MayPreempt: e.MayPreempt, Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
+	}
+	for _, s := range e.Shortages {
+		v.Shortages = append(v.Shortages, Shortage{s.Resource, int64(s.Requested), int64(s.Free), int64(s.Max)})
+	}
+	body.Verdict = v
+	for _, r := range e.Resources {
+		body.Resources = append(body.Resources, Availability{
+			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster), int64(r.MaxFreeOnNode), int64(r.LargestNode),
+		})
+	}
+	n := NodeCounts(e.Nodes)
+	body.Nodes = &n
+	return body
+}
+
+func viewHeadroom(r scheduler.Headroom) *Headroom {
+	if r.BoundBy == "" {
+		return nil
+	}
+	return &Headroom{int64(r.Free), int64(r.Max), r.BoundBy}
+}
+
+// Text is a quantity of the resource in the units that queues.yaml has, such as 500m or 2Gi.
+func (r *Availability) Text(n int64) string {
+	return resources.FormatQuantity(r.Resource, resources.Quantity(n))
+}

@@ -1,0 +1,81 @@
+package dao
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// The attributes of a node that have a field of their own (NOD-7).
+const (
+	hostNameAttribute = "si/hostname"
+	rackNameAttribute = "si/rackname"
+)
+
+// Foreign is an allocation of another scheduler.
+type Foreign struct {
+	AllocationKey  string            `json:"allocationKey"`
+	AllocationTags map[string]string `json:"allocationTags,omitempty"`
+	Resource       Quantities        `json:"resource,omitempty"`
+	NodeID         string            `json:"nodeId,omitempty"`
+	Preemptable    bool              `json:"preemptable,omitempty"`
+}
+
+// Node is a node with its allocations.
+type Node struct {
+	NodeID             string            `json:"nodeID"`
+	HostName           string            `json:"hostName,omitempty"`
+	RackName           string            `json:"rackName,omitempty"`
+	Attributes         map[string]string `json:"attributes,omitempty"`
+	Capacity           Quantities        `json:"capacity,omitempty"`
+	Allocated          Quantities        `json:"allocated,omitempty"`
+	Occupied           Quantities        `json:"occupied,omitempty"`
+	Available          Quantities        `json:"available,omitempty"`
+	Utilized           Quantities        `json:"utilized,omitempty"`    // percent
+	Allocations        any               `json:"allocations,omitempty"` // a list: see spliceAllocations
+	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
+	Schedulable        bool              `json:"schedulable"`
+	IsReserved         bool              `json:"isReserved"`
+}
+
+// NewNode shows n with a placeholder for its allocations.
+func NewNode(n *scheduler.NodeView) Node {
+	v := Node{
+		NodeID:      string(n.ID),
+		HostName:    n.Attributes[hostNameAttribute],
+		RackName:    n.Attributes[rackNameAttribute],
+		Attributes:  n.Attributes,
+		Capacity:    QuantitiesOf(n.Total.All()),
+		Allocated:   QuantitiesOf(n.Allocated.All()),
+		Occupied:    QuantitiesOf(n.Occupied.All()),
+		Available:   available(n),
+		Utilized:    Percentages(n.Allocated, n.Total.All()),
+		Schedulable: n.Schedulable,
+	}
+	if n.Allocations.Len() > 0 {
+		v.Allocations = listPlaceholder{}
+	}
+	for _, f := range n.Foreign {
+		v.ForeignAllocations = append(v.ForeignAllocations, viewForeign(f))
+	}
+	return v
+}
+
+// available is the free resources of a node. A resource that is used up is shown as zero: without
+// it the node would seem to have none at all.
+func available(n *scheduler.NodeView) Quantities {
+	left := QuantitiesOf(n.Available.All())
+	for name := range n.Total.All() {
+		left[name] = int64(n.Available.Get(name))
+	}
+	return left
+}
+
+func viewForeign(f *objects.Foreign) Foreign {
+	return Foreign{
+		AllocationKey:  string(f.Key),
+		AllocationTags: f.Tags,
+		Resource:       QuantitiesOf(f.Amounts.All()),
+		NodeID:         string(f.Node),
+		Preemptable:    !f.Static,
+	}
+}
