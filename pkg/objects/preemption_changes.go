@@ -16,9 +16,12 @@ type preemptionChanges struct {
 	firstAskChanged   []*AskGroup       // since TakeFirstAskChanged
 	endedNominations  []EndedNomination // since TakeEndedNominations
 	changedNodes      []*Node           // since TakeChangedNodes
-	nodeCount         int               // number of nodes
-	nodeSetGeneration uint64            // how often a node was added or removed
-	configGeneration  uint64            // how often the configuration changed
+	unmarked          []*Allocation     // no longer marked for preemption, since TakeEnded
+	removedAsks       []*Allocation     // no longer pending, since TakeEnded, if recordRemovedAsks
+	recordRemovedAsks bool
+	nodeCount         int    // number of nodes
+	nodeSetGeneration uint64 // how often a node was added or removed
+	configGeneration  uint64 // how often the configuration changed
 }
 
 // PreemptionGeneration grows with every change that could let an ask preempt that could not before.
@@ -75,6 +78,19 @@ func (p *Partition) TakeEndedNominations() []EndedNomination {
 	return out
 }
 
+// RecordRemovedAsks makes TakeEnded return asks, or no longer.
+func (p *Partition) RecordRemovedAsks(record bool) { p.journal.preemption.recordRemovedAsks = record }
+
+// TakeEnded returns, since the last call, the asks that were removed from the pending ones and, of the preempting
+// allocations, those whose mark was removed. An ask that was resized, and a victim that is overdue or was resized,
+// is there too: the caller must look at what it is now. The lists are valid until the partition changes.
+func (p *Partition) TakeEnded() (asks, victims []*Allocation) {
+	c := &p.journal.preemption
+	asks, victims = c.removedAsks, c.unmarked
+	c.removedAsks, c.unmarked = c.removedAsks[:0], c.unmarked[:0]
+	return asks, victims
+}
+
 // addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.
 func (c *preemptionChanges) addPreemptor(group *AskGroup) {
 	if group.MayPreempt() && !group.preemptorListed {
@@ -111,6 +127,9 @@ func (c *preemptionChanges) askAdded(x *Allocation, in groupPosition) {
 
 // askRemoved: the next ask may be the first now, and its delays end later.
 func (c *preemptionChanges) askRemoved(x *Allocation, from *AskGroup) {
+	if c.recordRemovedAsks {
+		c.removedAsks = append(c.removedAsks, x)
+	}
 	if !from.empty() {
 		c.addFirstAskChange(from)
 	}
@@ -131,6 +150,7 @@ func (c *preemptionChanges) preemptionMarked(x *Allocation) {
 }
 
 func (c *preemptionChanges) preemptionUnmarked(x *Allocation) {
+	c.unmarked = append(c.unmarked, x)
 	c.generation++
 	c.addChangedNode(x.node)
 }

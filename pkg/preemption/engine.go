@@ -19,10 +19,11 @@ type Engine struct {
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
 
-	timeouts     timeouts
-	victimSearch *victim.Search // nil: there was no search yet
-	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
-	backOff      backOff        // ask groups that found no victims
+	timeouts         timeouts
+	configGeneration uint64         // of the delays
+	victimSearch     *victim.Search // nil: there was no search yet
+	toEvaluate       []*evaluation  // ask groups to evaluate for preemption
+	backOff          backOff        // ask groups that found no victims
 
 	log          preemptionLog
 	cycles       CycleDetector
@@ -81,6 +82,7 @@ func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
 	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts = p, nil, newBackOff(), nil, CycleDetector{}, timeouts{}
+	eng.configGeneration = p.ConfigGeneration()
 	clear(eng.victimLeaves)
 }
 
@@ -98,10 +100,13 @@ func (eng *Engine) BeginRun(now time.Time) {
 }
 
 // FinishStep updates what NextDeadline depends on, after a command or a run.
-func (eng *Engine) FinishStep() { eng.refreshFirstAskChanges() }
-
-// ConfigChanged must be called when the partition has another configuration.
-func (eng *Engine) ConfigChanged() { eng.refreshDelays() }
+func (eng *Engine) FinishStep() {
+	if now := eng.part.ConfigGeneration(); now != eng.configGeneration {
+		eng.configGeneration = now
+		eng.refreshDelays()
+	}
+	eng.refreshFirstAskChanges()
+}
 
 // NextDeadline is when BeginRun or Preempt next has work although no command has come; ok is false if never. Work
 // that is due already is left to the next run.

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What happens to preemptions is recorded in the preemption log. Nominations end in many places: each calls
-// a function of this file.
+// What happens to preemptions is recorded in the preemption log. What has ended comes from the journal of the
+// partition, after each command and each placement.
 
 // Preemptions returns the preemptions in the log (PRE-109).
 func (eng *Engine) Preemptions() Preemptions {
@@ -42,30 +42,6 @@ func (f *trackedPreemption) copyValue() Preemption {
 	return r
 }
 
-// Placed must be called when x was bound.
-func (eng *Engine) Placed(x *objects.Allocation, now time.Time) {
-	if len(eng.log.byAsk) > 0 {
-		eng.log.recordPlaced(x, now)
-	}
-}
-
-// NodeLost records the end of victims that were released with a node, and of the nominations for it. It must be
-// called when a node was drained or removed.
-func (eng *Engine) NodeLost(released []*objects.Allocation, now time.Time) {
-	eng.VictimsEnded(VictimEnd{State: VictimNodeRemoved, At: now}, released...)
-	eng.logEndedNominations(NominationNodeLost, now)
-}
-
-// logEndedNominations records s for the nominations that have ended. It must be called after a change that
-// may have ended some.
-func (eng *Engine) logEndedNominations(s NominationState, now time.Time) {
-	for x, f := range eng.log.byAsk {
-		if f.Nomination.State == NominationWaiting && eng.part.Nomination(x) == nil {
-			f.Nomination = Nomination{State: s, EndedAt: now}
-		}
-	}
-}
-
 // logLostNominations records that asks have lost their nominated node to another ask.
 func (eng *Engine) logLostNominations(nominees []*objects.Allocation, to objects.AllocationKey, now time.Time) {
 	for _, x := range nominees {
@@ -73,34 +49,24 @@ func (eng *Engine) logLostNominations(nominees []*objects.Allocation, to objects
 	}
 }
 
-// VictimsEnded records how allocations have ended, if they are victims.
-func (eng *Engine) VictimsEnded(e VictimEnd, list ...*objects.Allocation) {
-	if len(eng.log.byVictim) == 0 {
-		return
-	}
-	for _, y := range list {
-		eng.log.recordVictimEnd(y, e)
-	}
-}
-
-// RemovingApplication must be called before an application and its asks are removed.
-func (eng *Engine) RemovingApplication(id objects.AppID, now time.Time) {
-	for x := range eng.log.byAsk {
-		if x.Application().ID() == id {
+// recordEnded records in the log which asks were placed or cancelled, and how victims have ended.
+func (eng *Engine) recordEnded(end VictimEnd, now time.Time) {
+	asks, victims := eng.part.TakeEnded()
+	for _, x := range asks {
+		switch known, ok := eng.part.Allocation(x.Key()); {
+		case !ok || known != x:
 			eng.log.recordCancelled(x, now)
+		case !x.Pending():
+			eng.log.recordPlaced(x, now)
 		}
 	}
-}
-
-// Resized must be called when the amounts of x were changed.
-func (eng *Engine) Resized(x *objects.Allocation, now time.Time) {
-	if eng.part.Nomination(x) == nil {
-		eng.log.endNomination(x, Nomination{State: NominationResized, EndedAt: now})
+	for _, y := range victims {
+		if known, ok := eng.part.Allocation(y.Key()); !ok || known != y {
+			eng.log.recordVictimEnd(y, end)
+		}
 	}
+	eng.part.RecordRemovedAsks(len(eng.log.byAsk) > 0)
 }
-
-// Cancelling must be called before the ask x is cancelled.
-func (eng *Engine) Cancelling(x *objects.Allocation, now time.Time) { eng.log.recordCancelled(x, now) }
 
 // CountUnknownConfirmation counts a confirmation of a preemption of an unknown allocation (PRE-85).
 func (eng *Engine) CountUnknownConfirmation() { eng.log.unknownConfirmations++ }

@@ -163,6 +163,7 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 		f.TriedReasons = reasons[:i]
 	}
 	eng.log.add(f)
+	eng.part.RecordRemovedAsks(true)
 }
 
 // logQuotaPreemption logs victims of an enforced max before they are preempted.

@@ -24,9 +24,12 @@ func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
 	eng.part.ClearNomination(x)
 }
 
-// EndNominations reports the nominations that a command or a placement has ended; why is derived from the state.
-func (eng *Engine) EndNominations(now time.Time) {
+// RecordEnded reports the nominations that a command or a placement has ended; why is derived from the state. It
+// records in the log which asks were placed or cancelled, and that victims have ended as end says. It must be called
+// after each command and after each placement.
+func (eng *Engine) RecordEnded(end VictimEnd, now time.Time) {
 	eng.reportEndedNominations(NominationWaiting, nil, "", now)
+	eng.recordEnded(end, now)
 }
 
 // reportEndedNominations reports the nominations that have ended since it was last called. With end
@@ -39,6 +42,7 @@ func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.A
 			if end = eng.nominationEnd(l); end == NominationPlaced {
 				message = "placed on node " + string(l.Ask.Node().ID())
 			}
+			eng.log.endNomination(l.Ask, Nomination{State: end, EndedAt: now})
 		}
 		eng.host.OnNominationEnd(l, end, lostTo, message)
 		eng.recordNominationEnd(l.Ask, end, now)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
 // addApplication accepts or rejects an application (APP-14, APP-30). An accepted one may create a dynamic
@@ -57,12 +56,10 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 // removeApplication removes an application with its asks and allocations (APP-33). An unknown one is
 // ignored (APP-35).
 func (c *Core) removeApplication(now time.Time, m RemoveApplication) {
-	c.preemption.RemovingApplication(m.App, now)
 	if _, ok := c.part.Application(m.App); !ok {
 		c.emitIgnored(IgnoredRemoval, "", m.App, "it is unknown, or has ended")
 	}
 	freed, cancelled, _ := c.part.RemoveApplication(m.App, now)
-	c.preemption.VictimsEnded(preemption.VictimEnd{State: preemption.VictimApplicationRemoved, At: now}, freed...)
 	message := fmt.Sprintf("application %s was removed", m.App)
 	for _, x := range cancelled {
 		c.emit(AskCancelled{x.Key(), m.App, message})

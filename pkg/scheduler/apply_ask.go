@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -24,7 +23,7 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitIgnoredChanges(x, ask)
 		err := c.part.CheckResize(x, ask.Amounts)
 		if err == nil {
-			err = c.updateKnown(now, x, ask)
+			err = c.updateKnown(x, ask)
 		}
 		c.emitAskRejected(ask, err)
 		return
@@ -96,7 +95,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		if c.emitIgnoredChanges(x, ask); x.Node().ID() != nodeID {
 			c.emitIgnored(IgnoredChange, x.Key(), ask.App, fmt.Sprintf("it stays on node %s, not %s", x.Node().ID(), nodeID))
 		}
-		c.emitAskRejected(ask, c.updateKnown(now, x, ask))
+		c.emitAskRejected(ask, c.updateKnown(x, ask))
 		return
 	case !ok:
 		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID)})
@@ -104,7 +103,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	}
 	err := wellFormed(ask)
 	if known {
-		if err = c.updateKnown(now, x, ask); err == nil {
+		if err = c.updateKnown(x, ask); err == nil {
 			x, err = c.part.PlaceReported(ask.Key, nodeID, now)
 		}
 	} else if err == nil {
@@ -114,7 +113,6 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.emitAskRejected(ask, err)
 		return
 	}
-	c.preemption.Placed(x, now)
 	c.emitStateChanges()
 	c.emit(Allocated{x.Ask(), nodeID})
 }
@@ -129,12 +127,11 @@ func (c *Core) knownAllocation(ask *objects.Ask) (*objects.Allocation, bool) {
 }
 
 // updateKnown applies what a repeated ask or report may change: the amounts and the usage tag (ASK-23, ASK-26).
-func (c *Core) updateKnown(now time.Time, x *objects.Allocation, ask *objects.Ask) error {
+func (c *Core) updateKnown(x *objects.Allocation, ask *objects.Ask) error {
 	if !x.Ask().Amounts.Equal(ask.Amounts) {
 		if _, err := c.part.Resize(ask.Key, ask.Amounts); err != nil {
 			return err
 		}
-		c.preemption.Resized(x, now)
 	}
 	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags()))
 	return nil
@@ -197,10 +194,8 @@ func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !x.Pending():
 		c.part.Release(x.Key(), now)
-		c.preemption.VictimsEnded(preemption.VictimEnd{State: preemption.VictimReleased, At: now, Termination: m.Type.String()}, x)
 		c.emitReleased(x, m)
 	case m.Type != TimedOut: // a placeholder that timed out was an allocation, so an ask stays
-		c.preemption.Cancelling(x, now)
 		c.part.Cancel(x.Key(), now)
 		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
 	}

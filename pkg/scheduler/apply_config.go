@@ -31,7 +31,6 @@ func (c *Core) useConfig(m UseConfig) {
 	}
 	c.draining = false
 	c.emitQueueChanges()
-	c.preemption.ConfigChanged()
 }
 
 // checkNotBeingRemoved is the reason why nodes and applications are rejected; nil: they are accepted (APP-19, ASK-22).

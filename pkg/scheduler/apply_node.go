@@ -44,7 +44,7 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 }
 
 // setSchedulable drains a node, or makes it schedulable again (NOD-24).
-func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
+func (c *Core) setSchedulable(m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
 	changes := ok && n.Schedulable() != m.Schedulable
 	c.emitRefused("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
@@ -55,7 +55,6 @@ func (c *Core) setSchedulable(now time.Time, m SetSchedulable) {
 		}
 		c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: len(n.Allocations())})
 	}
-	c.preemption.NodeLost(nil, now)
 }
 
 // removeNode removes a node and releases its allocations (NOD-19). An unknown node is refused (NOD-22,
@@ -67,7 +66,6 @@ func (c *Core) removeNode(now time.Time, m RemoveNode) {
 		c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
 	}
 	c.emitRefused("removal of node "+string(m.Node), err)
-	c.preemption.NodeLost(released, now)
 	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}

@@ -68,9 +68,22 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	if c.apply(now, cmd); c.draining != draining {
 		c.stateSince = now
 	}
-	c.preemption.EndNominations(now)
+	c.preemption.RecordEnded(victimEnd(cmd, now), now)
 	c.finishStep(now)
 	return c.effects
+}
+
+// victimEnd is how the victims that a command has ended have ended.
+func victimEnd(cmd Command, now time.Time) preemption.VictimEnd {
+	switch m := cmd.(type) {
+	case Release:
+		return preemption.VictimEnd{State: preemption.VictimReleased, At: now, Termination: m.Type.String()}
+	case RemoveNode:
+		return preemption.VictimEnd{State: preemption.VictimNodeRemoved, At: now}
+	case RemoveApplication:
+		return preemption.VictimEnd{State: preemption.VictimApplicationRemoved, At: now}
+	}
+	return preemption.VictimEnd{}
 }
 
 // recordFirstUse sets stateSince when the Core is first used.
@@ -156,7 +169,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case SetCapacity:
 		c.setCapacity(now, m)
 	case SetSchedulable:
-		c.setSchedulable(now, m)
+		c.setSchedulable(m)
 	case RemoveNode:
 		c.removeNode(now, m)
 	case AddApplication:

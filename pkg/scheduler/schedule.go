@@ -1,6 +1,10 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
 
 // Schedule makes up to budget decisions and returns their effects (PRE-1, ORD-2, ORD-6, QUO-59, QUO-60).
 // more: the budget, or the bound of victim searches, ended the run. The caller must pass times that do not
@@ -33,10 +37,9 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			// decide and Place read the same accounting; a contradiction is a bug here
 			panic("scheduler: " + err.Error())
 		}
-		c.preemption.Placed(x, now)
 		c.emitStateChanges()
 		c.emit(Allocated{x.Ask(), n.ID()})
-		c.preemption.EndNominations(now)
+		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
 	}
 	return c.effects, true
 }
