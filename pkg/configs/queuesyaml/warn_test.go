@@ -25,6 +25,8 @@ func badResources() []badDocument {
         guaranteed: {«resource-name»Memory: 1Gi, vcore: 1}
     - name: b
       resources: {max: {«resource-name»vCore: 2, «resource-name»ephemeral_storage: 1Gi, «resource-name»memroy: 1Gi, «resource-name»pod: 3}}
+    - name: c
+      resources: {max: {«resource-name»"": 2}, guaranteed: {«resource-name»" ": 1}}
 `},
 		{"misnamed resources in all mappings with quantities", `
 partitions:

@@ -141,9 +141,12 @@ func (r *Report) WarnResources(uses ResourceUses, nodeResources map[string][]str
 	}
 }
 
-// warnMisnamedResource warns of a name that resembles a well-known name, or one that is used more often.
+// warnMisnamedResource warns of an empty name, and of one that resembles a well-known name or one that is used more often.
 func (r *Report) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
-	if known := WellKnownResource(x.name); known != "" {
+	if strings.TrimSpace(x.name) == "" {
+		r.Add(x.first.subject, x.first.Position, "resource-name", fmt.Sprintf("%s is for a resource without a name%s",
+			x.first.what, x.first.furtherLines()), "")
+	} else if known := WellKnownResource(x.name); known != "" {
 		r.Add(x.first.subject, x.first.Position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
 			x.first.what, Quote(x.name), known, x.first.furtherLines()), suggestionText(known))
 	} else if other := near[x.name]; other != nil {
