@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -265,14 +266,14 @@ func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*all
 }
 
 // violation compares the reported violation of a queue.
-func (d *comparison) violation(q *queue, v *objects.AboveMax) {
-	var want objects.AboveMax
+func (d *comparison) violation(q *queue, v *quota.AboveMax) {
+	var want quota.AboveMax
 	if a := d.t.violations[q.path]; a != nil {
 		over, _ := d.t.quotaViolation(d.c, q)
-		want = objects.AboveMax{Since: a.since, Due: d.t.enforcementDue(q.path), Evaluated: a.evaluated, Excess: over}
+		want = quota.AboveMax{Since: a.since, Due: d.t.enforcementDue(q.path), Evaluated: a.evaluated, Excess: over}
 	}
 	if v == nil {
-		v = &objects.AboveMax{}
+		v = &quota.AboveMax{}
 	}
 	same(d, string(q.path), "above max since", want.Since, v.Since)
 	same(d, string(q.path), "its max is enforced at", want.Due, v.Due)

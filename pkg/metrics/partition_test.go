@@ -7,9 +7,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -25,7 +25,7 @@ func textOf(x *exposition) string {
 func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
 		CoolDowns: []preemption.CoolDown{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
-		Root:      &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &objects.AboveMax{}})},
+		Root:      &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &quota.AboveMax{}})},
 	}
 	x := newExposition()
 	to := partitionWriter{x, "p"}

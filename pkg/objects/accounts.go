@@ -3,10 +3,6 @@ package objects
 import (
 	"maps"
 	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/persistent"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // joinAccounts adds a to every account that limits it.
@@ -23,14 +19,6 @@ func (p *Partition) joinAccounts(a *Application) {
 func (p *Partition) leaveAccounts(a *Application) {
 	for _, m := range a.quota.Leave() {
 		p.journal.accountMembersChanged(m.Account())
-	}
-}
-
-// postToAccounts adds v to (sign 1), or subtracts it from (sign -1), the accounts of a.
-func (p *Partition) postToAccounts(a *Application, v resources.Vector, sign int) {
-	for _, m := range a.quota.Memberships() {
-		m.Account().Post(v, sign)
-		p.journal.accountUsageChanged(m.Account())
 	}
 }
 
@@ -64,10 +52,4 @@ func (a *Application) Limited() bool { return len(a.quota.Memberships()) > 0 }
 func (a *Application) LimitGroup() string {
 	group, _ := a.quota.LimitGroup()
 	return group
-}
-
-// LimitUsages are the users and groups with a limit in q and an application in or below it, users
-// first, by name.
-func (p *Partition) LimitUsages(q *Queue) persistent.List[quota.LimitUsage] {
-	return q.quota.LimitUsages(p.names)
 }

@@ -135,11 +135,18 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: not in queues":    func(p *Partition) { delete(p.queues, "root.b") },
 		"queue: expected release": func(p *Partition) { leaf(p).quota.ExpectedRelease()[0]++ },
 		"queue: nominated":        func(p *Partition) { p.root.quota.Nominated()[0]++ },
-		"queue: violation":        func(p *Partition) { leaf(p).violation = &violation{} },
-		"queue: class usage":      func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
-		"account: allocated":      func(p *Partition) { app(p).quota.Memberships()[0].Account().Allocated()[0]++ },
-		"account: running":        func(p *Partition) { app(p).quota.Memberships()[0].Account().PostRunning(1) },
-		"account: members":        func(p *Partition) { app(p).quota.Memberships()[0].Account().Members()[0] = &p.apps["app1"].quota },
+		"queue: violation": func(p *Partition) {
+			leaf(p).quota.SetEnforcement(true, 1)
+			leaf(p).Allocated()[1] += 100_000
+			p.journal.queueUsageChanged(leaf(p))
+			p.UpdateViolations(time.Unix(1_000_000_000, 0))
+			leaf(p).Allocated()[1] -= 100_000
+			p.journal.order.refitQueue(leaf(p))
+		},
+		"queue: class usage": func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
+		"account: allocated": func(p *Partition) { app(p).quota.Memberships()[0].Account().Allocated()[0]++ },
+		"account: running":   func(p *Partition) { app(p).quota.Memberships()[0].Account().PostRunning(1) },
+		"account: members":   func(p *Partition) { app(p).quota.Memberships()[0].Account().Members()[0] = &p.apps["app1"].quota },
 		"account: fit": func(p *Partition) {
 			x := app(p).quota.Memberships()[0].Account()
 			x.Allocated()[1] += 100_000

@@ -97,13 +97,13 @@ func (c *Changes) Next() any {
 	}
 	for x, ok := pop(&c.accounts); ok; x, ok = pop(&c.accounts) {
 		x.Recorded = false
-		q := c.p.queues[QueuePath(x.Queue().Path())]
-		if q == nil || &q.quota != x.Queue() {
+		q := c.p.queueOf(x.Queue())
+		if q == nil {
 			continue // the queue was removed, which is a change of the queue
 		}
 		change := LimitChange{Queue: q, UserOrGroup: x.UserOrGroup()}
 		if now := x.Current(); now != nil { // may be another account than x
-			change.Usage = now.Usage(c.p.names)
+			change.Usage = now.Usage(c.p)
 		}
 		return change
 	}

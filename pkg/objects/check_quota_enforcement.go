@@ -1,45 +1,25 @@
 package objects
 
-import (
-	"fmt"
-	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/resources"
-)
+import "github.com/canopy-scheduler/canopy/pkg/quota"
 
 // checkViolations checks that exactly the queues above an enforced max are listed, by the names and
 // quantities of the configuration.
 func (c *recount) checkViolations() error {
 	p := c.p
-	listed, toRecheck := map[*Queue]int{}, map[*Queue]bool{}
-	for _, q := range p.journal.enforcement.toRecheck {
-		toRecheck[q] = true
-	}
-	for _, q := range slices.Concat(p.journal.enforcement.violating, p.journal.enforcement.due) {
-		if listed[q]++; q.violation == nil || p.queues[q.path] != q {
-			return fmt.Errorf("queue %s is listed as above its max, and has no violation or does not exist", q.path)
-		}
+	e := &p.journal.enforcement
+	listed, err := e.CheckOrder(func(x *quota.Queue) bool { return p.queueOf(x) != nil })
+	if err != nil {
+		return err
 	}
 	for _, q := range p.queues {
-		over := false
+		over, used := false, p.Amounts(q.quota.AllocatedAfterPreemption())
 		for name, limit := range q.conf.Max.All() {
-			over = over || p.Amounts(q.quota.AllocatedAfterPreemption()).Get(name) > limit
+			over = over || used.Get(name) > limit
 		}
-		above := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
-		switch {
-		case q.recheckListed != toRecheck[q]:
-			return fmt.Errorf("queue %s is wrongly listed, or not listed, for a recheck of its max", q.path)
-		case above != (q.violation != nil) && !q.recheckListed:
-			return fmt.Errorf("queue %s uses %v, after preemption %v; above its max %v is recorded as %t",
-				q.path, p.Amounts(q.Allocated()), p.Amounts(q.quota.AllocatedAfterPreemption()), q.conf.Max, !above)
-		case listed[q] != boolToInt(q.violation != nil):
-			return fmt.Errorf("queue %s is listed %d times as above its max", q.path, listed[q])
-		case resources.Vector(q.quota.Excess()).IsZero() == over:
-			return fmt.Errorf("queue %s has an excess of %v", q.path, p.Amounts(q.quota.Excess()))
+		violating := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
+		if err := e.Check(&q.quota, over, violating, listed[&q.quota]); err != nil {
+			return err
 		}
-	}
-	if !slices.IsSortedFunc(p.journal.enforcement.violating, compareEvaluations) {
-		return fmt.Errorf("the queues above their max are out of order")
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package objects
 import (
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -48,6 +47,3 @@ func (p *Partition) rebuildClassUsage() {
 		p.postClassUsage(x, 1)
 	}
 }
-
-// ClassQuotas are the class quotas of q, in the order of the configuration.
-func (p *Partition) ClassQuotas(q *Queue) []quota.ClassQuota { return q.quota.ClassQuotas(p.names) }

@@ -37,7 +37,7 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner(p.deadlines.completingDue())
 	sooner(p.deadlines.completed.NextExpiry())
 	sooner(p.deadlines.rejected.NextExpiry())
-	sooner(p.journal.enforcement.nextDue(p.PreemptionGeneration()))
+	sooner(p.journal.enforcement.NextDue(p.PreemptionGeneration()))
 	return at, ok
 }
 
@@ -53,6 +53,6 @@ func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	unwanted = p.completeDue(now)
 	p.expireRecords(p.deadlines.completed.Expire(now), lifecycle.ReasonRetentionOver, now)
 	p.deadlines.rejected.Expire(now) // the RM does not get the states of rejected applications
-	p.journal.enforcement.collectDue(now)
+	p.journal.enforcement.CollectDue(now)
 	return unwanted
 }

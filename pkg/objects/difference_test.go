@@ -179,7 +179,7 @@ func (p *Partition) orderingText() []string {
 		for a := range q.apps.Entries {
 			order = append(order, string(a.Item.id), fmt.Sprint(a.Item.key.Shares, a.Mask))
 		}
-		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining, q.recheckListed,
+		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining,
 			q.quota.Max(), q.quota.Guaranteed(), q.quota.MaxApplications(), q.conf))
 	}
 	slices.Sort(out)

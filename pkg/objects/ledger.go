@@ -197,7 +197,10 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	if addSigned(total, v, sign); sign > 0 {
 		x.app.peak.SetMax(*total)
 	}
-	p.postToAccounts(x.app, v, sign)
+	for _, m := range x.app.quota.Memberships() {
+		m.Account().Post(v, sign)
+		p.journal.accountUsageChanged(m.Account())
+	}
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.Post(v, sign)
 		p.journal.queueUsageChanged(q)

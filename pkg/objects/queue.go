@@ -33,10 +33,8 @@ type Queue struct {
 	starting feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
 
 	path           QueuePath
-	violation      *violation             // q is above an enforced max; nil: it is not
 	changeRecorded bool                   // it is in snapshotChanges.watch
 	listIndex      int32                  // in objectLists.queues
-	recheckListed  bool                   // in enforcement.toRecheck
 	removed        bool                   // was removed from the partition
 	extraResources []resources.Index      // resources in the limits and the child template of conf
 	managed        bool                   // in the configuration, not created by a placement rule
@@ -55,7 +53,6 @@ type queuePolicy struct {
 	priority     policies.PriorityPolicy
 	offset       int32
 	mayPreempt   bool // its asks may preempt; leaf only
-	maxEnforced  bool // its max is enforced if it is managed
 }
 
 // A vector is short up to this many resources, a mask up to this many words.

@@ -36,7 +36,8 @@ func (p *Partition) internNames(q *Queue) {
 func (p *Partition) applySettings(q *Queue) {
 	p.quotas.CountSettings(&q.quota, false)
 	q.updatePolicy(&p.conf)
-	q.policy.maxEnforced = p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
+	delay := q.conf.QuotaPreemptionDelay
+	q.quota.SetEnforcement(p.conf.QuotaPreemptionEnabled && delay > 0 && q.managed, delay)
 }
 
 // releaseNames reverts the holds of internNames.

@@ -164,13 +164,13 @@ type LimitUsage struct {
 }
 
 // Usage is a copy of x.
-func (x *Account) Usage(names *resources.NameTable) *LimitUsage {
+func (x *Account) Usage(names Names) *LimitUsage {
 	return &LimitUsage{x.userOrGroup, x.limit, names.Amounts(x.allocated), x.maxApplications, x.running, len(x.members)}
 }
 
 // LimitUsages are the users and groups with a limit in q and an application in or below it, users
 // first, by name.
-func (q *Queue) LimitUsages(names *resources.NameTable) persistent.List[LimitUsage] {
+func (q *Queue) LimitUsages(names Names) persistent.List[LimitUsage] {
 	out := make([]*LimitUsage, 0, len(q.accounts))
 	for _, x := range q.accounts {
 		out = append(out, x.Usage(names))

@@ -33,7 +33,7 @@ func (r *ClassRecount) Add(a *Application, class string, amounts resources.Amoun
 }
 
 // Check returns the first difference between the class quotas of q and what was added; nil: there is none.
-func (r *ClassRecount) Check(q *Queue, names *resources.NameTable) error {
+func (r *ClassRecount) Check(q *Queue, names Names) error {
 	want := r.want[q]
 	if q.classes == nil {
 		return nil

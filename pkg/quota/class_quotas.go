@@ -171,7 +171,7 @@ type ClassUse struct {
 }
 
 // ClassQuotas are the class quotas of q, in the order of the configuration.
-func (q *Queue) ClassQuotas(names *resources.NameTable) []ClassQuota {
+func (q *Queue) ClassQuotas(names Names) []ClassQuota {
 	if q.classes == nil {
 		return nil
 	}

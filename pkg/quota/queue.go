@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"time"
+
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -14,6 +16,8 @@ type Queue struct {
 	maxApplications uint64 // applications that may run; 0: any number
 	running         int    // applications in state Running
 	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
+	enforced        bool   // its max is enforced
+	recheckListed   bool   // in Enforcement.toRecheck
 
 	pending, allocated resources.Vector
 	boundCount         int // number of allocations of allocated
@@ -21,16 +25,18 @@ type Queue struct {
 	fit                feasibility.Mask // shapes within max or, at root, the capacity; unused if unbounded
 	buffers            queueBuffers
 
-	guaranteed      resources.LimitVector
-	capacity        resources.Vector // of the cluster: the max of root (QUO-4); root only
-	path            string
-	expectedRelease resources.Vector         // of allocated: preempting, not overdue
-	overdueRelease  resources.Vector         // of allocated: preempting, overdue
-	nominated       resources.Vector         // of pending: nominated for a node
-	limits          []limits.Limit           // of users and groups
-	accounts        map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
-	classes         *classQuotas             // nil: none
-	heldBy          resources.Holder         // of the names in max, guaranteed and classes
+	guaranteed       resources.LimitVector
+	capacity         resources.Vector // of the cluster: the max of root (QUO-4); root only
+	path             string
+	expectedRelease  resources.Vector         // of allocated: preempting, not overdue
+	overdueRelease   resources.Vector         // of allocated: preempting, overdue
+	nominated        resources.Vector         // of pending: nominated for a node
+	limits           []limits.Limit           // of users and groups
+	accounts         map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
+	classes          *classQuotas             // nil: none
+	heldBy           resources.Holder         // of the names in max, guaranteed and classes
+	violation        *violation               // q is above an enforced max; nil: it is not
+	enforcementDelay time.Duration            // from the violation of an enforced max to its enforcement
 
 	maxAppsCounted     bool // in Tree.maxAppsQueues
 	classQuotasCounted bool // in Tree.classQuotaQueues
@@ -56,6 +62,11 @@ type Settings struct {
 func (q *Queue) Init(path string, parent *Queue) {
 	q.path, q.parent = path, parent
 	q.fit, q.pending, q.allocated = q.buffers.fit[:0], q.buffers.pending[:0], q.buffers.allocated[:0]
+}
+
+// Names converts vectors to quantities by resource name.
+type Names interface {
+	Amounts(v resources.Vector) resources.Amounts
 }
 
 // HeldNames is the resource names that the settings of a queue hold.

@@ -107,7 +107,7 @@ func (l *quotaEnforcementCore) release(key string) { l.apply(release(key)) }
 func (l *quotaEnforcementCore) due(path objects.QueuePath) string {
 	q, ok := l.core.Partition().Queue(path)
 	assert.Assert(l.t, ok, "there is no queue %s", path)
-	if a, above := l.core.Partition().AboveMax(q); above {
+	if a, above := q.Quota().AboveMax(l.core.Partition()); above {
 		return fmt.Sprint(a.Due.Sub(epoch).Seconds())
 	}
 	return "never"

@@ -67,7 +67,7 @@ type QueueView struct {
 	Preempting      resources.Amounts        // of Allocated: preempted, and not released yet
 	LimitRules      []limits.Limit           // of users and groups, as configured
 	Limits          persistent.List[quota.LimitUsage]
-	AboveMax        *objects.AboveMax // it uses more than an enforced max; nil: it does not
+	AboveMax        *quota.AboveMax // it uses more than an enforced max; nil: it does not
 	ClassQuotas     []quota.ClassQuota
 	Template        *configs.ChildTemplate
 	Settings        configs.Settings

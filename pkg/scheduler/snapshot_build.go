@@ -55,7 +55,7 @@ func copyQueue(p *objects.Partition, q *objects.Queue, viewOf func(x *objects.Al
 	apps := viewsOf(q.Applications(), func(a *objects.Application) *ApplicationView {
 		return viewApplication(p, a, viewsOf(a.Allocations(), viewOf))
 	})
-	return viewQueue(p, q, children, apps, p.LimitUsages(q))
+	return viewQueue(p, q, children, apps, q.Quota().LimitUsages(p))
 }
 
 // viewsOf is the list of the views of all, in their order.
@@ -99,14 +99,14 @@ func viewQueue(
 	v := &QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
-		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited, ClassQuotas: p.ClassQuotas(q),
+		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited, ClassQuotas: q.Quota().ClassQuotas(p),
 		Template: q.Template(), Settings: q.Settings(), LimitRules: q.Limits(), Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
 		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
 	}
-	if above, ok := p.AboveMax(q); ok {
+	if above, ok := q.Quota().AboveMax(p); ok {
 		v.AboveMax = &above
 	}
 	return v
