@@ -43,19 +43,19 @@ func (u *Usage) With(kind UsageKind, instanceType string, amounts resources.Amou
 		next = *u
 	}
 	list := [...]*[]TypeUsage{&next.Real, &next.Preempted, &next.Placeholders}[kind]
-	*list = withUsage(*list, instanceType, amounts.Times(seconds))
+	*list = withUsage(*list, instanceType, amounts, seconds)
 	return &next
 }
 
-// withUsage is a copy of list, sorted by instance type, with more usage of one type.
-func withUsage(list []TypeUsage, instanceType string, more resources.Amounts) []TypeUsage {
+// withUsage is a copy of list, sorted by instance type, with more usage of one type: amounts for some seconds.
+func withUsage(list []TypeUsage, instanceType string, amounts resources.Amounts, seconds int64) []TypeUsage {
 	list = slices.Clone(list)
 	at, found := slices.BinarySearchFunc(list, instanceType, func(u TypeUsage, name string) int {
 		return strings.Compare(u.InstanceType, name)
 	})
 	if found {
-		list[at].Usage = list[at].Usage.Add(more)
+		list[at].Usage = list[at].Usage.AddTimes(amounts, seconds)
 		return list
 	}
-	return slices.Insert(list, at, TypeUsage{instanceType, more})
+	return slices.Insert(list, at, TypeUsage{instanceType, amounts.Times(seconds)})
 }

@@ -122,7 +122,10 @@ func (p *Partition) clearNominationsOn(n *Node, ends func(*Allocation) bool) {
 }
 
 func removeAllocationFrom(list []*Allocation, x *Allocation) []*Allocation {
-	return slices.DeleteFunc(list, func(y *Allocation) bool { return x == y })
+	if i := slices.Index(list, x); i >= 0 {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
 }
 
 // removePreempting removes the preemption mark of x, if it has one.
