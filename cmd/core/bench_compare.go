@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 )
 
 const benchCompareHelp = `Compare two files that canopy bench run --output json has written.
@@ -85,7 +85,7 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	c := bench.Compare(old, newer, threshold)
+	c := report.Compare(old, newer, threshold)
 	if output == "json" {
 		err = printJSON(out, c)
 	} else {
@@ -100,18 +100,18 @@ func benchCompare(out io.Writer, before, now string, threshold float64, output s
 	case len(c.Figures) > 0:
 		return nil
 	case output == "json": // the text form has this message itself
-		return exitError{exitUsage, errors.New(bench.NothingCompared)}
+		return exitError{exitUsage, errors.New(report.NothingCompared)}
 	}
 	return exitError{exitUsage, nil}
 }
 
-func readBenchReport(name string) (*bench.Report, error) {
+func readBenchReport(name string) (*report.Report, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	r, err := bench.ReadReport(file)
+	r, err := report.ReadReport(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

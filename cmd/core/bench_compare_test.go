@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 )
 
 // runBenchCompare runs the command and returns its exit code.
@@ -150,14 +150,14 @@ func TestBenchCompare_NothingComparedIsNoVerdict(t *testing.T) {
 	inReportDirectory(t)
 	assert.NilError(t, os.WriteFile("other.json", []byte(strings.Replace(benchReport(10, 11, 12, 13), `"digest": "d"`, `"digest": "e"`, 1)), 0o600))
 	for output, want := range map[string]struct{ out, errs string }{
-		"text": {out: "\nnot compared:\n"}, "json": {out: `"figures": []`, errs: bench.NothingCompared + "\n"},
+		"text": {out: "\nnot compared:\n"}, "json": {out: `"figures": []`, errs: report.NothingCompared + "\n"},
 	} {
 		var out, errs bytes.Buffer
 		assert.Equal(t, runBenchCompare([]string{"--output", output, "old.json", "other.json"}, &out, &errs), exitUsage)
 		assert.Equal(t, errs.String(), want.errs)
 		assert.Assert(t, strings.Contains(out.String(), want.out), "%s", &out)
 		if output == "text" {
-			assert.Assert(t, strings.Contains(out.String(), bench.NothingCompared+"\n"), "%s", &out)
+			assert.Assert(t, strings.Contains(out.String(), report.NothingCompared+"\n"), "%s", &out)
 		}
 	}
 }

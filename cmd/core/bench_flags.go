@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 )
 
 // Samples of each cell.
@@ -23,7 +24,7 @@ const (
 // benchFlags are the flags of canopy bench run as given.
 type benchFlags struct {
 	suites                 []string
-	spec                   bench.Spec
+	spec                   workload.Spec
 	trace                  string
 	runs                   int
 	seed                   uint64
@@ -44,7 +45,7 @@ var specFlags = []string{
 var preemptorFlags = []string{"preempt-by", "victims", "preemptor-sizes", "at-once"}
 
 func (f *benchFlags) define(set *pflag.FlagSet) {
-	f.set, f.spec = set, bench.DefaultSpec()
+	f.set, f.spec = set, workload.DefaultSpec()
 	s := &f.spec
 	set.StringSliceVar(&f.suites, "suite", nil, "measure this suite, or several separated by commas; without it and the flags of a workload, all")
 	set.IntVar(&s.Depth, "depth", s.Depth, "workload: levels of queues below root")

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
@@ -23,7 +24,7 @@ func TestBenchHostile_ServerMemoryIsBounded(t *testing.T) {
 		text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
 		assert.NilError(t, err, "%s", text)
 	}
-	spec, err := json.Marshal(bench.DefaultSpec())
+	spec, err := json.Marshal(workload.DefaultSpec())
 	assert.NilError(t, err)
 	for name, attack := range map[string]string{
 		"unregistered": `"method": "UpdateAllocation", "entry": 4, "bytes": 66000000, "unregisteredRM": true`,

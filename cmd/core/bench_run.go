@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 )
 
 const benchRunHelp = `Measure suites of workloads, or one workload that the flags describe.
@@ -127,17 +128,17 @@ func benchStep(s bench.Step) string {
 	return line
 }
 
-func printBench(out io.Writer, output string, r *bench.Report) error {
+func printBench(out io.Writer, output string, r *report.Report) error {
 	if output == "json" {
 		return printJSON(out, r)
 	}
-	return bench.WriteText(out, r)
+	return report.WriteText(out, r)
 }
 
-func writePage(name string, r *bench.Report) error {
+func writePage(name string, r *report.Report) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(bench.WriteHTML(file, r), file.Close())
+	return errors.Join(report.WriteHTML(file, r), file.Close())
 }

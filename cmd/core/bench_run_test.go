@@ -16,6 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 )
 
 func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {
@@ -177,7 +179,7 @@ func TestBenchRun_InterruptKeepsResults(t *testing.T) {
 	err = cmd.Wait()
 	assert.ErrorContains(t, err, "exit status 1")
 	assert.Assert(t, strings.HasPrefix(last, "canopy: interrupted after "), last)
-	r, err := bench.ReadReport(&out)
+	r, err := report.ReadReport(&out)
 	assert.NilError(t, err)
 	assert.Equal(t, "canopy: "+r.Incomplete, last)
 	c := r.Suites[0].Cells[0]
@@ -193,8 +195,8 @@ func TestBenchSample_EndsWithItsParent(t *testing.T) {
 	in, err := cmd.StdinPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
-	spec := bench.DefaultSpec()
-	spec.Via, spec.Rate = bench.ViaInProcess, 100 // takes minutes
+	spec := workload.DefaultSpec()
+	spec.Via, spec.Rate = workload.ViaInProcess, 100 // takes minutes
 	assert.NilError(t, json.NewEncoder(in).Encode(bench.Job{Spec: spec, Measure: bench.Steady}))
 	assert.NilError(t, in.Close())
 	assert.ErrorContains(t, cmd.Wait(), "exit status 1")

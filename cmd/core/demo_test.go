@@ -49,7 +49,7 @@ type queueReport struct {
 	Allocated, Pending, Guaranteed, Max map[string]int64
 }
 
-type report struct {
+type parsedDemoReport struct {
 	Nodes, Applications, Asks, Allocated, Released, Pending, Rejected int
 	AllocatedResources                                                map[string]int64
 	WallSeconds, AllocationsPerSecond                                 float64
@@ -58,7 +58,7 @@ type report struct {
 }
 
 // readReport reads a report, which has more fields at its end.
-func readReport(t *testing.T, text string, more ...string) (r report) {
+func readReport(t *testing.T, text string, more ...string) (r parsedDemoReport) {
 	t.Helper()
 	assert.DeepEqual(t, fieldsOf(t, text), append(slices.Clone(reportFields), more...))
 	assert.NilError(t, json.Unmarshal([]byte(text), &r))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/twin"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -19,16 +20,16 @@ const (
 )
 
 // auditable is a workload of the same kind within the bounds of an audit.
-func auditable(s Spec) Spec {
+func auditable(s workload.Spec) workload.Spec {
 	s.Depth = min(s.Depth, auditedLevels)
-	for _, leaves := s.queues(); leaves > auditedLeaves; _, leaves = s.queues() {
+	for _, leaves := s.Queues(); leaves > auditedLeaves; _, leaves = s.Queues() {
 		if s.Fanout > 2 && (s.Depth == 1 || s.Fanout > s.Depth) {
 			s.Fanout--
 		} else {
 			s.Depth--
 		}
 	}
-	_, leaves := s.queues()
+	_, leaves := s.Queues()
 	s.AppsPerLeaf = min(s.AppsPerLeaf, max(auditedApps/leaves, 1))
 	unlike := s.Shapes == s.Asks
 	perNode := max(s.Asks/s.Nodes, 1)
@@ -38,10 +39,10 @@ func auditable(s Spec) Spec {
 	}
 	s.Priorities = min(s.Priorities, s.Asks)
 	if s.Preemptors > 0 {
-		s = s.withFewPreemptors(perNode)
+		s = withFewPreemptors(s, perNode)
 	}
 	s.Nodes = min(s.Nodes, auditedNodes)
-	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, ViaCore
+	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, workload.ViaCore
 	return s
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"github.com/canopy-scheduler/canopy/internal/twin"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -16,7 +16,7 @@ const auditedPreemptors = 60
 
 // withFewPreemptors is a workload with few preemptors for which there are still enough victims: each
 // node has as many allocations, and there are fewer nodes.
-func (s Spec) withFewPreemptors(perNode int) Spec {
+func withFewPreemptors(s workload.Spec, perNode int) workload.Spec {
 	perNode = min(perNode, s.Asks)
 	s.Nodes = max(min(s.Nodes, auditedNodes, s.Asks/perNode), 1)
 	s.Asks = perNode * s.Nodes

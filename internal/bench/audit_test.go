@@ -7,12 +7,13 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // auditedSpec is a workload with everything that orders depend on.
-func auditedSpec() Spec {
+func auditedSpec() workload.Spec {
 	s := smallSpec()
 	s.AppsPerLeaf, s.Asks, s.Priorities, s.Sort, s.Saturation, s.Churn = 2, 200, 3, "fair", 2, 0.2
 	return auditable(s)
@@ -60,7 +61,7 @@ func TestAudit_FindsWrongDecisions(t *testing.T) {
 		{"a quota that is not seen", func(s *stream) decider {
 			other := *s
 			other.partition.Root.Children = append(other.partition.Root.Children[:0:0], other.partition.Root.Children...)
-			return newCore(streamOf(t, func() Spec { spec := s.spec; spec.Bound = 0; return spec }(), s.seed))
+			return newCore(streamOf(t, func() workload.Spec { spec := s.spec; spec.Bound = 0; return spec }(), s.seed))
 		}, "and no ask may be placed"},
 		{"deciding that stops too early", func(s *stream) decider {
 			return &stoppingCore{newCore(s), 10}
@@ -91,7 +92,7 @@ func TestAuditable_IsSmall(t *testing.T) {
 			}
 			s := auditable(c.spec)
 			assert.NilError(t, s.Check(), "%s %s", p.Name, c.name)
-			_, leaves := s.queues()
+			_, leaves := s.Queues()
 			assert.Assert(t, leaves <= auditedLeaves && s.Asks <= auditedAsks && s.Nodes <= auditedNodes, "%s %s", p.Name, c.name)
 			assert.Equal(t, s.Shapes == s.Asks, c.spec.Shapes == c.spec.Asks, "%s %s", p.Name, c.name)
 			assert.Equal(t, s.Sort+s.NodeSort, c.spec.Sort+c.spec.NodeSort)

@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/measure"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
@@ -105,7 +105,7 @@ func (a *attacker) close() {
 
 // answer has the counts of the attack so far.
 func (a *attacker) answer() Answer {
-	return Answer{Sample: Sample{
+	return Answer{Sample: report.Sample{
 		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.openStreams.Load()),
 	}}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
@@ -28,13 +30,13 @@ const (
 
 // Job is what one process measures.
 type Job struct {
-	Spec       Spec    `json:"spec"`
-	Measure    Measure `json:"measure"`
-	Seed       uint64  `json:"seed"`
-	Trace      Trace   `json:"trace"`      // instead of the stream of Spec
-	Once       bool    `json:"once"`       // do not repeat short fills: for tests
-	CPUProfile string  `json:"cpuProfile"` // file to write; empty: none
-	MemProfile string  `json:"memProfile"`
+	Spec       workload.Spec `json:"spec"`
+	Measure    Measure       `json:"measure"`
+	Seed       uint64        `json:"seed"`
+	Trace      Trace         `json:"trace"`      // instead of the stream of Spec
+	Once       bool          `json:"once"`       // do not repeat short fills: for tests
+	CPUProfile string        `json:"cpuProfile"` // file to write; empty: none
+	MemProfile string        `json:"memProfile"`
 
 	Readers readersSpec `json:"readers,omitzero"` // of the measure of that name
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
@@ -46,18 +48,18 @@ type Job struct {
 // Answer is the result of a Job.
 type Answer struct {
 	Digest string            `json:"digest"`
-	Sample Sample            `json:"sample"`
+	Sample report.Sample     `json:"sample"`
 	Times  map[string]string `json:"times"` // by family: histograms, to be merged over the runs
 }
 
 // result is an Answer under construction.
 type result struct {
-	sample     Sample
+	sample     report.Sample
 	histograms map[string]measure.Histogram
 }
 
 func newResult() *result {
-	return &result{sample: Sample{}, histograms: map[string]measure.Histogram{}}
+	return &result{sample: report.Sample{}, histograms: map[string]measure.Histogram{}}
 }
 
 // family is the histogram of a family; the sample gets its percentiles at the end.
@@ -153,7 +155,7 @@ func (j Job) stream() (*stream, error) {
 }
 
 func (j Job) measure(ctx context.Context, s *stream, r *result) error {
-	core := s.spec.Via == ViaCore
+	core := s.spec.Via == workload.ViaCore
 	switch j.Measure {
 	case Fill:
 		if core {
@@ -205,7 +207,7 @@ func (j Job) rounds() int {
 }
 
 // MeasureOf is the measure of a workload outside of the suites.
-func MeasureOf(s Spec) Measure {
+func MeasureOf(s workload.Spec) Measure {
 	switch {
 	case s.Preemptors > 0:
 		return Preempt

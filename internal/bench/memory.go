@@ -5,7 +5,6 @@ import (
 	"runtime"
 
 	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -67,7 +66,7 @@ func (s *stream) bytesPerLeaf() (float64, error) {
 	large, other, err := held(largeText)
 	runtime.KeepAlive(one)
 	runtime.KeepAlive(other)
-	_, fewLeaves := few.spec.queues()
+	_, fewLeaves := few.spec.Queues()
 	return growth(small, large, len(s.leaves)-fewLeaves), err
 }
 

@@ -5,13 +5,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // enterOutcome puts the quality of the decisions into a sample: utilisation, and the distance of leaves
 // from their fair share.
-func (s *stream) enterOutcome(p placements, to Sample) {
+func (s *stream) enterOutcome(p placements, to report.Sample) {
 	var used, capacity resources.Amounts
 	for _, n := range s.nodes {
 		capacity = capacity.Add(n.Capacity)

@@ -5,23 +5,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/measure"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // preemptSpec is a full cluster in which a few asks preempt.
-func preemptSpec(right string) Spec {
+func preemptSpec(right string) workload.Spec {
 	s := smallSpec()
 	s.Shapes, s.Saturation, s.Priorities, s.Preemptors, s.PreemptBy, s.Victims, s.AtOnce = 1, 1, 3, 20, right, 3, 5
 	return s
 }
 
 func TestPreempt_MinimalVictims(t *testing.T) {
-	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
+	for _, right := range []string{workload.ByLeaf, workload.ByFence, workload.ByGuarantee} {
 		t.Run(right, func(t *testing.T) {
 			a := runJob(t, Job{Spec: preemptSpec(right), Measure: Preempt, Seed: 1})
 			assert.Equal(t, a.Sample["allocations"], 20.0)
@@ -36,7 +36,7 @@ func TestPreempt_MinimalVictims(t *testing.T) {
 }
 
 func TestAuditPreempting_AcceptsCore(t *testing.T) {
-	for _, right := range []string{ByLeaf, ByFence, ByGuarantee} {
+	for _, right := range []string{workload.ByLeaf, workload.ByFence, workload.ByGuarantee} {
 		r := newResult()
 		s := streamOf(t, auditable(preemptSpec(right)), 1)
 		assert.NilError(t, auditPreempting(s, newCore(s), r))
@@ -73,7 +73,7 @@ func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := preemptSpec(ByFence)
+			spec := preemptSpec(workload.ByFence)
 			spec.Nodes = 50 // a few on each, so that nodes differ
 			s := streamOf(t, auditable(spec), 1)
 			r := newResult()
@@ -84,7 +84,7 @@ func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
 }
 
 func TestPreempt_WrongOutcomeFails(t *testing.T) {
-	s := streamOf(t, preemptSpec(ByFence), 1)
+	s := streamOf(t, preemptSpec(workload.ByFence), 1)
 	for _, c := range []struct {
 		name   string
 		change func(e scheduler.Effect) scheduler.Effect
@@ -126,7 +126,7 @@ func TestPreempt_WrongOutcomeFails(t *testing.T) {
 
 // If preemption is disabled, preemptors are not placed.
 func TestPreempt_DisabledPreemptionFails(t *testing.T) {
-	s := streamOf(t, preemptSpec(ByFence), 1)
+	s := streamOf(t, preemptSpec(workload.ByFence), 1)
 	s.partition.PreemptionEnabled = false
 	p, err := loadPreempting(s, newCore(s))
 	assert.NilError(t, err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
@@ -76,7 +77,7 @@ type readersRun struct {
 	running []int // temporary allocations; guarded by the lock of the recorder
 
 	withoutReaders, withReaders phaseTotals
-	polled                      Sample // sums of the results of the pollers
+	polled                      report.Sample // sums of the results of the pollers
 }
 
 // phaseTotals are the totals of the phases of one kind.
@@ -93,7 +94,7 @@ func (w *readersRun) pollers() *Job {
 		Application: string(w.stream.apps[0].ID), Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
 		Allocations: w.stream.spec.Asks, Extra: 2 * keptAsks, Seed: w.stream.seed,
 	}
-	p.Queues, _ = w.stream.spec.queues()
+	p.Queues, _ = w.stream.spec.Queues()
 	p.Queues++ // root
 	return &Job{Measure: Poll, Poll: p}
 }
@@ -146,7 +147,7 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 	err = errors.Join(err, bad)
 	o := <-polled
 	if w.polled == nil {
-		w.polled = Sample{}
+		w.polled = report.Sample{}
 	}
 	for name, n := range o.answer.Sample {
 		w.polled[name] += n

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
@@ -83,7 +84,7 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 	before := measure.ReadClocks()
 	ctx, stop := context.WithTimeout(ctx, time.Duration(p.Seconds)*time.Second+2*readersLeadTime)
 	defer stop()
-	all := &pollResults{sample: Sample{}, answerTimes: r.family(answerTimes)}
+	all := &pollResults{sample: report.Sample{}, answerTimes: r.family(answerTimes)}
 	var readers sync.WaitGroup
 	for i := range p.Stalled {
 		readers.Go(func() { all.stall(ctx, p, i) })
@@ -106,7 +107,7 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 // pollResults are the results of readers.
 type pollResults struct {
 	mu           sync.Mutex
-	sample       Sample
+	sample       report.Sample
 	answerTimes  measure.Histogram
 	loggedErrors int // wrong answers written to standard error
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
@@ -35,18 +37,18 @@ type Step struct {
 // Run measures all cells: in each round one sample of each, in random order, so that a machine that
 // slows down does not show as a slower cell. A sample that fails is the failure of its cell. When ctx
 // ends, the report has the samples until then, and says that it is incomplete.
-func Run(ctx context.Context, plans []Plan, o Options) *Report {
-	r := &Report{
+func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
+	r := &report.Report{
 		Version: o.Version, Go: runtime.Version(), CPU: measure.CPUModel(), Cores: runtime.NumCPU(), Started: time.Now(),
-		Seed: o.Seed, Runs: o.Runs, LoadBefore: measure.LoadAverage(), Suites: make([]Suite, len(plans)),
+		Seed: o.Seed, Runs: o.Runs, LoadBefore: measure.LoadAverage(), Suites: make([]report.Suite, len(plans)),
 	}
 	processors := measure.ReadProcessorTimes()
 	w := &suiteRunner{ctx: ctx, o: o, began: time.Now()}
 	for i, p := range plans {
-		r.Suites[i] = Suite{Name: p.Name, About: p.About, Axis: p.Axis, Cells: make([]Cell, len(p.cells))}
+		r.Suites[i] = report.Suite{Name: p.Name, About: p.About, Axis: p.Axis, Cells: make([]report.Cell, len(p.cells))}
 		for j, c := range p.cells {
 			cell := &r.Suites[i].Cells[j]
-			*cell = Cell{Name: c.name, Line: c.line, Size: c.size, Spec: c.spec}
+			*cell = report.Cell{Name: c.name, Line: c.line, Size: c.size, Spec: c.spec}
 			w.cells = append(w.cells, &cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]measure.Histogram{}})
 		}
 		w.audits = append(w.audits, audits(p.cells, w.cells[len(w.cells)-len(p.cells):])...)
@@ -67,7 +69,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *Report {
 func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	var lines []string
 	for i, c := range cells {
-		if c.spec.Via == ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) && !c.trace.given() &&
+		if c.spec.Via == workload.ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) && !c.trace.given() &&
 			!slices.Contains(lines, c.line) {
 			lines = append(lines, c.line)
 			audited = append(audited, all[i])
@@ -90,9 +92,9 @@ type suiteRunner struct {
 type cellState struct {
 	plannedCell
 	suite  string
-	to     *Cell
+	to     *report.Cell
 	merged map[string]measure.Histogram
-	audit  Sample
+	audit  report.Sample
 }
 
 func (w *suiteRunner) total() int { return len(w.cells)*w.o.Runs + len(w.audits) }
@@ -157,7 +159,7 @@ func (c *cellState) take(a Answer, m Measure) error {
 	case c.to.Digest != a.Digest:
 		return errors.New("the requests were not those of the other runs")
 	}
-	if err := a.Sample.check(); err != nil {
+	if err := a.Sample.Check(); err != nil {
 		return err
 	}
 	for family, text := range a.Times {
@@ -189,23 +191,8 @@ func (c *cellState) finish(runs int) {
 	for metric, n := range c.audit {
 		c.to.Samples[0][metric] = n
 	}
-	c.to.Merged = Sample{}
+	c.to.Merged = report.Sample{}
 	for family, t := range c.merged {
 		enterPercentiles(t, family, c.to.Merged)
 	}
-}
-
-// Failures counts the failed cells, and the decisions that an audit found to be wrong.
-func (r *Report) Failures() (cells, wrong int) {
-	for _, s := range r.Suites {
-		for _, c := range s.Cells {
-			if c.Failure != "" {
-				cells++
-			}
-			for _, n := range c.values("auditViolations") {
-				wrong += int(n)
-			}
-		}
-	}
-	return cells, wrong
 }

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 func planOf(names ...string) []Plan {
@@ -35,7 +37,7 @@ func answerOf(t *testing.T, digest string, cpu float64, millis ...int) Answer {
 	}
 	text, err := h.Encode()
 	assert.NilError(t, err)
-	return Answer{digest, Sample{"cpuPerDecision": cpu}, map[string]string{decisionTimes: text}}
+	return Answer{digest, report.Sample{"cpuPerDecision": cpu}, map[string]string{decisionTimes: text}}
 }
 
 func TestRun_OrderFollowsFromSeed(t *testing.T) {
@@ -67,7 +69,7 @@ func TestRun_MergesPercentiles(t *testing.T) {
 	o := Options{Runs: 2, Seed: 1, Progress: func(Step) {}}
 	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
 		if j.Measure == Audit {
-			return Answer{Sample: Sample{"audited": 7, "auditViolations": 2}}, nil
+			return Answer{Sample: report.Sample{"audited": 7, "auditViolations": 2}}, nil
 		}
 		n++
 		return answerOf(t, "d", float64(n), runs[n-1]...), nil
@@ -91,7 +93,7 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 		case j.Measure == Audit && at == 3:
 			return Answer{}, errors.New("inconsistent accounting")
 		case j.Measure == Audit:
-			return Answer{Sample: Sample{"audited": 1, "auditViolations": 0}}, nil
+			return Answer{Sample: report.Sample{"audited": 1, "auditViolations": 0}}, nil
 		case at == 1:
 			return Answer{}, errors.New("killed")
 		case at == 2:
@@ -118,11 +120,11 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 	readBack(t, r)
 }
 
-func readBack(t *testing.T, r *Report) {
+func readBack(t *testing.T, r *report.Report) {
 	t.Helper()
 	text, err := json.Marshal(r)
 	assert.NilError(t, err)
-	back, err := ReadReport(bytes.NewReader(text))
+	back, err := report.ReadReport(bytes.NewReader(text))
 	assert.NilError(t, err)
 	assert.Equal(t, back.Incomplete, r.Incomplete)
 }
@@ -146,10 +148,10 @@ func TestRun_InterruptedIsIncomplete(t *testing.T) {
 		assert.Equal(t, c.Failure, "2 of 3 runs were not made")
 	}
 	var out strings.Builder
-	assert.NilError(t, WriteText(&out, r))
+	assert.NilError(t, report.WriteText(&out, r))
 	assert.Assert(t, strings.Contains(out.String(), "warning: incomplete: interrupted after 2 of 8 samples"), out.String())
 	out.Reset()
-	assert.NilError(t, WriteHTML(&out, r))
+	assert.NilError(t, report.WriteHTML(&out, r))
 	assert.Assert(t, strings.Contains(out.String(), "interrupted after 2 of 8 samples"))
 	readBack(t, r)
 }
@@ -202,8 +204,8 @@ func TestChoose_ByName(t *testing.T) {
 		{"shaps", "", `did you mean "shapes"?`},
 		{"everything", "", `there is no suite "everything"; canopy bench list shows them`},
 		{"trace", "", "suite trace needs the files of a trace: --trace NODES.csv,PODS.csv"},
-		{"reload", ViaGRPC, "suite reload is measured via core: it cannot be measured via grpc"},
-		{"latency", ViaCore, "suite latency has nothing that is measured via core"},
+		{"reload", workload.ViaGRPC, "suite reload is measured via core: it cannot be measured via grpc"},
+		{"latency", workload.ViaCore, "suite latency has nothing that is measured via core"},
 		{"fanout", "post", "--via is \"post\""},
 	} {
 		_, err := Choose([]string{c.name}, Full, Trace{}, c.via)
@@ -211,12 +213,12 @@ func TestChoose_ByName(t *testing.T) {
 	}
 	_, err = Choose([]string{"flat", "flat"}, Full, Trace{}, "")
 	assert.ErrorContains(t, err, "suite flat is there twice")
-	only, err := Choose([]string{"churn"}, Full, Trace{}, ViaGRPC)
+	only, err := Choose([]string{"churn"}, Full, Trace{}, workload.ViaGRPC)
 	assert.NilError(t, err)
 	assert.Equal(t, only[0].Cells(), 1)
-	moved, err := Choose([]string{"fanout"}, Full, Trace{}, ViaGRPC)
+	moved, err := Choose([]string{"fanout"}, Full, Trace{}, workload.ViaGRPC)
 	assert.NilError(t, err)
-	assert.Equal(t, moved[0].cells[0].spec.Via, ViaGRPC)
+	assert.Equal(t, moved[0].cells[0].spec.Via, workload.ViaGRPC)
 }
 
 func TestAudits_CoverEveryLine(t *testing.T) {
@@ -224,7 +226,7 @@ func TestAudits_CoverEveryLine(t *testing.T) {
 		lines, cells := map[string]bool{}, make([]*cellState, len(p.cells))
 		for i, c := range p.cells {
 			cells[i] = &cellState{plannedCell: c}
-			if c.spec.Via == ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
+			if c.spec.Via == workload.ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
 				lines[c.line] = true
 			}
 		}
@@ -240,10 +242,10 @@ func TestFairShares_AreMaxMinFair(t *testing.T) {
 }
 
 func TestSpec_EstimatesMemory(t *testing.T) {
-	spec := DefaultSpec()
-	spec.Asks = maxAsks
-	assert.Assert(t, spec.bytes() > 4<<30)
-	assert.Assert(t, smallSpec().bytes() < 16<<20)
+	spec := workload.DefaultSpec()
+	spec.Asks = workload.MaxAsks
+	assert.Assert(t, spec.Bytes() > 4<<30)
+	assert.Assert(t, smallSpec().Bytes() < 16<<20)
 	assert.ErrorContains(t, Custom(spec).check(1, 1<<30), "MiB of memory, and 1024 MiB are available")
 	assert.NilError(t, Custom(smallSpec()).check(1, 1<<30))
 	assert.NilError(t, Custom(smallSpec()).check(1, 0), "not known is no reason to refuse")

@@ -3,6 +3,7 @@ package bench
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
@@ -15,7 +16,7 @@ const (
 )
 
 // enterUsage puts the figures into a sample. There must be decisions.
-func enterUsage(s *measure.Usage, to Sample, p paceKind) {
+func enterUsage(s *measure.Usage, to report.Sample, p paceKind) {
 	n := float64(s.Decisions)
 	to["cpuPerDecision"] = measure.Micros(s.CPU) / n
 	to["heapAllocsPerDecision"] = float64(s.Objects) / n
@@ -50,9 +51,9 @@ var percentiles = []struct {
 
 // enterPercentiles puts the percentiles of a family into a sample, if the family has them and there are enough
 // values.
-func enterPercentiles(t measure.Histogram, family string, to Sample) {
+func enterPercentiles(t measure.Histogram, family string, to report.Sample) {
 	for _, p := range percentiles {
-		if name := family + p.suffix; isMetric(name) && t.Count() >= p.least {
+		if name := family + p.suffix; report.IsMetric(name) && t.Count() >= p.least {
 			to[name] = measure.Micros(t.Percentile(p.percent))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
 )
 
 // sampleTimeout bounds the time of a sample.
@@ -60,7 +62,7 @@ func firstErrorLine(errs string) string {
 		return ""
 	}
 	const most = 500
-	return ": " + singleLine(first[:min(len(first), most)])
+	return ": " + report.SingleLine(first[:min(len(first), most)])
 }
 
 // Serve does the job that in describes. onParentExit is called when the parent has ended, possibly

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
@@ -25,7 +25,7 @@ type plannedCell struct {
 	name    string
 	line    string
 	size    float64
-	spec    Spec
+	spec    workload.Spec
 	measure Measure
 	trace   Trace
 	readers readersSpec
@@ -135,7 +135,7 @@ func (p Plan) via(via string) (Plan, error) {
 }
 
 // Custom is a suite of one workload from the command line.
-func Custom(spec Spec) Plan {
+func Custom(spec workload.Spec) Plan {
 	return Plan{
 		Name: "custom", About: "One workload, as the flags say.", custom: true,
 		cells: []plannedCell{{name: "custom", spec: spec, measure: MeasureOf(spec)}},
@@ -155,7 +155,7 @@ func (p Plan) check(seed uint64, have int64) error {
 		if err := c.spec.Check(); err != nil {
 			return err
 		}
-		if need := c.spec.bytes(); have > 0 && need > have {
+		if need := c.spec.Bytes(); have > 0 && need > have {
 			return fmt.Errorf("suite %s, cell %s needs about %d MiB of memory, and %d MiB are available",
 				p.Name, c.name, need>>20, have>>20)
 		}
@@ -169,15 +169,6 @@ func (p Plan) check(seed uint64, have int64) error {
 		}
 	}
 	return nil
-}
-
-// bytes estimates the memory of the process that measures a workload: the core, the stream, and as much
-// again for the garbage collector.
-func (s Spec) bytes() int64 {
-	queues, leaves := s.queues()
-	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
-	return 2 * (asks + int64(s.Preemptors)*1000 + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
-		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }
 
 // suggestSuite suggests the suite whose name is similar.

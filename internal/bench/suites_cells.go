@@ -1,22 +1,26 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+)
 
 // baseSpec is the default of cells: two leaves with one application each, and all asks fit.
-func baseSpec(asks int) Spec {
-	return Spec{
+func baseSpec(asks int) workload.Spec {
+	return workload.Spec{
 		Depth: 1, Fanout: 2, AppsPerLeaf: 1, Asks: asks, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
-		Sort: "fifo", NodeSort: "fair", Saturation: 0.8, Via: ViaCore,
+		Sort: "fifo", NodeSort: "fair", Saturation: 0.8, Via: workload.ViaCore,
 	}
 }
 
-func fillCell(name, line string, size int, spec Spec) plannedCell {
+func fillCell(name, line string, size int, spec workload.Spec) plannedCell {
 	return plannedCell{name: name, line: line, size: float64(size), spec: spec, measure: Fill}
 }
 
 func flatPlan(s Scale) Plan {
 	p := Plan{Name: "flat", About: "Two leaves, 10,000 asks, 1,000 nodes: the smallest tree, by each way to the scheduler."}
-	for _, via := range []string{ViaCore, ViaInProcess, ViaGRPC} {
+	for _, via := range []string{workload.ViaCore, workload.ViaInProcess, workload.ViaGRPC} {
 		spec := baseSpec(s.of(10_000, 1000))
 		spec.Via = via
 		p.cells = append(p.cells, fillCell(via, "", 0, spec))
@@ -39,7 +43,7 @@ func depthPlan(s Scale) Plan {
 		Name: "depth", About: "1,024 leaves as 1024^1, 32^2, 4^5 and 2^10; chains of 1 to 50 queues; and a large 4^5.",
 		Axis: "levels",
 	}
-	tree := func(depth, fanout int) Spec {
+	tree := func(depth, fanout int) workload.Spec {
 		spec := baseSpec(s.of(40_960, 4096))
 		spec.Depth, spec.Fanout = depth, fanout
 		return spec
@@ -122,7 +126,7 @@ func prioritiesPlan(s Scale) Plan {
 
 func adversarialPlan(s Scale) Plan {
 	p := Plan{Name: "adversarial", About: "No two asks are alike: all asks fit, and in a full cluster where allocations end."}
-	unlike := func(asks int) Spec {
+	unlike := func(asks int) workload.Spec {
 		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, asks
 		return spec
@@ -135,7 +139,7 @@ func adversarialPlan(s Scale) Plan {
 }
 
 // churnWorkload is a full cluster in which 10,000 applications of 100 shapes are pending.
-func churnWorkload(s Scale) Spec {
+func churnWorkload(s Scale) workload.Spec {
 	spec := baseSpec(s.of(40_960, 4096))
 	spec.Depth, spec.Fanout, spec.AppsPerLeaf, spec.Shapes = 5, 4, s.of(20, 2), 100
 	spec.Nodes, spec.Saturation, spec.Churn = s.of(1000, 100), 2, 2
@@ -150,9 +154,9 @@ func churnPlan(s Scale) Plan {
 	for _, sort := range []string{"fifo", "fair"} {
 		spec := churnWorkload(s)
 		spec.Sort = sort
-		p.cells = append(p.cells, plannedCell{name: ViaCore + "-" + sort, line: sort, spec: spec, measure: Churn})
+		p.cells = append(p.cells, plannedCell{name: workload.ViaCore + "-" + sort, line: sort, spec: spec, measure: Churn})
 	}
-	for _, via := range []string{ViaInProcess, ViaGRPC} {
+	for _, via := range []string{workload.ViaInProcess, workload.ViaGRPC} {
 		spec := churnWorkload(s)
 		spec.Via, spec.Rate, spec.Churn = via, 2000, 0.25
 		p.cells = append(p.cells, plannedCell{name: via, spec: spec, measure: Churn})
@@ -162,7 +166,7 @@ func churnPlan(s Scale) Plan {
 
 func latencyPlan(s Scale) Plan {
 	p := Plan{Name: "latency", About: "10,000 asks a second at random times, all of which fit: the time from ask to allocation."}
-	for _, via := range []string{ViaInProcess, ViaGRPC} {
+	for _, via := range []string{workload.ViaInProcess, workload.ViaGRPC} {
 		spec := baseSpec(s.of(50_000, 5000))
 		spec.Depth, spec.Fanout, spec.Via, spec.Rate = 5, 4, via, 10_000
 		p.cells = append(p.cells, plannedCell{name: via, spec: spec, measure: Steady})
@@ -188,8 +192,8 @@ func tracePlan(t Trace) Plan {
 	if !t.given() {
 		return p
 	}
-	for _, via := range []string{ViaCore, ViaGRPC} {
-		spec := Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Types: 4, Priorities: 1, Sort: "fifo", NodeSort: "fair", Saturation: 1, Via: via}
+	for _, via := range []string{workload.ViaCore, workload.ViaGRPC} {
+		spec := workload.Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Types: 4, Priorities: 1, Sort: "fifo", NodeSort: "fair", Saturation: 1, Via: via}
 		p.cells = append(p.cells, plannedCell{name: "openb-" + via, spec: spec, measure: Fill, trace: t})
 	}
 	return p
@@ -200,9 +204,9 @@ func soakPlan(s Scale) Plan {
 	core := churnWorkload(s)
 	core.Churn = 20
 	viaGRPC := churnWorkload(s)
-	viaGRPC.Via, viaGRPC.Rate, viaGRPC.Churn = ViaGRPC, 5000, 4
+	viaGRPC.Via, viaGRPC.Rate, viaGRPC.Churn = workload.ViaGRPC, 5000, 4
 	p.cells = append(p.cells,
-		plannedCell{name: ViaCore, spec: core, measure: Churn}, plannedCell{name: ViaGRPC, spec: viaGRPC, measure: Churn})
+		plannedCell{name: workload.ViaCore, spec: core, measure: Churn}, plannedCell{name: workload.ViaGRPC, spec: viaGRPC, measure: Churn})
 	return p
 }
 

@@ -1,5 +1,7 @@
 package bench
 
+import "github.com/canopy-scheduler/canopy/internal/bench/workload"
+
 // hostilePlan measures the cost of attacks on a canopy serve in a separate process.
 func hostilePlan(s Scale) Plan {
 	p := Plan{
@@ -14,7 +16,7 @@ func hostilePlan(s Scale) Plan {
 	cell := func(name string, a hostileSpec) {
 		a.Seconds = seconds
 		spec := baseSpec(100)
-		spec.Nodes, spec.Via = 1, ViaGRPC
+		spec.Nodes, spec.Via = 1, workload.ViaGRPC
 		p.cells = append(p.cells, plannedCell{name: name, spec: spec, measure: Hostile, hostile: a})
 	}
 	cell("allocations-8MiB-unregistered", hostileSpec{Attack: attackMessages, Method: "UpdateAllocation", Entry: 4, Bytes: 8 << 20, UnregisteredRM: true})

@@ -1,9 +1,11 @@
 package bench
 
+import "github.com/canopy-scheduler/canopy/internal/bench/workload"
+
 // readersWorkload is a cluster with many readers: 10,000 leaves, 100,000 allocations on 2,000 nodes.
-func readersWorkload(s Scale) Spec {
+func readersWorkload(s Scale) workload.Spec {
 	spec := baseSpec(s.of(100_000, 1000))
-	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), ViaGRPC
+	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), workload.ViaGRPC
 	if s == Quick {
 		spec.Asks, spec.Fanout = 1000, 10
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
@@ -17,12 +18,12 @@ func requiredMetrics(m Measure, via string) []string {
 	switch m {
 	case Fill:
 		figures := []string{"cpuPerDecision", "wallPerDecision", "heapAllocsPerDecision", "allocations", "utilisation"}
-		if via == ViaCore {
+		if via == workload.ViaCore {
 			figures = append(figures, "decisionP50", "decisionP99")
 		}
 		return figures
 	case Churn:
-		if via == ViaCore {
+		if via == workload.ViaCore {
 			return []string{"cpuPerDecision", "releaseToNextP50", "decisionP50", "allocations", "utilisation"}
 		}
 		return []string{"cpuPerDecision", "releaseToNextP50", "idleCPU"}
@@ -48,7 +49,7 @@ func runJob(t *testing.T, j Job) Answer {
 	t.Helper()
 	a, err := Do(context.Background(), j)
 	assert.NilError(t, err)
-	assert.NilError(t, a.Sample.check())
+	assert.NilError(t, a.Sample.Check())
 	for _, metric := range requiredMetrics(j.Measure, j.Spec.Via) {
 		_, ok := a.Sample[metric]
 		assert.Assert(t, ok, "no %s in %v", metric, a.Sample)
@@ -95,8 +96,8 @@ func TestClients_DoTheSameWork(t *testing.T) {
 	spec := smallSpec()
 	spec.Saturation, spec.Nodes = 1.5, 5
 	want := runJob(t, Job{Spec: spec, Measure: Fill, Seed: 1, Once: true})
-	spec.Via = ViaInProcess
-	for _, via := range []string{ViaInProcess, ViaGRPC} {
+	spec.Via = workload.ViaInProcess
+	for _, via := range []string{workload.ViaInProcess, workload.ViaGRPC} {
 		t.Run(via, func(t *testing.T) {
 			spec.Via = via
 			s := streamOf(t, spec, 1)
@@ -123,7 +124,7 @@ func TestClients_DoTheSameWork(t *testing.T) {
 }
 
 func TestClients_MeasuredAtARate(t *testing.T) {
-	for _, via := range []string{ViaInProcess, ViaGRPC} {
+	for _, via := range []string{workload.ViaInProcess, workload.ViaGRPC} {
 		t.Run("steady "+via, func(t *testing.T) {
 			spec := smallSpec()
 			spec.Asks, spec.Rate, spec.Via = 1000, 20_000, via

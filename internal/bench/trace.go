@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
@@ -54,7 +55,7 @@ func readCSV[T any](name string, read func(name string, in io.Reader) (T, error)
 
 // stream is the trace as `canopy replay --mode fill` replays it: every task is an application of one
 // ask in the queue of its class. spec has the interface and the sizes.
-func (t Trace) stream(spec Spec) (*stream, error) {
+func (t Trace) stream(spec workload.Spec) (*stream, error) {
 	nodes, tasks, err := t.read()
 	if err != nil {
 		return nil, err

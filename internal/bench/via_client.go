@@ -7,12 +7,13 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 // openClient starts a scheduler and registers a client.
 func openClient(ctx context.Context, s *stream, rec *recorder) (apiClient, error) {
-	if s.spec.Via == ViaGRPC {
+	if s.spec.Via == workload.ViaGRPC {
 		return openGRPC(ctx, s, rec)
 	}
 	return openInProcess(s, rec)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/measure"
-
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -165,7 +164,7 @@ func fillOnce(s *stream, took *measure.Histogram, total *measure.Usage) (placeme
 	if total != nil {
 		total.Add(before, len(p))
 	}
-	if s.spec.fitsAll() && len(p) != s.spec.Asks {
+	if s.spec.FitsAll() && len(p) != s.spec.Asks {
 		return nil, fmt.Errorf("%d of %d asks were placed, and all must fit", len(p), s.spec.Asks)
 	}
 	return p, nil

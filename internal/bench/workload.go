@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -20,7 +21,7 @@ import (
 // stream has all messages of a cell, in order. Asks are kept as draws and created when they are sent,
 // so that a stream of a million of them is small.
 type stream struct {
-	spec           Spec
+	spec           workload.Spec
 	seed           uint64
 	config         string // queues.yaml
 	partition      configs.Partition
@@ -53,7 +54,7 @@ func (s *stream) rng(what uint64) *rand.Rand { return rand.New(rand.NewPCG(s.see
 
 // newStream creates the stream of a workload, the same for the same seed. Its error says that the nodes
 // would be smaller than the largest ask. The spec must have been checked.
-func newStream(spec Spec, seed uint64) (*stream, error) {
+func newStream(spec workload.Spec, seed uint64) (*stream, error) {
 	s := &stream{spec: spec, seed: seed}
 	s.leaves = leafPaths(objects.RootPath, spec.Depth, spec.Fanout, nil)
 	s.drawShapes()
@@ -182,7 +183,7 @@ func (s *stream) nodeSize() (resources.Amounts, error) {
 	size := map[string]resources.Quantity{}
 	for name, n := range demand {
 		size[name] = resources.Quantity(float64(n) / s.spec.Saturation / float64(s.spec.Nodes))
-		if s.spec.Saturation <= maxSafeSaturation {
+		if s.spec.Saturation <= workload.MaxSafeSaturation {
 			size[name] = max(size[name], minAsksPerNode*largest[name])
 		}
 		if size[name] < largest[name] {
@@ -246,7 +247,7 @@ func (s *stream) tags(i int) map[string]string {
 	return tags
 }
 
-var tagNames = func() (names [maxTags]string) {
+var tagNames = func() (names [workload.MaxTags]string) {
 	for i := range names {
 		names[i] = "kubernetes.io/label/label-" + padded(i, 2)
 	}

@@ -4,17 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
-)
-
-// The reasons of preemption that Spec.PreemptBy names.
-const (
-	ByLeaf      = "leaf"      // by priority, in its own leaf
-	ByFence     = "fence"     // by priority, in the whole cluster
-	ByGuarantee = "guarantee" // for the guarantee of its own queue, which has no allocations
 )
 
 // guaranteedLeaf is the leaf with a guarantee.
@@ -22,7 +16,7 @@ const guaranteedLeaf = "owed"
 
 // preemptsByGuarantee reports whether preemptors are in a leaf whose guarantee covers all of them.
 func (s *stream) preemptsByGuarantee() bool {
-	return s.spec.Preemptors > 0 && s.spec.PreemptBy == ByGuarantee
+	return s.spec.Preemptors > 0 && s.spec.PreemptBy == workload.ByGuarantee
 }
 
 // drawPreemptors draws the sizes of preemptors: each is as large as Victims of the most frequent

@@ -5,16 +5,18 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 )
 
 // smallSpec is a workload that is measured in no time.
-func smallSpec() Spec {
-	s := DefaultSpec()
+func smallSpec() workload.Spec {
+	s := workload.DefaultSpec()
 	s.Depth, s.Fanout, s.Asks, s.Nodes = 2, 3, 300, 10
 	return s
 }
 
-func streamOf(t *testing.T, spec Spec, seed uint64) *stream {
+func streamOf(t *testing.T, spec workload.Spec, seed uint64) *stream {
 	t.Helper()
 	assert.NilError(t, spec.Check())
 	s, err := newStream(spec, seed)
@@ -34,19 +36,19 @@ func TestStream_DigestFollowsFromSpecAndSeed(t *testing.T) {
 		seen[s.digest] = what
 	}
 	other("another seed", streamOf(t, smallSpec(), 2))
-	for what, change := range map[string]func(*Spec){
-		"depth": func(s *Spec) { s.Depth++ }, "fanout": func(s *Spec) { s.Fanout++ },
-		"applications": func(s *Spec) { s.AppsPerLeaf++ }, "asks": func(s *Spec) { s.Asks++ },
-		"nodes": func(s *Spec) { s.Nodes++ }, "shapes": func(s *Spec) { s.Shapes++ }, "types": func(s *Spec) { s.Types++ },
-		"priorities": func(s *Spec) { s.Priorities++ }, "tags": func(s *Spec) { s.Tags++ },
-		"sort": func(s *Spec) { s.Sort = "fair" }, "node order": func(s *Spec) { s.NodeSort = "binpacking" },
-		"churn": func(s *Spec) { s.Churn = 0.1 }, "saturation": func(s *Spec) { s.Saturation = 2 },
-		"bound":         func(s *Spec) { s.Bound = 0.5 },
-		"preemptors":    func(s *Spec) { s.Preemptors, s.Saturation = 5, 1 },
-		"victims":       func(s *Spec) { s.Preemptors, s.Saturation, s.Victims = 5, 1, 2 },
-		"their right":   func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptBy = 5, 1, ByGuarantee },
-		"their sizes":   func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes = 5, 1, 2 },
-		"how many come": func(s *Spec) { s.Preemptors, s.Saturation, s.AtOnce = 5, 1, 2 },
+	for what, change := range map[string]func(*workload.Spec){
+		"depth": func(s *workload.Spec) { s.Depth++ }, "fanout": func(s *workload.Spec) { s.Fanout++ },
+		"applications": func(s *workload.Spec) { s.AppsPerLeaf++ }, "asks": func(s *workload.Spec) { s.Asks++ },
+		"nodes": func(s *workload.Spec) { s.Nodes++ }, "shapes": func(s *workload.Spec) { s.Shapes++ }, "types": func(s *workload.Spec) { s.Types++ },
+		"priorities": func(s *workload.Spec) { s.Priorities++ }, "tags": func(s *workload.Spec) { s.Tags++ },
+		"sort": func(s *workload.Spec) { s.Sort = "fair" }, "node order": func(s *workload.Spec) { s.NodeSort = "binpacking" },
+		"churn": func(s *workload.Spec) { s.Churn = 0.1 }, "saturation": func(s *workload.Spec) { s.Saturation = 2 },
+		"bound":         func(s *workload.Spec) { s.Bound = 0.5 },
+		"preemptors":    func(s *workload.Spec) { s.Preemptors, s.Saturation = 5, 1 },
+		"victims":       func(s *workload.Spec) { s.Preemptors, s.Saturation, s.Victims = 5, 1, 2 },
+		"their right":   func(s *workload.Spec) { s.Preemptors, s.Saturation, s.PreemptBy = 5, 1, workload.ByGuarantee },
+		"their sizes":   func(s *workload.Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes = 5, 1, 2 },
+		"how many come": func(s *workload.Spec) { s.Preemptors, s.Saturation, s.AtOnce = 5, 1, 2 },
 	} {
 		spec := smallSpec()
 		change(&spec)
@@ -54,7 +56,7 @@ func TestStream_DigestFollowsFromSpecAndSeed(t *testing.T) {
 	}
 	// The same work by another way is the same work.
 	via := smallSpec()
-	via.Via = ViaGRPC
+	via.Via = workload.ViaGRPC
 	assert.Equal(t, streamOf(t, via, 1).digest, base.digest)
 }
 
@@ -123,35 +125,35 @@ func TestStream_NodesFitLargestAsk(t *testing.T) {
 func TestSpec_CheckErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*Spec)
+		change func(*workload.Spec)
 		want   string
 	}{
-		{"nothing at all", func(s *Spec) { *s = Spec{} }, "--depth is 0, and must be from 1 to 200\n--fanout is 0"},
-		{"a tree that explodes", func(s *Spec) { s.Depth, s.Fanout = 9, 9 }, "--depth 9 with --fanout 9 makes more than 200000 queues"},
-		{"a tree that would overflow", func(s *Spec) { s.Depth, s.Fanout = 200, 200_000 }, "makes more than 200000 queues"},
-		{"more shapes than asks", func(s *Spec) { s.Shapes = s.Asks + 1 }, "--shapes is 301, and must be from 1 to 300"},
-		{"applications without end", func(s *Spec) { s.AppsPerLeaf = 999_999 }, "make more than 1000000 applications"},
-		{"a share above one", func(s *Spec) { s.Bound = 1.5 }, "--bound is 1.5, and must be from 0 to 1"},
-		{"a bound that reaches no leaf", func(s *Spec) { s.Bound = 0.01 }, "--bound 0.01 of 9 leaves is less than one leaf"},
-		{"no number", func(s *Spec) { s.Saturation = nan() }, "--saturation is NaN"},
-		{"an order that is none", func(s *Spec) { s.Sort = "lifo" }, `--sort is "lifo", and must be one of fifo, fair, stateaware`},
-		{"a rate without a clock", func(s *Spec) { s.Rate = 10 }, "--rate needs --via inprocess or grpc"},
-		{"churn at no rate", func(s *Spec) { s.Churn, s.Via = 1, ViaGRPC }, "--churn via grpc needs a --rate"},
-		{"asks at a rate that do not fit", func(s *Spec) { s.Rate, s.Saturation, s.Via = 10, 2, ViaGRPC }, "--saturation is 2, and may be 0.9"},
-		{"a rate that takes too long", func(s *Spec) { s.Rate, s.Via = 0.001, ViaGRPC }, "minutes, and may take 60"},
-		{"preemptors of no right", func(s *Spec) { s.Preemptors = 1; s.PreemptBy = "force" },
+		{"nothing at all", func(s *workload.Spec) { *s = workload.Spec{} }, "--depth is 0, and must be from 1 to 200\n--fanout is 0"},
+		{"a tree that explodes", func(s *workload.Spec) { s.Depth, s.Fanout = 9, 9 }, "--depth 9 with --fanout 9 makes more than 200000 queues"},
+		{"a tree that would overflow", func(s *workload.Spec) { s.Depth, s.Fanout = 200, 200_000 }, "makes more than 200000 queues"},
+		{"more shapes than asks", func(s *workload.Spec) { s.Shapes = s.Asks + 1 }, "--shapes is 301, and must be from 1 to 300"},
+		{"applications without end", func(s *workload.Spec) { s.AppsPerLeaf = 999_999 }, "make more than 1000000 applications"},
+		{"a share above one", func(s *workload.Spec) { s.Bound = 1.5 }, "--bound is 1.5, and must be from 0 to 1"},
+		{"a bound that reaches no leaf", func(s *workload.Spec) { s.Bound = 0.01 }, "--bound 0.01 of 9 leaves is less than one leaf"},
+		{"no number", func(s *workload.Spec) { s.Saturation = nan() }, "--saturation is NaN"},
+		{"an order that is none", func(s *workload.Spec) { s.Sort = "lifo" }, `--sort is "lifo", and must be one of fifo, fair, stateaware`},
+		{"a rate without a clock", func(s *workload.Spec) { s.Rate = 10 }, "--rate needs --via inprocess or grpc"},
+		{"churn at no rate", func(s *workload.Spec) { s.Churn, s.Via = 1, workload.ViaGRPC }, "--churn via grpc needs a --rate"},
+		{"asks at a rate that do not fit", func(s *workload.Spec) { s.Rate, s.Saturation, s.Via = 10, 2, workload.ViaGRPC }, "--saturation is 2, and may be 0.9"},
+		{"a rate that takes too long", func(s *workload.Spec) { s.Rate, s.Via = 0.001, workload.ViaGRPC }, "minutes, and may take 60"},
+		{"preemptors of no right", func(s *workload.Spec) { s.Preemptors = 1; s.PreemptBy = "force" },
 			`--preempt-by is "force", and must be one of leaf, fence, guarantee`},
-		{"victims without a preemptor's place", func(s *Spec) { s.Preemptors, s.Victims = 1, 0 }, "--victims is 0, and must be from 1 to 300"},
-		{"more sizes than preemptors", func(s *Spec) { s.Preemptors, s.PreemptorSizes = 3, 4 }, "--preemptor-sizes is 4, and must be from 1 to 3"},
-		{"more together than there are", func(s *Spec) { s.Preemptors, s.AtOnce = 3, 4 }, "--at-once is 4, and must be from 1 to 3"},
-		{"one preemptor", func(s *Spec) { s.Preemptors, s.Saturation = 1, 1 }, "--preemptors is 1, and must be at least 2"},
-		{"preemptors in a cluster that is not full", func(s *Spec) { s.Preemptors = 3 }, "--preemptors need a full cluster: --saturation is 0.8, and must be at least 1"},
-		{"preemptors and churn", func(s *Spec) { s.Preemptors, s.Saturation, s.Churn = 3, 1, 1 }, "--preemptors go with neither --churn nor --rate nor --bound"},
-		{"preemptors with too many victims", func(s *Spec) { s.Preemptors, s.Saturation, s.Victims = 51, 1, 3 },
+		{"victims without a preemptor's place", func(s *workload.Spec) { s.Preemptors, s.Victims = 1, 0 }, "--victims is 0, and must be from 1 to 300"},
+		{"more sizes than preemptors", func(s *workload.Spec) { s.Preemptors, s.PreemptorSizes = 3, 4 }, "--preemptor-sizes is 4, and must be from 1 to 3"},
+		{"more together than there are", func(s *workload.Spec) { s.Preemptors, s.AtOnce = 3, 4 }, "--at-once is 4, and must be from 1 to 3"},
+		{"one preemptor", func(s *workload.Spec) { s.Preemptors, s.Saturation = 1, 1 }, "--preemptors is 1, and must be at least 2"},
+		{"preemptors in a cluster that is not full", func(s *workload.Spec) { s.Preemptors = 3 }, "--preemptors need a full cluster: --saturation is 0.8, and must be at least 1"},
+		{"preemptors and churn", func(s *workload.Spec) { s.Preemptors, s.Saturation, s.Churn = 3, 1, 1 }, "--preemptors go with neither --churn nor --rate nor --bound"},
+		{"preemptors with too many victims", func(s *workload.Spec) { s.Preemptors, s.Saturation, s.Victims = 51, 1, 3 },
 			"51 --preemptors with --victims 3 take more than half of 300 --asks"},
-		{"sizes without memory", func(s *Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes, s.Types = 3, 1, 2, 1 },
+		{"sizes without memory", func(s *workload.Spec) { s.Preemptors, s.Saturation, s.PreemptorSizes, s.Types = 3, 1, 2, 1 },
 			"--preemptor-sizes needs --types 2: sizes differ in memory"},
-		{"a way that is none", func(s *Spec) { s.Via = "http" }, "--via is"},
+		{"a way that is none", func(s *workload.Spec) { s.Via = "http" }, "--via is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := smallSpec()
@@ -160,7 +162,7 @@ func TestSpec_CheckErrors(t *testing.T) {
 		})
 	}
 	assert.NilError(t, smallSpec().Check())
-	assert.NilError(t, DefaultSpec().Check())
+	assert.NilError(t, workload.DefaultSpec().Check())
 }
 
 func nan() float64 {

@@ -27,13 +27,13 @@ var layers = [][]string{
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm"},
-	{"internal/reload"},
+	{"internal/reload", "internal/bench/workload"},
 	{"internal/engine", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
 	},
-	{"pkg/canopy", "internal/sim"},
+	{"pkg/canopy", "internal/sim", "internal/bench/report"},
 	{"internal/bench"}, // drives all of these
 	{"cmd/core"},
 }

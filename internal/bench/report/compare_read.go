@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func readError(text []byte, err error) error {
 		case meaning.JSONPointer != "":
 			what = fmt.Sprintf("a %v does not belong here", meaning.JSONKind)
 		}
-		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), singleLine(what), pointerSuffix(meaning.JSONPointer))
+		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), SingleLine(what), pointerSuffix(meaning.JSONPointer))
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func pointerSuffix(p jsontext.Pointer) string {
 	if p == "" {
 		return ""
 	}
-	return " (at " + singleLine(string(p)) + ")"
+	return " (at " + SingleLine(string(p)) + ")"
 }
 
 // check finds values that are invalid in a report.
@@ -128,20 +128,21 @@ func (c Cell) check() error {
 		return errors.New("there are samples, and no digest of the work")
 	}
 	for i, sample := range c.Samples {
-		if err := sample.check(); err != nil {
+		if err := sample.Check(); err != nil {
 			return fmt.Errorf("sample number %d: %w", i+1, err)
 		}
 	}
-	if err := c.Merged.check(); err != nil {
+	if err := c.Merged.Check(); err != nil {
 		return fmt.Errorf("merged: %w", err)
 	}
 	return nil
 }
 
-func (s Sample) check() error {
+// Check returns an error if a figure is no Metric or is negative.
+func (s Sample) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		switch {
-		case !isMetric(name):
+		case !IsMetric(name):
 			return fmt.Errorf("unknown metric %q", name)
 		case s[name] < 0:
 			return fmt.Errorf("%s is %g", name, s[name])
@@ -150,6 +151,7 @@ func (s Sample) check() error {
 	return nil
 }
 
-func isMetric(metric string) bool {
+// IsMetric reports whether a figure of this name is in Metrics.
+func IsMetric(metric string) bool {
 	return slices.ContainsFunc(Metrics, func(m Metric) bool { return m.Name == metric })
 }

@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"fmt"
@@ -32,10 +32,10 @@ func WriteText(w io.Writer, r *Report) error {
 func (r *Report) machine() string {
 	cpu := "of an unknown CPU"
 	if r.CPU != "" {
-		cpu = "of " + singleLine(r.CPU)
+		cpu = "of " + SingleLine(r.CPU)
 	}
 	return fmt.Sprintf("canopy %s, %s, %s %s, load %s before and %s after",
-		singleLine(r.Version), singleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore), loadText(r.LoadAfter))
+		SingleLine(r.Version), SingleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore), loadText(r.LoadAfter))
 }
 
 // stolenWarningShare is the share of stolen time from which percentiles may be affected by the host.
@@ -52,7 +52,7 @@ func (r *Report) runInfo() string {
 		s += fmt.Sprintf("\nwarning: the host of this virtual machine took %.1f %% of its processors meanwhile, so percentiles are not to be trusted", 100*r.Stolen)
 	}
 	if r.Incomplete != "" {
-		s += "\nwarning: incomplete: " + singleLine(r.Incomplete)
+		s += "\nwarning: incomplete: " + SingleLine(r.Incomplete)
 	}
 	return s
 }
@@ -83,7 +83,7 @@ func (s Suite) present() []Metric {
 }
 
 func (s Suite) writeText(t *tabwriter.Writer) error {
-	fmt.Fprintf(t, "\n%s: %s\n", singleLine(s.Name), singleLine(s.About))
+	fmt.Fprintf(t, "\n%s: %s\n", SingleLine(s.Name), SingleLine(s.About))
 	first := true
 	for ms := range slices.Chunk(s.present(), maxColumns) {
 		fmt.Fprintln(t)
@@ -103,7 +103,7 @@ func (s Suite) writeText(t *tabwriter.Writer) error {
 	}
 	for _, c := range s.Cells {
 		if c.Failure != "" {
-			fmt.Fprintf(t, "failed: %s: %s\n", singleLine(c.Name), singleLine(c.Failure))
+			fmt.Fprintf(t, "failed: %s: %s\n", SingleLine(c.Name), SingleLine(c.Failure))
 		}
 	}
 	return t.Flush()
@@ -113,7 +113,7 @@ func linePrefix(line string) string {
 	if line == "" {
 		return ""
 	}
-	return singleLine(line) + ": "
+	return SingleLine(line) + ": "
 }
 
 // writeTable writes one row per cell. The first table of a suite also has the numbers of runs and the
@@ -131,7 +131,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 	}
 	fmt.Fprintf(t, "%s\n%s\n", strings.Join(head, "\t"), strings.Join(units, "\t"))
 	for _, c := range s.Cells {
-		row := []string{singleLine(c.Name)}
+		row := []string{SingleLine(c.Name)}
 		if first {
 			row = append(row, fmt.Sprint(len(c.Samples)))
 		}
@@ -147,7 +147,7 @@ func (s Suite) writeTable(t *tabwriter.Writer, ms []Metric, first bool) {
 
 // sentence describes the growth of the cost along the axis.
 func (g Scaling) sentence(axis string) string {
-	axis = singleLine(axis)
+	axis = SingleLine(axis)
 	if g.Err != nil {
 		return fmt.Sprintf("how the cost grows with %s is not known: %v", axis, g.Err)
 	}

@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"math"
@@ -56,7 +56,7 @@ func TestCell_Margins(t *testing.T) {
 }
 
 func TestPlain_RemovesControlCharacters(t *testing.T) {
-	assert.Equal(t, singleLine("a\tb\r\n\x1b[2J \u202ec é"), "a b [2J c é")
+	assert.Equal(t, SingleLine("a\tb\r\n\x1b[2J \u202ec é"), "a b [2J c é")
 	assert.Equal(t, shortDigest("0123456789abcdef"), "0123456789ab")
 	assert.Equal(t, shortDigest("äöü"), "äöü")
 	assert.Equal(t, shortDigest(""), "-")

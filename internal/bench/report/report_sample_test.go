@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
 )
 
 // sampleReport is small and has everything that a report can have: lines along an axis,
@@ -30,7 +32,7 @@ func nodesSuite() Suite {
 		for size := 100.0; size <= 1e5; size *= 10 {
 			c := Cell{
 				Name: fmt.Sprintf("%s-%g", line, size), Line: line, Size: size, Digest: digestOf(line, size),
-				Spec: Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Asks: 1000, Nodes: int(size), NodeSort: line},
+				Spec: workload.Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Asks: 1000, Nodes: int(size), NodeSort: line},
 			}
 			for _, j := range runFactors {
 				cost := math.Pow(size, power) * j

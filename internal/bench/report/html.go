@@ -1,8 +1,7 @@
-package bench
+package report
 
 import (
 	_ "embed" // for the template
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -52,7 +51,7 @@ func (s Suite) section(i int) htmlSuite {
 		Plot: s.plot(), Latencies: s.latencies(), Metrics: s.present(),
 	}
 	for _, c := range s.Cells {
-		row := htmlRow{Cell: c.Name, Digest: c.Digest, Spec: c.Spec.text(), Runs: len(c.Samples)}
+		row := htmlRow{Cell: c.Name, Digest: c.Digest, Spec: c.Spec.Text(), Runs: len(c.Samples)}
 		for _, m := range out.Metrics {
 			row.Figures = append(row.Figures, c.withEnds(m))
 		}
@@ -62,12 +61,4 @@ func (s Suite) section(i int) htmlSuite {
 		}
 	}
 	return out
-}
-
-func (s Spec) text() string {
-	text, err := json.Marshal(s)
-	if err != nil { // NaN and infinity
-		return err.Error()
-	}
-	return string(text)
 }

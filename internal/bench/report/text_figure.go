@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"fmt"
@@ -106,9 +106,9 @@ func spreadText(e Estimate, write func(float64) string) string {
 	return fmt.Sprintf("%s (%s to %s)", write(e.Value), write(e.Low), write(e.High))
 }
 
-// singleLine replaces control characters and line breaks of a text from a file, so that it can neither
+// SingleLine replaces control characters and line breaks of a text from a file, so that it can neither
 // break a table nor control a terminal.
-func singleLine(s string) string {
+func SingleLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
@@ -123,6 +123,6 @@ func shortDigest(digest string) string {
 	if digest == "" {
 		return "-"
 	}
-	letters := []rune(singleLine(digest))
+	letters := []rune(SingleLine(digest))
 	return string(letters[:min(12, len(letters))])
 }

@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"fmt"
@@ -90,7 +90,7 @@ func enterLine(t *testing.T, r *Report, words []string, end string) {
 		c.Failure = strings.Trim(end, "-")
 		return
 	}
-	assert.Assert(t, isMetric(words[2]), "metric %q", words[2])
+	assert.Assert(t, IsMetric(words[2]), "metric %q", words[2])
 	for i, field := range strings.Fields(end) {
 		v, err := strconv.ParseFloat(field, 64)
 		assert.NilError(t, err)

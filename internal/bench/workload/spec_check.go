@@ -1,4 +1,4 @@
-package bench
+package workload
 
 import (
 	"errors"
@@ -14,14 +14,21 @@ const (
 	ViaGRPC      = "grpc"      // the gRPC service over the loopback interface, client in the same process
 )
 
+// The reasons of preemption that Spec.PreemptBy names.
+const (
+	ByLeaf      = "leaf"      // by priority, in its own leaf
+	ByFence     = "fence"     // by priority, in the whole cluster
+	ByGuarantee = "guarantee" // for the guarantee of its own queue, which has no allocations
+)
+
 // Bounds of a workload. Beyond these a single cell takes minutes, or more memory than machines have.
 const (
 	maxQueues = 200_000
 	maxApps   = 1_000_000
-	maxAsks   = 5_000_000
+	MaxAsks   = 5_000_000
 	maxNodes  = 200_000
 	maxTypes  = 32
-	maxTags   = 64
+	MaxTags   = 64
 	maxRate   = 1_000_000
 	maxLevels = 200
 	maxChurn  = 1000
@@ -29,8 +36,8 @@ const (
 	maxPreemptors = 100_000
 )
 
-// maxSafeSaturation is the saturation up to which every ask fits on a node.
-const maxSafeSaturation = 0.9
+// MaxSafeSaturation is the saturation up to which every ask fits on a node.
+const MaxSafeSaturation = 0.9
 
 // DefaultSpec is the workload without flags: a thousand leaves on five levels, with one application
 // each, and all asks fit.
@@ -49,12 +56,12 @@ func (s Spec) Check() error {
 	c.within("depth", s.Depth, 1, maxLevels)
 	c.within("fanout", s.Fanout, 1, maxQueues)
 	c.within("apps-per-leaf", s.AppsPerLeaf, 1, maxApps)
-	c.within("asks", s.Asks, 1, maxAsks)
+	c.within("asks", s.Asks, 1, MaxAsks)
 	c.within("nodes", s.Nodes, 1, maxNodes)
 	c.within("shapes", s.Shapes, 1, max(s.Asks, 1))
 	c.within("types", s.Types, 1, maxTypes)
 	c.within("priorities", s.Priorities, 1, max(s.Asks, 1))
-	c.within("tags", s.Tags, 0, maxTags)
+	c.within("tags", s.Tags, 0, MaxTags)
 	c.share("bound", s.Bound, 0, 1)
 	c.share("churn", s.Churn, 0, maxChurn)
 	c.share("saturation", s.Saturation, 0.01, 100)
@@ -104,7 +111,7 @@ func (s Spec) checkPreempting() error {
 
 // checkSize checks bounds on combinations of flags.
 func (s Spec) checkSize() error {
-	queues, leaves := s.queues()
+	queues, leaves := s.Queues()
 	switch {
 	case queues > maxQueues:
 		return fmt.Errorf("--depth %d with --fanout %d makes more than %d queues", s.Depth, s.Fanout, maxQueues)
@@ -113,8 +120,8 @@ func (s Spec) checkSize() error {
 			leaves, s.AppsPerLeaf, maxApps)
 	case int(s.Bound*float64(leaves)) == 0 && s.Bound > 0:
 		return fmt.Errorf("--bound %g of %d leaves is less than one leaf", s.Bound, leaves)
-	case float64(s.Asks)*s.Churn > 10*maxAsks:
-		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*maxAsks)
+	case float64(s.Asks)*s.Churn > 10*MaxAsks:
+		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*MaxAsks)
 	}
 	return nil
 }
@@ -126,9 +133,9 @@ func (s Spec) checkPace() error {
 		return errors.New("--rate needs --via inprocess or grpc: the core alone has no clock to be late by")
 	case s.Rate == 0 && s.Churn > 0 && s.Via != ViaCore:
 		return fmt.Errorf("--churn via %s needs a --rate at which allocations are released", s.Via)
-	case s.Rate > 0 && s.Churn == 0 && s.Saturation > maxSafeSaturation:
+	case s.Rate > 0 && s.Churn == 0 && s.Saturation > MaxSafeSaturation:
 		return fmt.Errorf("--rate without --churn measures how long asks take that fit: --saturation is %g, and may be %g",
-			s.Saturation, maxSafeSaturation)
+			s.Saturation, MaxSafeSaturation)
 	case s.Rate > 0 && s.events()/s.Rate > 3600:
 		return fmt.Errorf("at --rate %g this takes %.0f minutes, and may take 60", s.Rate, s.events()/s.Rate/60)
 	}
@@ -143,8 +150,8 @@ func (s Spec) events() float64 {
 	return float64(s.Asks)
 }
 
-// queues counts the queues below root, and the leaves among them. It stops soon after the bound.
-func (s Spec) queues() (all, leaves int) {
+// Queues counts the queues below root, and the leaves among them. It stops soon after the bound.
+func (s Spec) Queues() (all, leaves int) {
 	leaves = 1
 	for range s.Depth {
 		leaves *= s.Fanout
@@ -156,8 +163,8 @@ func (s Spec) queues() (all, leaves int) {
 	return all, leaves
 }
 
-// fitsAll reports whether every ask is certain to be placed.
-func (s Spec) fitsAll() bool { return s.Saturation <= maxSafeSaturation && s.Bound == 0 }
+// FitsAll reports whether every ask is certain to be placed.
+func (s Spec) FitsAll() bool { return s.Saturation <= MaxSafeSaturation && s.Bound == 0 }
 
 type checks struct{ errs []error }
 

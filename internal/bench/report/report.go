@@ -1,6 +1,10 @@
-package bench
+package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+)
 
 // Report is the result of `canopy bench run`: the file of --output json, which `canopy bench compare`
 // reads.
@@ -29,14 +33,14 @@ type Suite struct {
 
 // Cell is one workload with its samples.
 type Cell struct {
-	Name    string   `json:"name"`           // unique within the suite, the same in every Report
-	Line    string   `json:"line,omitempty"` // cells of the same line form one curve over Size, such as "binpacking"
-	Size    float64  `json:"size,omitempty"` // position on the suite's Axis; 0: it has none
-	Spec    Spec     `json:"spec"`
-	Digest  string   `json:"digest"`            // of the request stream: equal digests, equal work
-	Samples []Sample `json:"samples"`           // one per run, in order
-	Merged  Sample   `json:"merged,omitempty"`  // percentiles of the times of all runs together
-	Failure string   `json:"failure,omitempty"` // why samples are missing
+	Name    string        `json:"name"`           // unique within the suite, the same in every Report
+	Line    string        `json:"line,omitempty"` // cells of the same line form one curve over Size, such as "binpacking"
+	Size    float64       `json:"size,omitempty"` // position on the suite's Axis; 0: it has none
+	Spec    workload.Spec `json:"spec"`
+	Digest  string        `json:"digest"`            // of the request stream: equal digests, equal work
+	Samples []Sample      `json:"samples"`           // one per run, in order
+	Merged  Sample        `json:"merged,omitempty"`  // percentiles of the times of all runs together
+	Failure string        `json:"failure,omitempty"` // why samples are missing
 }
 
 // Sample is what one process measured: values by the name of a Metric. A metric that does not apply is
@@ -117,4 +121,19 @@ var Metrics = []Metric{
 	{Name: "fairShareError", Unit: "share", About: "largest distance of a leaf from its fair share at the end", Exact: true},
 	{Name: "audited", Unit: "count", About: "decisions that were checked against the legal order", Higher: true, Exact: true},
 	{Name: "auditViolations", Unit: "count", About: "of these, decisions that were not the first in that order", Exact: true},
+}
+
+// Failures counts the failed cells, and the decisions that an audit found to be wrong.
+func (r *Report) Failures() (cells, wrong int) {
+	for _, s := range r.Suites {
+		for _, c := range s.Cells {
+			if c.Failure != "" {
+				cells++
+			}
+			for _, n := range c.values("auditViolations") {
+				wrong += int(n)
+			}
+		}
+	}
+	return cells, wrong
 }

@@ -1,4 +1,6 @@
-package bench
+package workload
+
+import "encoding/json"
 
 // Spec is a workload: the flags of `canopy bench run`. The stream of requests follows from it and the
 // seed alone.
@@ -25,4 +27,22 @@ type Spec struct {
 	Victims        int    `json:"victims,omitempty"`        // size of a preemptor in allocations of the most frequent size
 	PreemptorSizes int    `json:"preemptorSizes,omitempty"` // different sizes of preemptors, nearly equal; Preemptors: each is unique
 	AtOnce         int    `json:"atOnce,omitempty"`         // preemptors submitted together, before a victim is confirmed
+}
+
+// Text is s as JSON.
+func (s Spec) Text() string {
+	text, err := json.Marshal(s)
+	if err != nil { // NaN and infinity
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Bytes estimates the memory of the process that measures a workload: the core, the stream, and as much
+// again for the garbage collector.
+func (s Spec) Bytes() int64 {
+	queues, leaves := s.Queues()
+	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
+	return 2 * (asks + int64(s.Preemptors)*1000 + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
+		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }

@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"fmt"
@@ -101,7 +101,7 @@ func warningsAbout(before, now *Report) []string {
 	warnings := []string{}
 	cutShort := func(which, why string) {
 		if why != "" {
-			warnings = append(warnings, fmt.Sprintf("the %s report is incomplete: %s", which, singleLine(why)))
+			warnings = append(warnings, fmt.Sprintf("the %s report is incomplete: %s", which, SingleLine(why)))
 		}
 	}
 	cutShort("old", before.Incomplete)
@@ -121,7 +121,7 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "unknown"
 	}
-	return singleLine(s)
+	return SingleLine(s)
 }
 
 func (c *Comparison) suite(before, now Suite) {

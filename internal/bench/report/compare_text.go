@@ -1,4 +1,4 @@
-package bench
+package report
 
 import (
 	"fmt"
@@ -23,9 +23,9 @@ func (c *Comparison) WriteText(w io.Writer) error {
 				return err
 			}
 			suite = f.Suite
-			fmt.Fprintf(t, "\n%s\n\nCELL\tMETRIC\tUNIT\tOLD\tNEW\tRATIO\tP\tVERDICT\n", singleLine(suite))
+			fmt.Fprintf(t, "\n%s\n\nCELL\tMETRIC\tUNIT\tOLD\tNEW\tRATIO\tP\tVERDICT\n", SingleLine(suite))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", singleLine(f.Cell), f.Metric, f.Unit, f.figures())
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", SingleLine(f.Cell), f.Metric, f.Unit, f.figures())
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -40,16 +40,16 @@ func (c *Comparison) writeNotCompared(t *tabwriter.Writer) {
 		fmt.Fprintln(t, "\nnot compared:")
 	}
 	for _, o := range c.NotCompared {
-		fmt.Fprintf(t, "  %s: %s\n", o.place(), singleLine(o.Why))
+		fmt.Fprintf(t, "  %s: %s\n", o.place(), SingleLine(o.Why))
 	}
 }
 
 // place is "suite, cell, metric", as far as it goes.
 func (o NotCompared) place() string {
-	place := singleLine(o.Suite)
+	place := SingleLine(o.Suite)
 	for _, part := range []string{o.Cell, o.Metric} {
 		if part != "" {
-			place += ", " + singleLine(part)
+			place += ", " + SingleLine(part)
 		}
 	}
 	return place
@@ -67,13 +67,13 @@ func (c *Comparison) writeSummary(t *tabwriter.Writer) {
 	}
 	for _, f := range c.Figures {
 		if f.Verdict == Worse {
-			fmt.Fprintf(t, "worse: %s, %s, %s: was %s, is %s (%s)\n", singleLine(f.Suite), singleLine(f.Cell), f.Metric,
+			fmt.Fprintf(t, "worse: %s, %s, %s: was %s, is %s (%s)\n", SingleLine(f.Suite), SingleLine(f.Cell), f.Metric,
 				f.end(f.Old), f.end(f.New), f.Unit)
 		}
 	}
 	for _, o := range c.NotCompared {
 		if o.Worse {
-			fmt.Fprintf(t, "worse: %s: %s\n", o.place(), singleLine(o.Why))
+			fmt.Fprintf(t, "worse: %s: %s\n", o.place(), SingleLine(o.Why))
 		}
 	}
 }
