@@ -192,7 +192,14 @@ func TestReport_FormatsNumbersAndAmounts(t *testing.T) {
 	}
 	got := amountText(map[string]quantity{"pods": 3, "vcore": 1500, "memory": 5 << 29, sim.GPU: 2000})
 	assert.Equal(t, got, "1.5 vcore, 2.5 GiB, 2 GPU, 3 pods")
+	assert.Equal(t, amountText(map[string]quantity{"pods": 1, sim.GPU: 1000}), "1 GPU, 1 pod")
 	assert.Equal(t, amountText(nil), "-")
+	for _, want := range []string{"0 nodes accepted", "1 node accepted", "1,000 nodes accepted"} {
+		number, _, _ := strings.Cut(want, " ")
+		assert.Equal(t, counted(number, "nodes accepted"), want)
+	}
+	assert.Equal(t, counted("1", "GPUs"), "1 GPU")
+	assert.Equal(t, counted("0.1", "GPUs"), "0.1 GPUs")
 }
 
 func TestProgress_TerminalLine(t *testing.T) {
@@ -205,4 +212,7 @@ func TestProgress_TerminalLine(t *testing.T) {
 	p.end()
 	p.end()
 	assert.Equal(t, out.String(), "\r1 of 3 asks submitted\x1b[K\r3 asks submitted\x1b[K\n")
+	out.Reset()
+	p.count("tasks placed", 1, 1)
+	assert.Equal(t, out.String(), "\r1 task placed\x1b[K")
 }

@@ -29,9 +29,9 @@ const demoNext = `Try next:
 // write prints the report as text.
 func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Seed %d: %s nodes with %s, %s queues below root, %s asks in %s.\n\n", r.Seed, withThousands(r.Nodes),
+	fmt.Fprintf(&b, "Seed %d: %s with %s, %s queues below root, %s in %s.\n\n", r.Seed, counted(withThousands(r.Nodes), "nodes"),
 		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore], "memory": r.Full.Queues[0].Max["memory"]}),
-		withThousands(r.Queues), withThousands(r.Asks), plural(r.Full.Wave, "wave"))
+		withThousands(r.Queues), counted(withThousands(r.Asks), "asks"), plural(r.Full.Wave, "wave"))
 	r.writeSteps(&b)
 	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, withThousands(r.Full.Running), withThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)

@@ -40,10 +40,10 @@ func (r *replayReport) summary() []string {
 	}
 	var lines []string
 	if r.Preempted > 0 || p.WithoutPreemption != nil {
-		lines = append(p.lines(), fmt.Sprintf("%s of %s tasks were placed; %s run at the end, with %s GPUs",
-			withThousands(placed), withThousands(tasks), withThousands(r.Balance.Running.Allocations), gpus(r.Balance.Running)))
+		lines = append(p.lines(), fmt.Sprintf("%s of %s tasks were placed; %s run at the end, with %s",
+			withThousands(placed), withThousands(tasks), withThousands(r.Balance.Running.Allocations), counted(gpus(r.Balance.Running), "GPUs")))
 	} else {
-		lines = []string{fmt.Sprintf("%s of %s tasks were placed, with %s GPUs", withThousands(placed), withThousands(tasks), gpus(r.Balance.Placed))}
+		lines = []string{fmt.Sprintf("%s of %s tasks were placed, with %s", withThousands(placed), withThousands(tasks), counted(gpus(r.Balance.Placed), "GPUs"))}
 	}
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))

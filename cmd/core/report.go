@@ -90,12 +90,27 @@ func quantityText(name string, n resources.Quantity) string {
 	case name == sim.GPU:
 		return oneDecimal(float64(n)/1000) + " GPU"
 	}
+	if n == 1 && name == podCount {
+		return "1 pod"
+	}
 	return fmt.Sprintf("%d %s", n, name)
 }
 
 // oneDecimal writes a number with one decimal, which is left out when it is zero.
 func oneDecimal(x float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+}
+
+// counted is a number with its noun: "1 node", "2,000 nodes". The text is that for many, and begins with
+// the noun.
+func counted(number, many string) string {
+	if number == "1" {
+		noun, rest, more := strings.Cut(many, " ")
+		if many = strings.TrimSuffix(noun, "s"); more {
+			many += " " + rest
+		}
+	}
+	return number + " " + many
 }
 
 // withThousands writes 1234567 as 1,234,567.

@@ -43,7 +43,7 @@ func (p *progress) phase(text string) {
 func (p *progress) count(what string, done, total int) {
 	switch {
 	case done >= total:
-		p.phase(fmt.Sprintf("%s %s", withThousands(done), what))
+		p.phase(counted(withThousands(done), what))
 	case p.terminal && time.Since(p.last) >= redrawInterval:
 		p.draw(fmt.Sprintf("%s of %s %s", withThousands(done), withThousands(total), what))
 	}

@@ -189,8 +189,8 @@ func (f *synthFlags) make(out io.Writer) error {
 	if f.output == "json" {
 		return printJSON(out, s)
 	}
-	_, err = fmt.Fprintf(out, "%s nodes with %s GPUs: %s\n%s tasks, %s of them with GPUs, submitted within %s h: %s\n",
-		withThousands(s.Nodes), withThousands(int(s.GPUs)), f.nodes, withThousands(s.Tasks), withThousands(s.GPUTasks), oneDecimal(float64(s.LastArrival)/3600), f.pods)
+	_, err = fmt.Fprintf(out, "%s with %s: %s\n%s, %s of them with GPUs, submitted within %s h: %s\n",
+		counted(withThousands(s.Nodes), "nodes"), counted(withThousands(int(s.GPUs)), "GPUs"), f.nodes, counted(withThousands(s.Tasks), "tasks"), withThousands(s.GPUTasks), oneDecimal(float64(s.LastArrival)/3600), f.pods)
 	return err
 }
 
