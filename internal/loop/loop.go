@@ -139,8 +139,10 @@ func (l *Loop) Run(ctx context.Context) {
 // decide lets the Core make up to n decisions (OBS-67).
 func (l *Loop) decide(n int) {
 	now := l.now()
-	if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
-		l.cachedSnapshot = nil // expirations may change more than the effects say
+	if l.cachedSnapshot != nil {
+		if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
+			l.cachedSnapshot = nil // expirations may change more than the effects say
+		}
 	}
 	l.decisionsSinceRead += n
 	effects, more := l.core.Schedule(now, n)

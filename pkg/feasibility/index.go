@@ -208,6 +208,18 @@ func (x *Index[T]) split(b *block[T]) {
 	}
 }
 
+// Resort sorts all entries again, after keys changed, unless they are in order still.
+func (x *Index[T]) Resort() {
+	var before *Entry[T]
+	for m := range x.Entries {
+		if before != nil && x.Compare(before.Item, m.Item) >= 0 {
+			x.Rebuild()
+			return
+		}
+		before = m
+	}
+}
+
 // Rebuild sorts all entries again, after keys or the order changed.
 func (x *Index[T]) Rebuild() {
 	all := make([]*Entry[T], 0, x.n)

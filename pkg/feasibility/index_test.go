@@ -54,6 +54,35 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 	}
 }
 
+// Resort finds changed keys wherever they are, and builds nothing if the order is the same.
+func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
+	const n = 200
+	x := Index[*indexItem]{Compare: compareIndexItems}
+	all := make([]*indexItem, n)
+	for i := range all {
+		all[i] = &indexItem{key: 10 * i, id: i}
+		all[i].entry.Item = all[i]
+		all[i].entry.Mask.Set(1, true)
+		x.Reindex(&all[i].entry, true)
+	}
+	for i := range all { // the order stays
+		all[i].key += 5
+	}
+	root := x.root
+	x.Resort()
+	assert.Assert(t, x.root == root, "it was built again")
+	for i := range all {
+		was := all[i].key
+		all[i].key = 10*n - was
+		x.Resort()
+		assert.NilError(t, x.Check("items"), "item %d", i)
+		all[i].key = was
+		x.Resort()
+		assert.NilError(t, x.Check("items"), "item %d", i)
+	}
+	assert.Equal(t, x.Len(), n)
+}
+
 // randomOperation changes an index and the list of its items.
 func randomOperation(r *rand.Rand, x *Index[*indexItem], all []*indexItem, step, slots, size int) []*indexItem {
 	op := r.IntN(20)

@@ -36,15 +36,17 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 	firstStartingChanged = a.reindexInLeaf()
 	for now := a.key.Priority; ; q = q.parent {
 		shown := q.CurrentPriority()
+		current := shown
 		if was != now { // a level is updated only if the priority of the level below changed
 			q.priorities.Remove(was)
 			q.priorities.Add(now)
+			current = q.CurrentPriority()
 		}
-		was, now = shown, q.CurrentPriority()
+		was, now = shown, current
 		if q.parent == nil {
 			return firstStartingChanged
 		}
-		q.reindexInParent()
+		q.reindexWithPriority(current)
 	}
 }
 
@@ -91,8 +93,12 @@ func (a *Application) isStarting() bool {
 // reindexInParent updates the mask and the position of q in the order of its parent. The mask has
 // the shapes that are pending below q and within the headroom of q; a queue with nothing pending is
 // not in the order (ORD-13).
-func (q *Queue) reindexInParent() {
-	q.key.Priority = q.CurrentPriority()
+func (q *Queue) reindexInParent() { q.reindexWithPriority(q.CurrentPriority()) }
+
+// reindexWithPriority is reindexInParent for a known CurrentPriority: it is computed once for each
+// queue above an application.
+func (q *Queue) reindexWithPriority(current policies.CurrentPriority) {
+	q.key.Priority = current
 	q.key.Share = q.Share()
 	q.key.Pending = q.Pending().Sum()
 	q.entry.Mask.CopyFrom(q.feasibleBelow())

@@ -58,7 +58,7 @@ func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators
 		o.setShareDenominators(c, fairMax)
 		c.key.Share = c.Share()
 	}
-	q.children.Rebuild()
+	q.children.Resort()
 }
 
 // fairMaxBelow is the fair max that setShareDenominators passes to the queues below q.

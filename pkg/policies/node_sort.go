@@ -84,7 +84,17 @@ type NodeKey struct {
 	ID    string
 }
 
-// CompareNodes orders two nodes: by score, then by ID (ORD-45).
+// CompareNodes orders two nodes: by score, then by ID (ORD-45). The IDs are read only if the scores are
+// equal: each is in memory of its own.
 func CompareNodes(a, b *NodeKey) int {
-	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
+	switch {
+	case a.Score < b.Score:
+		return -1
+	case a.Score > b.Score:
+		return 1
+	}
+	if c := cmp.Compare(a.Score, b.Score); c != 0 { // one is not a number
+		return c
+	}
+	return cmp.Compare(a.ID, b.ID)
 }

@@ -57,17 +57,23 @@ type QueueKey struct {
 // CompareQueues orders two siblings: by priority, then the smaller fair share, then the larger pending sum, then
 // the path; with PriorityIgnored fair share goes before priority (ORD-14, ORD-15).
 func CompareQueues(a, b *QueueKey, by PrioritySort) int {
-	priority, share := b.Priority.Compare(a.Priority), a.Share.Compare(b.Share)
+	if by == PriorityFirst {
+		if c := b.Priority.Compare(a.Priority); c != 0 {
+			return c
+		}
+	}
+	if c := a.Share.Compare(b.Share); c != 0 {
+		return c
+	}
 	if by == PriorityIgnored {
-		priority, share = share, priority
+		if c := b.Priority.Compare(a.Priority); c != 0 {
+			return c
+		}
 	}
-	if priority != 0 {
-		return priority
+	if c := cmp.Compare(b.Pending, a.Pending); c != 0 {
+		return c
 	}
-	if share != 0 {
-		return share
-	}
-	return cmp.Or(cmp.Compare(b.Pending, a.Pending), cmp.Compare(a.Path, b.Path))
+	return cmp.Compare(a.Path, b.Path)
 }
 
 // AppKey is what applications are compared by.
@@ -96,7 +102,10 @@ func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	if order != 0 {
 		return order
 	}
-	return cmp.Or(priority, cmp.Compare(a.ID, b.ID))
+	if priority != 0 {
+		return priority
+	}
+	return cmp.Compare(a.ID, b.ID)
 }
 
 // CompareStateAware orders the applications of a StateAware leaf that have not ramped up; only the first of them
