@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -29,15 +30,15 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 	runs := uint64(testscale.Runs(60))
 	outcomes, refused := map[scheduler.DryRunOutcome]int{}, 0
 	for seed := uint64(1); seed <= runs; seed++ {
-		s := RandomRun(seed, stepsPerRun)
+		s := randomrun.RandomRun(seed, stepsPerRun)
 		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates}
-		dryRunCore := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
-		referenceCore := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
-		rng, now := rand.New(rand.NewPCG(seed, 28)), startTime()
+		dryRunCore := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), opt)
+		referenceCore := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), opt)
+		rng, now := rand.New(rand.NewPCG(seed, 28)), randomrun.StartTime()
 		for i, b := range s.Steps {
 			now = now.Add(b.After)
-			got, more := b.apply(dryRunCore, now)
-			want, wantMore := b.apply(referenceCore, now)
+			got, more := applyStep(b, dryRunCore, now)
+			want, wantMore := applyStep(b, referenceCore, now)
 			if effectsText(got) != effectsText(want) || more != wantMore {
 				t.Fatalf("seed %d, step %d: %s\nthe dry run changed the effects:\n%s\nand was:\n%s", seed, i, b, effectsText(got), effectsText(want))
 			}

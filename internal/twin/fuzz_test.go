@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 )
 
 // FuzzRandomRun uses the fuzzer's bytes as the choices of a generator.
@@ -17,8 +19,8 @@ func FuzzRandomRun(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := generateRun(&byteSource{remaining: data, fallback: rand.NewPCG(0, 0)}, min(len(data)/4, stepsPerRun))
-		if failure := s.Execute(); failure != nil {
+		s := randomrun.GenerateRun(&byteSource{remaining: data, fallback: rand.NewPCG(0, 0)}, min(len(data)/4, stepsPerRun))
+		if failure := Execute(s); failure != nil {
 			t.Fatalf("%s\n%v", s, failure)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -25,7 +26,7 @@ type stepper interface {
 	Schedule(now time.Time, budget int) ([]scheduler.Effect, bool)
 }
 
-func (p *harness) execute(step Step) (f *Failure) {
+func (p *harness) execute(step randomrun.Step) (f *Failure) {
 	p.now = p.now.Add(step.After)
 	f = &Failure{FailedStep: step}
 	defer func() {
@@ -37,9 +38,9 @@ func (p *harness) execute(step Step) (f *Failure) {
 		}
 	}()
 	var more, coreMore, secondMore bool
-	f.Twin, more = step.apply(p.twin, p.now)
-	f.Core, coreMore = step.apply(p.core, p.now)
-	secondEffects, secondMore := step.apply(p.second, p.now)
+	f.Twin, more = applyStep(step, p.twin, p.now)
+	f.Core, coreMore = applyStep(step, p.core, p.now)
+	secondEffects, secondMore := applyStep(step, p.second, p.now)
 	coreText := effectsText(f.Core)
 	f.Core, f.Problem = p.events.consume(f.Core)
 	switch {
@@ -61,7 +62,8 @@ func (p *harness) execute(step Step) (f *Failure) {
 	return f
 }
 
-func (b Step) apply(a stepper, now time.Time) ([]scheduler.Effect, bool) {
+// applyStep applies a step of a run.
+func applyStep(b randomrun.Step, a stepper, now time.Time) ([]scheduler.Effect, bool) {
 	if b.Command == nil {
 		return a.Schedule(now, b.Budget)
 	}
@@ -69,7 +71,7 @@ func (b Step) apply(a stepper, now time.Time) ([]scheduler.Effect, bool) {
 }
 
 // checkState compares the states, and the next deadlines.
-func (p *harness) checkState(step Step) string {
+func (p *harness) checkState(step randomrun.Step) string {
 	if err := p.core.Check(); err != nil {
 		return "check: " + err.Error()
 	}
@@ -133,7 +135,7 @@ func effectSummary(e scheduler.Effect) string {
 	case scheduler.ApplicationUpdated:
 		return fmt.Sprintf("%s at %s: %s", e, e.At, e.Reason)
 	case scheduler.Allocated:
-		return fmt.Sprintf("%s: %s", e, describeAsk(e.Ask))
+		return fmt.Sprintf("%s: %s", e, randomrun.DescribeAsk(e.Ask))
 	}
 	return e.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -18,13 +19,13 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 	const runs = 60
 	occurrences := map[string]int{}
 	for seed := range uint64(runs) {
-		s := RandomRun(seed+1, stepsPerRun)
-		core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
-		now := startTime()
+		s := randomrun.RandomRun(seed+1, stepsPerRun)
+		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
+		now := randomrun.StartTime()
 		waiting := map[objects.AllocationKey]bool{}
 		for _, b := range s.Steps {
 			now = now.Add(b.After)
-			effects, _ := b.apply(core, now)
+			effects, _ := applyStep(b, core, now)
 			for _, e := range effects {
 				occurrences[effectKind(e)]++
 				if r, ok := e.(scheduler.AskRejected); ok && strings.Contains(r.Reason, ": asked") {
@@ -104,7 +105,7 @@ func effectKind(e scheduler.Effect) string {
 	return fmt.Sprintf("%T", e)
 }
 
-func countStep(occurrences map[string]int, b Step, s *scheduler.Snapshot, now time.Time) {
+func countStep(occurrences map[string]int, b randomrun.Step, s *scheduler.Snapshot, now time.Time) {
 	occurrences["asks wait"] += s.Asks
 	if s.IgnorePriority {
 		occurrences["asks wait, and priority does not count"] += s.Asks

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
@@ -26,21 +27,21 @@ func TestRandomRuns(t *testing.T) {
 		t.Run(fmt.Sprintf("every eighth from seed %d", first+uint64(shard)), func(t *testing.T) {
 			t.Parallel()
 			for i := shard; i < runs && !t.Failed(); i += shards {
-				executeAndReport(t, RandomRun(first+uint64(i), stepsPerRun), &shortened)
+				executeAndReport(t, randomrun.RandomRun(first+uint64(i), stepsPerRun), &shortened)
 			}
 		})
 	}
 }
 
 // executeAndReport executes runs. It prints one of the failed ones, shortened.
-func executeAndReport(t *testing.T, s Run, shortened *atomic.Bool) {
-	f := s.Execute()
+func executeAndReport(t *testing.T, s randomrun.Run, shortened *atomic.Bool) {
+	f := Execute(s)
 	if f == nil {
 		return
 	}
 	t.Errorf("seed %d: %v", s.Seed, f)
 	if shortened.CompareAndSwap(false, true) {
-		shorter, g := s.Shorten(f, Run.Execute)
+		shorter, g := Shorten(s, f, Execute)
 		t.Errorf("in short:\n%s\n%v", shorter, g)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -25,16 +25,16 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
 
 // refusingRun is a random run on two full nodes: the asks of an application are of few groups, all may
 // preempt, and the resource manager rejects most of them.
-func refusingRun(t *testing.T, seed uint64) Run {
+func refusingRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(refusedConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
 	rng := rand.New(rand.NewPCG(seed, 43))
-	s := Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: RejectMost, Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
+	s := randomrun.Run{
+		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.RejectMost, Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
 		MaxRefusals: rng.IntN(4), MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {
-		s.Steps = append(s.Steps, Step{After: after, Command: c})
+		s.Steps = append(s.Steps, randomrun.Step{After: after, Command: c})
 	}
 	vcore := func(n resources.Quantity) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
@@ -59,10 +59,10 @@ func refusingRun(t *testing.T, seed uint64) Run {
 			}})
 		case x < 11 && len(owner) > 0:
 			i := rng.IntN(len(owner))
-			how := pick(&generator{Rand: rng}, scheduler.StoppedByRM, scheduler.PreemptedByScheduler, scheduler.PreemptedByScheduler)
+			how := randomrun.Pick(&randomrun.Generator{Rand: rng}, scheduler.StoppedByRM, scheduler.PreemptedByScheduler, scheduler.PreemptedByScheduler)
 			add(after, scheduler.Release{App: owner[i], Key: objects.AllocationKey(fmt.Sprint("k", i)), Type: how})
 		default:
-			s.Steps = append(s.Steps, Step{After: after, Budget: 10})
+			s.Steps = append(s.Steps, randomrun.Step{After: after, Budget: 10})
 		}
 	}
 	return s
@@ -74,9 +74,9 @@ func TestRandomRuns_RefusedAsksDoNotBlockTheirGroup(t *testing.T) {
 	runs, behind, wentOn := testscale.Runs(100), 0, 0
 	for seed := range uint64(runs) {
 		s := refusingRun(t, seed)
-		p := s.newHarness()
-		if f := s.executeOn(p); f != nil {
-			shorter, g := s.Shorten(f, Run.Execute)
+		p := newHarness(s)
+		if f := executeOn(s, p); f != nil {
+			shorter, g := Shorten(s, f, Execute)
 			t.Fatalf("seed %d: %v\nin short:\n%s\n%v", seed, f, shorter, g)
 		}
 		behind, wentOn = behind+p.twin.preemptedAfterRefused, wentOn+p.twin.stoppedAtRefusalBound

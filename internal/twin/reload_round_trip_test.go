@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -19,25 +20,25 @@ func TestReload_RoundTripLeavesNoState(t *testing.T) {
 	runs, trips := uint64(testscale.Runs(150)), 0
 	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
 	for seed := first; seed < first+runs; seed++ {
-		trips += roundTrip(t, RandomRun(seed, stepsPerRun))
+		trips += roundTrip(t, randomrun.RandomRun(seed, stepsPerRun))
 	}
 	assert.Assert(t, trips > 20*int(runs), "only %d other configurations were in force", trips)
 }
 
 // roundTrip executes one run and returns the number of round trips.
-func roundTrip(t *testing.T, s Run) (trips int) {
+func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 	t.Helper()
-	oracle := s.Oracle.oracle()
+	oracle := s.Oracle.Oracle()
 	opt := objects.DefaultOptions()
 	opt.Evaluations = 1 << 30 // the bound of evaluations leaves no state
 	reference, reloaded := scheduler.NewWith(s.Partition, oracle, opt), scheduler.NewWith(s.Partition, oracle, opt)
-	gen := &generator{Rand: rand.New(rand.NewPCG(s.Seed, 1)), conf: s.Partition}
-	now, drains := startTime(), false
+	gen := &randomrun.Generator{Rand: rand.New(rand.NewPCG(s.Seed, 1)), Conf: s.Partition}
+	now, drains := randomrun.StartTime(), false
 	for i, step := range s.Steps {
 		now = now.Add(step.After)
-		want, more := step.apply(reference, now)
+		want, more := applyStep(step, reference, now)
 		wantText, alsoMore := effectsText(want), more
-		got, more := step.apply(reloaded, now)
+		got, more := applyStep(step, reloaded, now)
 		assert.Equal(t, effectsText(got), wantText, "seed %d, step %d: %s", s.Seed, i, step)
 		assert.Equal(t, more, alsoMore)
 		switch step.Command.(type) {
@@ -47,12 +48,12 @@ func roundTrip(t *testing.T, s Run) (trips int) {
 			drains = drains && len(scheduler.WithoutEvents(want)) > 0
 		}
 		before := reloaded.Snapshot(now)
-		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.oneIn(3) {
+		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.OneIn(3) {
 			continue
 		}
 		original := reloaded.Partition().Config()
-		gen.conf = original
-		if len(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: gen.reloadConfig()}))) > 0 {
+		gen.Conf = original
+		if len(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: gen.ReloadConfig()}))) > 0 {
 			continue // rejected
 		}
 		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -23,13 +24,13 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 	runs := uint64(testscale.Runs(80))
 	removed := 0
 	for seed := uint64(1); seed <= runs; seed++ {
-		s := RandomRun(seed, stepsPerRun)
+		s := randomrun.RandomRun(seed, stepsPerRun)
 		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes}
-		used := scheduler.NewWith(s.Partition, s.Oracle.oracle(), opt)
-		now := startTime()
+		used := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), opt)
+		now := randomrun.StartTime()
 		for _, b := range s.Steps {
 			now = now.Add(b.After)
-			b.apply(used, now)
+			applyStep(b, used, now)
 		}
 		before := used.Snapshot(now)
 		removeApplications(used, before.Root, now)

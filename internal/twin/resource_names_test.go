@@ -5,11 +5,11 @@ import (
 	"hash/fnv"
 	"testing"
 
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -17,7 +17,7 @@ import (
 
 // withScarceNames is a run with more resource names than are allowed: gpu and disk get one of several
 // names, by the key of the ask or the ID of the node.
-func withScarceNames(s Run) Run {
+func withScarceNames(s randomrun.Run) randomrun.Run {
 	s.MaxNames, s.MaxAskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
 	other := func(of string, a resources.Amounts) resources.Amounts {
 		h := fnv.New32a()
@@ -69,8 +69,8 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 		runs = 10 // each is executed by cores and twin, and twice more to count
 	}
 	for seed := range uint64(runs) {
-		s := withScarceNames(RandomRun(seed+7000, 300))
-		if f := s.Execute(); f != nil {
+		s := withScarceNames(randomrun.RandomRun(seed+7000, 300))
+		if f := Execute(s); f != nil {
 			t.Fatalf("seed %d: %v", seed+7000, f)
 		}
 		plain := s
@@ -81,11 +81,11 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 }
 
 // countRejections is how many asks and nodes a core rejects in a run.
-func countRejections(s Run) (n int) {
-	core := scheduler.NewWith(s.Partition, s.Oracle.oracle(), objects.Options{
+func countRejections(s randomrun.Run) (n int) {
+	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{
 		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,
 	})
-	now := startTime()
+	now := randomrun.StartTime()
 	for _, b := range s.Steps {
 		now = now.Add(b.After)
 		if b.Command == nil {

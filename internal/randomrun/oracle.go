@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"hash/fnv"
@@ -18,7 +18,8 @@ const (
 	RejectMost                   // it rejects every node for most asks, and some nodes for the others
 )
 
-func (r OracleKind) oracle() scheduler.Oracle {
+// Oracle is an Oracle that behaves so; nil: none.
+func (r OracleKind) Oracle() scheduler.Oracle {
 	switch r {
 	case AcceptAll:
 		return scheduler.NoPredicates{}

@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"math/rand/v2"
@@ -12,11 +12,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// generator generates a random run. It remembers roughly what it has generated, so that most commands
+// Generator generates a random run. It remembers roughly what it has generated, so that most commands
 // are about existing objects, without knowing whether they were accepted.
-type generator struct {
+type Generator struct {
 	*rand.Rand
-	conf             configs.Partition
+	Conf             configs.Partition
 	uniform          bool // many equal asks of one application, on a large cluster
 	large            bool // large numbers of everything
 	limited          bool // limits on users, groups and running applications
@@ -37,38 +37,38 @@ type generator struct {
 
 // RandomRun is the random run of a seed.
 func RandomRun(seed uint64, steps int) Run {
-	s := generateRun(rand.NewPCG(seed, 0x63616e6f7079), steps)
+	s := GenerateRun(rand.NewPCG(seed, 0x63616e6f7079), steps)
 	s.Seed = seed
 	return s
 }
 
-// generateRun is the random run of a source of choices.
-func generateRun(source rand.Source, steps int) Run {
-	a := &generator{Rand: rand.New(source)}
-	a.uniform, a.nodePool = a.oneIn(12), pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
-	if a.large = a.oneIn(30); a.large {
+// GenerateRun is the random run of a source of choices.
+func GenerateRun(source rand.Source, steps int) Run {
+	a := &Generator{Rand: rand.New(source)}
+	a.uniform, a.nodePool = a.OneIn(12), Pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
+	if a.large = a.OneIn(30); a.large {
 		a.nodePool = largeSize
 	}
-	a.limited, a.preempting = a.oneIn(3), a.oneIn(2)
-	a.contended = a.preempting && !a.uniform && !a.large && !a.oneIn(3)
+	a.limited, a.preempting = a.OneIn(3), a.OneIn(2)
+	a.contended = a.preempting && !a.uniform && !a.large && !a.OneIn(3)
 	if a.contended {
-		a.nodePool = pick(a, 1, 2, 3)
+		a.nodePool = Pick(a, 1, 2, 3)
 	}
-	a.conf = a.partition()
-	for range pick(a, 0, 0, 2, 4) {
+	a.Conf = a.partition()
+	for range Pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
 	}
 	s := Run{
-		Partition: a.conf, Oracle: pick(a, NoOracle, NoOracle, AcceptAll, RejectSome),
+		Partition: a.Conf, Oracle: Pick(a, NoOracle, NoOracle, AcceptAll, RejectSome),
 		Lifetimes: lifecycle.Lifetimes{
-			Completing: pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
-			MaxEnded:   pick(a, 0, 2, 5, 1000, 1000),
-			Completed:  pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: pick(a, time.Minute, 72*time.Hour),
+			Completing: Pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
+			MaxEnded:   Pick(a, 0, 2, 5, 1000, 1000),
+			Completed:  Pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: Pick(a, time.Minute, 72*time.Hour),
 		},
-		Shapes:        pick(a, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 1, 2, 3, 5, 70),
-		MaxCandidates: pick(a, 1<<30, 1<<30, 1, 2, 3),
+		Shapes:        Pick(a, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 1, 2, 3, 5, 70),
+		MaxCandidates: Pick(a, 1<<30, 1<<30, 1, 2, 3),
 	}
-	for range pick(a, 0, 3, 4, a.nodePool) {
+	for range Pick(a, 0, 3, 4, a.nodePool) {
 		s.Steps = append(s.Steps, a.step(a.addNode()), a.step(a.addApplication()))
 	}
 	if a.large {
@@ -82,7 +82,7 @@ func generateRun(source rand.Source, steps int) Run {
 	}
 	s.addPriorityClasses(source)
 	s.addListeningGaps(source)
-	s.MaxRefusals = pick(&generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // drawn last, so that the rest of a run does not depend on it
+	s.MaxRefusals = Pick(&Generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // drawn last, so that the rest of a run does not depend on it
 	return s
 }
 
@@ -90,7 +90,7 @@ func generateRun(source rand.Source, steps int) Run {
 // of an index holds.
 const largeSize = 60
 
-func (a *generator) nextStep() Step {
+func (a *Generator) nextStep() Step {
 	const (
 		schedule = 24
 		ask      = schedule + 30
@@ -105,9 +105,9 @@ func (a *generator) nextStep() Step {
 	)
 	n := a.IntN(wake + 1)
 	switch {
-	case a.nodeCount < a.nodePool/2 && a.oneIn(4):
+	case a.nodeCount < a.nodePool/2 && a.OneIn(4):
 		return a.step(a.addNode())
-	case len(a.apps) < 3 && a.oneIn(4):
+	case len(a.apps) < 3 && a.OneIn(4):
 		return a.step(a.addApplication())
 	case n < schedule:
 		return a.scheduleStep()
@@ -126,11 +126,11 @@ func (a *generator) nextStep() Step {
 	case n < foreign:
 		return a.step(a.foreign())
 	case n < config:
-		return a.step(scheduler.UseConfig{Partition: a.reloadConfig()})
-	case n < wake || !a.oneIn(5):
+		return a.step(scheduler.UseConfig{Partition: a.ReloadConfig()})
+	case n < wake || !a.OneIn(5):
 		return a.step(scheduler.Wake{})
 	}
-	if a.oneIn(2) {
+	if a.OneIn(2) {
 		return a.step(scheduler.DrainPartition{}) // until the next configuration
 	}
 	a.recentAsks, a.apps, a.nodeCount = nil, nil, 0
@@ -139,26 +139,28 @@ func (a *generator) nextStep() Step {
 
 // scheduleStep is sometimes a long time after the step before, when applications have ramped up without
 // another event.
-func (a *generator) scheduleStep() Step {
+func (a *Generator) scheduleStep() Step {
 	b := a.step(nil)
-	if a.oneIn(10) {
+	if a.OneIn(10) {
 		a.elapsed += 5 * time.Minute
 		b.After += 5 * time.Minute
 	}
-	b.Budget = pick(a, 0, 1, 1, 2, 5, 20)
+	b.Budget = Pick(a, 0, 1, 1, 2, 5, 20)
 	return b
 }
 
 // step adds a step some time, mostly little, after the last.
-func (a *generator) step(cmd scheduler.Command) Step {
-	after := pick(a, 0, time.Nanosecond, 700*time.Millisecond, time.Second, 5*time.Second)
-	if a.oneIn(80) {
-		after = pick(a, time.Minute, 5*time.Minute-time.Second, 5*time.Minute, 7*time.Minute)
+func (a *Generator) step(cmd scheduler.Command) Step {
+	after := Pick(a, 0, time.Nanosecond, 700*time.Millisecond, time.Second, 5*time.Second)
+	if a.OneIn(80) {
+		after = Pick(a, time.Minute, 5*time.Minute-time.Second, 5*time.Minute, 7*time.Minute)
 	}
 	a.elapsed += after
 	return Step{After: after, Command: cmd}
 }
 
-func (a *generator) oneIn(n int) bool { return a.IntN(n) == 0 }
+// OneIn is true once in n times.
+func (a *Generator) OneIn(n int) bool { return a.IntN(n) == 0 }
 
-func pick[T any](a *generator, from ...T) T { return from[a.IntN(len(from))] }
+// Pick is one of several values.
+func Pick[T any](a *Generator, from ...T) T { return from[a.IntN(len(from))] }

@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ const maxRecentAsks = 40
 
 // submit sends an ask, sometimes with a priority class that rejects it. Which one follows from the
 // counts so far: another draw would change the runs of all seeds.
-func (a *generator) submit(ask *objects.Ask) scheduler.Command {
+func (a *Generator) submit(ask *objects.Ask) scheduler.Command {
 	m := scheduler.SubmitAskWithClass{Ask: ask, Class: "c"}
 	switch a.askCount % 23 {
 	case 3:
@@ -38,34 +38,34 @@ func (a *generator) submit(ask *objects.Ask) scheduler.Command {
 }
 
 // newAsk is mostly a new ask.
-func (a *generator) newAsk() *objects.Ask {
+func (a *Generator) newAsk() *objects.Ask {
 	a.askCount++
-	if a.uniform && len(a.apps) > 0 && !a.oneIn(10) {
+	if a.uniform && len(a.apps) > 0 && !a.OneIn(10) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Details: &objects.AskDetails{Tags: askTags(a.askCount)}}
 	}
 	ask := &objects.Ask{
 		Key: a.askKey(), App: a.appID(), Amounts: a.shape(),
-		Priority: a.priority(), Originator: a.oneIn(10), Created: a.createdTime(),
+		Priority: a.priority(), Originator: a.OneIn(10), Created: a.createdTime(),
 	}
 	details := objects.AskDetails{Tags: askTags(a.askCount)}
-	if a.oneIn(12) {
+	if a.OneIn(12) {
 		details.RequiredNode = a.nodeID()
 	}
-	ask.Policy = pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
+	ask.Policy = Pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
 	if a.contended {
-		details.TaskGroup = pick(a, "", "", "g", "h")
-		ask.Priority, ask.Originator = int32(a.IntN(10)), a.oneIn(4)
-		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyAllowPreemptOther, !a.oneIn(8))
+		details.TaskGroup = Pick(a, "", "", "g", "h")
+		ask.Priority, ask.Originator = int32(a.IntN(10)), a.OneIn(4)
+		ask.Policy = ask.Policy.With(objects.PolicySent, true).With(objects.PolicyAllowPreemptOther, !a.OneIn(8))
 	}
-	if a.oneIn(8) {
-		ask.Placeholder, details.TaskGroup = true, pick(a, "g", "g", "g", "g", "g", "g", "g", "")
+	if a.OneIn(8) {
+		ask.Placeholder, details.TaskGroup = true, Pick(a, "g", "g", "g", "g", "g", "g", "g", "")
 	}
 	ask.Details = objects.NewAskDetails(details)
-	if a.oneIn(25) {
+	if a.OneIn(25) {
 		ask.Key = a.knownAsk().Key // perhaps of another application
 	}
-	if a.oneIn(60) {
+	if a.OneIn(60) {
 		ask.Key = a.foreignKey()
 	}
 	a.recentAsks = append(a.recentAsks, ask)
@@ -75,31 +75,31 @@ func (a *generator) newAsk() *objects.Ask {
 	return ask
 }
 
-func (a *generator) askKey() objects.AllocationKey {
+func (a *Generator) askKey() objects.AllocationKey {
 	return objects.AllocationKey(fmt.Sprintf("k%d", a.askCount))
 }
 
 // createdTime is a creation time in whole seconds, or none.
-func (a *generator) createdTime() objects.Timestamp {
-	if a.oneIn(2) {
+func (a *Generator) createdTime() objects.Timestamp {
+	if a.OneIn(2) {
 		return 0
 	}
-	back := time.Duration(pick(a, 0, 1, 1, 5, 60, 600)) * time.Second
-	return objects.TimestampOf(startTime().Add(a.elapsed - back).Truncate(time.Second))
+	back := time.Duration(Pick(a, 0, 1, 1, 5, 60, 600)) * time.Second
+	return objects.TimestampOf(StartTime().Add(a.elapsed - back).Truncate(time.Second))
 }
 
 // knownAsk is an ask that was sent before, or an unknown one.
-func (a *generator) knownAsk() *objects.Ask {
-	if len(a.recentAsks) == 0 || a.oneIn(15) {
+func (a *Generator) knownAsk() *objects.Ask {
+	if len(a.recentAsks) == 0 || a.OneIn(15) {
 		return &objects.Ask{Key: "unknown", App: a.appID(), Amounts: a.shape()}
 	}
-	return pick(a, a.recentAsks...)
+	return Pick(a, a.recentAsks...)
 }
 
-func (a *generator) resizedAsk() *objects.Ask {
+func (a *Generator) resizedAsk() *objects.Ask {
 	ask := *a.knownAsk()
 	ask.Amounts = a.shape()
-	if a.oneIn(2) {
+	if a.OneIn(2) {
 		ask.Amounts = a.amounts()
 	}
 	ask.Priority, ask.Created = a.priority(), a.createdTime() // which changes nothing
@@ -108,7 +108,7 @@ func (a *generator) resizedAsk() *objects.Ask {
 
 // reportedAsk is a recovered allocation: a known ask unchanged, a known one with other amounts, or a
 // new one.
-func (a *generator) reportedAsk() *objects.Ask {
+func (a *Generator) reportedAsk() *objects.Ask {
 	switch a.IntN(4) {
 	case 0:
 		return a.knownAsk()
@@ -118,13 +118,13 @@ func (a *generator) reportedAsk() *objects.Ask {
 	return a.newAsk()
 }
 
-func (a *generator) release() scheduler.Release {
+func (a *Generator) release() scheduler.Release {
 	was := a.knownAsk()
 	r := scheduler.Release{App: was.App, Key: was.Key, Type: scheduler.Termination(a.IntN(5))}
 	switch {
-	case a.oneIn(12):
+	case a.OneIn(12):
 		r.Key = ""
-	case a.oneIn(25):
+	case a.OneIn(25):
 		r.App = a.appID()
 	default:
 		a.recentAsks = slices.DeleteFunc(a.recentAsks, func(x *objects.Ask) bool { return x == was })
@@ -133,20 +133,20 @@ func (a *generator) release() scheduler.Release {
 }
 
 // shape is one of the run's shapes, if it has any.
-func (a *generator) shape() resources.Amounts {
-	if len(a.shapes) == 0 || a.oneIn(12) {
+func (a *Generator) shape() resources.Amounts {
+	if len(a.shapes) == 0 || a.OneIn(12) {
 		return a.amounts()
 	}
-	return pick(a, a.shapes...)
+	return Pick(a, a.shapes...)
 }
 
-func (a *generator) amounts() resources.Amounts {
+func (a *Generator) amounts() resources.Amounts {
 	m := map[string]resources.Quantity{}
 	if a.contended {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 1, 1, 2, 3, 4), "memory": 1})
+		return resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 1, 2, 3, 4), "memory": 1})
 	}
 	for _, name := range []string{"vcore", "memory", "gpu"}[:1+a.IntN(3)] {
-		m[name] = pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
+		m[name] = Pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
 	}
 	switch a.IntN(90) {
 	case 0:
@@ -163,8 +163,8 @@ func (a *generator) amounts() resources.Amounts {
 	return resources.FromMap(m)
 }
 
-func (a *generator) appCommand() scheduler.Command {
-	if len(a.apps) > 2 && a.oneIn(3) {
+func (a *Generator) appCommand() scheduler.Command {
+	if len(a.apps) > 2 && a.OneIn(3) {
 		gone := a.appID()
 		a.removed = append(a.removed, gone)
 		a.apps = slices.DeleteFunc(a.apps, func(id objects.AppID) bool { return id == gone })
@@ -174,13 +174,13 @@ func (a *generator) appCommand() scheduler.Command {
 	return a.addApplication()
 }
 
-func (a *generator) addApplication() scheduler.AddApplication {
-	c := scheduler.AddApplication{User: pick(a, users...), Queue: a.queuePath()}
+func (a *Generator) addApplication() scheduler.AddApplication {
+	c := scheduler.AddApplication{User: Pick(a, users...), Queue: a.queuePath()}
 	switch {
-	case len(a.removed) > 0 && a.oneIn(3):
-		c.App = pick(a, a.removed...)
+	case len(a.removed) > 0 && a.OneIn(3):
+		c.App = Pick(a, a.removed...)
 		a.apps = append(a.apps, c.App)
-	case len(a.apps) > 0 && a.oneIn(6):
+	case len(a.apps) > 0 && a.OneIn(6):
 		c.App = a.appID() // it may have completed, or still have asks
 	default:
 		a.appCount++
@@ -188,45 +188,45 @@ func (a *generator) addApplication() scheduler.AddApplication {
 		a.apps = append(a.apps, c.App)
 	}
 	c.Tags = map[string]string{}
-	if a.oneIn(15) {
-		c.Tags[forceTag] = "true"
+	if a.OneIn(15) {
+		c.Tags["application.create.force"] = "true"
 	}
-	if a.oneIn(3) {
+	if a.OneIn(3) {
 		a.quotaTags(c.Tags)
 	}
-	if a.contended && a.oneIn(3) {
-		c.Tags[objects.TagGroupPriority] = pick(a, "0", "2", "5", "-1", "2147483647", "high")
+	if a.contended && a.OneIn(3) {
+		c.Tags[objects.TagGroupPriority] = Pick(a, "0", "2", "5", "-1", "2147483647", "high")
 	}
-	if a.oneIn(40) {
+	if a.OneIn(40) {
 		c.Unresolved = "nobody knows the user"
 	}
 	return c
 }
 
-func (a *generator) appID() objects.AppID {
+func (a *Generator) appID() objects.AppID {
 	switch {
-	case len(a.apps) == 0 || a.oneIn(30):
+	case len(a.apps) == 0 || a.OneIn(30):
 		return "nobody"
-	case !a.oneIn(3): // the others may have completed
-		return pick(a, a.apps[max(0, len(a.apps)-4):]...)
+	case !a.OneIn(3): // the others may have completed
+		return Pick(a, a.apps[max(0, len(a.apps)-4):]...)
 	}
-	return pick(a, a.apps...)
+	return Pick(a, a.apps...)
 }
 
 // queuePath is mostly a leaf, and sometimes a parent or an unknown queue.
-func (a *generator) queuePath() string {
-	path, q := "root", &a.conf.Root
-	for len(q.Children) > 0 && !a.oneIn(50) {
+func (a *Generator) queuePath() string {
+	path, q := "root", &a.Conf.Root
+	for len(q.Children) > 0 && !a.OneIn(50) {
 		q = &q.Children[a.IntN(len(q.Children))]
 		path += "." + q.Name
 	}
 	switch a.IntN(60) {
 	case 0, 1, 2, 3, 4:
-		return path + pick(a, ".d", ".d.e", ".d.e", ".c")
+		return path + Pick(a, ".d", ".d.e", ".d.e", ".c")
 	case 5:
 		return strings.ToUpper(path)
 	case 6:
-		return pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.RecoveryQueue, placement.RecoveryQueue+".d")
+		return Pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.RecoveryQueue, placement.RecoveryQueue+".d")
 	}
 	return path
 }

@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"fmt"
@@ -34,19 +34,20 @@ func describe(cmd scheduler.Command) string {
 	case scheduler.UseConfig:
 		return "use config\n" + describePartition(c.Partition)
 	case scheduler.SubmitAsk:
-		return "ask " + describeAsk(c.Ask)
+		return "ask " + DescribeAsk(c.Ask)
 	case scheduler.SubmitAskWithClass:
-		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.AllowedUsers, c.RejectReason, describeAsk(c.Ask))
+		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.AllowedUsers, c.RejectReason, DescribeAsk(c.Ask))
 	case scheduler.ReportAllocation:
-		return fmt.Sprintf("report on %s of class %q %s", c.Node, c.Class, describeAsk(c.Ask))
+		return fmt.Sprintf("report on %s of class %q %s", c.Node, c.Class, DescribeAsk(c.Ask))
 	}
 	return fmt.Sprintf("%T%+v", cmd, cmd)
 }
 
-func describeAsk(a *objects.Ask) string {
+// DescribeAsk is an ask as text.
+func DescribeAsk(a *objects.Ask) string {
 	s := fmt.Sprintf("%s (%s) %s priority=%d", a.Key, a.App, a.Amounts, a.Priority)
 	if !a.Created.IsZero() {
-		s += fmt.Sprintf(" created=%s", a.Created.Time().Sub(startTime()))
+		s += fmt.Sprintf(" created=%s", a.Created.Time().Sub(StartTime()))
 	}
 	if a.RequiredNode() != "" {
 		s += " only on " + string(a.RequiredNode())

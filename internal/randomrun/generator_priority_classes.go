@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 // addPriorityClasses adds priority classes to a third of the runs. It draws after everything else, so
 // that the other runs do not depend on it.
 func (s *Run) addPriorityClasses(source rand.Source) {
-	a := &generator{Rand: rand.New(source)}
-	if !a.oneIn(3) {
+	a := &Generator{Rand: rand.New(source)}
+	if !a.OneIn(3) {
 		return
 	}
 	s.Partition = a.withClassQuotas(s.Partition)
@@ -25,15 +25,15 @@ func (s *Run) addPriorityClasses(source rand.Source) {
 	for _, step := range s.Steps {
 		switch c := step.Command.(type) {
 		case scheduler.UseConfig:
-			if !a.oneIn(6) {
+			if !a.OneIn(6) {
 				c.Partition = a.withClassQuotas(c.Partition)
 			}
 			step.Command = c
 		case scheduler.SubmitAsk:
 			asks = append(asks, c.Ask)
 			step.Command = a.withClass(c.Ask)
-			if a.oneIn(4) {
-				steps = append(steps, Step{Command: a.withClass(a.withOtherAmounts(pick(a, asks[max(0, len(asks)-10):]...)))})
+			if a.OneIn(4) {
+				steps = append(steps, Step{Command: a.withClass(a.withOtherAmounts(Pick(a, asks[max(0, len(asks)-10):]...)))})
 			}
 		case scheduler.SubmitAskWithClass:
 			c.Class = a.className()
@@ -48,8 +48,8 @@ func (s *Run) addPriorityClasses(source rand.Source) {
 }
 
 // withClass is an ask with a priority class, or with none.
-func (a *generator) withClass(ask *objects.Ask) scheduler.Command {
-	if a.oneIn(3) {
+func (a *Generator) withClass(ask *objects.Ask) scheduler.Command {
+	if a.OneIn(3) {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
 	m := scheduler.SubmitAskWithClass{Ask: ask, Class: a.className()}
@@ -59,42 +59,42 @@ func (a *generator) withClass(ask *objects.Ask) scheduler.Command {
 	return m
 }
 
-func (a *generator) className() string { return pick(a, "", "high", "high", "low", "odd") }
+func (a *Generator) className() string { return Pick(a, "", "high", "high", "low", "odd") }
 
 // withOtherAmounts is an ask, perhaps a known one, with other amounts.
-func (a *generator) withOtherAmounts(ask *objects.Ask) *objects.Ask {
+func (a *Generator) withOtherAmounts(ask *objects.Ask) *objects.Ask {
 	other := *ask
 	other.Amounts = a.amounts()
 	return &other
 }
 
 // withClassQuotas is a configuration with other class quotas. The old one is unchanged.
-func (a *generator) withClassQuotas(p configs.Partition) configs.Partition {
+func (a *Generator) withClassQuotas(p configs.Partition) configs.Partition {
 	p.ClassesNeedingQuota = nil
-	for a.oneIn(3) && len(p.ClassesNeedingQuota) < 2 {
+	for a.OneIn(3) && len(p.ClassesNeedingQuota) < 2 {
 		p.ClassesNeedingQuota = append(p.ClassesNeedingQuota, a.classSelector())
 	}
 	p.Root = a.withQueueClassQuotas(p.Root)
 	return p
 }
 
-func (a *generator) withQueueClassQuotas(q configs.Queue) configs.Queue {
+func (a *Generator) withQueueClassQuotas(q configs.Queue) configs.Queue {
 	q.ClassQuotas = nil
 	var taken []string
 	for _, name := range []string{"first", "second", "third"} {
-		if !a.oneIn(4) {
+		if !a.OneIn(4) {
 			continue
 		}
 		x := limits.ClassQuota{Name: name, Match: a.classSelector()}
 		switch a.IntN(4) {
 		case 0:
-			x.Users = []string{pick(a, pick(a, users...).Name, limits.Wildcard)}
+			x.Users = []string{Pick(a, Pick(a, users...).Name, limits.Wildcard)}
 		case 1:
-			x.Groups = []string{pick(a, "dev", "ops", limits.Wildcard)}
+			x.Groups = []string{Pick(a, "dev", "ops", limits.Wildcard)}
 		}
 		hard := a.quotaMap(0, 8, 16, 16, 30, 30)
-		if a.oneIn(2) {
-			hard[limits.Pods] = resources.Quantity(pick(a, 0, 3, 8, 8))
+		if a.OneIn(2) {
+			hard[limits.Pods] = resources.Quantity(Pick(a, 0, 3, 8, 8))
 		}
 		x.Hard = resources.LimitFromMap(hard)
 		if selectorKey := fmt.Sprint(x.Match, x.Users, x.Groups); !slices.Contains(taken, selectorKey) {
@@ -109,10 +109,10 @@ func (a *generator) withQueueClassQuotas(q configs.Queue) configs.Queue {
 	return q
 }
 
-func (a *generator) classSelector() limits.Selector {
-	s := limits.Selector{Operator: pick(a, limits.In, limits.In, limits.NotIn, limits.Exists, limits.DoesNotExist)}
+func (a *Generator) classSelector() limits.Selector {
+	s := limits.Selector{Operator: Pick(a, limits.In, limits.In, limits.NotIn, limits.Exists, limits.DoesNotExist)}
 	if s.Operator.NeedsClasses() {
-		s.Classes = pick(a, []string{"high"}, []string{"high", "low"}, []string{"none"})
+		s.Classes = Pick(a, []string{"high"}, []string{"high", "low"}, []string{"none"})
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func (a *generator) nodeCommand() scheduler.Command {
+func (a *Generator) nodeCommand() scheduler.Command {
 	switch a.IntN(8) {
 	case 0:
 		a.nodeCount--
@@ -17,29 +17,29 @@ func (a *generator) nodeCommand() scheduler.Command {
 	case 1, 2:
 		return scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
 	case 3, 4, 5:
-		return scheduler.SetSchedulable{Node: a.nodeID(), Schedulable: !a.oneIn(4)}
+		return scheduler.SetSchedulable{Node: a.nodeID(), Schedulable: !a.OneIn(4)}
 	}
 	return a.addNode()
 }
 
-func (a *generator) addNode() scheduler.AddNode {
+func (a *Generator) addNode() scheduler.AddNode {
 	a.nodeCount++
-	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.oneIn(5)}
+	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.OneIn(5)}
 }
 
-func (a *generator) nodeID() objects.NodeID {
+func (a *Generator) nodeID() objects.NodeID {
 	return objects.NodeID(fmt.Sprintf("n%d", a.IntN(a.nodePool)))
 }
 
 // capacity is the capacity of a small node, so that nodes fill up and tie.
-func (a *generator) capacity() resources.Amounts {
+func (a *Generator) capacity() resources.Amounts {
 	m := map[string]resources.Quantity{
-		"vcore":  pick[resources.Quantity](a, 4, 8, 16, 20, 30),
-		"memory": pick[resources.Quantity](a, 4, 8, 16, 24, 40),
-		"gpu":    pick[resources.Quantity](a, 0, 8, 12, 20),
+		"vcore":  Pick[resources.Quantity](a, 4, 8, 16, 20, 30),
+		"memory": Pick[resources.Quantity](a, 4, 8, 16, 24, 40),
+		"gpu":    Pick[resources.Quantity](a, 0, 8, 12, 20),
 	}
 	if a.contended {
-		n := pick[resources.Quantity](a, 3, 4, 6, 8)
+		n := Pick[resources.Quantity](a, 3, 4, 6, 8)
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
 	}
 	if a.uniform {
@@ -60,20 +60,20 @@ func (a *generator) capacity() resources.Amounts {
 	return resources.FromMap(m)
 }
 
-func (a *generator) foreign() scheduler.Command {
-	if a.oneIn(2) {
+func (a *Generator) foreign() scheduler.Command {
+	if a.OneIn(2) {
 		return scheduler.ReleaseForeign{Key: a.foreignKey()}
 	}
-	f := objects.Foreign{Key: a.foreignKey(), Node: a.nodeID(), Amounts: a.amounts(), Static: a.oneIn(2)}
-	if a.oneIn(2) {
+	f := objects.Foreign{Key: a.foreignKey(), Node: a.nodeID(), Amounts: a.amounts(), Static: a.OneIn(2)}
+	if a.OneIn(2) {
 		f.Amounts = a.capacity() // all of a node, or nearly
 	}
-	if a.oneIn(15) {
+	if a.OneIn(15) {
 		f.Key = a.knownAsk().Key
 	}
 	return scheduler.ReportForeign{Foreign: f}
 }
 
-func (a *generator) foreignKey() objects.AllocationKey {
+func (a *Generator) foreignKey() objects.AllocationKey {
 	return objects.AllocationKey(fmt.Sprintf("f%d", a.IntN(5)))
 }

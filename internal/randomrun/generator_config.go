@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 )
 
 // partition generates a configuration with one to four levels below root.
-func (a *generator) partition() configs.Partition {
+func (a *Generator) partition() configs.Partition {
 	root := a.queue("root", 1+a.IntN(4))
 	root.Parent, root.Max = true, resources.Limit{}
-	if !a.oneIn(3) {
+	if !a.OneIn(3) {
 		root.SubmitACL = security.Everyone()
 	}
 	if len(root.Children) == 0 {
@@ -26,24 +26,24 @@ func (a *generator) partition() configs.Partition {
 	}
 	if a.large {
 		root.Children = root.Children[:1]
-		for i := range pick(a, 0, largeSize) {
+		for i := range Pick(a, 0, largeSize) {
 			root.Children = append(root.Children, a.queue(fmt.Sprintf("w%d", i), 0))
 		}
 	}
 	conf := configs.Partition{
-		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(), PreemptionEnabled: a.preempting && !a.oneIn(6),
-		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.oneIn(2), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
+		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(), PreemptionEnabled: a.preempting && !a.OneIn(6),
+		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.OneIn(2), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
 	}
 	return withBudgets(conf)
 }
 
 // nominationTimeout follows from the counts so far: another draw would change the runs of all seeds.
-func (a *generator) nominationTimeout() time.Duration {
+func (a *Generator) nominationTimeout() time.Duration {
 	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.nodePool+a.askCount)%4]
 }
 
 // cycleConfig has limits that runs reach. Like nominationTimeout it draws nothing.
-func (a *generator) cycleConfig() configs.Churn {
+func (a *Generator) cycleConfig() configs.Churn {
 	return []configs.Churn{
 		{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Minute}, {},
 		{CircuitBreaker: true, Cycles: 2, Window: time.Hour, CoolDown: 8 * time.Second}, {Cycles: 1, Window: time.Hour, CoolDown: time.Minute},
@@ -52,11 +52,11 @@ func (a *generator) cycleConfig() configs.Churn {
 }
 
 // placementRules place by user first, sometimes, and then by the submitted queue.
-func (a *generator) placementRules() []placement.Rule {
-	provided := placement.Rule{Kind: placement.Provided, Create: !a.oneIn(3)}
+func (a *Generator) placementRules() []placement.Rule {
+	provided := placement.Rule{Kind: placement.Provided, Create: !a.OneIn(3)}
 	switch a.IntN(4) {
 	case 0:
-		return []placement.Rule{{Kind: placement.UserName, Create: a.oneIn(3)}, provided}
+		return []placement.Rule{{Kind: placement.UserName, Create: a.OneIn(3)}, provided}
 	case 1:
 		return []placement.Rule{provided, {Kind: placement.UserName, Create: true}}
 	case 2:
@@ -65,59 +65,59 @@ func (a *generator) placementRules() []placement.Rule {
 	return nil
 }
 
-func (a *generator) queue(name string, levels int) configs.Queue {
+func (a *Generator) queue(name string, levels int) configs.Queue {
 	q := configs.Queue{Name: name}
 	a.configureQueue(&q)
-	if levels == 0 || a.oneIn(4) && name != "root" {
-		q.Parent = a.oneIn(12)
+	if levels == 0 || a.OneIn(4) && name != "root" {
+		q.Parent = a.OneIn(12)
 		return q
 	}
 	q.Parent = true
-	if a.oneIn(3) {
+	if a.OneIn(3) {
 		t := a.queue("", 0)
 		q.ChildTemplate = &configs.ChildTemplate{MaxApplications: t.MaxApplications, Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
 	}
-	for _, child := range []string{"a", "b", pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
+	for _, child := range []string{"a", "b", Pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
 		q.Children = append(q.Children, a.queue(child, levels-1))
 	}
 	return q
 }
 
 // configureQueue gives a queue quotas and settings.
-func (a *generator) configureQueue(q *configs.Queue) {
+func (a *Generator) configureQueue(q *configs.Queue) {
 	q.Max, q.Guaranteed = resources.Limit{}, resources.Guarantee{}
-	if a.oneIn(3) && q.Name != "root" {
+	if a.OneIn(3) && q.Name != "root" {
 		q.Max = resources.LimitFromMap(a.quotaMap(0, 8, 16, 16, 30, 30))
 	}
-	if a.oneIn(2) {
+	if a.OneIn(2) {
 		q.Guaranteed = resources.GuaranteeFromMap(a.quotaMap(0, 1, 2, 4, 10))
 	}
 	q.Settings = configs.Settings{
-		AppSort:        pick(a, policies.FIFO, policies.Fair, policies.StateAware),
-		PrioritySort:   pick(a, policies.PriorityFirst, policies.PriorityFirst, policies.PriorityIgnored),
-		PriorityPolicy: pick(a, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence),
+		AppSort:        Pick(a, policies.FIFO, policies.Fair, policies.StateAware),
+		PrioritySort:   Pick(a, policies.PriorityFirst, policies.PriorityFirst, policies.PriorityIgnored),
+		PriorityPolicy: Pick(a, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence),
 	}
-	if a.oneIn(3) {
+	if a.OneIn(3) {
 		q.PriorityOffset = a.priority()
 	}
 	if a.preempting {
-		q.PreemptionPolicy = pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
-		q.PriorityPreemption = pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence)
-		q.PreemptionDelay = pick(a, 0, time.Second, 30*time.Second)
+		q.PreemptionPolicy = Pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence)
+		q.PreemptionDelay = Pick(a, 0, time.Second, 30*time.Second)
 	}
 	q.PriorityPreemptionDelay = []time.Duration{0, 0, 0, time.Second, 20 * time.Second}[a.askCount%5]
 	if a.contended {
-		q.PreemptionDelay, q.PriorityOffset = 0, pick[int32](a, 0, 0, 0, 0, 3)
-		q.PriorityPreemption = pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
-		q.VictimUnit = pick(a, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
-		q.GangPreemption = a.oneIn(3)
-		q.BudgetPolicy = pick(a, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
-		q.VictimOrder = pick(a, policies.VictimOrderCompatible, policies.VictimOrderPriority)
-		q.VictimQoS = pick(a, policies.VictimQoSDisabled, policies.VictimQoSEnabled)
-		if !a.oneIn(3) {
-			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": pick[resources.Quantity](a, 0, 2, 4, 8)})
+		q.PreemptionDelay, q.PriorityOffset = 0, Pick[int32](a, 0, 0, 0, 0, 3)
+		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
+		q.VictimUnit = Pick(a, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
+		q.GangPreemption = a.OneIn(3)
+		q.BudgetPolicy = Pick(a, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
+		q.VictimOrder = Pick(a, policies.VictimOrderCompatible, policies.VictimOrderPriority)
+		q.VictimQoS = Pick(a, policies.VictimQoSDisabled, policies.VictimQoSEnabled)
+		if !a.OneIn(3) {
+			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 0, 2, 4, 8)})
 		}
-		if a.oneIn(2) {
+		if a.OneIn(2) {
 			q.Max, q.PreemptionPolicy, q.PriorityPolicy = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
 		}
 	}
@@ -128,45 +128,45 @@ func (a *generator) configureQueue(q *configs.Queue) {
 	if !a.limited {
 		return
 	}
-	if a.oneIn(6) {
+	if a.OneIn(6) {
 		q.MaxApplications = uint64(1 + a.IntN(4))
 	}
-	for a.oneIn(4) && len(q.Limits) < 3 {
+	for a.OneIn(4) && len(q.Limits) < 3 {
 		q.Limits = append(q.Limits, a.limit())
 	}
 }
 
 // limit is a limit for some users and groups of the run.
-func (a *generator) limit() limits.Limit {
+func (a *Generator) limit() limits.Limit {
 	var r limits.Limit
 	for r.Users == nil && r.Groups == nil {
-		if a.oneIn(2) {
-			r.Users = []string{pick(a, pick(a, users...).Name, limits.Wildcard)}
+		if a.OneIn(2) {
+			r.Users = []string{Pick(a, Pick(a, users...).Name, limits.Wildcard)}
 		}
-		if a.oneIn(2) {
-			r.Groups = []string{pick(a, "dev", "ops", "data.science", limits.Wildcard)}
+		if a.OneIn(2) {
+			r.Groups = []string{Pick(a, "dev", "ops", "data.science", limits.Wildcard)}
 		}
 	}
-	if a.oneIn(2) {
+	if a.OneIn(2) {
 		r.MaxApplications = uint64(1 + a.IntN(2))
 	}
-	if r.MaxApplications == 0 || a.oneIn(2) {
+	if r.MaxApplications == 0 || a.OneIn(2) {
 		r.MaxResources = resources.LimitFromMap(a.quotaMap(0, 4, 8, 16, 16))
 	}
 	return r
 }
 
 // acl is mostly empty, or has some of the users and groups of the run.
-func (a *generator) acl() security.ACL {
+func (a *Generator) acl() security.ACL {
 	switch a.IntN(12) {
 	case 0:
 		return security.Everyone()
 	case 1, 2:
-		return security.AllowList([]string{pick(a, users...).Name, pick(a, users...).Name}, nil)
+		return security.AllowList([]string{Pick(a, users...).Name, Pick(a, users...).Name}, nil)
 	case 3:
-		return security.AllowList([]string{pick(a, users...).Name}, []string{pick(a, "dev", "ops", "data.science")})
+		return security.AllowList([]string{Pick(a, users...).Name}, []string{Pick(a, "dev", "ops", "data.science")})
 	case 4:
-		return security.AllowList(nil, []string{pick(a, "dev", "ops", "dev2")})
+		return security.AllowList(nil, []string{Pick(a, "dev", "ops", "dev2")})
 	}
 	return security.ACL{}
 }
@@ -177,48 +177,48 @@ var users = []security.User{
 	{Name: "x", Groups: []string{"ops", "dev"}}, {Name: "system:serviceaccount:ns:x", Groups: []string{"data.science"}},
 }
 
-func (a *generator) quotaMap(choices ...resources.Quantity) map[string]resources.Quantity {
+func (a *Generator) quotaMap(choices ...resources.Quantity) map[string]resources.Quantity {
 	m := map[string]resources.Quantity{}
 	for range 1 + a.IntN(2) {
-		m[pick(a, "vcore", "vcore", "memory", "memory", "gpu", "disk")] = pick(a, choices...)
+		m[Pick(a, "vcore", "vcore", "memory", "memory", "gpu", "disk")] = Pick(a, choices...)
 	}
 	return m
 }
 
-func (a *generator) nodeOrder() policies.NodeSortPolicy {
-	o := policies.NodeSortPolicy{Sort: pick(a, policies.NodeSortFair, policies.NodeSortBinPacking)}
+func (a *Generator) nodeOrder() policies.NodeSortPolicy {
+	o := policies.NodeSortPolicy{Sort: Pick(a, policies.NodeSortFair, policies.NodeSortBinPacking)}
 	for _, name := range []string{"gpu", "memory", "vcore"} {
-		if !a.oneIn(3) {
-			o.Weights = append(o.Weights, policies.Weight{Resource: name, Weight: pick(a, 1, 1, 0.1, 2.5, 3.7)})
+		if !a.OneIn(3) {
+			o.Weights = append(o.Weights, policies.Weight{Resource: name, Weight: Pick(a, 1, 1, 0.1, 2.5, 3.7)})
 		}
 	}
 	return o
 }
 
-func (a *generator) priority() int32 {
-	if a.oneIn(8) {
-		return pick(a, math.MinInt32, math.MaxInt32, math.MaxInt32-1, int32(a.Uint32()))
+func (a *Generator) priority() int32 {
+	if a.OneIn(8) {
+		return Pick(a, math.MinInt32, math.MaxInt32, math.MaxInt32-1, int32(a.Uint32()))
 	}
-	return pick[int32](a, 0, 0, 0, 1, 2, 5, -3)
+	return Pick[int32](a, 0, 0, 0, 1, 2, 5, -3)
 }
 
 // reloadConfig changes the configuration: mostly a little, seldom all of it. The generator keeps most
 // changes and drops some, so that a rejected configuration is not repeated for ever. A max that was
 // lowered for enforcement is restored at the next reload.
-func (a *generator) reloadConfig() configs.Partition {
-	conf := a.conf
+func (a *Generator) ReloadConfig() configs.Partition {
+	conf := a.Conf
 	switch {
-	case a.oneIn(6):
+	case a.OneIn(6):
 		conf = a.partition()
-	case a.oneIn(5):
+	case a.OneIn(5):
 		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.Churn = a.nodeOrder(), a.placementRules(), a.nominationTimeout(), a.cycleConfig()
 		conf.PriorityDisabled = (a.reloads+a.nodePool)%4 == 0
 	default:
 		conf.Root = a.changedQueue(conf.Root)
 	}
 	conf = withBudgets(conf)
-	if a.oneIn(2) {
-		a.conf = conf
+	if a.OneIn(2) {
+		a.Conf = conf
 	}
 	if a.reloads++; a.reloads%3 > 0 {
 		conf.Root, conf.QuotaPreemptionEnabled = a.withLoweredMax(conf.Root, a.reloads), true
@@ -228,28 +228,28 @@ func (a *generator) reloadConfig() configs.Partition {
 
 // recordQueueChange is q with a change at q or at a queue below it. The old one is unchanged: it may be
 // in use.
-func (a *generator) changedQueue(q configs.Queue) configs.Queue {
+func (a *Generator) changedQueue(q configs.Queue) configs.Queue {
 	q.Children = slices.Clone(q.Children)
 	n := len(q.Children)
 	switch {
-	case n > 0 && !a.oneIn(3):
+	case n > 0 && !a.OneIn(3):
 		i := a.IntN(n)
 		q.Children[i] = a.changedQueue(q.Children[i])
-	case a.oneIn(3) && n > 0:
+	case a.OneIn(3) && n > 0:
 		i := a.IntN(n)
 		q.Children = slices.Delete(q.Children, i, i+1)
-	case a.oneIn(3):
-		name := pick(a, "a", "b", "c", "d")
+	case a.OneIn(3):
+		name := Pick(a, "a", "b", "c", "d")
 		if !slices.ContainsFunc(q.Children, func(c configs.Queue) bool { return c.Name == name }) {
 			q.Parent = true
 			q.Children = append(q.Children, a.queue(name, a.IntN(2)))
 		}
 	case q.Name == "root":
-		q.PrioritySort = pick(a, policies.PriorityFirst, policies.PriorityIgnored)
+		q.PrioritySort = Pick(a, policies.PriorityFirst, policies.PriorityIgnored)
 		q.PriorityOffset, q.PriorityPolicy = a.priority(), policies.PriorityFence
 	default:
 		a.configureQueue(&q)
-		if n == 0 && a.oneIn(6) {
+		if n == 0 && a.OneIn(6) {
 			q.Parent = !q.Parent
 		}
 	}
@@ -258,7 +258,7 @@ func (a *generator) changedQueue(q configs.Queue) configs.Queue {
 
 // withLoweredMax is q with a small max at one of the queues below it, which is enforced soon. Queue and
 // max follow from the counts so far.
-func (a *generator) withLoweredMax(q configs.Queue, turn int) configs.Queue {
+func (a *Generator) withLoweredMax(q configs.Queue, turn int) configs.Queue {
 	q.Children = slices.Clone(q.Children)
 	if n := len(q.Children); n > 0 && (q.Name == "root" || turn%3 > 0) {
 		q.Children[turn%n] = a.withLoweredMax(q.Children[turn%n], turn+a.configuredQueues)

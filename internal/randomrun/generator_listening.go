@@ -1,4 +1,4 @@
-package twin
+package randomrun
 
 import (
 	"math/rand/v2"
