@@ -25,11 +25,11 @@ type Queue struct {
 	priorities policies.PriorityCounter        // priorities of the children or applications
 	apps       feasibility.Index[*Application] // with something pending, in order; leaf only
 
+	children          feasibility.Index[*Queue] // with something pending, in order
+	shareDenominators resources.Denominators    // for the fair share
+	maskBuffer        [shortMask]uint64         // storage of a short mask of entry
 	quota             quota.Queue
-	shareDenominators resources.Denominators // for the fair share
-	maskBuffer        [shortMask]uint64      // storage of a short mask of entry
 
-	children feasibility.Index[*Queue]       // with something pending, in order
 	starting feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
 
 	path           QueuePath
