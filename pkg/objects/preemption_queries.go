@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -19,6 +20,19 @@ func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool 
 	for k, n := range y.shape.Vector() {
 		k := resources.Index(k)
 		if g, ok := q.quota.Guaranteed().At(k); ok && n > 0 && q.allocatedWithout(k, y, victims) < g {
+			return true
+		}
+	}
+	return false
+}
+
+// ProtectedAfterRelease is ProtectedByGuarantee for an allocation of shape s when freed is what the victims in q hold
+// together.
+func (q *Queue) ProtectedAfterRelease(s *feasibility.Shape, freed resources.Vector) bool {
+	guaranteed := q.quota.Guaranteed()
+	for k, n := range s.Vector() {
+		k := resources.Index(k)
+		if g, ok := guaranteed.At(k); ok && n > 0 && resources.SubSaturated(resources.SubSaturated(q.quota.AfterExpectedRelease(k), n), freed.At(k)) < g {
 			return true
 		}
 	}

@@ -71,11 +71,11 @@ type queueEligibility struct {
 type cachedEligibility struct {
 	queueEligibility
 	generation      uint64 // of the search; of another one: stale
-	hasGuarantee    bool   // a queue from the leaf up to commonAncestor has a guarantee
 	exposedKnown    bool   // priority and exposedPriority are set
 	priority        int32  // of the last candidate
 	exposedPriority int32  // priority, as commonAncestor sees it
 
+	guaranteed      []int32            // the queues from the leaf up to commonAncestor with a guarantee, in guaranteeTotals
 	quotas          quotaSet           // the shortfalls that any allocation of the leaf reduces
 	checkedShape    *feasibility.Shape // of the candidate that was checked last, as the next two; nil: none was
 	checkedPriority int32
@@ -159,12 +159,6 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	leaf := y.Application().Queue()
 	g := cachedEligibility{queueEligibility: h.eligibility(leaf)}
 	return h.ineligibleForAsk(f, leaf, &g)
-}
-
-// fillLeafCache makes the entry of a leaf in the leaf cache anew.
-func (h *victimSearch) fillLeafCache(leaf *objects.Queue, g *cachedEligibility) {
-	*g = cachedEligibility{queueEligibility: h.eligibility(leaf), generation: h.generation}
-	g.hasGuarantee = h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor)
 }
 
 // hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).

@@ -58,7 +58,8 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 // how many of them are enough is a division.
 func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 	h, m := t.search, &t.minimal
-	m.removed, m.rows, t.victims = m.removed[:0], 0, t.victims[:0]
+	m.removed, m.rows = m.removed[:0], 0
+	t.guarantees.beginNode()
 	var shape *feasibility.Shape // of the row, as the next two
 	var quotas quotaSet
 	waiting, enough := 0, 0 // removed and not freed yet; how many of them are enough, zero: not computed
@@ -71,7 +72,7 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 		if !g.checkedEligible {
 			continue
 		}
-		if g.hasGuarantee && h.protectedByGuarantee(w.allocation, t.removedVictims()) {
+		if len(g.guaranteed) > 0 && !t.guarantees.release(g.guaranteed, w.shape) {
 			continue
 		}
 		m.removed = append(m.removed, int32(i))
@@ -101,7 +102,10 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue, g *cachedEligibility) {
 	h := t.search
 	if g.generation != h.generation {
-		h.fillLeafCache(leaf, g)
+		*g = cachedEligibility{queueEligibility: h.eligibility(leaf), generation: h.generation, guaranteed: g.guaranteed[:0]}
+		if h.reason != ReasonRequiredNode && g.ineligible == Eligible {
+			g.guaranteed = t.guarantees.appendIndexes(g.guaranteed, leaf, g.commonAncestor)
+		}
 		for i := range t.shortfalls {
 			if t.shortfalls[i].ReducedInQueue(leaf.Quota()) {
 				g.quotas |= 1 << i
@@ -218,15 +222,6 @@ func (t *victimSelector) restoreCandidate(s *feasibility.Shape, quotas quotaSet)
 			t.shortfalls[i].freed.Sub(s.Vector())
 		}
 	}
-}
-
-// removedVictims are the removed candidates, in the order of the removal. Requires: the order of the first ones is
-// that of the last call, or t.victims is empty.
-func (t *victimSelector) removedVictims() []*objects.Allocation {
-	for _, i := range t.minimal.removed[len(t.victims):] {
-		t.victims = append(t.victims, t.minimal.candidates[i].allocation)
-	}
-	return t.victims
 }
 
 // minimalVictimList are the victims that minimalVictims has found last, the most important first. It is valid until

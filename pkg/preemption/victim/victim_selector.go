@@ -15,7 +15,8 @@ type victimSelector struct {
 	shortfalls []quotaShortfall
 
 	limitBlocks         bool             // a shortfall is that of a limit of a user or group
-	minimal             minimalSelection // of minimalVictims
+	minimal             minimalSelection // of minimalVictims, as the next
+	guarantees          guaranteeTotals
 	free                resources.Vector // of the node, with the removed allocations released; scratch, like the next three
 	removable, selected []victimUnit
 	initiallySelected   []victimUnit // selected, before any of it was reprieved
@@ -33,6 +34,7 @@ type quotaShortfall struct {
 // begin starts a search; the quota shortfalls of its ask are computed once.
 func (t *victimSelector) begin(h *victimSearch) {
 	t.search, t.shortfalls, t.limitBlocks = h, t.shortfalls[:0], false
+	t.guarantees.beginSearch()
 	for _, w := range h.part.QuotaShortfalls(h.ask) {
 		t.shortfalls = append(t.shortfalls, quotaShortfall{Shortfall: w})
 		t.limitBlocks = t.limitBlocks || w.Kind() == quota.LimitMaxResources
