@@ -52,7 +52,8 @@ type Application struct {
 	buffers       appBuffers
 }
 
-// appBuffers is the storage of short vectors and masks, as queueBuffers.
+// appBuffers is the storage of short vectors and masks, so that they are in the memory of the application. Longer ones
+// are allocated elsewhere.
 type appBuffers struct {
 	pending, allocated, peak [shortVector]resources.Quantity
 	mask                     [shortMask]uint64

@@ -35,7 +35,7 @@ type Node struct {
 	foreign    map[AllocationKey]*Foreign
 }
 
-// nodeBuffers is the storage of short vectors and masks, as queueBuffers.
+// nodeBuffers is the storage of short vectors and masks, as appBuffers.
 type nodeBuffers struct {
 	total, allocated, available [shortVector]resources.Quantity
 	mask                        [shortMask]uint64
