@@ -33,8 +33,8 @@ type Application struct {
 	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
 	usageHistory *lifecycle.Usage   // of ended allocations; nil: none ran for a second
 
-	allocationsMade  int       // number of allocations ever made
-	firstAllocatedAt time.Time // when the first of them was made
+	allocationsMade  int   // number of allocations ever made
+	firstAllocatedAt int64 // when the first of them was made, in nanoseconds since 1970
 
 	pendingCount     int32 // number of pending asks
 	listIndex        int32 // in objectLists.apps

@@ -36,7 +36,8 @@ func stateChangesText(entered []ApplicationStateChange) string {
 
 // There may be a hundred thousand active applications.
 func TestApplication_MemorySize(t *testing.T) {
-	assert.Assert(t, unsafe.Sizeof(Application{}) <= 704, "%d bytes", unsafe.Sizeof(Application{}))
+	// With the header of 8 bytes that the allocator adds, it is in the size class of 704 bytes; the next has 768.
+	assert.Assert(t, unsafe.Sizeof(Application{}) <= 696, "%d bytes", unsafe.Sizeof(Application{}))
 }
 
 func TestApplicationStates_Deadlines(t *testing.T) {

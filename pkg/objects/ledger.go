@@ -167,7 +167,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	p.countInBudgets(x)
 	p.post(x, n, 1)
 	if a.allocationsMade++; a.allocationsMade == 1 {
-		a.firstAllocatedAt = now
+		a.firstAllocatedAt = now.UnixNano()
 		p.deadlines.ramping.add(a)
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ type ramping []ramp
 
 type ramp struct {
 	app  *Application
-	from time.Time
+	from int64 // Application.firstAllocatedAt
 }
 
 // add adds a if its first allocation was made and it has not ramped up.
@@ -22,7 +23,7 @@ func (r *ramping) add(a *Application) {
 		return
 	}
 	at := r.find(a.firstAllocatedAt)
-	for at < len(*r) && (*r)[at].from.Equal(a.firstAllocatedAt) {
+	for at < len(*r) && (*r)[at].from == a.firstAllocatedAt {
 		at++
 	}
 	*r = slices.Insert(*r, at, ramp{a, a.firstAllocatedAt})
@@ -30,7 +31,7 @@ func (r *ramping) add(a *Application) {
 
 // remove removes a, if it is there.
 func (r *ramping) remove(a *Application) {
-	for at := r.find(a.firstAllocatedAt); at < len(*r) && (*r)[at].from.Equal(a.firstAllocatedAt); at++ {
+	for at := r.find(a.firstAllocatedAt); at < len(*r) && (*r)[at].from == a.firstAllocatedAt; at++ {
 		if (*r)[at].app == a {
 			*r = slices.Delete(*r, at, at+1)
 			return
@@ -39,8 +40,8 @@ func (r *ramping) remove(a *Application) {
 }
 
 // find is the index of the first entry from a time on.
-func (r *ramping) find(from time.Time) int {
-	at, _ := slices.BinarySearchFunc(*r, from, func(x ramp, t time.Time) int { return x.from.Compare(t) })
+func (r *ramping) find(from int64) int {
+	at, _ := slices.BinarySearchFunc(*r, from, func(x ramp, t int64) int { return cmp.Compare(x.from, t) })
 	return at
 }
 
@@ -49,7 +50,7 @@ func (r *ramping) due() (at time.Time, ok bool) {
 	if len(*r) == 0 {
 		return at, false
 	}
-	return (*r)[0].from.Add(policies.RampTime), true
+	return time.Unix(0, (*r)[0].from).UTC().Add(policies.RampTime), true
 }
 
 // takeDue removes the applications whose time has come, and returns those of them that ramp up by it. Others have
@@ -59,7 +60,7 @@ func (r *ramping) takeDue(now time.Time) (due []*Application) {
 	for at, ok := r.due(); ok && !now.Before(at); at, ok = r.due() {
 		a, from := (*r)[0].app, (*r)[0].from
 		*r = (*r)[1:]
-		if !a.rampedUp && a.allocationsMade > 0 && a.firstAllocatedAt.Equal(from) {
+		if !a.rampedUp && a.allocationsMade > 0 && a.firstAllocatedAt == from {
 			due = append(due, a)
 		}
 	}
