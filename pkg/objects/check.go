@@ -341,8 +341,11 @@ func (c *recount) checkLists() error {
 		bounds, scoped = bounds+boolToInt(q.quota.HasMaxApplications()), scoped+boolToInt(len(q.conf.ClassQuotas) > 0)
 	}
 	countedBounds, countedScoped := p.quotas.QueueCounts()
-	if scoped != countedScoped || bounds != countedBounds || p.quotas.HasClassQuotas() != (scoped+len(p.conf.ClassesNeedingQuota) > 0) {
+	if scoped != countedScoped || bounds != countedBounds {
 		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, countedBounds, countedScoped)
+	}
+	if !p.quotas.HasClassQuotas() && scoped+len(p.conf.ClassesNeedingQuota) > 0 { // it may stay set after the last queue with one was removed
+		return fmt.Errorf("%d queues have class quotas and %d classes need one; the partition says that there are none", scoped, len(p.conf.ClassesNeedingQuota))
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {
