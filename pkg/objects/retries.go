@@ -20,11 +20,10 @@ func (r *retries) nodeFreed(n *Node) {
 	r.requeueRequested = true
 }
 
-func (r *retries) nodeRestored(n *Node)          { r.nodes.Add(n) }
-func (r *retries) allocationResized(*Allocation) { r.requeueRequested = true }
-func (r *retries) quotasChanged(*Queue)          { r.requeueRequested = true }
-func (r *retries) settingsApplied()              { r.requeueRequested = true }
-func (r *retries) refusalsMayEnd()               { r.requeueRequested = true }
+func (r *retries) nodeRestored(n *Node) { r.nodes.Add(n) }
+func (r *retries) quotasChanged(*Queue) { r.requeueRequested = true }
+func (r *retries) settingsApplied()     { r.requeueRequested = true }
+func (r *retries) refusalsMayEnd()      { r.requeueRequested = true }
 
 // rebuilding forgets the groups: the rebuild requeues the asks of all.
 func (r *retries) rebuilding() { r.parked = nil }
@@ -34,6 +33,7 @@ func (r *retries) rebuilding() { r.parked = nil }
 func (*retries) allocationPosted(*Allocation)          {}
 func (*retries) allocationUnposted(*Allocation)        {}
 func (*retries) allocationTagged(*Allocation)          {}
+func (*retries) allocationResized(*Allocation)         {}
 func (*retries) preemptionMarked(*Allocation)          {}
 func (*retries) preemptionUnmarked(*Allocation)        {}
 func (*retries) nodeAdded(*Node)                       {}
