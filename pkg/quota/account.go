@@ -73,7 +73,7 @@ func (x *Account) add(a *Application, used resources.Vector) {
 	x.members = append(x.members, a)
 }
 
-// remove removes the member at an index; the last member takes its place.
+// remove removes the member at an index; the last member gets that index.
 func (x *Account) remove(at int) {
 	end := len(x.members) - 1
 	last := x.members[end]
