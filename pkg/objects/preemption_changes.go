@@ -16,6 +16,7 @@ type preemptionChanges struct {
 	firstAskChanged   []*AskGroup       // since TakeFirstAskChanged
 	endedNominations  []EndedNomination // since TakeEndedNominations
 	changedNodes      []*Node           // since TakeChangedNodes
+	marked            []*Allocation     // marked for preemption, since TakeMarked
 	unmarked          []*Allocation     // no longer marked for preemption, since TakeEnded
 	removedAsks       []*Allocation     // no longer pending, since TakeEnded, if recordRemovedAsks
 	recordRemovedAsks bool
@@ -91,6 +92,16 @@ func (p *Partition) TakeEnded() (asks, victims []*Allocation) {
 	return asks, victims
 }
 
+// TakeMarked returns the allocations that were marked for preemption since the last call, in that order. A victim
+// that is overdue or was resized is there once more, and one that was released is there still: the caller must look
+// at what it is now. The list is valid until the partition changes.
+func (p *Partition) TakeMarked() []*Allocation {
+	c := &p.journal.preemption
+	out := c.marked
+	c.marked = c.marked[:0]
+	return out
+}
+
 // addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.
 func (c *preemptionChanges) addPreemptor(group *AskGroup) {
 	if group.MayPreempt() && !group.preemptorListed {
@@ -145,6 +156,7 @@ func (c *preemptionChanges) nominationEnded(x *Allocation, e EndedNomination) {
 }
 
 func (c *preemptionChanges) preemptionMarked(x *Allocation) {
+	c.marked = append(c.marked, x)
 	c.generation++
 	c.addChangedNode(x.node)
 }

@@ -101,6 +101,7 @@ func (eng *Engine) BeginRun(now time.Time) {
 
 // FinishStep updates what NextDeadline depends on, after a command or a run.
 func (eng *Engine) FinishStep() {
+	eng.expectReleases()
 	if now := eng.part.ConfigGeneration(); now != eng.configGeneration {
 		eng.configGeneration = now
 		eng.refreshDelays()

@@ -32,6 +32,5 @@ func (eng *Engine) RelieveNodePressure(id objects.NodeID, now time.Time) {
 		eng.logNodePressurePreemption(id, nodeLoad, victims, now)
 	}
 	eng.part.MarkPreempting(victims, now)
-	eng.expectRelease(victims)
 	eng.host.OnPreempted(victims, nil, victim.ReasonNodePressure, fmt.Sprintf("node %s has less capacity than its allocations hold", id))
 }

@@ -211,7 +211,6 @@ func (eng *Engine) applyPlan(plan victim.Plan, now time.Time) {
 	x := plan.Ask
 	eng.logPreemption(plan, now)
 	eng.logLostNominations(eng.part.Preempt(x, plan.Node, plan.Victims, now), x.Key(), now)
-	eng.expectRelease(plan.Victims)
 	eng.reportEndedNominations(NominationLost, x, "", now)
 	eng.host.OnPreempted(plan.Victims, x, plan.Reason, "")
 	eng.host.OnNominated(x, plan.Node, plan.Reason, len(plan.Victims))

@@ -18,7 +18,6 @@ func (eng *Engine) EnforceQuota(now time.Time) bool {
 		}
 		eng.logQuotaPreemption(q, victims, now)
 		eng.part.MarkPreempting(victims, now)
-		eng.expectRelease(victims)
 		eng.host.OnPreempted(victims, nil, victim.ReasonQuota, fmt.Sprintf("queue %s is above its max", q.Path()))
 		return true
 	}

@@ -22,8 +22,12 @@ type timeouts struct {
 // is not before that of an earlier call.
 func (eng *Engine) RestartTimeouts(now time.Time) { eng.timeouts.restartedAt = now }
 
-// expectRelease adds victims that were just marked.
-func (eng *Engine) expectRelease(victims []*objects.Allocation) {
+// expectReleases adds the victims that were marked since the last call.
+func (eng *Engine) expectReleases() {
+	victims := eng.part.TakeMarked()
+	if len(victims) == 0 {
+		return
+	}
 	t := &eng.timeouts
 	if len(t.expected) > 2*eng.part.PreemptingCount()+32 {
 		t.expected = slices.DeleteFunc(t.expected, func(y *objects.Allocation) bool { return !eng.releaseExpected(y) })
