@@ -48,7 +48,7 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 		if l.mayDecide() || len(l.readers) > 0 || l.auditPending() {
 			ready = closedChan
 		}
-		l.idle.Store(ready == nil)
+		l.rest.Store(restOf(ready == nil, l.needsScheduling)) // it may wait for the Sink before it decides
 		select {
 		case <-ctx.Done():
 			l.closeMailbox()
@@ -64,7 +64,7 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 			delivering, inFlight = false, 0
 		case <-ready:
 		}
-		l.idle.Store(false)
+		l.rest.Store(restNone)
 		l.drainMailbox()
 		if l.sync {
 			return false

@@ -15,14 +15,15 @@ type Audit struct {
 type Health struct {
 	Audit    Audit     // the last that has finished
 	Progress time.Time // begin of the last step that the Loop has finished; zero: none yet
-	Idle     bool      // it waits for commands or deadlines
+	AtRest   bool      // no step is running: it waits for commands, deadlines or the Sink
+	Idle     bool      // AtRest, and nothing is left to do: no command, decision, reader or audit
 	Waiting  int       // commands in the mailbox that came after Progress
 	Ended    bool      // the Loop has ended, or is about to
 }
 
 // Health returns the state of the Loop (OBS-47). It does not block.
 func (l *Loop) Health() Health {
-	h := Health{Idle: l.idle.Load()}
+	var h Health
 	if a := l.lastAudit.Load(); a != nil {
 		h.Audit = *a
 	}
@@ -32,7 +33,27 @@ func (l *Loop) Health() Health {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h.Waiting, h.Ended = l.queuedCommands, l.closed
+	rest := l.rest.Load() // after mu is locked: it is restNone before the mailbox is emptied
+	h.AtRest, h.Idle = rest != restNone, rest == restDone && len(l.mailbox) == 0
 	return h
+}
+
+// Values of Loop.rest.
+const (
+	restNone      int32 = iota // a step runs
+	restUndecided              // it waits for the Sink before it decides
+	restDone                   // it waits for commands or deadlines
+)
+
+func restOf(waits, needsScheduling bool) int32 {
+	switch {
+	case !waits:
+		return restNone
+	case needsScheduling:
+		return restUndecided
+	default:
+		return restDone
+	}
 }
 
 // noteProgress records that the Loop has finished a step since it last read the clock.

@@ -36,7 +36,7 @@ func TestHealth_AnswersWhileTheLoopIsBlocked(t *testing.T) {
 			l.Send(ask("k2"))
 			l.Send(ask("k3"))
 			h = l.Health()
-			assert.Assert(t, !h.Idle)
+			assert.Assert(t, !h.Idle && !h.AtRest)
 			assert.Equal(t, h.Waiting, 2)
 			assert.Assert(t, !h.Progress.After(blockedAt), "%v", h.Progress)
 
@@ -49,6 +49,26 @@ func TestHealth_AnswersWhileTheLoopIsBlocked(t *testing.T) {
 			assert.Assert(t, l.Health().Ended)
 		})
 	}
+}
+
+// A loop that has too many undelivered effects is at rest, but not idle: a decision is left to make.
+func TestHealth_WaitingForTheSinkIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &blockedSink{released: make(chan struct{})}
+		l, stop := run(t, sink, nil, loop.Options{MaxUndelivered: 1})
+		l.Send(node("n1", 3), app("app"))
+		synctest.Wait() // the Sink has the first batch
+		l.Send(ask("k1"), ask("k2"), ask("k3"))
+		synctest.Wait()
+		h := l.Health()
+		assert.Assert(t, h.AtRest && !h.Idle && h.Waiting == 0, "%+v", h)
+
+		close(sink.released)
+		synctest.Wait()
+		h = l.Health()
+		assert.Assert(t, h.AtRest && h.Idle, "%+v", h)
+		stop()
+	})
 }
 
 func TestHealth_HoldsTheLastAudit(t *testing.T) {

@@ -72,7 +72,7 @@ type Loop struct {
 	wake           chan struct{} // holds a value while mailbox may be non-empty
 	ended          chan struct{} // closed when Run returns
 
-	idle      atomic.Bool
+	rest      atomic.Int32          // restNone, restUndecided or restDone
 	progress  atomic.Int64          // begin of the last finished step, in nanoseconds since 1970; 0: none
 	lastAudit atomic.Pointer[Audit] // the last audit; nil: none
 

@@ -44,7 +44,7 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 			continue
 		}
 		l.noteProgress()
-		l.idle.Store(true)
+		l.rest.Store(restDone)
 		select {
 		case <-ctx.Done():
 		case <-l.wake:
@@ -52,7 +52,7 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 			timer.fired()
 			l.applyCommands(wakeCommands)
 		}
-		l.idle.Store(false)
+		l.rest.Store(restNone)
 	}
 }
 

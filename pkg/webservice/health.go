@@ -78,7 +78,7 @@ func progressError(h loop.Health, now time.Time) error {
 	switch busy := now.Sub(h.Progress); {
 	case h.Ended:
 		return loop.ErrEnded
-	case h.Idle || h.Progress.IsZero() || busy <= stuckAfter:
+	case h.AtRest || h.Progress.IsZero() || busy <= stuckAfter:
 		return nil
 	default:
 		return fmt.Errorf("it has been busy with one thing for %v, and %d commands wait", busy.Round(time.Second), h.Waiting)

@@ -104,15 +104,12 @@ func (p *polledCluster) change(t testing.TB, begin, end int) {
 		p.oldest++
 	}
 	p.call(t, cmds)
-	for { // the loop may seem idle before it has made all decisions
-		snap, err := p.Snapshot(t.Context())
-		assert.NilError(t, err)
-		assert.Assert(t, snap.Allocations <= polledAllocations)
-		if snap.Allocations == polledAllocations && p.Health().Idle {
-			return
-		}
+	for !p.Health().Idle {
 		runtime.Gosched()
 	}
+	snap, err := p.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, snap.Allocations, polledAllocations)
 }
 
 // poll is what one answer costs: allocated bytes, the least of some requests of which each follows a change.
