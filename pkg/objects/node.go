@@ -83,6 +83,9 @@ func (n *Node) Allocations() []*Allocation {
 	return n.allocations.sorted()
 }
 
+// AllocationCount is the number of allocations on the node.
+func (n *Node) AllocationCount() int { return len(n.allocations) }
+
 // EachAllocation yields the allocations on the node, in no order.
 func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 	for _, x := range n.allocations {

@@ -22,7 +22,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	p.lists.nodes.add(n)
 	n.registered = true
 	p.journal.nodeAdded(n)
-	p.setSchedulable(n, schedulable)
+	p.SetSchedulable(n, schedulable)
 	return nil
 }
 
@@ -37,13 +37,19 @@ func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 
 // SetSchedulable drains (cordons) a node or makes it schedulable again. Draining changes neither the capacity
 // of the cluster nor the allocations on the node (NOD-9, NOD-10).
-func (p *Partition) SetSchedulable(id NodeID, schedulable bool) error {
-	n, ok := p.nodes[id]
-	if !ok {
-		return fmt.Errorf("%w node %s", ErrUnknown, id)
+//
+// Requires: n is a node of p.
+func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
+	if n.schedulable == schedulable {
+		return
 	}
-	p.setSchedulable(n, schedulable)
-	return nil
+	n.schedulable = schedulable
+	p.journal.schedulabilityChanged(n)
+	if !schedulable {
+		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+		return
+	}
+	p.journal.nodeFreed(n)
 }
 
 // RemoveNode removes a node with everything on it, and returns its former allocations in key order
@@ -61,7 +67,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 		delete(p.foreign, key)
 		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
-	p.setSchedulable(n, false)
+	p.SetSchedulable(n, false)
 	p.clearNominationsOn(n, func(*Allocation) bool { return true })
 	p.root.quota.PostCapacity(n.total, nil)
 	delete(p.nodes, id)
@@ -93,19 +99,6 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.journal.capacityChanged(p.root)
 	p.names.Release(before, resources.Cluster)
 	return nil
-}
-
-func (p *Partition) setSchedulable(n *Node, schedulable bool) {
-	if n.schedulable == schedulable {
-		return
-	}
-	n.schedulable = schedulable
-	p.journal.schedulabilityChanged(n)
-	if !schedulable {
-		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
-		return
-	}
-	p.journal.nodeFreed(n)
 }
 
 // updateAvailable updates what depends on the quantities of n after one of them changed.

@@ -46,15 +46,19 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 // setSchedulable drains a node, or makes it schedulable again (NOD-24).
 func (c *Core) setSchedulable(m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
-	changes := ok && n.Schedulable() != m.Schedulable
-	c.emitRefused("draining of node "+string(m.Node), c.part.SetSchedulable(m.Node, m.Schedulable))
-	if changes {
-		change := NodeDrained
-		if m.Schedulable {
-			change = NodeUndrained
-		}
-		c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: len(n.Allocations())})
+	if !ok {
+		c.emitRefused("draining of node "+string(m.Node), fmt.Errorf("%w node %s", objects.ErrUnknown, m.Node))
+		return
 	}
+	if n.Schedulable() == m.Schedulable {
+		return
+	}
+	c.part.SetSchedulable(n, m.Schedulable)
+	change := NodeDrained
+	if m.Schedulable {
+		change = NodeUndrained
+	}
+	c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: n.AllocationCount()})
 }
 
 // removeNode removes a node and releases its allocations (NOD-19). An unknown node is refused (NOD-22,

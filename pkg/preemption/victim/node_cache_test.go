@@ -66,7 +66,7 @@ func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed
 		assert.NilError(t, p.SetCapacity(n.ID(), d.amounts(14)))
 	case 3:
 		changed = "node schedulable toggled"
-		assert.NilError(t, p.SetSchedulable(n.ID(), !n.Schedulable()))
+		p.SetSchedulable(n, !n.Schedulable())
 	case 4, 5:
 		ask := d.ask(fmt.Sprint("late", step))
 		if changed = "allocation added"; d.oneIn(6) {
