@@ -245,10 +245,10 @@ func (c *CycleDetector) CoolDowns() []CoolDown { return c.coolDowns }
 // EndedCoolDowns is how many cool-downs have ended.
 func (c *CycleDetector) EndedCoolDowns() uint64 { return c.endedCoolDowns }
 
-// NextCoolDownEnd is when the first cool-down ends; ok is false when there is none.
-func (c *CycleDetector) NextCoolDownEnd() (at time.Time, ok bool) {
+// NextCoolDownEnd is when the first cool-down ends after a time; ok is false when none does.
+func (c *CycleDetector) NextCoolDownEnd(after time.Time) (at time.Time, ok bool) {
 	for _, p := range c.coolDowns {
-		if !ok || p.Until.Before(at) {
+		if p.Until.After(after) && (!ok || p.Until.Before(at)) {
 			at, ok = p.Until, true
 		}
 	}

@@ -84,7 +84,7 @@ func TestCycleDetector_CoolsDownNeighboursOfACycle(t *testing.T) {
 	detector.SetConfig(rule, epoch)
 	detector.RecordPreemption("a", queuePaths("b"), epoch)
 	detector.RecordPreemption("b", queuePaths("c"), epoch)
-	_, any := detector.NextCoolDownEnd()
+	_, any := detector.NextCoolDownEnd(epoch)
 	assert.Assert(t, !any && len(detector.CoolDowns()) == 0)
 	assert.Equal(t, len(detector.RecordPreemption("c", queuePaths("a"), epoch)), 1)
 	for _, pair := range []string{"ab", "ba", "bc", "cb", "ca", "ac"} {
@@ -93,8 +93,10 @@ func TestCycleDetector_CoolsDownNeighboursOfACycle(t *testing.T) {
 	for _, pair := range []string{"aa", "ad", "da"} {
 		assert.Check(t, !detector.CoolingDown(objects.QueuePath(pair[:1]), objects.QueuePath(pair[1:])), pair)
 	}
-	at, any := detector.NextCoolDownEnd()
+	at, any := detector.NextCoolDownEnd(epoch)
 	assert.Assert(t, any && at.Equal(epoch.Add(10*time.Second)))
+	_, any = detector.NextCoolDownEnd(at)
+	assert.Assert(t, !any, "the cool-downs are over then, though nothing has ended them yet")
 	assert.Equal(t, len(detector.SetConfig(rule, at.Add(-1))), 0)
 	assert.Equal(t, len(detector.SetConfig(rule, at)), 3)
 	assert.Assert(t, detector.EndedCoolDowns() == 3 && !detector.CoolingDown("a", "b"))
@@ -102,10 +104,16 @@ func TestCycleDetector_CoolsDownNeighboursOfACycle(t *testing.T) {
 	detector.RecordPreemption("a", queuePaths("a"), at)
 	assert.Equal(t, len(detector.RecordGiveUp("a", queuePaths("a"), at)), 1)
 	assert.Assert(t, detector.CoolingDown("a", "a") && !detector.CoolingDown("a", "b"))
+	detector.RecordPreemption("b", queuePaths("b"), at.Add(time.Second))
+	detector.RecordGiveUp("b", queuePaths("b"), at.Add(time.Second))
+	first, _ := detector.NextCoolDownEnd(at)
+	later, _ := detector.NextCoolDownEnd(first)
+	assert.Assert(t, first.Equal(at.Add(10*time.Second)) && later.Equal(at.Add(11*time.Second)), "one that is over hides no later one")
+	assert.Equal(t, len(detector.SetConfig(rule, first)), 1)
 	rule.CircuitBreaker = false
-	assert.Equal(t, len(detector.SetConfig(rule, at)), 1, "without the circuit breaker the cool-down ends")
-	detector.RecordPreemption("a", queuePaths("a"), at)
-	assert.Equal(t, len(detector.RecordGiveUp("a", queuePaths("a"), at)), 1, "a cycle is reported without the circuit breaker too")
+	assert.Equal(t, len(detector.SetConfig(rule, first)), 1, "without the circuit breaker the cool-down ends")
+	detector.RecordPreemption("a", queuePaths("a"), first)
+	assert.Equal(t, len(detector.RecordGiveUp("a", queuePaths("a"), first)), 1, "a cycle is reported without the circuit breaker too")
 	assert.Equal(t, len(detector.CoolDowns()), 0)
 }
 

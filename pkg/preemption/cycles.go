@@ -79,6 +79,5 @@ func (eng *Engine) changeCount() uint64 {
 // nextCoolDownEnd is when endCoolDowns next has work. Work that is due already is left to the next
 // Schedule.
 func (eng *Engine) nextCoolDownEnd() (time.Time, bool) {
-	at, ok := eng.cycles.NextCoolDownEnd()
-	return at, ok && at.After(eng.servedUntil)
+	return eng.cycles.NextCoolDownEnd(eng.servedUntil)
 }
