@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example tools testrun
+.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -15,7 +15,7 @@ VERSUS   ?=
 MUTANTS  ?= all
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/canopy
 	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
@@ -48,7 +48,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example versus-test test-tools race test-full tour
+CHECKS := lint build example example-js example-python versus-test test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -99,6 +99,30 @@ versus-test: # vet and test the comparison, a module of its own with many downlo
 
 example: # vet and build the example shim, a module of its own
 	@if [ -d examples/shim-go ]; then cd examples/shim-go && go vet ./... && go build -o /dev/null ./...; fi
+
+# $(call need,check,packages): runs the check; if it fails, root gets the Debian packages installed.
+need = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(2) && { $(1); }; } || { \
+	echo "make $@: could not install what it needs; as root: apt install $(2)" >&2; exit 1; }
+
+# Where the published scheduler interface is, with its si.proto.
+SI = $$(go mod download -json github.com/apache/yunikorn-scheduler-interface | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+
+example-js: ## run the shim in JavaScript against a server that is killed; root gets nodejs and npm installed
+	$(call need,command -v node && command -v npm,nodejs npm)
+	cd examples/shim-js && npm ci --ignore-scripts --no-audit --no-fund
+	mkdir -p examples/shim-js/build && install -m 644 "$(SI)/si.proto" examples/shim-js/build/
+	go vet -tags shims ./cmd/core
+	go test -tags shims -count=1 -run 'ExampleShims.*/js' ./cmd/core
+
+example-python: ## run the shim in Python against a server that is killed; root gets Debian's gRPC installed
+	$(call need,/usr/bin/python3 -c "import grpc; import google.protobuf" && command -v protoc && command -v grpc_python_plugin && \
+		test -f /usr/include/google/protobuf/descriptor.proto,python3-grpcio python3-protobuf protobuf-compiler protobuf-compiler-grpc libprotobuf-dev)
+	mkdir -p examples/shim-python/build
+	protoc -I "$(SI)" --python_out=examples/shim-python/build --grpc_python_out=examples/shim-python/build \
+		--plugin=protoc-gen-grpc_python="$$(command -v grpc_python_plugin)" si.proto
+	go vet -tags shims ./cmd/core
+	go test -tags shims -count=1 -run 'ExampleShims.*/python' ./cmd/core
 
 tools: # build the tools that tools/go.mod names
 	@mkdir -p bin && go build -C tools -o ../bin/ tool

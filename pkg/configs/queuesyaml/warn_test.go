@@ -132,8 +132,11 @@ func TestWarnings_CompareWithNodeResources(t *testing.T) {
 func TestWarnings_NoneForExamples(t *testing.T) {
 	files, err := filepath.Glob("../../../examples/*.yaml")
 	assert.NilError(t, err)
+	shims, err := filepath.Glob("../../../examples/shim-*/queues.yaml")
+	assert.NilError(t, err)
+	files = append(files, shims...)
 	checked := 0
-	for _, name := range append(files, "../../../examples/shim-go/queues.yaml", "../../../internal/sim/openb.yaml", "default.yaml", "testdata/production.yaml") {
+	for _, name := range append(files, "../../../internal/sim/openb.yaml", "default.yaml", "testdata/production.yaml") {
 		text, err := os.ReadFile(name)
 		assert.NilError(t, err)
 		if strings.HasSuffix(name, "_test.yaml") {
