@@ -66,11 +66,11 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 	for a.state != lifecycle.Completed {
 		p.handleEvent(a, lifecycle.CompleteApplication, reason, now)
 	}
-	p.forgetApplication(a)
 	record := &lifecycle.Ended{
 		ID: string(a.id), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
 		Peak: p.Peak(a), Log: slices.Clone(a.log),
 	}
+	p.forgetApplication(a) // its queue may be removed, and then indexes of its peak have no names
 	p.expireRecords(p.deadlines.completed.Add(record), lifecycle.ReasonHistoryFull, now)
 }
 

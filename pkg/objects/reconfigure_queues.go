@@ -116,8 +116,11 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	}
 	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && hasApplications(q)
 	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) && hasApplications(q)
-	before := q.policy
+	before, templateChanged := q.policy, !sameTemplate(q.conf.ChildTemplate, conf.ChildTemplate)
 	q.setConf(conf)
+	if templateChanged {
+		r.templateChangedBelow(q)
+	}
 	if q.managed = managed; managed && q.draining {
 		q.draining = false
 		p.journal.queueStateChanged(q, QueueRestored)
@@ -127,6 +130,17 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		q.clearOrdering(before.sort, &p.deadlines.ramping)
+	}
+}
+
+// templateChangedBelow states that the queues below q that have no child template of their own, and so that of q, have
+// another one now (QUE-23). They may not be in the configuration, and have no difference of their own.
+func (r *reload) templateChangedBelow(q *Queue) {
+	for _, c := range q.Children() {
+		if !c.Leaf() && c.conf.ChildTemplate == nil {
+			r.p.journal.queueChanged(c)
+			r.templateChangedBelow(c)
+		}
 	}
 }
 

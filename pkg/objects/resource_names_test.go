@@ -117,3 +117,25 @@ func TestResourceNames_PeaksSurviveNumberReuse(t *testing.T) {
 	assert.NilError(t, p.AddNode("x", oneOfEach("old"), nil, true))
 	assert.Equal(t, p.Peak(a).Get("old"), resources.Quantity(1))
 }
+
+// The queue of a removed application may be the last to hold a name in the peak of the application. Its removal with
+// the application must not leave a quantity without a name.
+func TestResourceNames_PeakOfTheLastApplicationOfADrainingQueue(t *testing.T) {
+	leaf := configs.Queue{Name: "a", Max: resources.LimitFromMap(map[string]resources.Quantity{"rare": 5})}
+	p := busyPartition(t, leaf)
+	assert.NilError(t, p.AddNode("x", oneOfEach("vcore"), nil, true))
+	_, err := p.AddReported(&Ask{Key: "k", App: "app", Amounts: oneOfEach("rare", "vcore")}, "x", epoch)
+	assert.NilError(t, err)
+	conf := p.Config()
+	conf.Root.Children = nil
+	assert.NilError(t, p.Reconfigure(conf, nil))
+	_, _, ok := p.RemoveApplication("app", epoch)
+	assert.Assert(t, ok)
+	assert.NilError(t, p.Check())
+	_, known := p.names.Lookup("rare")
+	assert.Assert(t, !known, "nothing holds it any more")
+	for e := range p.Completed().All() {
+		assert.Equal(t, e.Peak.Get("rare"), resources.Quantity(1))
+	}
+	assert.Equal(t, p.Completed().Len(), 1)
+}

@@ -3,11 +3,14 @@ package scheduler
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // After a reload the views of changed queues and their ancestors are new, all others are shared, and the
@@ -42,4 +45,24 @@ func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
 		top := string(after.Root.Path) + "." + parent.Name
 		assert.DeepEqual(t, changed, []string{"root", top, top + ".new", top + "." + parent.Children[5].Name})
 	}
+}
+
+// The child template of a queue above is that of a draining queue too, which is in no configuration.
+func TestSnapshot_ReloadChangesTheTemplateOfDrainingQueues(t *testing.T) {
+	epoch := time.Unix(1_000_000_000, 0).UTC()
+	config := func(vcore resources.Quantity, children ...configs.Queue) configs.Partition {
+		template := &configs.ChildTemplate{Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": vcore}), Settings: configs.DefaultSettings()}
+		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), ChildTemplate: template, Children: children, Settings: configs.DefaultSettings()}}
+	}
+	drained := configs.Queue{Name: "drained", Parent: true, Settings: configs.DefaultSettings(), Children: []configs.Queue{{Name: "leaf", Settings: configs.DefaultSettings()}}}
+	c := New(config(1, drained), nil)
+	c.Step(epoch, AddApplication{App: "app", Queue: "root.drained.leaf", User: security.User{Name: "u"}})
+	c.Step(epoch, SubmitAsk{Ask: &objects.Ask{Key: "k", App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}})
+	c.Step(epoch, UseConfig{Partition: config(1)})
+	c.Snapshot(epoch)
+	c.Step(epoch, UseConfig{Partition: config(2)})
+	view := c.Snapshot(epoch).Queue("root.drained")
+	assert.Assert(t, view != nil, "it drains")
+	assert.DeepEqual(t, view.Template.Guaranteed.String(), c.FullSnapshot(epoch).Queue("root.drained").Template.Guaranteed.String())
+	assert.Equal(t, view.Template.Guaranteed.String(), "≥{vcore=2}")
 }
