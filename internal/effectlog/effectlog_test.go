@@ -135,6 +135,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"debug","msg":"ask placed","partition":"p","application":"a","key":"low","node":"n1","priority":3,"amounts":"memory=1Gi vcore=2"}`}},
 		{[]scheduler.Effect{scheduler.Released{Key: "low", App: "a", Type: scheduler.StoppedByRM, Message: "gone"}},
 			[]string{`{"level":"debug","msg":"allocation released","partition":"p","application":"a","key":"low","type":"stopped by rm","reason":"gone"}`}},
+		{[]scheduler.Effect{scheduler.AskTimedOut{Key: "low", App: "a", Message: "gone"}},
+			[]string{`{"level":"debug","msg":"ask cancelled","partition":"p","application":"a","key":"low","reason":"gone"}`}},
 		{[]scheduler.Effect{scheduler.AskCancelled{Key: "low", App: "a", Reason: "gone"}},
 			[]string{`{"level":"debug","msg":"ask cancelled","partition":"p","application":"a","key":"low","reason":"gone"}`}},
 		{[]scheduler.Effect{scheduler.PartitionReset{}},

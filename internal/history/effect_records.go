@@ -58,6 +58,10 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
 		})
+	case scheduler.AskTimedOut:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestTimedOut, Message: e.Message,
+		})
 	case scheduler.NodeChanged:
 		w.node(e)
 	case scheduler.QueueChanged:
@@ -157,6 +161,8 @@ func eventMessage(e scheduler.Event) string {
 			return fmt.Sprintf("Preempted on node %s: %s; grace period %s", e.Node, e.Message, e.Grace)
 		}
 		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, reason %s; grace period %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue, e.Node, e.Reason, e.Grace)
+	case scheduler.EventPlaceholderTooSmall:
+		return fmt.Sprintf("Placeholder on node %s is released because it is too small: %s", e.Node, e.Message)
 	case scheduler.EventOverdue:
 		return fmt.Sprintf("Preemption on node %s at %s is overdue: its termination was not confirmed in time", e.Node, e.Since.UTC().Format(time.RFC3339))
 	case scheduler.EventNominated:

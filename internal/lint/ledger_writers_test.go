@@ -22,7 +22,7 @@ var quantityWriters = map[string][]string{
 	"total":           {"nodes.go"},
 	"occupied":        {"nodes.go"},
 	"available":       {"nodes.go"},
-	"heldForNominees": {"preempting.go"},
+	"heldForNominees": {"preempting.go", "gang_replacement.go"},
 }
 
 // quotaWriters is the same for pkg/quota.

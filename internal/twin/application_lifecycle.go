@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Application states (APP-1, APP-6), without gangs.
+// Application states (APP-1, APP-6).
 
 // endedApp is an application that completed or was rejected.
 type endedApp struct {
@@ -69,28 +69,47 @@ func (t *Twin) removeAllocations(gone func(*allocation) bool) []*allocation {
 	out := byKey(filter(t.allocations, gone))
 	for _, w := range out {
 		t.allocations = slices.DeleteFunc(t.allocations, func(x *allocation) bool { return x == w })
-		a := t.app(w.ask.App)
-		h := t.total().apps[a.id]
-		switch busy := len(h.asks) > 0 || !h.allocated.IsZero(); {
-		case busy:
-		case a.state == lifecycle.Completing && a.completionDue && h.running == 0:
-			t.complete(a, lifecycle.ReasonIdleTimeout)
-		case a.state != lifecycle.Completing && (h.running == 0 || w.node != "" && !w.ask.Placeholder):
-			t.enterState(a, lifecycle.Completing, lifecycle.ReasonIdle)
+		if w.node == "" {
+			t.unlink(w)
 		}
+		t.standInRemoved(w)
+		t.updateIdle(t.app(w.ask.App), w.node != "" && !w.ask.Placeholder)
 	}
 	return out
 }
 
+// updateIdle updates the state of an application of which an ask or an allocation was removed; real: no placeholder.
+func (t *Twin) updateIdle(a *app, real bool) {
+	if t.standInsEnded(a) {
+		return
+	}
+	h := t.total().apps[a.id]
+	switch busy := len(h.asks) > 0 || !h.allocated.IsZero(); {
+	case busy:
+	case a.state == lifecycle.Completing && a.completionDue && h.running == 0:
+		t.complete(a, lifecycle.ReasonIdleTimeout)
+	case a.state != lifecycle.Completing && (h.running == 0 || real):
+		t.enterState(a, lifecycle.Completing, lifecycle.ReasonIdle)
+	}
+}
+
 // complete completes an application.
 func (t *Twin) complete(a *app, why lifecycle.Reason) {
+	if a.state == lifecycle.Resuming {
+		t.enterState(a, lifecycle.Accepted, why)
+	}
 	if a.state != lifecycle.Completing {
 		t.enterState(a, lifecycle.Completing, why)
 	}
-	t.enterState(a, lifecycle.Completed, why)
+	t.endApp(a, lifecycle.Completed, why)
+}
+
+// endApp ends an application in its last state.
+func (t *Twin) endApp(a *app, last lifecycle.State, why lifecycle.Reason) {
+	t.enterState(a, last, why)
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
 	t.prune(t.root)
-	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, lifecycle.Completed, t.now, a.peak})
+	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, last, t.now, a.peak})
 }
 
 // appendEnded appends to a bounded list.
@@ -105,7 +124,7 @@ func (t *Twin) appendEnded(list []*endedApp, p *endedApp) []*endedApp {
 
 // expire emits the expiry of p, unless the ID is in use again, or the end of p was not emitted.
 func (t *Twin) expire(p *endedApp, why lifecycle.Reason) {
-	if t.app(p.id) == nil && p.state == lifecycle.Completed {
+	if t.app(p.id) == nil && p.state != lifecycle.Rejected {
 		t.recordState(p.id, lifecycle.Expired, why)
 	}
 }
@@ -118,6 +137,7 @@ func (t *Twin) recordRejected(c scheduler.AddApplication) {
 
 // runTimers applies what is due.
 func (t *Twin) runTimers() {
+	t.runGangTimers()
 	due := filter(t.apps, func(a *app) bool {
 		at, ok := t.completionTime(a)
 		return ok && !t.now.Before(at)
@@ -130,7 +150,8 @@ func (t *Twin) runTimers() {
 			continue
 		}
 		a.completionDue = true
-		for _, w := range left {
+		for _, w := range filter(left, func(w *allocation) bool { return !w.ending && !w.preempting }) {
+			t.timeOut(w)
 			t.emit(scheduler.Released{
 				Key: w.ask.Key, App: a.id, Type: scheduler.TimedOut,
 				Message: fmt.Sprintf("the application %s is completing", a.id),

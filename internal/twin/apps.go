@@ -17,7 +17,14 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
-	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now})
+	if t.gangTooLarge(c, path) {
+		t.compareQueues() // it may have been created for this application
+		t.prune(t.root)
+		t.recordRejected(c)
+		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "no queue takes its gang"})
+		return
+	}
+	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, gang: c.Gang})
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -44,7 +51,12 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 		t.emitReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
 	t.allocations = slices.DeleteFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App })
-	if a.state != lifecycle.New {
+	switch a.state {
+	case lifecycle.New:
+	case lifecycle.Failing:
+		t.endApp(a, lifecycle.Failed, lifecycle.ReasonRemoved)
+		return
+	default:
 		t.complete(a, lifecycle.ReasonRemoved)
 		return
 	}

@@ -77,6 +77,8 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 	switch {
 	case t.app(ask.App) == nil:
 		return "application unknown"
+	case w == nil && t.app(ask.App).state == lifecycle.Failing:
+		return "its gang has failed"
 	case t.isForeign(ask.Key):
 		return "the key is that of a foreign allocation"
 	case w != nil && w.ask.App != ask.App:
@@ -100,6 +102,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 	if w := t.allocation(ask.Key); w != nil {
 		if !w.ask.Amounts.Equal(ask.Amounts) {
 			t.unnominate(w)
+			t.unlink(w)
 		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
@@ -128,27 +131,37 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 		a.submitted = w.created
 	}
 	t.allocations = append(t.allocations, w)
+	t.standInAdded(a, w)
 	t.onAskAdded(a)
 	return w
 }
 
 // bind gives an ask its node.
 func (t *Twin) bind(w *allocation, on objects.NodeID) {
+	t.place(w, on)
+	t.emitStates()
+	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
+}
+
+// place is bind without effects.
+func (t *Twin) place(w *allocation, on objects.NodeID) {
 	a := t.app(w.ask.App)
+	t.unlink(w)
 	if a.allocationsMade == 0 {
 		a.firstAllocated = t.now
 	}
 	a.allocationsMade++
 	w.node, w.boundAt, a.askedAgain = on, t.now, false
 	t.updatePeak(a)
-	if a.state == lifecycle.Accepted {
-		t.enterState(a, lifecycle.Running, lifecycle.ReasonAllocated)
-	}
-	t.emitStates()
-	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
+	t.onBound(a, w)
 }
 
 func (t *Twin) release(c scheduler.Release) {
+	if c.Key == "" {
+		for _, w := range t.allocationsOf(c.App) {
+			t.unlink(w)
+		}
+	}
 	gone := t.removeAllocations(func(w *allocation) bool {
 		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)

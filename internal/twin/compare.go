@@ -72,7 +72,7 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Lim
 	headroom := v.HeadroomBelow(above)
 	sameAmounts(d, name, "headroom", d.t.headroom(d.c, q), headroom)
 	sameAmounts(d, name, "headroom by its path", headroom, d.s.Headroom(v.Path))
-	same(d, name, "running", d.t.runningApps(q), uint64(v.Running))
+	same(d, name, "running", d.t.runningApps(d.c, q), uint64(v.Running))
 	d.limits(q, v.Limits)
 	d.violation(q, v.AboveMax)
 	d.classQuotas(q, v.ClassQuotas)
@@ -106,6 +106,7 @@ func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationV
 		sameAmounts(d, name, "allocated", h.allocated, v.Allocated)
 		sameAmounts(d, name, "placeholders", h.placeholders, v.Placeholders)
 		sameAmounts(d, name, "peak", a.peak, v.Peak)
+		d.gang(a, v.Gang)
 		d.allocations(name, d.t.allocationsOf(a.id), v.Allocations)
 	}
 }
@@ -171,6 +172,12 @@ func (d *comparison) allocations(holder string, work []*allocation, views persis
 		same(d, name, "overdue", w.overdue, v.Overdue)
 		same(d, name, "preempting since", w.preemptingSince, v.PreemptedAt)
 		same(d, name, "nominated", w.nominated, v.Nominated)
+		same(d, name, "ending", w.ending, v.Ending)
+		var replaces objects.AllocationKey
+		if y := d.t.replaces(w); y != nil {
+			replaces = y.ask.Key
+		}
+		same(d, name, "replaces", replaces, v.Replaces)
 		same(d, name, "created", w.created, v.Created)
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)
 		sameAmounts(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)

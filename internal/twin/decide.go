@@ -14,7 +14,7 @@ func (t *Twin) decide() (*allocation, objects.NodeID) {
 	c := t.total()
 	nodes := t.nodesInOrder(c)
 	for _, w := range t.asksInOrder(c, t.root) {
-		if _, limited := t.limitObstacle(c, w); limited || !t.withinQuota(c, w) {
+		if _, limited := t.limitObstacle(c, w); t.heldBack(w) || limited || !t.withinQuota(c, w) {
 			continue
 		}
 		for _, n := range nodes {

@@ -72,7 +72,7 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 				n.coolDowns[queuePair(leaf, e.Cycle[(i+1)%len(e.Cycle)])] = true
 			}
 		}
-	case scheduler.EventIgnored:
+	case scheduler.EventIgnored, scheduler.EventPlaceholderTooSmall:
 		fine = e.Message != ""
 	case scheduler.EventCoolDownEnded:
 		name := queuePair(e.Cycle[0], e.Cycle[len(e.Cycle)-1])

@@ -8,6 +8,12 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	if w.nominated != "" {
 		return scheduler.WaitsForVictims
 	}
+	if t.replaces(w) != nil {
+		return scheduler.ReplacesPlaceholder
+	}
+	if t.heldBack(w) {
+		return scheduler.WaitsForPlaceholder
+	}
 	if o, lasts := t.permanentObstacle(c, w); lasts {
 		return o
 	}

@@ -19,7 +19,7 @@ func (t *Twin) preemptForPressure(n *node) {
 	}
 	c := t.total()
 	free := c.available(n)
-	for _, w := range filter(t.allocations, func(w *allocation) bool { return w.preempting && w.node == n.id }) {
+	for _, w := range filter(t.allocations, func(w *allocation) bool { return (w.preempting || w.ending) && w.node == n.id }) {
 		free = free.Add(w.ask.Amounts)
 	}
 	var scarce string
@@ -39,7 +39,9 @@ func (t *Twin) preemptForPressure(n *node) {
 		}
 		return 0
 	}
-	candidates := filter(t.allocations, func(w *allocation) bool { return w.node == n.id && !w.preempting && w.ask.RequiredNode() == "" })
+	candidates := filter(t.allocations, func(w *allocation) bool {
+		return w.node == n.id && !w.preempting && !w.ending && w.ask.RequiredNode() == ""
+	})
 	slices.SortFunc(candidates, func(a, b *allocation) int {
 		return cmp.Or(
 			boolToInt(a.ask.Priority >= 2_000_000_000)-boolToInt(b.ask.Priority >= 2_000_000_000), boolToInt(excess(a) <= 0)-boolToInt(excess(b) <= 0),

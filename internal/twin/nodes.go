@@ -61,6 +61,7 @@ func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 		t.emit(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
 	}
 	n.schedulable = c.Schedulable
+	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })
 }
 
 // allocationCountOn counts the allocations on a node.
@@ -74,6 +75,7 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		return
 	}
 	t.emit(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})
+	t.unlinkOn(c.Node, func(*allocation) bool { return true })
 	for _, w := range t.removeAllocations(func(w *allocation) bool { return w.node == c.Node }) {
 		t.emitReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -45,6 +46,10 @@ type app struct {
 	firstAllocated  time.Time         // time of the first allocation
 	peak            resources.Amounts // maximum of its allocations or of its placeholders so far
 	groupPriority   *int32            // priority of its gangs by its tags; nil: none
+	gang            gangs.Spec        // what it declares
+	groups          []*taskGroup      // of its placeholders, by the first
+	gangDeadline    time.Time         // end of the placeholder timeout; zero: none
+	gangStarted     bool              // the timeout began anew with an allocated placeholder
 }
 
 // allocation is an ask or, once it has a node, an allocation.
@@ -62,6 +67,12 @@ type allocation struct {
 	nominated       objects.NodeID      // nominated node; empty: none
 	nominatedAt     time.Time           // time of the nomination
 	victimLeaves    []objects.QueuePath // leaves of its victims
+
+	// of a placeholder:
+	ending     bool           // its release is ordered, other than by preemption
+	timedOut   bool           // because nothing replaces it
+	replacedBy *allocation    // the ask that is bound when it ends; nil: none
+	replacedOn objects.NodeID // the node on which that ask is bound
 }
 
 func (t *Twin) node(id objects.NodeID) *node {

@@ -20,7 +20,7 @@ const backOff = 5 * time.Second
 
 // askGroupKey is everything that determines the possible victims of an ask.
 func askGroupKey(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup())
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder)
 }
 
 // forgetGroups removes the back-offs of ask groups without pending asks.
@@ -61,6 +61,11 @@ func (t *Twin) fitsNominatedNode(c *totals, w *allocation) bool {
 // availableFor is what w may use of n beside nominated asks of the same or higher priority.
 func (t *Twin) availableFor(c *totals, w *allocation, n *node) resources.Amounts {
 	free := c.available(n)
+	for _, y := range t.allocations {
+		if y.replacedBy != nil && y.replacedOn == n.id && y.node != n.id {
+			free = free.Sub(y.replacedBy.ask.Amounts)
+		}
+	}
 	for _, other := range t.nominees {
 		if other != w && other.nominated == n.id && other.ask.Priority >= w.ask.Priority {
 			free = free.Sub(other.ask.Amounts)
@@ -224,6 +229,9 @@ func (t *Twin) waitsForVictims(c *totals, w *allocation) bool {
 
 // mayPreempt reports whether the configuration allows w to preempt.
 func (t *Twin) mayPreempt(w *allocation) bool {
+	if t.heldBack(w) {
+		return false
+	}
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	if t.ignorePriority {
 		return w.ask.RequiredNode() != ""

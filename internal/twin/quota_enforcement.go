@@ -117,7 +117,7 @@ func (t *Twin) quotaVictims(q *queue) []*allocation {
 	over, _ := t.quotaViolation(c, q)
 	var candidates [][]*allocation // units that are preempted together
 	for _, w := range t.allocations {
-		if w.node == "" || w.preempting || !q.contains(t.app(w.ask.App).leaf) {
+		if w.node == "" || w.preempting || w.ending || !q.contains(t.app(w.ask.App).leaf) {
 			continue
 		}
 		u := t.victimUnit(w)

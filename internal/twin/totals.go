@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -13,7 +14,7 @@ type totals struct {
 	apps            map[objects.AppID]*appTotals
 	allocatedOnNode map[objects.NodeID]resources.Amounts
 	foreignOnNode   map[objects.NodeID]resources.Amounts
-	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks nominated for the node
+	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks nominated for the node, or to be placed there in the place of a placeholder of another
 	asks, running   int                                  // numbers of pending asks and of allocations
 }
 
@@ -22,6 +23,7 @@ type appTotals struct {
 	pending, allocated, placeholders resources.Amounts
 	asks                             []*allocation // pending
 	running                          int
+	counts                           bool // among the running applications
 
 	group    string // the group whose limits count for it, if grouped
 	hasGroup bool
@@ -46,6 +48,11 @@ func (t *Twin) total() *totals {
 	for _, w := range t.nominees {
 		c.nominatedOnNode[w.nominated] = c.nominatedOnNode[w.nominated].Add(w.ask.Amounts)
 	}
+	for _, y := range t.allocations {
+		if y.replacedBy != nil && y.replacedOn != y.node {
+			c.nominatedOnNode[y.replacedOn] = c.nominatedOnNode[y.replacedOn].Add(y.replacedBy.ask.Amounts)
+		}
+	}
 	for _, a := range t.apps {
 		h := &appTotals{}
 		h.group, h.hasGroup = t.limitedGroup(a)
@@ -57,6 +64,7 @@ func (t *Twin) total() *totals {
 	}
 	for _, a := range t.apps {
 		h := c.apps[a.id]
+		h.counts = a.state == lifecycle.Running || h.running > 0 && a.state != lifecycle.Completing
 		for _, q := range t.pathQueues(a.leaf) {
 			c.pending[q.path] = c.pending[q.path].Add(h.pending)
 			c.allocated[q.path] = c.allocated[q.path].Add(h.allocated).Add(h.placeholders)

@@ -48,6 +48,7 @@ type Twin struct {
 	ignoreQuotas                                 bool                             // quotas are not checked at the moment
 	maxCandidates                                int                              // bound of compared nodes per ask; 0: none
 	nominees                                     []*allocation                    // in the order of nomination
+	replacements                                 []*allocation                    // bound in the place of placeholders in this step
 	backedOff                                    map[string]time.Time             // ask groups without victims, and the time of the evaluation
 	maxRefusals                                  int                              // bound of rejected asks of a group per evaluation
 	resumeAfter                                  map[string]allocation            // the ask of a group after which the next evaluation starts
@@ -125,6 +126,10 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	}
 	t.compareQueues()
 	t.emitStates()
+	for _, w := range t.replacements {
+		t.emit(scheduler.Allocated{Ask: w.ask, Node: w.node})
+	}
+	t.replacements = nil
 	t.forgetGroups()
 	t.updateViolations()
 	return t.out
@@ -147,6 +152,9 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			continue
 		}
 		w, n := t.bindableNominee()
+		if w == nil && t.replaceOne() {
+			continue
+		}
 		if w == nil {
 			w, n = t.decide()
 		}
@@ -186,6 +194,9 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 		}
 		if when, waits := t.completionTime(a); waits {
 			at(when)
+		}
+		if !a.gangDeadline.IsZero() {
+			at(a.gangDeadline)
 		}
 	}
 	for path, a := range t.violations {

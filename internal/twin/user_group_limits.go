@@ -3,7 +3,6 @@ package twin
 import (
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -76,7 +75,7 @@ func (t *Twin) usageOf(c *totals, b applicableLimit) (u usage) {
 	for _, a := range t.apps {
 		if t.countsFor(c, a, b.holder) && b.queue.contains(a.leaf) {
 			u.resources = u.resources.Add(c.apps[a.id].allocated).Add(c.apps[a.id].placeholders)
-			u.running += boolToInt(a.state == lifecycle.Running && !a.askedAgain)
+			u.running += boolToInt(c.apps[a.id].counts && !a.askedAgain)
 			u.applications++
 		}
 	}
@@ -94,14 +93,14 @@ func (t *Twin) countsFor(c *totals, a *app, h quota.UserOrGroup) bool {
 // nothing left and has asked again: then a limit counts it from what it is given next.
 func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
 	a := t.app(w.ask.App)
-	starts := a.state == lifecycle.New || a.state == lifecycle.Accepted
+	starts := !c.apps[a.id].counts
 	for _, b := range c.apps[a.id].limits {
 		if (starts || a.askedAgain) && b.MaxApplications > 0 && uint64(t.usageOf(c, b).running)+1 > b.MaxApplications {
 			return scheduler.LimitMaxApplications, true
 		}
 	}
 	for _, q := range t.pathQueues(a.leaf) {
-		if most := q.conf.MaxApplications; starts && most > 0 && t.runningApps(q)+1 > most {
+		if most := q.conf.MaxApplications; starts && most > 0 && t.runningApps(c, q)+1 > most {
 			return scheduler.QueueMaxApplications, true
 		}
 	}
@@ -114,9 +113,9 @@ func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason,
 }
 
 // runningApps is the number of running applications in q and below.
-func (t *Twin) runningApps(q *queue) (n uint64) {
+func (t *Twin) runningApps(c *totals, q *queue) (n uint64) {
 	for _, a := range t.apps {
-		n += uint64(boolToInt(a.state == lifecycle.Running && q.contains(a.leaf)))
+		n += uint64(boolToInt(c.apps[a.id].counts && q.contains(a.leaf)))
 	}
 	return n
 }

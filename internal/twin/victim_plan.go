@@ -64,7 +64,9 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		if free.Covers(w.ask.Amounts) {
 			return math.MinInt64
 		}
-		removable := filter(t.allocations, func(y *allocation) bool { return y.node == n.id && !y.preempting && y.ask.RequiredNode() == "" })
+		removable := filter(t.allocations, func(y *allocation) bool {
+			return y.node == n.id && !y.preempting && !y.ending && y.ask.RequiredNode() == ""
+		})
 		slices.SortFunc(removable, func(a, b *allocation) int { return cmp.Compare(t.victimPriority(a), t.victimPriority(b)) })
 		for _, y := range removable {
 			if free = free.Add(y.ask.Amounts); free.Covers(w.ask.Amounts) {
@@ -175,7 +177,7 @@ func (t *Twin) preemptingOn(id objects.NodeID) []*allocation {
 // eligibleVictim reports whether w could preempt y (PRE-21, PRE-19, PRE-25).
 func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 	own, other := t.queue(t.app(w.ask.App).leaf), t.queue(t.app(y.ask.App).leaf)
-	if y.node == "" || y.preempting || y.ask.RequiredNode() != "" || !sharesResource(w, y) {
+	if y.node == "" || y.preempting || y.ending || y.ask.RequiredNode() != "" || !sharesResource(w, y) {
 		return false
 	}
 	priority := t.victimPriority(y)
@@ -271,7 +273,7 @@ func (t *Twin) victimUnit(y *allocation) []*allocation {
 		return []*allocation{y}
 	}
 	return byKey(filter(t.allocations, func(z *allocation) bool {
-		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && (how == policies.VictimUnitApplication || z.ask.TaskGroup() == y.ask.TaskGroup())
+		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && !z.ending && (how == policies.VictimUnitApplication || z.ask.TaskGroup() == y.ask.TaskGroup())
 	}))
 }
 

@@ -56,6 +56,7 @@ type Detail uint16
 // The details that are in use.
 const (
 	RequestCancelled Detail = 100 // the reference is the ask
+	RequestTimedOut  Detail = 102 // the same: it ended with its gang
 
 	AppAllocated  Detail = 200 // the reference is the allocation
 	AppRejected   Detail = 202

@@ -19,6 +19,9 @@ const (
 	ReasonRejected                         // the application was rejected
 	ReasonRetentionOver                    // the retention time is over
 	ReasonHistoryFull                      // the history had more than Lifetimes.MaxEnded entries
+	ReasonGangAllocated                    // all placeholders of its gang were allocated
+	ReasonReservationTimeout               // its gang was not complete within the placeholder timeout
+	ReasonPlaceholdersEnded                // the releases of its placeholders were confirmed
 )
 
 func (r Reason) String() string {
@@ -26,6 +29,7 @@ func (r Reason) String() string {
 		"the first ask arrived", "the first ask was placed", "a new ask arrived", "nothing is pending and nothing runs",
 		"the completing timeout has passed", "the resource manager removed it", "it was rejected",
 		"the retention time has passed", "the history is full",
+		"all placeholders of its gang were placed", "ResourceReservationTimeout", "its placeholders have ended",
 	}[r]
 }
 

@@ -6,15 +6,15 @@ type State uint8
 // The states of an application.
 const (
 	New        State = iota // has no ask yet
-	Accepted                // has had an ask, and no allocation
-	Running                 // has had an allocation
+	Accepted                // has had an ask; nothing is allocated but placeholders
+	Running                 // has had an allocation that is no placeholder, or all placeholders of its gang
 	Rejected                // was not admitted; in the history only
 	Completing              // nothing pending and nothing allocated; a new ask makes it Running again
 	Completed               // has ended; in the history only
-	Failing                 // not entered (APP-2)
-	Failed                  // not entered (APP-2)
+	Failing                 // its gang was not complete in time; its placeholders are being released (APP-2)
+	Failed                  // has ended by failing; in the history only
 	Expired                 // removed from the history
-	Resuming                // not entered (APP-2)
+	Resuming                // its gang was not complete in time; its members become ordinary asks (APP-2)
 	states
 )
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -45,6 +46,7 @@ type Application struct {
 	changeRecorded   bool // in snapshotChanges.watch
 
 	completingEntry *list.Element // in lifecycle.completing; nil: not completing, or its time has passed
+	gang            *gangs.Gang   // nil: it declared none, and never had a placeholder
 
 	key           policies.AppKey                 // in the indexes of its leaf
 	entry         feasibility.Entry[*Application] // in queue.apps, if it has pending asks
@@ -135,6 +137,7 @@ func (p *Partition) addPending(x *Allocation) {
 	if group == nil {
 		in = firstOfNewGroup
 		group = newAskGroup(id, a)
+		group.held = a.holdsBack(id)
 		p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota))
 		a.askGroups.add(group)
 	}

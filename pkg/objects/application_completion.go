@@ -25,6 +25,8 @@ type completingSince struct {
 // only if a real allocation ended last, as the members of its gang may still come (APP-7).
 func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.Time) {
 	switch {
+	case a.state == lifecycle.Resuming || a.state == lifecycle.Failing:
+		p.Gangs().onPlaceholdersEnded(a, now)
 	case a.pendingCount > 0 || !a.allocated.IsZero():
 	case a.state == lifecycle.Accepted || a.state == lifecycle.Running:
 		if wasReal || a.boundCount == 0 {
@@ -38,8 +40,8 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 }
 
 // completeDue completes the applications whose time has come. An application with placeholders
-// completes when these have ended; they are returned, to be released, in key order within each
-// application (APP-10).
+// completes when these have ended; those whose release is not ordered yet are returned, to be released,
+// in key order within each application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.deadlines.completingDue(); ok && !now.Before(at); at, ok = p.deadlines.completingDue() {
 		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(completingSince).app
@@ -47,7 +49,14 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 			continue
 		}
-		unwanted = append(unwanted, a.Allocations()...)
+		for _, x := range a.Allocations() {
+			if x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x) {
+				unwanted = append(unwanted, x)
+			}
+		}
+	}
+	for _, x := range unwanted {
+		p.Gangs().TimeOut(x)
 	}
 	return unwanted
 }
@@ -61,10 +70,18 @@ func (d *deadlines) completingDue() (at time.Time, ok bool) {
 	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(d.lifetimes.Completing), true
 }
 
-// complete moves a to Completed and to the history. Requires: it has no asks and no allocations.
+// complete moves a to Completed, or to Failed if it is Failing, and to the history. Requires: it has no asks and no
+// allocations, and is not New.
 func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.Time) {
-	for a.state != lifecycle.Completed {
-		p.handleEvent(a, lifecycle.CompleteApplication, reason, now)
+	by := lifecycle.CompleteApplication
+	switch a.state {
+	case lifecycle.Resuming: // it cannot complete from there
+		p.handleEvent(a, lifecycle.RunApplication, reason, now)
+	case lifecycle.Failing:
+		by = lifecycle.FailApplication
+	}
+	for a.state != lifecycle.Completed && a.state != lifecycle.Failed {
+		p.handleEvent(a, by, reason, now)
 	}
 	record := &lifecycle.Ended{
 		ID: string(a.id), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
@@ -81,6 +98,9 @@ func (p *Partition) forgetApplication(a *Application) {
 	p.journal.applicationRemoved(a)
 	delete(a.queue.byID, a.id)
 	p.deadlines.ramping.remove(a)
+	if a.gang != nil {
+		p.gangs.timers.move(a, a.gang.Deadline(), time.Time{})
+	}
 	p.leaveAccounts(a)
 	p.prune(a.queue)
 }
@@ -99,7 +119,7 @@ func (p *Partition) expireRecords(removed []*lifecycle.Ended, reason lifecycle.R
 	}
 }
 
-// Completed are the completed applications in the history, oldest first (APP-38). An ID may occur
+// Completed are the completed and the failed applications in the history, oldest first (APP-38). An ID may occur
 // more than once.
 func (p *Partition) Completed() persistent.List[lifecycle.Ended] { return p.deadlines.completed.List() }
 

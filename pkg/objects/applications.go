@@ -42,12 +42,13 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 
 // RemoveApplication removes an application with its asks (cancelled) and allocations (freed), each
 // returned in key order (APP-33). One that never had an ask is forgotten (APP-34), any other is
-// Completed. ok is false if there is no such application.
+// Completed, or Failed if it was Failing. ok is false if there is no such application.
 func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled []*Allocation, ok bool) {
 	a, ok := p.apps[id]
 	if !ok {
 		return nil, nil, false
 	}
+	p.Gangs().UnlinkAll(a)
 	for _, x := range a.Allocations() {
 		if x.Pending() {
 			cancelled = append(cancelled, x)
@@ -61,10 +62,10 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 	for _, x := range inOrder { // in order, each removal is at the front of its group
 		p.removeAsk(x)
 	}
-	if _, ends := a.state.After(lifecycle.CompleteApplication); ends {
-		p.complete(a, lifecycle.ReasonRemoved, now)
-	} else {
+	if a.state == lifecycle.New {
 		p.forgetApplication(a)
+	} else {
+		p.complete(a, lifecycle.ReasonRemoved, now)
 	}
 	return freed, cancelled, true
 }
@@ -87,6 +88,7 @@ func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Tim
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	a := x.app
 	p.register(x)
+	p.Gangs().added(x, now)
 	a.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.reindex(a)
 	p.onAskAdded(a, now)
@@ -112,6 +114,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	p.register(x)
+	p.Gangs().added(x, now)
 	x.app.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.onAskAdded(x.app, now)
 	p.notePlacedResources(x.shape)
@@ -135,6 +138,7 @@ func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok 
 func (p *Partition) removeAsk(x *Allocation) {
 	a := x.app
 	p.ClearNomination(x)
+	p.Gangs().unlink(x)
 	p.removePending(x)
 	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	p.unregister(x)
@@ -148,13 +152,16 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if !ok {
 		return nil, p.unknownApplication(ask.App)
 	}
+	if a.state == lifecycle.Failing {
+		return nil, fmt.Errorf("application %s %w", ask.App, ErrFailing)
+	}
 	if x, ok := p.allocations.get(ask.Key); ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}
 	if _, ok := p.foreign[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s %w as a foreign allocation", ask.Key, ErrExists)
 	}
-	if err := p.checkQuantities(ask.Amounts, by); err != nil {
+	if err := checkQuantities(p.names, ask.Amounts, by); err != nil {
 		return nil, err
 	}
 	if p.overflows(ask.Amounts) {

@@ -19,6 +19,7 @@ type AskGroup struct {
 	listIndex            int32                        // in askGroups.list
 	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
 	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
+	held                 bool                         // the asks wait for placeholders of their task group (GAN-4)
 	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
@@ -31,14 +32,15 @@ type AskGroup struct {
 // askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
 // oldest, and an ask that becomes older stays entitled to preempt.
 type askGroupID struct {
-	shape     *feasibility.Shape
-	taskGroup string // a gang is evaluated together, so other asks must not wait behind it
-	priority  int32
-	preempts  bool // the preemption policy allows an ask to have victims (PRE-8)
+	shape       *feasibility.Shape
+	taskGroup   string // a gang is evaluated together, so other asks must not wait behind it
+	priority    int32
+	preempts    bool // the preemption policy allows an ask to have victims (PRE-8)
+	placeholder bool // the asks are placeholders of the task group
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
-	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther()}
+	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
@@ -122,6 +124,12 @@ func (g *AskGroup) empty() bool { return len(g.SchedulableAsks())+len(g.unschedu
 
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }
+
+// mayBePlaced reports whether g has a schedulable ask and is not held back.
+func (g *AskGroup) mayBePlaced() bool { return g.hasSchedulable() && !g.held }
+
+// Held reports whether the asks of g wait for placeholders of their task group (GAN-4).
+func (g *AskGroup) Held() bool { return g.held }
 
 func (g *AskGroup) find(x *Allocation) (int, bool) {
 	if g.hasSchedulable() && g.asks[g.head] == x { // the usual case

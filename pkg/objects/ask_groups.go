@@ -10,7 +10,7 @@ import (
 type askGroups struct {
 	list  []*AskGroup                  // in no order
 	byID  *askGroupIndex               // nil: list has not been longer than maxUnindexedAskGroups
-	order feasibility.Index[*AskGroup] // with schedulable asks, by the first of these
+	order feasibility.Index[*AskGroup] // with schedulable asks and not held back, by the first of these
 }
 
 // maxUnindexedAskGroups is how many groups are searched without a map.
@@ -104,9 +104,9 @@ func (s *askGroups) remove(c *AskGroup) {
 
 // reindex updates the position of c after its schedulable asks changed.
 func (s *askGroups) reindex(c *AskGroup) {
-	hasSchedulable := c.hasSchedulable()
-	if hasSchedulable {
+	mayBePlaced := c.mayBePlaced()
+	if mayBePlaced {
 		c.key = c.asks[c.head].key
 	}
-	s.order.Reindex(&c.entry, hasSchedulable)
+	s.order.Reindex(&c.entry, mayBePlaced)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -31,7 +30,7 @@ func (p *Partition) Check() error {
 			return err
 		}
 	}
-	return cmp.Or(c.checkPreemption(), c.checkBudgets(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
+	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
 }
 
 // recount is the totals as they should be.
@@ -215,14 +214,14 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	var mask feasibility.Mask
 	for i, group := range a.askGroups.list {
 		if int(group.listIndex) != i || group.empty() || a.askGroups.find(group.id) != group || group.app != a ||
-			group.entry.Indexed() != group.hasSchedulable() || group.hasSchedulable() && group.key != group.SchedulableAsks()[0].key {
+			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.held != a.holdsBack(group.id) {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
 		inGroups += len(group.SchedulableAsks()) + len(group.unschedulableAsks())
 		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}
-		if group.hasSchedulable() && a.StateAwareAllows() {
+		if group.mayBePlaced() && a.StateAwareAllows() {
 			mask.Set(group.slotShape().Slot(), true)
 		}
 	}
@@ -239,7 +238,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			a.id, a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
 	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.id, a.key.Priority, t.top)
-	case !a.quota.CheckRunning(a.state == lifecycle.Running):
+	case !a.quota.CheckRunning(a.runs()):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.id, a.state)
 	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.id)

@@ -46,12 +46,15 @@ func (c *recount) checkPreemption() error {
 			nominated[q] = nominated[q].Add(x.ask.Amounts)
 		}
 	}
-	listed, nominees := 0, 0
+	replacing, listed, nominees := c.heldForReplacements(held), 0, 0
 	for _, n := range c.p.nodes {
-		listed, nominees = listed+len(n.preempting), nominees+len(n.nominees)
+		listed, nominees, replacing = listed+len(n.preempting), nominees+len(n.nominees), replacing-len(n.replacing)
 		if got := c.p.Amounts(n.heldForNominees); !got.Equal(held[n]) {
 			return fmt.Errorf("node %s holds %v for nominees, its nominees request %v", n.id, got, held[n])
 		}
+	}
+	if replacing != 0 {
+		return fmt.Errorf("nodes do not list all asks that replace placeholders of other nodes: %d", replacing)
 	}
 	if listed != notOverdue || nominees != len(c.p.marks.nominees) {
 		return fmt.Errorf("nodes list %d preempting allocations and %d nominees, there are %d and %d",

@@ -13,7 +13,8 @@ func (c *recount) checkState(a *Application) error {
 	idle := a.pendingCount == 0 && a.boundCount == 0
 	completes := a.pendingCount == 0 && a.allocated.IsZero()
 	fits := map[lifecycle.State]bool{
-		lifecycle.New: idle && len(a.log) == 0, lifecycle.Accepted: !idle, lifecycle.Running: !idle, lifecycle.Completing: completes && (a.completingEntry != nil || !idle),
+		lifecycle.New: idle && len(a.log) == 0, lifecycle.Accepted: !idle || a.gang != nil && a.gang.Resumed(), lifecycle.Running: !idle,
+		lifecycle.Resuming: a.gang != nil && a.gang.Ending() > 0, lifecycle.Failing: a.pendingCount == 0 && a.boundCount > 0, lifecycle.Completing: completes && (a.completingEntry != nil || !idle),
 	}
 	switch {
 	case !fits[a.state]:

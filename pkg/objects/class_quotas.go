@@ -27,7 +27,7 @@ func (p *Partition) checkClassQuotas(a *Application, class string, amounts resou
 // CheckResize is the error of a class quota that does not allow the growth of x; nil: all allow it.
 // An ask can always shrink (QUO-39).
 func (p *Partition) CheckResize(x *Allocation, amounts resources.Amounts) error {
-	if !p.quotas.HasClassQuotas() || p.checkQuantities(amounts, resources.Asks) != nil {
+	if !p.quotas.HasClassQuotas() || checkQuantities(p.names, amounts, resources.Asks) != nil {
 		return nil // no class quotas, or Resize returns the error
 	}
 	wanted := p.names.Hold(amounts, resources.Asks)

@@ -26,7 +26,7 @@ func newDeadlines(l lifecycle.Lifetimes) deadlines {
 	}
 }
 
-// NextDeadline is the next time at which Expire has something to do. ok is false if there is none.
+// NextDeadline is the next time at which Expire or ExpireNext has something to do. ok is false if there is none.
 func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner := func(t time.Time, set bool) {
 		if set && (!ok || t.Before(at)) {
@@ -35,6 +35,7 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	}
 	sooner(p.deadlines.ramping.due())
 	sooner(p.deadlines.completingDue())
+	sooner(p.gangs.timers.due())
 	sooner(p.deadlines.completed.NextExpiry())
 	sooner(p.deadlines.rejected.NextExpiry())
 	sooner(p.journal.enforcement.NextDue(p.PreemptionGeneration()))

@@ -42,7 +42,7 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 			return x, err
 		}
 	}
-	if err := p.checkQuantities(ask.Amounts, resources.Asks); err != nil {
+	if err := checkQuantities(p.names, ask.Amounts, resources.Asks); err != nil {
 		return x, err
 	}
 	if p.overflows(ask.Amounts) {

@@ -15,6 +15,7 @@ import (
 type changeConsumer interface {
 	askChanges
 	allocationChanges
+	gangChangeKinds
 	nodeChanges
 	queueChanges
 	accountChanges
@@ -48,6 +49,16 @@ type allocationChanges interface {
 	allocationTagged(x *Allocation)   // the tags of x changed
 	preemptionMarked(x *Allocation)   // x is marked for preemption, or its mark is overdue
 	preemptionUnmarked(x *Allocation) // x is no longer marked so
+}
+
+// gangChangeKinds are the kinds of changes of gangs.
+type gangChangeKinds interface {
+	placeholderEnding(y *Allocation)   // the release of placeholder y is ordered, other than by preemption
+	replacementAdded(x, y *Allocation) // x will be placed when the release of placeholder y is confirmed
+	replacementEnded(x, y *Allocation) // it will not, or is being placed
+	replaced(x *Allocation)            // x was placed because a placeholder has ended
+	gangCountsChanged(a *Application)  // the counts of a task group of a changed
+	askGroupHeld(group *AskGroup)      // the asks of group wait for placeholders, or no longer
 }
 
 // nodeChanges are the kinds of changes of nodes.
@@ -110,6 +121,7 @@ type journal struct {
 	preemption  preemptionChanges
 	snapshots   snapshotChanges
 	events      stateEvents
+	gangs       gangChanges
 }
 
 var (
@@ -119,4 +131,5 @@ var (
 	_ changeConsumer = (*preemptionChanges)(nil)
 	_ changeConsumer = (*snapshotChanges)(nil)
 	_ changeConsumer = (*stateEvents)(nil)
+	_ changeConsumer = (*gangChanges)(nil)
 )

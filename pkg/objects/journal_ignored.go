@@ -11,6 +11,7 @@ import (
 type (
 	ignoreAskChanges           struct{}
 	ignoreAllocationChanges    struct{}
+	ignoreGangChanges          struct{}
 	ignoreNodeChanges          struct{}
 	ignoreAccountChanges       struct{}
 	ignoreApplicationChanges   struct{}
@@ -29,6 +30,13 @@ func (ignoreAllocationChanges) allocationResized(*Allocation)  {}
 func (ignoreAllocationChanges) allocationTagged(*Allocation)   {}
 func (ignoreAllocationChanges) preemptionMarked(*Allocation)   {}
 func (ignoreAllocationChanges) preemptionUnmarked(*Allocation) {}
+
+func (ignoreGangChanges) placeholderEnding(*Allocation)             {}
+func (ignoreGangChanges) replacementAdded(*Allocation, *Allocation) {}
+func (ignoreGangChanges) replacementEnded(*Allocation, *Allocation) {}
+func (ignoreGangChanges) replaced(*Allocation)                      {}
+func (ignoreGangChanges) gangCountsChanged(*Application)            {}
+func (ignoreGangChanges) askGroupHeld(*AskGroup)                    {}
 
 func (ignoreNodeChanges) nodeAdded(*Node)             {}
 func (ignoreNodeChanges) nodeRemoved(*Node)           {}

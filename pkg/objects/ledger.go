@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -59,14 +58,20 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	return nil
 }
 
-// Release removes an allocation. ok is false if key has no allocation; a pending ask is none.
+// Release removes an allocation. ok is false if key has no allocation; a pending ask is none. An ask that replaces it is
+// bound in its place (GAN-7).
 func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
 	x, ok := p.allocations.get(key)
 	if !ok || x.Pending() {
 		return nil, false
 	}
 	x.recordUsage(p.Preempting(x), now)
+	replacement, n := p.Gangs().takeReplacement(x)
 	p.removeAllocation(x)
+	if replacement != nil {
+		p.Gangs().bindReplacement(replacement, n, now)
+	}
+	p.updateRunning(x.app)
 	p.onAllocationRemoved(x.app, !x.ask.Placeholder, now)
 	return x, true
 }
@@ -79,13 +84,14 @@ func (p *Partition) removeAllocation(x *Allocation) {
 }
 
 // Resize changes the resources of an ask or an allocation without a check of quotas (QUO-8,
-// LIM-13). Its position among the asks stays; a nomination ends.
+// LIM-13). Its position among the asks stays; a nomination ends, and so
+// does a replacement.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
 	x, ok := p.allocations.get(key)
 	if !ok {
 		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
 	}
-	if err := p.checkQuantities(amounts, resources.Asks); err != nil {
+	if err := checkQuantities(p.names, amounts, resources.Asks); err != nil {
 		return nil, err
 	}
 	wanted := p.names.Hold(amounts, resources.Asks)
@@ -99,6 +105,8 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	ask.Amounts = amounts
 	a, n := x.app, x.node
 	d, wasPreempting := p.marks.preempting[x]
+	p.Gangs().unlink(x)
+	p.Gangs().unlinkPlaceholder(x)
 	p.unpost(x)
 	p.postClassUsage(x, -1)
 	p.releaseShape(x.shape)
@@ -147,6 +155,7 @@ func (p *Partition) register(x *Allocation) {
 
 // unregister removes x from its application and the partition. Requires: it counts in no total.
 func (p *Partition) unregister(x *Allocation) {
+	p.Gangs().removed(x)
 	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
 	p.allocations.remove(x)
@@ -158,6 +167,7 @@ func (p *Partition) unregister(x *Allocation) {
 func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	p.ClearNomination(x)
+	p.Gangs().unlink(x)
 	p.removePending(x)
 	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	x.node, x.boundAt = n, now.UnixNano()
@@ -172,7 +182,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
 	a.quota.SetRestarting(false)
-	p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
+	p.Gangs().bound(x, now)
 	p.updateRunning(a)
 }
 

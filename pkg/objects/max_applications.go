@@ -6,10 +6,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
+// runs reports whether a counts among the running applications: it is Running, or placeholders of its gang are
+// allocated (QUO-27).
+func (a *Application) runs() bool {
+	switch a.state {
+	case lifecycle.Running:
+		return true
+	case lifecycle.Accepted, lifecycle.Resuming, lifecycle.Failing:
+		return a.boundCount > 0
+	}
+	return false
+}
+
 // updateRunning updates the numbers of running applications after the state of a changed or it was
 // allocated something.
 func (p *Partition) updateRunning(a *Application) {
-	inQueues, inLimits := a.quota.CountRunning(a.state == lifecycle.Running)
+	inQueues, inLimits := a.quota.CountRunning(a.runs())
 	if inQueues == 0 && inLimits == 0 {
 		return
 	}

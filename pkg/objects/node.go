@@ -22,9 +22,10 @@ type Node struct {
 	allocated       resources.Vector // used by allocations
 	occupied        resources.Vector // used by foreign allocations
 	available       resources.Vector // total less allocated and occupied; can be negative (NOD-17)
-	heldForNominees resources.Vector // of available
+	heldForNominees resources.Vector // of available, for nominees and replacing
 	nominees        []*Allocation    // asks nominated for the node, oldest nomination first
 	preempting      []*Allocation    // marked for preemption and not overdue, in the order of their marks
+	replacing       []*Allocation    // asks that will be placed here when a placeholder of another node has ended
 	changeRecorded  bool             // in snapshotChanges.watch
 	listIndex       int32            // in objectLists.nodes
 	inChangedNodes  bool             // in preemptionChanges.changedNodes

@@ -47,6 +47,7 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 	p.journal.schedulabilityChanged(n)
 	if !schedulable {
 		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+		p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
 	p.journal.nodeFreed(n)
@@ -60,6 +61,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, id)
 	}
 	released := n.Allocations()
+	p.Gangs().unlinkOn(n, func(*Allocation) bool { return true })
 	for _, x := range released {
 		p.Release(x.Key(), now)
 	}

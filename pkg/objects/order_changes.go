@@ -12,6 +12,7 @@ import (
 type ordering struct {
 	ignoreAskChanges
 	ignoreAllocationChanges
+	ignoreGangChanges
 	ignoreApplicationChanges
 
 	shapes              *feasibility.Table

@@ -26,6 +26,7 @@ var (
 	ErrQueueType   = errors.New("queue changes its type")         // a leaf or parent with applications would change
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
+	ErrFailing     = errors.New("is Failing") // it takes no asks and no allocations
 )
 
 // Partition owns all objects; only its methods change them.
@@ -46,6 +47,7 @@ type Partition struct {
 	deadlines deadlines
 	quotas    quota.Tree
 	budgets   budgets.Tracker[*Allocation]
+	gangs     gangState
 
 	placedResources resources.Vector // resources that a node or an allocation has, or had while the name has its index
 	classNumbers    classNumbers     // of the priority classes of all asks and allocations
@@ -70,7 +72,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
-		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes),
+		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
 	}
 	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
 	p.journal.order.unschedulable.Compare = p.journal.order.schedulable.Compare
@@ -204,12 +206,12 @@ func (p *Partition) Empty() bool { return len(p.nodes) == 0 && len(p.apps) == 0 
 
 // checkQuantities validates quantities from outside: one must be above zero, none below, and the
 // resource names must be within the bounds for by.
-func (p *Partition) checkQuantities(a resources.Amounts, by resources.Holder) error {
+func checkQuantities(names *resources.NameTable, a resources.Amounts, by resources.Holder) error {
 	switch {
 	case a.HasNegative():
 		return ErrNegative
 	case a.IsZero():
 		return ErrNoResources
 	}
-	return p.names.Admit(a, by)
+	return names.Admit(a, by)
 }

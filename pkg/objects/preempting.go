@@ -186,14 +186,14 @@ func (p *Partition) Nominees() []*Allocation { return p.marks.nominees }
 // of at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.marks.nominated[x].node
-	if len(n.nominees) == 1 { // the usual case
+	if len(n.nominees) == 1 && len(n.replacing) == 0 { // the usual case
 		return n.available.Covers(x.shape.Vector())
 	}
 	return n.FreeFor(x).Covers(x.shape.Vector())
 }
 
 // FreeFor is what x may use of n now: what is available, less what is held for other nominees of at
-// least its priority.
+// least its priority and for asks that replace placeholders.
 func (n *Node) FreeFor(x *Allocation) resources.Vector { return n.freeForInto(nil, x) }
 
 // FreeAfterPreemption sets free to what FreeFor will be after the release of all preempting
@@ -208,6 +208,9 @@ func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resourc
 
 func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vector {
 	free = append(free[:0], n.available...)
+	for _, other := range n.replacing {
+		free.Sub(other.shape.Vector())
+	}
 	for _, other := range n.nominees {
 		if other != x && other.ask.Priority >= x.ask.Priority {
 			free.Sub(other.shape.Vector())

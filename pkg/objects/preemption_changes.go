@@ -167,6 +167,15 @@ func (c *preemptionChanges) preemptionUnmarked(x *Allocation) {
 	c.addChangedNode(x.node)
 }
 
+// placeholderEnding: the placeholder cannot be a victim any more.
+func (c *preemptionChanges) placeholderEnding(y *Allocation) { c.addChangedNode(y.node) }
+
+// askGroupHeld: asks that are no longer held back may preempt.
+func (c *preemptionChanges) askGroupHeld(group *AskGroup) {
+	c.generation++
+	c.addPreemptor(group)
+}
+
 func (c *preemptionChanges) nodeAdded(*Node) {
 	c.nodeCount++
 	c.nodeSetGeneration++
@@ -215,6 +224,10 @@ func (c *preemptionChanges) configurationChanged() {
 // The other changes matter to no search for victims: the quantities of nodes that follow from them are
 // changes of their own, and quotas are read at each evaluation.
 
+func (*preemptionChanges) replacementAdded(*Allocation, *Allocation)              {}
+func (*preemptionChanges) replacementEnded(*Allocation, *Allocation)              {}
+func (*preemptionChanges) replaced(*Allocation)                                   {}
+func (*preemptionChanges) gangCountsChanged(*Application)                         {}
 func (*preemptionChanges) nominationAdded(*Allocation, *Node)                     {}
 func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
 func (*preemptionChanges) allocationPosted(*Allocation)                           {}

@@ -10,6 +10,7 @@ import (
 type enforcement struct {
 	ignoreAskChanges
 	ignoreAllocationChanges
+	ignoreGangChanges
 	ignoreNodeChanges
 	ignoreAccountChanges
 	ignoreApplicationChanges

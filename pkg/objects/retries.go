@@ -7,6 +7,7 @@ import "github.com/canopy-scheduler/canopy/pkg/feasibility"
 // of the changes only those that free resources in a node or below a max count (ASK-33 to ASK-35).
 type retries struct {
 	ignoreAskChanges
+	ignoreGangChanges
 	ignoreAccountChanges
 	ignoreApplicationChanges
 

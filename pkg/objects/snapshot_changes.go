@@ -71,6 +71,10 @@ func (s *snapshotChanges) allocationResized(x *Allocation)          { s.allocati
 func (s *snapshotChanges) allocationTagged(x *Allocation)           { s.allocation(x) }
 func (s *snapshotChanges) preemptionMarked(x *Allocation)           { s.allocation(x) }
 func (s *snapshotChanges) preemptionUnmarked(x *Allocation)         { s.allocation(x) }
+func (s *snapshotChanges) placeholderEnding(y *Allocation)          { s.allocation(y) }
+func (s *snapshotChanges) replacementAdded(x, _ *Allocation)        { s.allocation(x) }
+func (s *snapshotChanges) replacementEnded(x, _ *Allocation)        { s.allocation(x) }
+func (s *snapshotChanges) gangCountsChanged(a *Application)         { s.application(a) }
 func (s *snapshotChanges) nodeAdded(n *Node)                        { s.node(n) }
 func (s *snapshotChanges) nodeRemoved(n *Node)                      { s.node(n) }
 func (s *snapshotChanges) nodeUsageChanged(n *Node)                 { s.node(n) }
@@ -94,6 +98,8 @@ func (s *snapshotChanges) rebuilding() { s.unwatch() }
 
 // The other changes show in no view, or in that of an object that changes with them.
 
+func (*snapshotChanges) replaced(*Allocation)                                  {}
+func (*snapshotChanges) askGroupHeld(*AskGroup)                                {}
 func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination)          {}
 func (*snapshotChanges) nodeFreed(*Node)                                       {}
 func (*snapshotChanges) nodeRestored(*Node)                                    {}

@@ -6,6 +6,7 @@ import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
 type stateEvents struct {
 	ignoreAskChanges
 	ignoreAllocationChanges
+	ignoreGangChanges
 	ignoreNodeChanges
 	ignoreAccountChanges
 	ignoreConfigurationChanges

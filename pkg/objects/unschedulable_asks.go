@@ -10,7 +10,7 @@ func (p *Partition) MarkUnschedulable(x *Allocation) {
 	group := x.group
 	group.remove(x)
 	group.addUnschedulable(x)
-	p.park(group)
+	p.journal.retries.park(group)
 }
 
 // Unschedulable reports whether x was marked unschedulable and no requeue is requested since.
@@ -22,8 +22,8 @@ func (p *Partition) Unschedulable(x *Allocation) bool {
 // them now.
 func (p *Partition) RetryRefusedAsks() { p.journal.refusalsMayEnd() }
 
-func (p *Partition) park(group *AskGroup) {
-	p.journal.retries.parked = append(p.journal.retries.parked, group)
+func (r *retries) park(group *AskGroup) {
+	r.parked = append(r.parked, group)
 	group.app.askGroups.reindex(group)
 	group.app.reindex()
 }

@@ -17,7 +17,7 @@ func (eng *Engine) RelieveNodePressure(id objects.NodeID, now time.Time) {
 	}
 	nodeLoad := victim.NodeLoad{Total: eng.part.Amounts(n.Total()), Available: eng.part.Amounts(n.Available())}
 	for _, y := range n.Allocations() {
-		if eng.part.Preempting(y) {
+		if eng.part.Preempting(y) || eng.part.Gangs().Ending(y) {
 			nodeLoad.Available = nodeLoad.Available.Add(y.Ask().Amounts)
 		} else {
 			nodeLoad.Allocations = append(nodeLoad.Allocations, y.Ask())

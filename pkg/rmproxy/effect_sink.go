@@ -66,7 +66,7 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start, internal := 0, false
+	start, internal, timedOut := 0, false, false
 	for i, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
@@ -80,6 +80,8 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			}
 		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
 			internal = true
+		case scheduler.AskTimedOut:
+			timedOut = true
 		case scheduler.PartitionReset:
 			start = i + 1
 			if t.pendingResets > 0 {
@@ -90,11 +92,27 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 		}
 	}
 	effects = effects[start:]
-	switch {
-	case t.pendingResets > 0:
+	if t.pendingResets > 0 {
 		return nil
-	case internal:
-		return slices.DeleteFunc(slices.Clone(effects), scheduler.Internal)
+	}
+	if internal || timedOut {
+		effects = slices.Clone(effects)
+	}
+	if timedOut {
+		asksAsReleases(effects)
+	}
+	if internal {
+		effects = slices.DeleteFunc(effects, scheduler.Internal)
 	}
 	return effects
+}
+
+// asksAsReleases replaces the asks that ended with their gang by releases: the interface has no other message that
+// says that an accepted ask is gone (GAN-10).
+func asksAsReleases(effects []scheduler.Effect) {
+	for i, e := range effects {
+		if e, ok := e.(scheduler.AskTimedOut); ok {
+			effects[i] = scheduler.Released{Key: e.Key, App: e.App, Type: scheduler.TimedOut, Message: e.Message}
+		}
+	}
 }

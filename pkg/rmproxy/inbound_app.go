@@ -2,11 +2,14 @@ package rmproxy
 
 import (
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -38,7 +41,7 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 	return batch.send()
 }
 
-// newApplication adds the command for a new application (ACL-18, APP-16, APP-17, APP-29, PLC-21).
+// newApplication adds the command for a new application (ACL-18, APP-16, APP-17, GAN-1, PLC-21).
 func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	if err := checkID("application ID", a.ApplicationID); err != nil {
 		return err
@@ -50,12 +53,16 @@ func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	if batch == nil {
 		return unknownPartitionForApp(objects.AppID(a.ApplicationID), b.s.bareName(a.PartitionName))
 	}
+	gang, err := readGang(a)
+	if err != nil {
+		return err
+	}
 	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.engine.Directory(batch.partition))
 	if err != nil {
 		return err
 	}
 	cmd := scheduler.AddApplication{
-		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: b.s.cloneIfShared(a.Tags),
+		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: b.s.cloneIfShared(a.Tags), Gang: gang,
 	}
 	if directory == nil {
 		batch.add(cmd)
@@ -70,6 +77,27 @@ func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	batch.add(cmd)
 	return nil
 }
+
+// readGang reads what an application declares about its gang (GAN-1, GAN-2).
+func readGang(a *si.AddApplicationRequest) (s gangs.Spec, err error) {
+	s.Style, s.Timeout = gangs.StyleOf(a.GangSchedulingStyle), gangs.TimeoutOf(a.ExecutionTimeoutMilliSeconds)
+	if sec, ok := parseUnixSeconds(a.Tags[appCreationTimeTag]); ok {
+		s.Created = time.Unix(sec, 0).UTC()
+	}
+	if a.PlaceholderAsk == nil {
+		return s, nil
+	}
+	if s.Requested, err = amountsFromProto(a.PlaceholderAsk); err == nil && s.Requested.HasNegative() {
+		err = objects.ErrNegative
+	}
+	if err != nil {
+		return s, fmt.Errorf("placeholderAsk %w", err)
+	}
+	return s, nil
+}
+
+// appCreationTimeTag is the tag with the creation time of an application, in seconds since 1970.
+const appCreationTimeTag = common.DomainYuniKorn + common.CreationTime
 
 func (b *commandBatch) removeApplication(a *si.RemoveApplicationRequest) error {
 	if err := checkID("application ID", a.GetApplicationID()); err != nil {

@@ -109,39 +109,6 @@ func TestInProcess_EventsAndSchedulingStateAreNotSent(t *testing.T) {
 	})
 }
 
-func TestInProcess_GangFieldsOfApplicationsHaveNoEffect(t *testing.T) {
-	const fairLeaf = `
-partitions:
-  - name: default
-    queues:
-      - name: root
-        submitacl: '*'
-        queues:
-          - name: a
-            properties: {application.sort.policy: fair}
-            resources: {max: {memory: 10, vcore: 10}}
-`
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakerm.Recorder{}
-		d := newLinkedCore(t, s)
-		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: fairLeaf}))
-		d.addNodes("n1")
-		app := fakerm.App("app", "root.a")
-		app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = fakerm.Resource(1000, 1000), "Hard", 1
-		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{app}}))
-		d.submitAsks("k")
-		time.Sleep(time.Hour)
-		assert.DeepEqual(t, s.Calls(), []string{
-			"nodes +1 -0",
-			"applications +1 -0",
-			"applications +0 -0 Accepted",
-			"fits k@n1 allocate=true",
-			"applications +0 -0 Running",
-			"allocations k@n1",
-		})
-	})
-}
-
 func TestInProcess_PredicatesRejectANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakerm.Recorder{}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -129,11 +130,20 @@ func applicationResponse(batch []outboundEffect) *si.ApplicationResponse {
 				ApplicationID:            string(e.App),
 				State:                    e.State.String(),
 				StateTransitionTimestamp: e.At.UnixNano(),
-				Message:                  e.String() + ": " + e.Reason.String(),
+				Message:                  stateMessage(e),
 			})
 		}
 	}
 	return r
+}
+
+// stateMessage is the message of a state that was entered (APP-13). That of a gang that was not complete in time is
+// the word alone, because shims compare it (GAN-10).
+func stateMessage(e scheduler.ApplicationUpdated) string {
+	if e.Reason == lifecycle.ReasonReservationTimeout {
+		return e.Reason.String()
+	}
+	return e.String() + ": " + e.Reason.String()
 }
 
 func (s *session) allocationResponse(batch []outboundEffect) *si.AllocationResponse {

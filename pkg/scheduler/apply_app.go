@@ -15,6 +15,7 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	path, err := c.placeApplication(now, m)
 	if err != nil {
 		c.part.Reject(m.App, m.User, objects.QueuePath(m.Queue), err.Error(), now)
+		c.emitQueueChanges() // a leaf that was created for it is gone
 		c.emit(ApplicationRejected{m.App, m.Queue, m.User.Name, err.Error()})
 		return
 	}
@@ -28,7 +29,7 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 
 // placeApplication adds an application to the leaf queue that placement finds for it (PLC-8 to PLC-10,
 // ACL-13). A dynamic leaf is created when the rules ask for one. The groups of m.User are kept for as long
-// as the application lives (LIM-10, ACL-22, APP-16, APP-20, APP-24, APP-26).
+// as the application lives (LIM-10, ACL-22, APP-16, APP-20, APP-24, APP-26, GAN-12).
 func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueuePath, error) {
 	if m.Unresolved != "" {
 		return "", errors.New(m.Unresolved)
@@ -50,7 +51,16 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 			return "", err
 		}
 	}
-	return path, c.part.AddApplication(m.App, m.User, path, m.Tags, now)
+	if err := c.part.Gangs().Admit(path, m.App, m.Gang.Requested, m.Tags); err != nil {
+		return "", err
+	}
+	if err := c.part.AddApplication(m.App, m.User, path, m.Tags, now); err != nil {
+		return "", err
+	}
+	if a, ok := c.part.Application(m.App); ok {
+		a.DeclareGang(m.Gang)
+	}
+	return path, nil
 }
 
 // removeApplication removes an application with its asks and allocations (APP-33). An unknown one is

@@ -162,6 +162,7 @@ func (c *Core) release(now time.Time, m Release) {
 		return
 	}
 	if m.Key == "" {
+		c.part.Gangs().UnlinkAll(a) // none is placed because another one ends
 		for _, x := range a.Allocations() {
 			c.endAllocation(now, x, m)
 		}
@@ -171,6 +172,7 @@ func (c *Core) release(now time.Time, m Release) {
 		c.unknownConfirmation(m)
 	}
 	c.emitStateChanges()
+	c.emitReplacements()
 }
 
 // unknownConfirmation counts a confirmation of a preemption for an unknown allocation, and emits Refused

@@ -74,4 +74,5 @@ func (c *Core) removeNode(now time.Time, m RemoveNode) {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}
 	c.emitStateChanges()
+	c.emitReplacements()
 }

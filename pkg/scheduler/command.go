@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -52,7 +53,8 @@ type (
 		Schedulable bool
 	}
 
-	// RemoveNode removes a node. Effect: Released for each allocation on it, or Refused.
+	// RemoveNode removes a node. Effect: Released for each allocation on it, then Allocated for real asks that
+	// replace placeholders of the node on other nodes; or Refused.
 	RemoveNode struct{ Node objects.NodeID }
 
 	// AddApplication submits an application. The ID of an application that has ended may be used again.
@@ -67,6 +69,8 @@ type (
 		// Unresolved is why the groups of the user could not be resolved; the application is rejected with
 		// it. Empty: User has the groups.
 		Unresolved string
+
+		Gang gangs.Spec // what the RM declares about its gang; zero: nothing
 	}
 
 	// RemoveApplication ends an application. Effect: Released for each of its allocations, then
@@ -102,7 +106,8 @@ type (
 	// Release ends an allocation or cancels an ask; without a key, all of the application. Effect:
 	// Released, unless the RM confirms a release of the core or the key is that of an ask; then
 	// ApplicationUpdated, if the application has neither asks nor allocations left. An unknown key is no
-	// error, except in a confirmation of a preemption: Refused (PRE-85).
+	// error, except in a confirmation of a preemption: Refused (PRE-85). The end of a placeholder that is replaced
+	// places its real ask: Allocated (GAN-7).
 	Release struct {
 		App  objects.AppID
 		Key  objects.AllocationKey // empty: all
@@ -122,7 +127,7 @@ type (
 
 	// Wake serves the deadlines that are due, as every other command does first. Effect: ApplicationUpdated
 	// for applications that complete or are dropped from memory, Released for placeholders that are no
-	// longer needed.
+	// longer needed, AskTimedOut for asks that end with their gang.
 	Wake struct{}
 )
 

@@ -116,9 +116,10 @@ func (c *Core) Check() error {
 // Partition is the state. It may be read only while neither Step nor Schedule runs.
 func (c *Core) Partition() *objects.Partition { return c.part }
 
-// serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), back-offs
-// end, and asks that the RM refused are evaluated again.
+// serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), placeholder
+// timeouts and back-offs end, and asks that the RM refused are evaluated again.
 func (c *Core) serveDeadlines(now time.Time) {
+	c.serveGangTimeouts(now) // first: what they end may complete, or leave the history, at once
 	for _, x := range c.part.Expire(now) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}

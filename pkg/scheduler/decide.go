@@ -38,8 +38,13 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 			return x, n
 		}
 		c.part.MarkUnschedulable(x)
-		if c.oracleRetryAt.IsZero() {
-			c.oracleRetryAt = now.Add(refusalRetry)
-		}
+		c.retryRefused(now)
+	}
+}
+
+// retryRefused has what the RM refused evaluated again after a time.
+func (c *Core) retryRefused(now time.Time) {
+	if c.oracleRetryAt.IsZero() {
+		c.oracleRetryAt = now.Add(refusalRetry)
 	}
 }

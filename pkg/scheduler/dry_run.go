@@ -83,6 +83,10 @@ func (s *dryRunState) decide() {
 		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldNotStart, o, subject
 		return
 	}
+	if o, subject := c.gangReason(x); o != NotPending {
+		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldWait, o, subject
+		return
+	}
 	shortfalls := c.part.QuotaShortfalls(x)
 	n := s.firstFeasibleNode()
 	s.setVerdict(n)

@@ -67,11 +67,20 @@ type (
 	}
 
 	// Released says that an allocation was removed, or must be: Type PreemptedByScheduler asks the RM to
-	// end it, and the allocation holds its resources until the RM confirms (PRE-83).
+	// end it, and the allocation holds its resources until the RM confirms (PRE-83). The same holds for
+	// PlaceholderReplaced and TimedOut (GAN-7, GAN-10).
 	Released struct {
 		Key     objects.AllocationKey
 		App     objects.AppID
 		Type    Termination
+		Message string
+	}
+
+	// AskTimedOut says that a pending ask was removed because its gang was not complete in time: the RM must end
+	// what it was for. The RM gets it as a release with the type TimedOut (GAN-10).
+	AskTimedOut struct {
+		Key     objects.AllocationKey
+		App     objects.AppID
 		Message string
 	}
 
@@ -91,6 +100,7 @@ func (ApplicationUpdated) effect()  {}
 func (AskRejected) effect()         {}
 func (Allocated) effect()           {}
 func (Released) effect()            {}
+func (AskTimedOut) effect()         {}
 func (PartitionReset) effect()      {}
 func (Refused) effect()             {}
 
@@ -113,6 +123,9 @@ func (e Allocated) String() string {
 }
 func (e Released) String() string {
 	return fmt.Sprintf("released %s (%s), %s: %s", e.Key, e.App, e.Type, e.Message)
+}
+func (e AskTimedOut) String() string {
+	return fmt.Sprintf("timed out ask %s (%s): %s", e.Key, e.App, e.Message)
 }
 func (PartitionReset) String() string { return "partition reset" }
 func (e Refused) String() string      { return fmt.Sprintf("refused %s: %s", e.Subject, e.Reason) }

@@ -16,17 +16,18 @@ type EventKind uint8
 
 // The kinds.
 const (
-	EventPreempted       EventKind = iota // an allocation was preempted
-	EventOverdue                          // a victim has not ended within the nomination timeout
-	EventNominated                        // an ask was nominated for a node
-	EventNominationEnded                  // the nomination of an ask ended
-	EventPreemptionCycle                  // leaves preempted each other's allocations in a cycle
-	EventCoolDownEnded                    // two leaves may preempt each other's allocations again
-	EventIgnored                          // a request of the RM changed nothing, and the interface has no answer to it
+	EventPreempted           EventKind = iota // an allocation was preempted
+	EventOverdue                              // a victim has not ended within the nomination timeout
+	EventNominated                            // an ask was nominated for a node
+	EventNominationEnded                      // the nomination of an ask ended
+	EventPreemptionCycle                      // leaves preempted each other's allocations in a cycle
+	EventCoolDownEnded                        // two leaves may preempt each other's allocations again
+	EventIgnored                              // a request of the RM changed nothing, and the interface has no answer to it
+	EventPlaceholderTooSmall                  // a placeholder is released because it is smaller than the ask
 )
 
 func (n EventKind) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small"}[n]
 }
 
 // AllocationRef names an ask or an allocation in events.

@@ -121,7 +121,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e.Verdict = c.verdict(x)
 	e.Permanent = e.Verdict.Reason.Permanent()
 	reasons, due := preemption.EntitledReasons(c.part, x, now)
-	e.Listening, e.MayPreempt = c.Listening(), len(reasons) > 0 || !due.IsZero()
+	e.Listening, e.MayPreempt = c.Listening(), !x.AskGroup().Held() && (len(reasons) > 0 || !due.IsZero())
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, e.Terminating = n.ID(), len(n.Preempting())
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// Schedule makes up to budget decisions and returns their effects (PRE-1, ORD-2, ORD-6, QUO-59, QUO-60).
+// Schedule makes up to budget decisions and returns their effects (PRE-1, ORD-2, ORD-6, GAN-6, QUO-59,
+// QUO-60).
 // more: the budget, or the bound of victim searches, ended the run. The caller must pass times that do not
 // decrease. While no RM listens it decides nothing (PRE-5, RMI-18).
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
@@ -18,13 +19,17 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		return c.effects, false
 	}
 	c.preemption.BeginRun(now)
-	for range budget {
+	for ; budget > 0; budget-- {
 		if c.preemption.EnforceQuota(now) {
 			continue
 		}
 		c.part.RefreshShares() // nominations that ended change usage
 		x, n := c.preemption.PlaceableNominee()
 		if x == nil {
+			if made := c.replacePlaceholders(now, budget); made > 0 {
+				budget -= made - 1
+				continue
+			}
 			x, n = c.decide(now)
 		}
 		if x == nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -90,6 +91,7 @@ type ApplicationView struct {
 	Placeholders resources.Amounts
 	Peak         resources.Amounts // of each resource, the most that either of the two was
 	UsageHistory *lifecycle.Usage  // of ended allocations; nil: none ran for a second
+	Gang         []gangs.TaskGroup // the counts of its task groups; none: it never had a placeholder
 	Allocations  persistent.List[AllocationView]
 }
 
@@ -106,6 +108,9 @@ type AllocationView struct {
 	Overdue     bool           // preempted so long ago that no nomination waits for it
 	Nominated   objects.NodeID // the nominated node; empty: none
 	NominatedAt time.Time      // zero: it is not nominated
+
+	Ending   bool                  // a placeholder whose release is ordered, other than by preemption
+	Replaces objects.AllocationKey // of a pending ask: the placeholder that it replaces; empty: none
 
 	BoundAt         time.Time
 	SchedulingDelay time.Duration // from the creation of the ask, or of its application if that was later, to BoundAt

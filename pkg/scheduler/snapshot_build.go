@@ -113,11 +113,15 @@ func viewQueue(
 }
 
 func viewApplication(p *objects.Partition, a *objects.Application, allocations persistent.List[AllocationView]) *ApplicationView {
-	return &ApplicationView{
+	v := &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
 	}
+	if gang := a.Gang(); gang != nil {
+		v.Gang = slices.Clone(gang.Groups())
+	}
+	return v
 }
 
 func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List[AllocationView]) *NodeView {
@@ -134,8 +138,11 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 		v.Node = x.Node().ID()
 		v.PreemptedAt, v.Overdue = p.PreemptingSince(x)
 		v.SchedulingDelay = schedulingDelay(x)
+		v.Ending = p.Gangs().Ending(x)
 	} else if n := p.Nomination(x); n != nil {
 		v.Nominated, v.NominatedAt = n.ID(), p.NominatedAt(x)
+	} else if y := p.Gangs().Replaces(x); y != nil {
+		v.Replaces = y.Key()
 	}
 	return v
 }

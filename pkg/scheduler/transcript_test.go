@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
@@ -180,7 +181,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 			tags["application.create.force"] = "true"
 		}
 		return scheduler.AddApplication{
-			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Unresolved: text(d, "unresolved"),
+			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Unresolved: text(d, "unresolved"), Gang: gang(t, d),
 		}
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}
@@ -219,6 +220,20 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	}
 	t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
 	return nil
+}
+
+// gang is what an application declares about its gang: gang is the vcores of all placeholders together.
+func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
+	s := gangs.Spec{Style: gangs.StyleOf(text(d, "style"))}
+	if d.HasArg("gang") {
+		s.Requested = resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(number(t, d, "gang"))})
+	}
+	if d.HasArg("timeout") {
+		timeout, err := time.ParseDuration(text(d, "timeout"))
+		assert.NilError(t, err)
+		s.Timeout = timeout
+	}
+	return s
 }
 
 // user is ann, unless another user is named.

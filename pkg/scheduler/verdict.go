@@ -45,6 +45,8 @@ const (
 	NodesRejectedByRM                              // the RM refused every node that has enough free
 	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
 	NominatedNodeRejectedByRM                      // the victims on node Subject have ended, and the RM refuses it
+	WaitsForPlaceholder                            // task group Subject has placeholders, one of which it will replace
+	ReplacesPlaceholder                            // the release of placeholder Subject, which it replaces, is not confirmed
 )
 
 // Code is a stable code, for programs.
@@ -52,6 +54,7 @@ func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
+		"waitsForPlaceholder", "replacesPlaceholder",
 	}[o]
 }
 
@@ -100,6 +103,10 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("node %s has insufficient free resources for its nominee", v.Subject)
 	case NominatedNodeRejectedByRM:
 		return fmt.Sprintf("the resource manager rejects nominated node %s", v.Subject)
+	case WaitsForPlaceholder:
+		return fmt.Sprintf("waits for a placeholder of task group %s", v.Subject)
+	case ReplacesPlaceholder:
+		return fmt.Sprintf("waits for placeholder %s to end, which it replaces", v.Subject)
 	case NodesRejectedByRM:
 		return "the resource manager rejects every node with sufficient free resources"
 	}
@@ -120,6 +127,9 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 	if n := c.part.Nomination(x); n != nil {
 		return WaitsForVictims, string(n.ID())
 	}
+	if o, subject := c.gangReason(x); o != NotPending {
+		return o, subject
+	}
 	fits := c.part.FirstFittingNode(s) != nil
 	if o, subject := c.permanentReason(x, fits); o != NotPending {
 		return o, subject
@@ -137,6 +147,17 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return NodesRejectedByRM, ""
 	}
 	return WaitsForTurn, ""
+}
+
+// gangReason is why an ask waits for a placeholder; NotPending: it does not, or is hypothetical (GAN-4).
+func (c *Core) gangReason(x *objects.Allocation) (o PendingReason, subject string) {
+	if y := c.part.Gangs().Replaces(x); y != nil {
+		return ReplacesPlaceholder, string(y.Key())
+	}
+	if group := x.AskGroup(); group != nil && group.Held() {
+		return WaitsForPlaceholder, x.Ask().TaskGroup()
+	}
+	return NotPending, ""
 }
 
 // permanentReason is why x could not be placed even if all other allocations had ended; NotPending: there

@@ -26,6 +26,16 @@ type Application struct {
 	MaxRequestPriority int32        `json:"maxRequestPriority,omitempty"`
 	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory `json:"resourceHistory"`
+	PlaceholderData    []TaskGroup  `json:"placeholderData,omitempty"`
+}
+
+// TaskGroup counts the placeholders of one task group (GAN-15).
+type TaskGroup struct {
+	TaskGroupName string     `json:"taskGroupName"`
+	Count         int        `json:"count"`
+	MinResource   Quantities `json:"minResource"` // of its first placeholder
+	Replaced      int        `json:"replaced"`
+	TimedOut      int        `json:"timedout"`
 }
 
 // UsageHistory is the usage of allocations that have ended, by instance type: quantities times seconds.
@@ -60,6 +70,9 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 	}
 	v.setStateLog(a.StateLog)
 	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
+	for _, t := range a.Gang {
+		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
+	}
 	for w := range a.Allocations.All() {
 		if w.Node == "" {
 			v.Requests = listPlaceholder{}

@@ -1,0 +1,124 @@
+package objects
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+)
+
+// gangChanges is what the replacement of placeholders needs to know of changes: in which applications an ask may have
+// a placeholder to replace that it did not have when it was evaluated. A pass costs nothing when there is none.
+type gangChanges struct {
+	ignoreAccountChanges
+	ignoreConfigurationChanges
+
+	candidates  map[*Application]struct{} // to evaluate
+	unavailable map[*Application]struct{} // evaluated, with asks and placeholders and without a result
+	replacedBy  []*Allocation             // bound in the place of placeholders, since TakeReplaced
+}
+
+// MayReplace calls evaluate for the applications in which an ask may replace a placeholder, in the order of their
+// submission and then of their IDs, until evaluate reports that it has changed something (GAN-6). An application
+// without a result is evaluated again after a change that concerns it, or after one that may free resources of a node.
+func (l GangLedger) MayReplace(evaluate func(*Application) (changed bool)) {
+	c := &l.p.journal.gangs
+	if len(c.candidates) == 0 {
+		return
+	}
+	var all []*Application
+	for a := range c.candidates {
+		if l.p.apps[a.id] != a {
+			delete(c.candidates, a)
+			continue
+		}
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b *Application) int {
+		return cmp.Or(cmp.Compare(a.key.Submitted, b.key.Submitted), cmp.Compare(a.id, b.id))
+	})
+	for _, a := range all {
+		if evaluate(a) {
+			return
+		}
+		delete(c.candidates, a)
+		if asks, placeholders := a.ReplacementCandidates(l.p); len(asks) > 0 && len(placeholders) > 0 {
+			if c.unavailable == nil {
+				c.unavailable = map[*Application]struct{}{}
+			}
+			c.unavailable[a] = struct{}{}
+		}
+	}
+}
+
+func (c *gangChanges) add(a *Application) {
+	if a.gang == nil {
+		return
+	}
+	if c.candidates == nil {
+		c.candidates = map[*Application]struct{}{}
+	}
+	c.candidates[a] = struct{}{}
+}
+
+// retry has what had no result evaluated again.
+func (c *gangChanges) retry() {
+	for a := range c.unavailable {
+		c.add(a)
+	}
+	clear(c.unavailable)
+}
+
+func (c *gangChanges) addIfGang(x *Allocation) {
+	if x.app.gang != nil && x.ask.TaskGroup() != "" {
+		c.add(x.app)
+	}
+}
+
+func (c *gangChanges) askAdded(x *Allocation, _ groupPosition)          { c.addIfGang(x) }
+func (c *gangChanges) nominationEnded(x *Allocation, _ EndedNomination) { c.addIfGang(x) }
+func (c *gangChanges) allocationPosted(x *Allocation)                   { c.addIfGang(x) }
+func (c *gangChanges) allocationResized(x *Allocation)                  { c.addIfGang(x) }
+func (c *gangChanges) preemptionUnmarked(x *Allocation)                 { c.addIfGang(x) }
+func (c *gangChanges) replacementEnded(x, _ *Allocation)                { c.add(x.app) }
+func (c *gangChanges) askGroupHeld(group *AskGroup)                     { c.add(group.app) }
+func (c *gangChanges) replaced(x *Allocation)                           { c.replacedBy = append(c.replacedBy, x) }
+func (c *gangChanges) nodeFreed(*Node)                                  { c.retry() }
+func (c *gangChanges) refusalsMayEnd()                                  { c.retry() }
+func (c *gangChanges) applicationRemoved(a *Application) {
+	delete(c.candidates, a)
+	delete(c.unavailable, a)
+}
+
+// The other changes give no ask a placeholder to replace, and no node free resources without nodeFreed.
+
+func (*gangChanges) askRemoved(*Allocation, *AskGroup)                      {}
+func (*gangChanges) nominationAdded(*Allocation, *Node)                     {}
+func (*gangChanges) nominationRemoved(*Allocation, *Node)                   {}
+func (*gangChanges) allocationUnposted(*Allocation)                         {}
+func (*gangChanges) allocationTagged(*Allocation)                           {}
+func (*gangChanges) preemptionMarked(*Allocation)                           {}
+func (*gangChanges) placeholderEnding(*Allocation)                          {}
+func (*gangChanges) replacementAdded(*Allocation, *Allocation)              {}
+func (*gangChanges) gangCountsChanged(*Application)                         {}
+func (*gangChanges) nodeAdded(*Node)                                        {}
+func (*gangChanges) nodeRemoved(*Node)                                      {}
+func (*gangChanges) nodeUsageChanged(*Node)                                 {}
+func (*gangChanges) nodeRestored(*Node)                                     {}
+func (*gangChanges) schedulabilityChanged(*Node)                            {}
+func (*gangChanges) nodeBudgetsChanged(*Node)                               {}
+func (*gangChanges) capacityChanged(*Queue)                                 {}
+func (*gangChanges) queueUsageChanged(*Queue)                               {}
+func (*gangChanges) queuePreemptingChanged(*Queue)                          {}
+func (*gangChanges) queueRunningChanged(*Queue)                             {}
+func (*gangChanges) queueSettingsChanged(*Queue)                            {}
+func (*gangChanges) queueChanged(*Queue)                                    {}
+func (*gangChanges) queueStateChanged(*Queue, QueueChange)                  {}
+func (*gangChanges) quotasChanged(*Queue)                                   {}
+func (*gangChanges) queueTreeChanged()                                      {}
+func (*gangChanges) applicationAdded(*Application)                          {}
+func (*gangChanges) applicationStateChanged(*Application, lifecycle.Change) {}
+func (*gangChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
+func (*gangChanges) runningChanged(*Application)                            {}
+func (*gangChanges) firstStartingChanged(*Application)                      {}
+func (*gangChanges) mayPreemptChanged(*Application)                         {}

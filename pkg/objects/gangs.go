@@ -1,0 +1,164 @@
+package objects
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// Gangs: an application has its gang (package gangs), and the partition knows which placeholders are about to end and
+// which real asks replace them. A real ask of a task group waits while the task group has placeholders (GAN-4); its
+// ask group is held back, which is like having no schedulable ask.
+
+// gangState is what the ledger knows of gangs beside the counts of each.
+type gangState struct {
+	ending    map[*Allocation]endingPlaceholder
+	replacing map[*Allocation]*Allocation // a pending ask, and the placeholder that it replaces
+	timers    gangTimers
+}
+
+func newGangState() gangState {
+	return gangState{ending: map[*Allocation]endingPlaceholder{}, replacing: map[*Allocation]*Allocation{}}
+}
+
+// isEnding reports whether the release of x is ordered because it is a placeholder that is replaced or has timed out.
+func (s *gangState) isEnding(x *Allocation) bool {
+	if len(s.ending) == 0 {
+		return false
+	}
+	_, ending := s.ending[x]
+	return ending
+}
+
+// GangLedger is the part of the ledger that is about gangs.
+type GangLedger struct{ p *Partition }
+
+// Gangs is the part of the ledger that is about gangs.
+func (p *Partition) Gangs() GangLedger { return GangLedger{p} }
+
+// Ending reports whether x is a placeholder whose release is ordered and not confirmed, other than by preemption.
+func (l GangLedger) Ending(x *Allocation) bool { return l.p.gangs.isEnding(x) }
+
+// Replaces is the placeholder that a pending ask replaces when its release is confirmed; nil: none.
+func (l GangLedger) Replaces(x *Allocation) *Allocation {
+	if len(l.p.gangs.replacing) == 0 {
+		return nil
+	}
+	return l.p.gangs.replacing[x]
+}
+
+// Gang is the gang of the application; nil: it declared none, and never had a placeholder. Read-only.
+func (a *Application) Gang() *gangs.Gang { return a.gang }
+
+// DeclareGang gives a new application the gang that the RM declares. Requires: it has no asks.
+func (a *Application) DeclareGang(s gangs.Spec) {
+	if s.Declared() {
+		a.gang = gangs.New(s)
+	}
+}
+
+// isPlaceholder reports whether x is a placeholder of a task group.
+func (x *Allocation) isPlaceholder() bool { return x.ask.Placeholder && x.ask.TaskGroup() != "" }
+
+// holdsBack reports whether the asks of a group with this ID wait for placeholders of their task group.
+func (a *Application) holdsBack(id askGroupID) bool {
+	return a.gang != nil && !id.placeholder && id.taskGroup != "" && a.gang.HoldsBack(id.taskGroup)
+}
+
+// added counts x if it is a placeholder. The caller reindexes the application.
+func (l GangLedger) added(x *Allocation, now time.Time) {
+	if !x.isPlaceholder() {
+		return
+	}
+	a := x.app
+	if a.gang == nil {
+		a.gang = gangs.New(gangs.Spec{})
+	}
+	l.count(x, func(g *gangs.Gang) bool { return g.Add(x.ask.TaskGroup(), x.ask.Amounts, now) })
+}
+
+// removed counts the end of x if it is a placeholder. The caller reindexes the application.
+func (l GangLedger) removed(x *Allocation) {
+	if !x.isPlaceholder() {
+		return
+	}
+	mark, ending := l.p.gangs.ending[x]
+	delete(l.p.gangs.ending, x)
+	l.count(x, func(g *gangs.Gang) bool {
+		if ending {
+			g.CountEnding(-1)
+		}
+		switch {
+		case mark.timedOut:
+			return false // it was counted when its release was ordered
+		case mark.replaced:
+			return g.Replace(x.ask.TaskGroup())
+		}
+		return g.End(x.ask.TaskGroup())
+	})
+}
+
+// count changes the counts of the gang of a placeholder, and what follows from them. change reports whether the task
+// group holds asks back now or no longer. The caller reindexes the application.
+func (l GangLedger) count(x *Allocation, change func(*gangs.Gang) (holdChanged bool)) {
+	a := x.app
+	before := a.gang.Deadline()
+	holdChanged := change(a.gang)
+	l.p.gangs.timers.move(a, before, a.gang.Deadline())
+	l.p.journal.gangCountsChanged(a)
+	if !holdChanged {
+		return
+	}
+	for _, group := range a.askGroups.list {
+		if held := a.holdsBack(group.id); held != group.held {
+			group.held = held
+			a.askGroups.reindex(group)
+			l.p.journal.askGroupHeld(group)
+		}
+	}
+}
+
+// bound updates the state of the application of x, which was bound to a node, and the timeout of its gang (APP-5,
+// GAN-9, GAN-13).
+func (l GangLedger) bound(x *Allocation, now time.Time) {
+	a := x.app
+	if !x.isPlaceholder() {
+		for a.state == lifecycle.Accepted || a.state == lifecycle.Resuming {
+			l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
+		}
+		l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
+		return
+	}
+	if a.state != lifecycle.Accepted {
+		return
+	}
+	if a.gang.Complete(l.p.names.Amounts(a.placeholders)) {
+		l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonGangAllocated, now)
+	}
+	before := a.gang.Deadline()
+	a.gang.Start(now)
+	l.p.gangs.timers.move(a, before, a.gang.Deadline())
+}
+
+// ReplacementCandidates are the asks of a that wait for placeholders, in order, and the placeholders that may be
+// replaced, in key order (GAN-5). Both are new slices.
+func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
+	if a.gang == nil || a.gang.Live() == 0 {
+		return nil, nil
+	}
+	for _, x := range a.allocations {
+		switch {
+		case x.Pending() && x.group.held && p.Nomination(x) == nil && p.gangs.replacing[x] == nil:
+			asks = append(asks, x)
+		case !x.Pending() && x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x):
+			placeholders = append(placeholders, x)
+		}
+	}
+	slices.SortFunc(asks, func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
+	slices.SortFunc(placeholders, func(x, y *Allocation) int { return cmp.Compare(x.Key(), y.Key()) })
+	return asks, placeholders
+}

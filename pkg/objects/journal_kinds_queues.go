@@ -1,0 +1,238 @@
+package objects
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
+
+// The methods of journal for changes of queues, accounts, applications and the configuration.
+
+func (j *journal) queueUsageChanged(q *Queue) {
+	j.order.queueUsageChanged(q)
+	j.retries.queueUsageChanged(q)
+	j.enforcement.queueUsageChanged(q)
+	j.preemption.queueUsageChanged(q)
+	j.snapshots.queueUsageChanged(q)
+	j.events.queueUsageChanged(q)
+	j.gangs.queueUsageChanged(q)
+}
+
+func (j *journal) queuePreemptingChanged(q *Queue) {
+	j.order.queuePreemptingChanged(q)
+	j.retries.queuePreemptingChanged(q)
+	j.enforcement.queuePreemptingChanged(q)
+	j.preemption.queuePreemptingChanged(q)
+	j.snapshots.queuePreemptingChanged(q)
+	j.events.queuePreemptingChanged(q)
+	j.gangs.queuePreemptingChanged(q)
+}
+
+func (j *journal) queueRunningChanged(q *Queue) {
+	j.order.queueRunningChanged(q)
+	j.retries.queueRunningChanged(q)
+	j.enforcement.queueRunningChanged(q)
+	j.preemption.queueRunningChanged(q)
+	j.snapshots.queueRunningChanged(q)
+	j.events.queueRunningChanged(q)
+	j.gangs.queueRunningChanged(q)
+}
+
+func (j *journal) queueSettingsChanged(q *Queue) {
+	j.order.queueSettingsChanged(q)
+	j.retries.queueSettingsChanged(q)
+	j.enforcement.queueSettingsChanged(q)
+	j.preemption.queueSettingsChanged(q)
+	j.snapshots.queueSettingsChanged(q)
+	j.events.queueSettingsChanged(q)
+	j.gangs.queueSettingsChanged(q)
+}
+
+func (j *journal) queueChanged(q *Queue) {
+	j.order.queueChanged(q)
+	j.retries.queueChanged(q)
+	j.enforcement.queueChanged(q)
+	j.preemption.queueChanged(q)
+	j.snapshots.queueChanged(q)
+	j.events.queueChanged(q)
+	j.gangs.queueChanged(q)
+}
+
+func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
+	j.order.queueStateChanged(q, to)
+	j.retries.queueStateChanged(q, to)
+	j.enforcement.queueStateChanged(q, to)
+	j.preemption.queueStateChanged(q, to)
+	j.snapshots.queueStateChanged(q, to)
+	j.events.queueStateChanged(q, to)
+	j.gangs.queueStateChanged(q, to)
+}
+
+func (j *journal) quotasChanged(q *Queue) {
+	j.order.quotasChanged(q)
+	j.retries.quotasChanged(q)
+	j.enforcement.quotasChanged(q)
+	j.preemption.quotasChanged(q)
+	j.snapshots.quotasChanged(q)
+	j.events.quotasChanged(q)
+	j.gangs.quotasChanged(q)
+}
+
+func (j *journal) queueTreeChanged() {
+	j.order.queueTreeChanged()
+	j.retries.queueTreeChanged()
+	j.enforcement.queueTreeChanged()
+	j.preemption.queueTreeChanged()
+	j.snapshots.queueTreeChanged()
+	j.events.queueTreeChanged()
+	j.gangs.queueTreeChanged()
+}
+
+func (j *journal) accountMembersChanged(x *quota.Account) {
+	j.order.accountMembersChanged(x)
+	j.retries.accountMembersChanged(x)
+	j.enforcement.accountMembersChanged(x)
+	j.preemption.accountMembersChanged(x)
+	j.snapshots.accountMembersChanged(x)
+	j.events.accountMembersChanged(x)
+	j.gangs.accountMembersChanged(x)
+}
+
+func (j *journal) accountUsageChanged(x *quota.Account) {
+	j.order.accountUsageChanged(x)
+	j.retries.accountUsageChanged(x)
+	j.enforcement.accountUsageChanged(x)
+	j.preemption.accountUsageChanged(x)
+	j.snapshots.accountUsageChanged(x)
+	j.events.accountUsageChanged(x)
+	j.gangs.accountUsageChanged(x)
+}
+
+func (j *journal) accountRunningChanged(x *quota.Account) {
+	j.order.accountRunningChanged(x)
+	j.retries.accountRunningChanged(x)
+	j.enforcement.accountRunningChanged(x)
+	j.preemption.accountRunningChanged(x)
+	j.snapshots.accountRunningChanged(x)
+	j.events.accountRunningChanged(x)
+	j.gangs.accountRunningChanged(x)
+}
+
+func (j *journal) applicationAdded(a *Application) {
+	j.order.applicationAdded(a)
+	j.retries.applicationAdded(a)
+	j.enforcement.applicationAdded(a)
+	j.preemption.applicationAdded(a)
+	j.snapshots.applicationAdded(a)
+	j.events.applicationAdded(a)
+	j.gangs.applicationAdded(a)
+}
+
+func (j *journal) applicationRemoved(a *Application) {
+	j.order.applicationRemoved(a)
+	j.retries.applicationRemoved(a)
+	j.enforcement.applicationRemoved(a)
+	j.preemption.applicationRemoved(a)
+	j.snapshots.applicationRemoved(a)
+	j.events.applicationRemoved(a)
+	j.gangs.applicationRemoved(a)
+}
+
+func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
+	j.order.applicationStateChanged(a, to)
+	j.retries.applicationStateChanged(a, to)
+	j.enforcement.applicationStateChanged(a, to)
+	j.preemption.applicationStateChanged(a, to)
+	j.snapshots.applicationStateChanged(a, to)
+	j.events.applicationStateChanged(a, to)
+	j.gangs.applicationStateChanged(a, to)
+}
+
+func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
+	j.order.applicationExpired(e, to)
+	j.retries.applicationExpired(e, to)
+	j.enforcement.applicationExpired(e, to)
+	j.preemption.applicationExpired(e, to)
+	j.snapshots.applicationExpired(e, to)
+	j.events.applicationExpired(e, to)
+	j.gangs.applicationExpired(e, to)
+}
+
+func (j *journal) runningChanged(a *Application) {
+	j.order.runningChanged(a)
+	j.retries.runningChanged(a)
+	j.enforcement.runningChanged(a)
+	j.preemption.runningChanged(a)
+	j.snapshots.runningChanged(a)
+	j.events.runningChanged(a)
+	j.gangs.runningChanged(a)
+}
+
+func (j *journal) firstStartingChanged(a *Application) {
+	j.order.firstStartingChanged(a)
+	j.retries.firstStartingChanged(a)
+	j.enforcement.firstStartingChanged(a)
+	j.preemption.firstStartingChanged(a)
+	j.snapshots.firstStartingChanged(a)
+	j.events.firstStartingChanged(a)
+	j.gangs.firstStartingChanged(a)
+}
+
+func (j *journal) mayPreemptChanged(a *Application) {
+	j.order.mayPreemptChanged(a)
+	j.retries.mayPreemptChanged(a)
+	j.enforcement.mayPreemptChanged(a)
+	j.preemption.mayPreemptChanged(a)
+	j.snapshots.mayPreemptChanged(a)
+	j.events.mayPreemptChanged(a)
+	j.gangs.mayPreemptChanged(a)
+}
+
+func (j *journal) configurationChanged() {
+	j.order.configurationChanged()
+	j.retries.configurationChanged()
+	j.enforcement.configurationChanged()
+	j.preemption.configurationChanged()
+	j.snapshots.configurationChanged()
+	j.events.configurationChanged()
+	j.gangs.configurationChanged()
+}
+
+func (j *journal) settingsApplied() {
+	j.order.settingsApplied()
+	j.retries.settingsApplied()
+	j.enforcement.settingsApplied()
+	j.preemption.settingsApplied()
+	j.snapshots.settingsApplied()
+	j.events.settingsApplied()
+	j.gangs.settingsApplied()
+}
+
+func (j *journal) rebuilding() {
+	j.order.rebuilding()
+	j.retries.rebuilding()
+	j.enforcement.rebuilding()
+	j.preemption.rebuilding()
+	j.snapshots.rebuilding()
+	j.events.rebuilding()
+	j.gangs.rebuilding()
+}
+
+func (j *journal) resourceAdded() {
+	j.order.resourceAdded()
+	j.retries.resourceAdded()
+	j.enforcement.resourceAdded()
+	j.preemption.resourceAdded()
+	j.snapshots.resourceAdded()
+	j.events.resourceAdded()
+	j.gangs.resourceAdded()
+}
+
+func (j *journal) refusalsMayEnd() {
+	j.order.refusalsMayEnd()
+	j.retries.refusalsMayEnd()
+	j.enforcement.refusalsMayEnd()
+	j.preemption.refusalsMayEnd()
+	j.snapshots.refusalsMayEnd()
+	j.events.refusalsMayEnd()
+	j.gangs.refusalsMayEnd()
+}

@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+)
+
+// Real asks replace placeholders before ordinary asks are placed (GAN-6). In each application the pairs of an ask and a
+// placeholder of its task group are tried in the order of asks, and for each in the order of keys: a placeholder that
+// is too small is released, and one whose node accepts the ask is replaced there. Only if no pair remains, the first
+// asks that have a placeholder are placed on the first other node that is feasible.
+
+// Messages of releases of placeholders, as YuniKorn words them.
+const (
+	placeholderTooSmall = "cancel placeholder: resource incompatible"
+	placeholderTimedOut = "releasing allocated placeholders on placeholder timeout"
+)
+
+// replacePlaceholders makes up to budget decisions about the placeholders of one application, and returns how many it
+// has made; 0: there is nothing to decide in any.
+func (c *Core) replacePlaceholders(now time.Time, budget int) (made int) {
+	c.part.Gangs().MayReplace(func(a *objects.Application) bool {
+		r := replacementRun{c: c, budget: budget, now: now}
+		r.asks, r.placeholders = a.ReplacementCandidates(c.part)
+		if r.inPlace(); r.made < budget {
+			r.onOtherNodes()
+		}
+		made = r.made
+		return made > 0
+	})
+	return made
+}
+
+// replacementRun is the decisions about the placeholders of one application.
+type replacementRun struct {
+	c                  *Core
+	now                time.Time
+	asks, placeholders []*objects.Allocation // that are not paired yet, in order
+	made, budget       int
+}
+
+// inPlace releases placeholders that are too small, and replaces those whose nodes accept an ask.
+func (r *replacementRun) inPlace() {
+	for i := 0; i < len(r.asks); i++ {
+		for j := 0; j < len(r.placeholders); j++ {
+			x, y := r.asks[i], r.placeholders[j]
+			if x.Ask().TaskGroup() != y.Ask().TaskGroup() {
+				continue
+			}
+			if r.made == r.budget {
+				return
+			}
+			if !holds(y, x) {
+				r.c.releaseTooSmall(x, y)
+				r.placeholders = slices.Delete(r.placeholders, j, j+1)
+				r.made++
+				j--
+				continue
+			}
+			if r.accepts(x, y.Node()) {
+				r.replace(i, j, y.Node())
+				i--
+				break
+			}
+		}
+	}
+}
+
+// onOtherNodes replaces placeholders whose nodes do not accept the asks, by asks on other nodes.
+func (r *replacementRun) onOtherNodes() {
+	for i := 0; i < len(r.asks) && r.made < r.budget; i++ {
+		j := slices.IndexFunc(r.placeholders, func(y *objects.Allocation) bool { return y.Ask().TaskGroup() == r.asks[i].Ask().TaskGroup() })
+		if j < 0 {
+			continue
+		}
+		n := r.c.firstFeasibleNode(r.asks[i])
+		if n == nil {
+			if r.c.oracle != nil {
+				r.c.retryRefused(r.now) // the RM may have refused nodes
+			}
+			continue
+		}
+		r.replace(i, j, n)
+		i--
+	}
+}
+
+// replace orders that an ask replaces a placeholder, and drops both from the lists.
+func (r *replacementRun) replace(ask, placeholder int, n *objects.Node) {
+	x, y := r.asks[ask], r.placeholders[placeholder]
+	r.c.part.Gangs().Replace(x, y, n)
+	r.c.emit(Released{y.Key(), y.Ask().App, PlaceholderReplaced, fmt.Sprintf("replacing allocationKey: %s", x.Key())})
+	r.asks = slices.Delete(r.asks, ask, ask+1)
+	r.placeholders = slices.Delete(r.placeholders, placeholder, placeholder+1)
+	r.made++
+}
+
+// accepts reports whether x may be placed on n, where a placeholder holds its resources.
+func (r *replacementRun) accepts(x *objects.Allocation, n *objects.Node) bool {
+	if !n.Accepts(x.Shape()) {
+		return false
+	}
+	if r.c.oracle == nil || r.c.oracle.Fits(x.Key(), n.ID()) {
+		return true
+	}
+	r.c.retryRefused(r.now)
+	return false
+}
+
+// holds reports whether a placeholder holds at least what x requests.
+func holds(y, x *objects.Allocation) bool { return y.Shape().Vector().Covers(x.Shape().Vector()) }
+
+// releaseTooSmall orders the release of a placeholder that is smaller than an ask of its task group (GAN-14).
+func (c *Core) releaseTooSmall(x, y *objects.Allocation) {
+	c.part.Gangs().TimeOut(y)
+	c.emit(Released{y.Key(), y.Ask().App, TimedOut, placeholderTooSmall})
+	c.emit(Event{
+		Kind: EventPlaceholderTooSmall, Message: fmt.Sprintf("placeholder %s holds %v, and the ask requests %v", y.Key(), y.Ask().Amounts, x.Ask().Amounts),
+	}.about(x, y.Node().ID()))
+}
+
+// emitReplacements emits the asks that were placed because placeholders have ended (GAN-7).
+func (c *Core) emitReplacements() {
+	for _, x := range c.part.Gangs().TakeReplaced() {
+		c.emit(Allocated{x.Ask(), x.Node().ID()})
+	}
+}
+
+// serveGangTimeouts ends the placeholder timeouts that are due (GAN-10).
+func (c *Core) serveGangTimeouts(now time.Time) {
+	for out, ok := c.part.Gangs().ExpireNext(now); ok; out, ok = c.part.Gangs().ExpireNext(now) {
+		c.emitStateChanges()
+		for _, y := range out.Released {
+			c.emit(Released{y.Key(), y.Ask().App, TimedOut, placeholderTimedOut})
+		}
+		for _, x := range out.Cancelled {
+			c.emit(AskTimedOut{x.Key(), x.Ask().App, placeholderTimedOut})
+		}
+		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
+	}
+}

@@ -1,0 +1,42 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// An application shows the placeholders of its task groups, and how they have ended; one without any shows nothing.
+func TestGangs_PlaceholderData(t *testing.T) {
+	c := startCluster(t, limitsYAML)
+	l, _ := c.Partition("default")
+	vcore := func(n int64) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
+	}
+	ask := func(key objects.AllocationKey, n int64, placeholder bool) scheduler.Command {
+		return scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(n), Placeholder: placeholder, Details: &objects.AskDetails{TaskGroup: "g"}}}
+	}
+	mustCall(t, l,
+		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true},
+		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "ann"}},
+		scheduler.AddApplication{App: "b", Queue: "root.leaf", User: security.User{Name: "ann"}},
+		ask("p1", 2, true), ask("p2", 2, true), ask("p3", 1, true),
+	)
+	mustCall(t, l, ask("k1", 2, false))
+	mustCall(t, l, scheduler.Release{App: "a", Key: "p1", Type: scheduler.PlaceholderReplaced})
+	data := func(id string) string {
+		var app struct{ PlaceholderData json.RawMessage }
+		assert.NilError(t, json.Unmarshal(fetch(c, "/ws/v1/partition/default/application/"+id).Body.Bytes(), &app))
+		return string(app.PlaceholderData)
+	}
+	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":0}]`)
+	mustCall(t, l, ask("k2", 2, false), ask("k3", 2, false))
+	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`, "k3 is larger than p3")
+	assert.Equal(t, data("b"), "")
+}
