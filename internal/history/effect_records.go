@@ -62,13 +62,16 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestTimedOut, Message: e.Message,
 		})
+	case scheduler.Refused:
+		w.about(e.Node, e.Key, e.App, "Refused "+e.Subject+": "+e.Reason)
 	case scheduler.NodeChanged:
 		w.node(e)
 	case scheduler.QueueChanged:
 		w.queue(e)
 	case scheduler.Event:
 		if e.Kind == scheduler.EventIgnored {
-			return // only metrics count it
+			w.about("", e.Subject.Key, e.Subject.App, "Ignored "+e.Ignored.String()+": "+e.Message)
+			return
 		}
 		if e.Kind == scheduler.EventPreemptionCycle || e.Kind == scheduler.EventCoolDownEnded {
 			w.preemptionCycle(e)
@@ -82,6 +85,19 @@ func (w *recordWriter) write(e scheduler.Effect) {
 func (w *recordWriter) request(key objects.AllocationKey, app objects.AppID, r events.Record) {
 	r.Type, r.Object, r.Reference = events.Request, cloneKey(key), string(app)
 	w.add(r)
+}
+
+// about adds a record about what a message to which the interface has no answer names: a node, an ask or an
+// allocation, or an application; nothing if it names none of them (OBS-92).
+func (w *recordWriter) about(node objects.NodeID, key objects.AllocationKey, app objects.AppID, message string) {
+	switch {
+	case node != "":
+		w.add(events.Record{Type: events.Node, Object: string(node), Message: message})
+	case key != "":
+		w.request(key, app, events.Record{Message: message})
+	case app != "":
+		w.add(events.Record{Type: events.Application, Object: string(app), Message: message})
+	}
 }
 
 func (w *recordWriter) node(e scheduler.NodeChanged) {

@@ -97,6 +97,13 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.Event{Kind: scheduler.EventCoolDownEnded, Cycle: preemption.Cycle{"root.a", "root.b"}, Since: noon},
 			`4 root.a/root.b 0 0 {} 0s "Preemption cool-down has ended, in force since 2026-01-02T12:00:00Z"`},
 		{scheduler.Refused{Subject: "configuration", Reason: "no"}, ""},
+		{scheduler.Refused{Subject: "capacity of node n1", Reason: "no", Node: "n1"}, `3 n1/ 0 0 {} 0s "Refused capacity of node n1: no"`},
+		{scheduler.Refused{Subject: "usage of allocation low", Reason: "no", App: "a", Key: "low"}, `1 low/a 0 0 {} 0s "Refused usage of allocation low: no"`},
+		{scheduler.Refused{Subject: "group of application a", Reason: "no", App: "a"}, `2 a/ 0 0 {} 0s "Refused group of application a: no"`},
+		{scheduler.Event{Kind: scheduler.EventIgnored, Ignored: scheduler.IgnoredRelease, Subject: scheduler.AllocationRef{Key: "k", App: "a"}, Message: "it is unknown"},
+			`1 k/a 0 0 {} 0s "Ignored release: it is unknown"`},
+		{scheduler.Event{Kind: scheduler.EventIgnored, Ignored: scheduler.IgnoredRemoval, Subject: scheduler.AllocationRef{App: "a"}, Message: "it is unknown"},
+			`2 a/ 0 0 {} 0s "Ignored removal: it is unknown"`},
 		{scheduler.PartitionReset{}, ""},
 	} {
 		h := newHistory()

@@ -63,7 +63,11 @@ func (a *Generator) newAsk() *objects.Ask {
 	}
 	ask.Details = objects.NewAskDetails(details)
 	if a.OneIn(25) {
-		ask.Key = a.knownAsk().Key // perhaps of another application
+		known := a.knownAsk() // perhaps of another application
+		ask.Key = known.Key
+		if a.askCount%2 == 0 { // else it contradicts the known one
+			ask.App, ask.Priority, ask.Placeholder, ask.Details = known.App, known.Priority, known.Placeholder, known.Details
+		}
 	}
 	if a.OneIn(60) {
 		ask.Key = a.foreignKey()
@@ -102,7 +106,11 @@ func (a *Generator) resizedAsk() *objects.Ask {
 	if a.OneIn(2) {
 		ask.Amounts = a.amounts()
 	}
-	ask.Priority, ask.Created = a.priority(), a.createdTime() // which changes nothing
+	priority := a.priority()
+	ask.Created = a.createdTime() // which changes nothing
+	if a.askCount%8 == 0 {
+		ask.Priority = priority // a contradiction, unless it is equal
+	}
 	return ask.WithTags(askTags(-a.askCount))
 }
 

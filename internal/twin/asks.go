@@ -13,6 +13,9 @@ import (
 func (t *Twin) submit(ask *objects.Ask, class string) {
 	reason := t.invalidReason(ask, false)
 	if reason == "" {
+		reason = t.contradiction(ask, class, "")
+	}
+	if reason == "" {
 		reason = t.quotaRejection(ask, class, t.allocation(ask.Key))
 	}
 	if reason != "" {
@@ -46,6 +49,9 @@ func (t *Twin) submitClassed(c scheduler.SubmitAskWithClass) {
 func (t *Twin) report(c scheduler.ReportAllocation) {
 	ask, on := c.Ask, c.Node
 	reason, w := t.invalidReason(ask, true), t.allocation(ask.Key)
+	if reason == "" {
+		reason = t.contradiction(ask, c.Class, on)
+	}
 	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
 		reason = "node unknown"
 	}
@@ -93,6 +99,24 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 		return "too many resource names"
 	case overflows(t.totalRequested().Sub(before), ask.Amounts):
 		return "more than can be counted"
+	}
+	return ""
+}
+
+// contradiction is what a repeated ask says that cannot be: another priority, unless a class has given it, another
+// task group, another required node while it is pending, or another node than the one that it is on.
+func (t *Twin) contradiction(ask *objects.Ask, class string, on objects.NodeID) string {
+	w := t.allocation(ask.Key)
+	switch {
+	case w == nil:
+	case class == "" && w.class == "" && ask.Priority != w.ask.Priority:
+		return "another priority"
+	case ask.TaskGroup() != w.ask.TaskGroup() || ask.Placeholder != w.ask.Placeholder:
+		return "another task group"
+	case on == "" && w.node == "" && ask.RequiredNode() != w.ask.RequiredNode():
+		return "another required node"
+	case on != "" && w.node != "" && on != w.node:
+		return "it runs elsewhere"
 	}
 	return ""
 }

@@ -25,8 +25,12 @@ func (t *Twin) addNode(c scheduler.AddNode) {
 
 func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 	n := t.node(c.Node)
-	if n == nil || t.invalidCapacity(c.Node, c.Total) {
-		t.refuse("capacity", "unknown node or impossible capacity")
+	if n == nil {
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
+		return
+	}
+	if t.invalidCapacity(c.Node, c.Total) {
+		t.refuse("capacity", "impossible capacity")
 		return
 	}
 	if !n.total.Equal(c.Total) {
@@ -50,7 +54,7 @@ func (t *Twin) invalidCapacity(id objects.NodeID, total resources.Amounts) bool 
 func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 	n := t.node(c.Node)
 	if n == nil {
-		t.refuse("schedulable", "unknown node")
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
 		return
 	}
 	if n.schedulable != c.Schedulable {
@@ -71,7 +75,7 @@ func (t *Twin) allocationCountOn(id objects.NodeID) int {
 
 func (t *Twin) removeNode(c scheduler.RemoveNode) {
 	if t.node(c.Node) == nil {
-		t.refuse("removal", "unknown node")
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
 		return
 	}
 	t.emit(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})

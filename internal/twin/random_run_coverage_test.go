@@ -33,6 +33,9 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 						occurrences["grew more than a quota leaves"]++
 					}
 				}
+				if r, ok := e.(scheduler.AskRejected); ok && r.Kind == scheduler.RejectedContradiction {
+					occurrences["a contradiction"]++
+				}
 			}
 			after := core.Snapshot(now)
 			countStep(occurrences, b, after, now)
@@ -47,7 +50,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"Completed: the completing timeout has passed": runs, "Completed: the resource manager removed it": runs,
 		"Expired: the retention time has passed": runs / 2, "Expired: the history is full": runs / 2,
 		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
-		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5,
+		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5, "a contradiction": runs,
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
 		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 4, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,

@@ -52,7 +52,11 @@ func (t *partitionCounters) count(e scheduler.Effect) {
 	case scheduler.ApplicationUpdated:
 		t.countState(e)
 	case scheduler.NodeRejected:
-		t.nodesRejected.Add(1)
+		if e.Unknown {
+			t.commandsRejected.Add(1)
+		} else {
+			t.nodesRejected.Add(1)
+		}
 	case scheduler.Refused:
 		t.commandsRejected.Add(1)
 	case scheduler.Event:

@@ -26,7 +26,7 @@ var (
 	allocations = gauge("canopy_allocations",
 		"Allocations that are bound to a node.", "partition")
 	commandsRejected = counter("canopy_commands_rejected_total",
-		"Rejected commands for which the interface has no answer.", "partition")
+		"Commands that changed nothing and that are no registration, application or ask.", "partition")
 	queuesViolatingQuota = gauge("canopy_queues_violating_quota",
 		"Queues whose allocations exceed a max that quota preemption enforces.", "partition")
 

@@ -29,6 +29,9 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 	rejectAsk := func(key objects.AllocationKey, app objects.AppID) {
 		s.reply(scheduler.AskRejected{Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error()})
 	}
+	rejectNode := func(id objects.NodeID) {
+		s.reply(scheduler.NodeRejected{Node: id, Reason: unknownPartitionForNode(id, partition).Error()})
+	}
 	s.p.ignored[ignoredPartition].Add(uint64(len(cmds)))
 	unknown := errors.New("unknown partition " + truncate(partition))
 	for _, cmd := range cmds {
@@ -44,7 +47,7 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 		case scheduler.ReportForeign:
 			rejectAsk(m.Foreign.Key, "")
 		case scheduler.AddNode:
-			s.reply(scheduler.NodeRejected{Node: m.Node, Reason: unknownPartitionForNode(m.Node, partition).Error()})
+			rejectNode(m.Node)
 		case scheduler.RemoveApplication:
 			s.logRefused("removal of application", string(m.App), unknown)
 		case scheduler.Release:
@@ -52,18 +55,18 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 		case scheduler.ReleaseForeign:
 			s.logRefused("release of", string(m.Key), unknown)
 		case scheduler.SetCapacity:
-			s.logRefused("capacity of node", string(m.Node), unknown)
+			rejectNode(m.Node)
 		case scheduler.SetSchedulable:
-			s.logRefused("draining of node", string(m.Node), unknown)
+			rejectNode(m.Node)
 		case scheduler.RemoveNode:
-			s.logRefused("removal of node", string(m.Node), unknown)
+			rejectNode(m.Node)
 		default:
 			panic(fmt.Sprintf("rmproxy: unknown command type %T", cmd))
 		}
 	}
 }
 
-// unknownPartitionError is an ask or an allocation for an unknown partition.
+// unknownPartitionError is an ask, an allocation or a node for an unknown partition.
 type unknownPartitionError string
 
 // Error implements error.
@@ -89,5 +92,5 @@ func unknownPartitionForAsk(app objects.AppID, key objects.AllocationKey, partit
 
 // unknownPartitionForNode is the reason of a rejection (NOD-3).
 func unknownPartitionForNode(node objects.NodeID, partition string) error {
-	return fmt.Errorf("failed to find partition %s for node %s", truncate(partition), node)
+	return unknownPartitionError(fmt.Sprintf("failed to find partition %s for node %s", truncate(partition), node))
 }

@@ -26,7 +26,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	ask := fakerm.Ask("k", "app")
 	assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{ask}}))
 	changed, odd := fakerm.Ask("k", "app"), fakerm.Ask("odd", "app")
-	changed.Priority = 7
+	changed.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true}
 	odd.AllocationTags = map[string]string{"creationTime": "soon"}
 	release := &si.AllocationRelease{ApplicationID: "app", AllocationKey: "none"}
 	for range 3 {
@@ -38,7 +38,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 			RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}, {ApplicationID: "app", PartitionName: "none"}},
 		}))
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{
-			RmID: "rm", Nodes: []*si.NodeInfo{nil, {NodeID: "none", Action: si.NodeInfo_DECOMISSION}},
+			RmID: "rm", Nodes: []*si.NodeInfo{nil, {NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(-1, 1)}},
 		}))
 	}
 	l, ok := d.Cluster().Partition("default")
@@ -57,6 +57,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6, "and for each registration")
 }
 
+// A known key with something else than its amounts is rejected as a whole, and stays as it is.
 func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
@@ -70,14 +71,13 @@ func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
 
 	for _, node := range []string{"n2", "unknown"} {
 		moved, next := fakerm.Ask("k", "app"), fakerm.Ask("after "+node, "app")
-		moved.NodeID, next.NodeID = node, "n2"
+		moved.NodeID, next.NodeID, moved.ResourcePerAlloc = node, "n2", fakerm.Resource(50, 50)
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{moved, next}}))
-		answer, err := x.Recv()
-		assert.NilError(t, err)
-		assert.Equal(t, len(answer.New), 1, "the repeated report has no answer: %v", answer)
-		assert.Equal(t, answer.New[0].AllocationKey, "after "+node)
+		rejected := receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)[0]
+		assert.Equal(t, rejected.AllocationKey+": "+rejected.Reason, "k: key k of application app is known: its node stays \"n1\", not \""+node+"\"")
+		assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].AllocationKey, "after "+node)
 	}
-	assert.Equal(t, r.p.Counts().Ignored["changed-content"], uint64(2))
+	assert.Equal(t, r.p.Counts().Ignored["changed-content"], uint64(0), "it is answered")
 	nodes := r.snapshot("default").Nodes
 	assert.Equal(t, int64(nodes.At(0).Allocated.Get("memory")), int64(10), "k is on n1")
 	assert.Equal(t, int64(nodes.At(1).Allocated.Get("memory")), int64(20), "the other two are on n2")

@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -70,16 +71,14 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 	return nil
 }
 
-// rejectNode rejects a node that cannot be a registered one or has no known action. The other actions
-// on a node that may be registered are logged only: an RM reads a rejection as that of a registration
-// (RMI-54, NOD-8, NOD-39).
+// rejectNode rejects a node that cannot be a registered one or has no known action. A malformed update of a
+// node that may be registered is logged only: an RM reads a rejection as that of a registration (RMI-54,
+// NOD-8, NOD-39).
 func (b *commandBatch) rejectNode(n *si.NodeInfo, err error) {
-	switch n.Action {
-	case si.NodeInfo_UPDATE, si.NodeInfo_DRAIN_NODE, si.NodeInfo_DRAIN_TO_SCHEDULABLE, si.NodeInfo_DECOMISSION:
-		if checkID("node ID", n.NodeID) == nil {
-			b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
-			return
-		}
+	unknown := checkID("node ID", n.NodeID) != nil || errors.As(err, new(unknownPartitionError))
+	if n.Action == si.NodeInfo_UPDATE && !unknown {
+		b.s.logRefused(n.Action.String()+" of node", n.NodeID, err)
+		return
 	}
 	b.reject(scheduler.NodeRejected{Node: objects.NodeID(sanitizedID(n.NodeID)), Reason: err.Error()})
 }

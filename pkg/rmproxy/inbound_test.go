@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -57,7 +58,8 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 		&si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DRAIN_NODE},
 		&si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
 		&si.NodeInfo{NodeID: "n3", Action: si.NodeInfo_UPDATE})
-	roundTrip(t, n)
+	unknown := receive(t, n, 1, (*si.NodeResponse).GetRejected)[0]
+	assert.Equal(t, unknown.NodeID+": "+unknown.Reason, "n3: update of unknown node n3")
 	view = r.snapshot("default")
 	assert.Equal(t, int64(view.Nodes.At(0).Total.Get("memory")), int64(7))
 	assert.Equal(t, view.Nodes.At(0).Schedulable, false)
@@ -68,7 +70,14 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, again.NodeID, "n2")
 	assert.Assert(t, strings.Contains(again.Reason, "already exists"), again.Reason)
 	assert.Equal(t, r.snapshot("default").Nodes.Len(), 1)
-	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 1, "the unknown node")
+	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 0)
+
+	negative := &si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(-7, 8)}
+	unnamed := &si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_UPDATE, SchedulableResource: &si.Resource{Resources: map[string]*si.Quantity{"": {}}}}
+	send(negative, unnamed)
+	roundTrip(t, n)
+	assert.Equal(t, int64(r.snapshot("default").Nodes.At(0).Total.Get("memory")), int64(100))
+	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "a rejection would be taken as that of the registration")
 }
 
 func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
@@ -82,11 +91,11 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 		{NodeID: overlongID, Action: si.NodeInfo_DRAIN_TO_SCHEDULABLE},
 		{Action: si.NodeInfo_DECOMISSION},
 		{NodeID: "n3", Attributes: map[string]string{"si/node-partition": "gpu"}},
-		{NodeID: "n4", Action: si.NodeInfo_UPDATE}, // no answer: it could be a registered node
+		{NodeID: "n4", Action: si.NodeInfo_UPDATE},
 		{NodeID: "n5", Action: si.NodeInfo_DECOMISSION, Attributes: map[string]string{"si/node-partition": "gpu"}},
 		fakerm.Node(""),
 	}}))
-	rejected := receive(t, n, 8, (*si.NodeResponse).GetRejected)
+	rejected := receive(t, n, 10, (*si.NodeResponse).GetRejected)
 	const actions = ": the actions are CREATE, CREATE_DRAIN, UPDATE, DRAIN_NODE, DRAIN_TO_SCHEDULABLE and DECOMISSION"
 	for i, want := range [][2]string{
 		{"n1", "unknown action 0 for node n1" + actions},
@@ -96,14 +105,16 @@ func TestUpdateNode_UnknownActionAndInvalidIDAreAnswered(t *testing.T) {
 		{overlongID[:maxID], "node ID has 1025 bytes, at most 1024 are allowed"},
 		{"", "node ID is empty"},
 		{"n3", "failed to find partition gpu for node n3"},
+		{"n5", "failed to find partition gpu for node n5"},
 		{"", "node ID is empty"},
+		{"n4", "update of unknown node n4"}, // the partition answers, the others are answers of the API
 	} {
 		assert.Equal(t, rejected[i].NodeID, want[0])
 		assert.Assert(t, strings.HasPrefix(rejected[i].Reason, want[1]), "%q", rejected[i].Reason)
 	}
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{fakerm.Node("n6")}}))
 	assert.Equal(t, receive(t, n, 1, (*si.NodeResponse).GetAccepted)[0].NodeID, "n6")
-	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 2, "n4 and n5")
+	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 0)
 }
 
 func TestUpdateNode_InvalidNodeIsRejectedAlone(t *testing.T) {
@@ -364,6 +375,32 @@ func TestPartitions_OneMessageForTwo(t *testing.T) {
 		AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", PartitionName: "gpu"}},
 	}}))
 	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetReleased)[0].PartitionName, "[rm]gpu")
+}
+
+// A partition that is being removed takes asks of the applications that it has, and no new application or node.
+func TestUpdateAllocation_PartitionThatIsBeingRemovedTakesAsks(t *testing.T) {
+	r := newRig(t, testOptions{})
+	assert.NilError(t, r.register("rm", twoPartitions))
+	n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()
+	node, app, ask := fakerm.Node("n1"), fakerm.App("app", "root.a"), fakerm.Ask("k", "app")
+	node.Attributes = map[string]string{"si/node-partition": "gpu"}
+	app.PartitionName, ask.PartitionName = "gpu", "gpu"
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{node}}))
+	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
+	receive(t, a, 1, (*si.ApplicationResponse).GetAccepted)
+	p, err := r.p.Reloads().Read(reload.REST, "", []byte(queues))
+	assert.NilError(t, err)
+	_, err = r.p.Reloads().Apply(t.Context(), p)
+	assert.NilError(t, err)
+
+	node.NodeID, app.ApplicationID = "n2", "late"
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{node}}))
+	assert.Equal(t, receive(t, n, 1, (*si.NodeResponse).GetRejected)[0].Reason, "partition gpu is being removed")
+	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
+	assert.Equal(t, receive(t, a, 1, (*si.ApplicationResponse).GetRejected)[0].Reason, "partition gpu is being removed")
+	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{ask}}))
+	assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].NodeID, "n1")
 }
 
 func TestReadAsk_AllFields(t *testing.T) {

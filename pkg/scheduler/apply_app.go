@@ -21,9 +21,9 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	}
 	c.emitQueueChanges()
 	c.emit(ApplicationAccepted{m.App})
-	c.emitRefused("group of application "+string(m.App), c.part.ReadGroupPriorityTag(m.App))
+	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App}, c.part.ReadGroupPriorityTag(m.App))
 	for _, problem := range c.part.ApplyQuotaTags(path, m.Tags) {
-		c.emitRefused(fmt.Sprintf("quota of queue %s from application %s", path, m.App), problem)
+		c.emitRefused(Refused{Subject: fmt.Sprintf("quota of queue %s from application %s", path, m.App), App: m.App}, problem)
 	}
 }
 

@@ -20,8 +20,10 @@ func (c *Core) submitAsk(now time.Time, ask *objects.Ask) {
 // rejection has an answer (ASK-1, RMI-56).
 func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *objects.Ask) {
 	if x, known := c.knownAllocation(ask); known {
-		c.emitIgnoredChanges(x, ask)
-		err := c.part.CheckResize(x, ask.Amounts)
+		err := c.contradiction(x, priorityClass, ask, "")
+		if err == nil {
+			err = c.part.CheckResize(x, ask.Amounts)
+		}
 		if err == nil {
 			err = c.updateKnown(x, ask)
 		}
@@ -90,11 +92,14 @@ func needsPermission(priorityClass string, u security.User) error {
 func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	ask, nodeID := m.Ask, m.Node
 	x, known := c.knownAllocation(ask)
+	if known {
+		if err := c.contradiction(x, m.Class, ask, nodeID); err != nil {
+			c.emitAskRejected(ask, err)
+			return
+		}
+	}
 	switch _, ok := c.part.Node(nodeID); {
 	case known && !x.Pending():
-		if c.emitIgnoredChanges(x, ask); x.Node().ID() != nodeID {
-			c.emitIgnored(IgnoredChange, x.Key(), ask.App, fmt.Sprintf("it stays on node %s, not %s", x.Node().ID(), nodeID))
-		}
 		c.emitAskRejected(ask, c.updateKnown(x, ask))
 		return
 	case !ok:
@@ -133,7 +138,7 @@ func (c *Core) updateKnown(x *objects.Allocation, ask *objects.Ask) error {
 			return err
 		}
 	}
-	c.emitRefused("usage of allocation "+string(ask.Key), c.part.NoteUsage(x, ask.Tags()))
+	c.emitRefused(Refused{Subject: "usage of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, c.part.NoteUsage(x, ask.Tags()))
 	return nil
 }
 
@@ -185,8 +190,9 @@ func (c *Core) unknownConfirmation(m Release) {
 	}
 	c.preemption.CountUnknownConfirmation()
 	c.emit(Refused{
-		fmt.Sprintf("confirmation that allocation %s was preempted", m.Key),
-		fmt.Sprintf("%v allocation of application %s", objects.ErrUnknown, m.App),
+		Subject: fmt.Sprintf("confirmation that allocation %s was preempted", m.Key),
+		Reason:  fmt.Sprintf("%v allocation of application %s", objects.ErrUnknown, m.App),
+		Key:     m.Key, App: m.App,
 	})
 }
 

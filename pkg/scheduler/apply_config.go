@@ -26,7 +26,7 @@ func (c *Core) Removable() bool {
 // useConfig puts a configuration in force, and ends a removal of the partition (CFG-112).
 func (c *Core) useConfig(m UseConfig) {
 	if err := c.part.Reconfigure(m.Partition, m.Prepared); err != nil {
-		c.emitRefused("configuration", err)
+		c.emitRefused(Refused{Subject: "configuration"}, err)
 		return
 	}
 	c.draining = false

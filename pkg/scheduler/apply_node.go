@@ -15,17 +15,27 @@ func (c *Core) addNode(m AddNode) {
 		err = c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable)
 	}
 	if err != nil {
-		c.emit(NodeRejected{m.Node, err.Error()})
+		c.emit(NodeRejected{Node: m.Node, Reason: err.Error()})
 		return
 	}
 	c.emit(NodeAccepted{m.Node, m.Total, m.Schedulable})
 }
 
+// rejectUnknownNode answers a command about a node that the partition does not have. Other refusals have no
+// NodeRejected: the RM would take a node that is registered as one that is not (NOD-8, NOD-22).
+func (c *Core) rejectUnknownNode(action string, id objects.NodeID) {
+	c.emit(NodeRejected{Node: id, Reason: fmt.Sprintf("%s of %v node %s", action, objects.ErrUnknown, id), Unknown: true})
+}
+
 // setCapacity changes the capacity of a node (NOD-24).
 func (c *Core) setCapacity(now time.Time, m SetCapacity) {
+	if _, ok := c.part.Node(m.Node); !ok {
+		c.rejectUnknownNode("update", m.Node)
+		return
+	}
 	before := c.capacityOf(m.Node)
 	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
-		c.emitRefused("capacity of node "+string(m.Node), err)
+		c.emitRefused(Refused{Subject: "capacity of node " + string(m.Node), Node: m.Node}, err)
 		return
 	}
 	if !before.Equal(m.Total) {
@@ -47,7 +57,7 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 func (c *Core) setSchedulable(m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
 	if !ok {
-		c.emitRefused("draining of node "+string(m.Node), fmt.Errorf("%w node %s", objects.ErrUnknown, m.Node))
+		c.rejectUnknownNode("drain", m.Node)
 		return
 	}
 	if n.Schedulable() == m.Schedulable {
@@ -61,15 +71,15 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 	c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: n.AllocationCount()})
 }
 
-// removeNode removes a node and releases its allocations (NOD-19). An unknown node is refused (NOD-22,
-// RMI-54).
+// removeNode removes a node and releases its allocations (NOD-19, RMI-54).
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	before := c.capacityOf(m.Node)
 	released, err := c.part.RemoveNode(m.Node, now)
-	if err == nil {
-		c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
+	if err != nil { // it is unknown
+		c.rejectUnknownNode("removal", m.Node)
+		return
 	}
-	c.emitRefused("removal of node "+string(m.Node), err)
+	c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
 	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}

@@ -41,20 +41,21 @@ type (
 		Schedulable bool // false: it is registered as unschedulable
 	}
 
-	// SetCapacity changes the capacity of a node. Effect: none, or Refused.
+	// SetCapacity changes the capacity of a node. Effect: none, NodeRejected for an unknown node, or Refused.
 	SetCapacity struct {
 		Node  objects.NodeID
 		Total resources.Amounts
 	}
 
-	// SetSchedulable drains a node, or makes it schedulable again. Effect: none, or Refused.
+	// SetSchedulable drains a node, or makes it schedulable again. Effect: none, or NodeRejected for
+	// an unknown node.
 	SetSchedulable struct {
 		Node        objects.NodeID
 		Schedulable bool
 	}
 
 	// RemoveNode removes a node. Effect: Released for each allocation on it, then Allocated for real asks that
-	// replace placeholders of the node on other nodes; or Refused.
+	// replace placeholders of the node on other nodes; or NodeRejected for an unknown node.
 	RemoveNode struct{ Node objects.NodeID }
 
 	// AddApplication submits an application. The ID of an application that has ended may be used again.
@@ -79,8 +80,8 @@ type (
 	RemoveApplication struct{ App objects.AppID }
 
 	// SubmitAsk requests one allocation, without a priority class. For a known key it changes the amounts,
-	// if they differ and the class quotas allow it (QUO-39), and nothing else. Effect: none, or
-	// AskRejected.
+	// if they differ and the class quotas allow it (QUO-39), and nothing else; what contradicts the known ask
+	// is rejected (ASK-27). Effect: none, or AskRejected.
 	SubmitAsk struct{ Ask *objects.Ask }
 
 	// SubmitAskWithClass is SubmitAsk with the requirements of the priority class of the ask. For a known
@@ -96,7 +97,7 @@ type (
 
 	// ReportAllocation reports a running allocation, whatever scheduler placed it. With the key of a
 	// pending ask it binds that ask. Quotas are not checked (QUO-8). Effect: Allocated, none if the
-	// allocation is known already, or AskRejected.
+	// allocation is known already, or AskRejected, also if it is known on another node.
 	ReportAllocation struct {
 		Ask   *objects.Ask
 		Node  objects.NodeID

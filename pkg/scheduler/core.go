@@ -146,10 +146,11 @@ func (c *Core) resetEffects() {
 
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
 
-// emitRefused emits Refused, if err is not nil, for a command that has no rejection of its own (NOD-8).
-func (c *Core) emitRefused(subject string, err error) {
+// emitRefused emits Refused with the reason, if err is not nil, for a command that has no rejection of its own (NOD-8).
+func (c *Core) emitRefused(what Refused, err error) {
 	if err != nil {
-		c.emit(Refused{subject, err.Error()})
+		what.Reason = err.Error()
+		c.emit(what)
 	}
 }
 

@@ -24,10 +24,12 @@ type (
 		Schedulable bool              // false: it is registered as unschedulable
 	}
 
-	// NodeRejected is the answer to an AddNode that changed nothing.
+	// NodeRejected is the answer to an AddNode that changed nothing, and to another command about a node that
+	// the partition does not have (NOD-8).
 	NodeRejected struct {
-		Node   objects.NodeID
-		Reason string
+		Node    objects.NodeID
+		Reason  string
+		Unknown bool // it was no registration: the partition has no such node. Not sent to the RM
 	}
 
 	// ApplicationAccepted is the answer to AddApplication.
@@ -88,8 +90,14 @@ type (
 	PartitionReset struct{}
 
 	// Refused says that a command for which the interface has no answer changed nothing. It goes to the
-	// log, and to a caller inside of the process.
-	Refused struct{ Subject, Reason string }
+	// log, to history, and to a caller inside of the process.
+	Refused struct {
+		Subject, Reason string
+
+		Node objects.NodeID        // this and the next two name what it is about; empty: nothing of the kind
+		App  objects.AppID         // the application, or that of Key
+		Key  objects.AllocationKey // the ask or allocation
+	}
 )
 
 func (NodeAccepted) effect()        {}

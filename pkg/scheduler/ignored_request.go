@@ -7,14 +7,15 @@ import (
 )
 
 // Ignored is a kind of request of an RM that changed nothing and to which the interface has no answer. Most
-// are no errors, such as a second release of an allocation.
+// are no errors, such as a second release of an allocation. What contradicts the state is rejected instead
+// (contradiction).
 type Ignored uint8
 
 // The kinds.
 const (
 	IgnoredRelease Ignored = iota // of an unknown ask or allocation, foreign ones included
 	IgnoredRemoval                // of an unknown application
-	IgnoredChange                 // of something other than the amounts of a known ask or allocation
+	IgnoredChange                 // of a part of a known ask or allocation that is no contradiction
 )
 
 func (i Ignored) String() string { return [...]string{"release", "removal", "change"}[i] }
@@ -24,8 +25,41 @@ func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.
 	c.emit(Event{Kind: EventIgnored, Ignored: kind, Subject: AllocationRef{Key: key, App: app}, Message: message})
 }
 
-// emitIgnoredChanges emits the first difference, other than the amounts, between a known ask or allocation
-// and a repeated one: only the amounts can change (PRI-2, ASK-27).
+// contradictionError is why a repeated ask or report is rejected (ASK-27).
+type contradictionError string
+
+// Error implements error.
+func (e contradictionError) Error() string { return string(e) }
+
+// contradiction is what a repeated ask or report says otherwise than the known one, and what cannot change; nil:
+// nothing. node is where it is reported; empty: it is an ask (PRI-2, ASK-27, ASK-44, RMI-59).
+//
+// A priority that follows from a class is no contradiction: the class may have changed since, and the resource manager
+// has sent what it always sent. Nor is a preemption policy, which shims read anew from their objects for each message.
+func (c *Core) contradiction(x *objects.Allocation, priorityClass string, sent *objects.Ask, node objects.NodeID) error {
+	known := x.Ask()
+	differs := func(what string, known, sent any) error {
+		return contradictionError(fmt.Sprintf("key %s of application %s is known: its %s stays %#v, not %#v", x.Key(), x.Ask().App, what, known, sent))
+	}
+	byClass := priorityClass != "" || c.part.PriorityClass(x) != ""
+	switch {
+	case known.Priority != sent.Priority && !byClass:
+		return differs("priority", known.Priority, sent.Priority)
+	case known.TaskGroup() != sent.TaskGroup():
+		return differs("task group", known.TaskGroup(), sent.TaskGroup())
+	case known.Placeholder != sent.Placeholder:
+		return differs("being a placeholder", known.Placeholder, sent.Placeholder)
+	case node == "" && known.RequiredNode() != sent.RequiredNode() && x.Pending():
+		return differs("required node", known.RequiredNode(), sent.RequiredNode())
+	case node != "" && !x.Pending() && x.Node().ID() != node:
+		return differs("node", x.Node().ID(), node)
+	}
+	c.emitIgnoredChanges(x, sent)
+	return nil
+}
+
+// emitIgnoredChanges emits a difference between a known ask or allocation and a repeated one that is neither applied
+// nor a contradiction (PRI-2, ASK-27).
 func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	known := x.Ask()
 	differs := func(what string, known, sent any) {
@@ -34,12 +68,6 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	switch {
 	case known.Priority != sent.Priority:
 		differs("priority", known.Priority, sent.Priority)
-	case known.TaskGroup() != sent.TaskGroup():
-		differs("task group", known.TaskGroup(), sent.TaskGroup())
-	case known.Placeholder != sent.Placeholder:
-		differs("being a placeholder", known.Placeholder, sent.Placeholder)
-	case known.RequiredNode() != sent.RequiredNode() && x.Pending():
-		differs("required node", known.RequiredNode(), sent.RequiredNode())
 	case known.Policy != sent.Policy:
 		differs("preemption policy", known.Policy, sent.Policy)
 	}

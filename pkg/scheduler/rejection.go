@@ -21,6 +21,7 @@ const (
 	RejectedAmounts            Rejection = "invalid-amounts"         // nothing requested, or a negative quantity
 	RejectedOverflow           Rejection = "amounts-overflow"        // the sums of quantities would exceed 64 bits
 	RejectedNames              Rejection = "too-many-resource-names" // no more resource names can be registered
+	RejectedContradiction      Rejection = "changed-content"         // a known key with another priority, task group or node
 	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, or unreadable
 	RejectedPartition          Rejection = "unknown-partition"
 	RejectedOther              Rejection = "other"
@@ -53,6 +54,8 @@ func rejectionOf(err error) Rejection {
 		return RejectedOverflow
 	case errors.As(err, new(resources.NameBoundError)):
 		return RejectedNames
+	case errors.As(err, new(contradictionError)):
+		return RejectedContradiction
 	case errors.Is(err, errNoTaskGroup):
 		return RejectedMalformed
 	}
