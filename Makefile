@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -48,7 +48,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python versus-test test-tools race test-full tour
+CHECKS := lint build example example-js example-python versus-test test-kubernetes test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -96,6 +96,9 @@ versus: ## compare with yunikorn-core, both in process; flags in VERSUS
 
 versus-test: # vet and test the comparison, a module of its own with many downloads
 	cd bench/versus && go vet ./... && go test ./...
+
+test-kubernetes: # vet and test the comparison with the packages of Kubernetes, a module of its own with many downloads
+	cd test/kubernetes && go vet ./... && go test ./...
 
 example: # vet and build the example shim, a module of its own
 	@if [ -d examples/shim-go ]; then cd examples/shim-go && go vet ./... && go build -o /dev/null ./...; fi

@@ -18,7 +18,7 @@ const (
 // layers lists the packages bottom up. A package may import only from layers below its own. Test files
 // may import anything.
 var layers = [][]string{
-	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry"},
+	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry", "pkg/constraints"},
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/lifecycle"},
 	{"pkg/configs", "pkg/quota"},
 	{"pkg/objects"},

@@ -1,6 +1,7 @@
 package randomrun
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -22,6 +23,7 @@ type Generator struct {
 	limited          bool // limits on users, groups and running applications
 	preempting       bool // some asks may preempt
 	contended        bool // and the cluster is so small that they must
+	constrained      bool // nodes have labels and taints, and asks have constraints
 	configuredQueues int  // queues that were configured
 	reloads          int
 	nodePool         int                 // number of node IDs
@@ -55,6 +57,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 		a.nodePool = Pick(a, 1, 2, 3)
 	}
 	a.Conf = a.partition()
+	a.constrained = independentGenerator(fmt.Sprint("constrained ", a.nodePool, a.Conf)).OneIn(constraintRuns)
 	for range Pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
 	}

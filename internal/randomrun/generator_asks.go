@@ -42,13 +42,13 @@ func (a *Generator) newAsk() *objects.Ask {
 	a.askCount++
 	if a.uniform && len(a.apps) > 0 && !a.OneIn(10) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Details: &objects.AskDetails{Tags: askTags(a.askCount)}}
+		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Details: &objects.AskDetails{Tags: a.tags(a.askCount)}}
 	}
 	ask := &objects.Ask{
 		Key: a.askKey(), App: a.appID(), Amounts: a.shape(),
 		Priority: a.priority(), Originator: a.OneIn(10), Created: a.createdTime(),
 	}
-	details := objects.AskDetails{Tags: askTags(a.askCount)}
+	details := objects.AskDetails{Tags: a.tags(a.askCount)}
 	if a.OneIn(12) {
 		details.RequiredNode = a.nodeID()
 	}
@@ -111,7 +111,7 @@ func (a *Generator) resizedAsk() *objects.Ask {
 	if a.askCount%8 == 0 {
 		ask.Priority = priority // a contradiction, unless it is equal
 	}
-	return ask.WithTags(askTags(-a.askCount))
+	return ask.WithTags(a.tags(-a.askCount))
 }
 
 // reportedAsk is a recovered allocation: a known ask unchanged, a known one with other amounts, or a

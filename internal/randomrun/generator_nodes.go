@@ -15,7 +15,7 @@ func (a *Generator) nodeCommand() scheduler.Command {
 		a.nodeCount--
 		return scheduler.RemoveNode{Node: a.nodeID()}
 	case 1, 2:
-		return scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
+		return a.nodeUpdate()
 	case 3, 4, 5:
 		return scheduler.SetSchedulable{Node: a.nodeID(), Schedulable: !a.OneIn(4)}
 	}
@@ -24,7 +24,7 @@ func (a *Generator) nodeCommand() scheduler.Command {
 
 func (a *Generator) addNode() scheduler.AddNode {
 	a.nodeCount++
-	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.OneIn(5)}
+	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.OneIn(5), Attributes: a.nodeAttributes()}
 }
 
 func (a *Generator) nodeID() objects.NodeID {

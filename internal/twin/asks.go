@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -11,7 +12,15 @@ import (
 )
 
 func (t *Twin) submit(ask *objects.Ask, class string) {
-	reason := t.invalidReason(ask, false)
+	reason := ""
+	if w := t.allocation(ask.Key); w == nil || w.ask.App != ask.App {
+		if _, err := constraints.Parse(ask.Tags()); err != nil {
+			reason = "an unreadable constraint"
+		}
+	}
+	if reason == "" {
+		reason = t.invalidReason(ask, false)
+	}
 	if reason == "" {
 		reason = t.contradiction(ask, class, "")
 	}

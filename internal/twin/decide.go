@@ -3,6 +3,7 @@ package twin
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -97,10 +98,25 @@ func (c *totals) fits(n *node, ask *objects.Ask) bool {
 
 // admits reports whether an ask may be placed on n. An ask that requires n may also if n is draining.
 func (n *node) admits(ask *objects.Ask) bool {
-	if ask.RequiredNode() != "" {
-		return ask.RequiredNode() == n.id
+	if ask.RequiredNode() != "" && ask.RequiredNode() != n.id || ask.RequiredNode() == "" && !n.schedulable {
+		return false
 	}
-	return n.schedulable
+	return n.constraintsAdmit(ask)
+}
+
+// constraintsAdmit reads the constraints and the attributes anew each time.
+func (n *node) constraintsAdmit(ask *objects.Ask) bool {
+	info, err := constraints.NewNode(string(n.id), n.attributes)
+	if err != nil {
+		panic("twin: attributes that were accepted cannot be read: " + err.Error())
+	}
+	return constraintsOf(ask).Match(info) == constraints.Matches
+}
+
+// constraintsOf are the constraints of an ask; none of an allocation that was reported with some that cannot be read.
+func constraintsOf(ask *objects.Ask) *constraints.Ask {
+	parsed, _ := constraints.Parse(ask.Tags())
+	return parsed
 }
 
 // predicatesPass calls the Oracle.

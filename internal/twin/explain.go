@@ -61,10 +61,14 @@ func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingRea
 	switch {
 	case find(t.nodes, large) != nil:
 		return 0, false
+	case w.ask.RequiredNode() != "" && !t.node(w.ask.RequiredNode()).constraintsAdmit(w.ask):
+		return scheduler.NoNodeAdmitted, true
 	case w.ask.RequiredNode() != "":
 		return scheduler.AskExceedsNodes, true
 	case find(t.nodes, func(n *node) bool { return n.schedulable }) == nil:
 		return scheduler.NoSchedulableNode, true
+	case find(t.nodes, func(n *node) bool { return n.admits(w.ask) }) == nil:
+		return scheduler.NoNodeAdmitted, true
 	}
 	for name, n := range w.ask.Amounts.All() {
 		if n > 0 && c.capacity.Get(name) == 0 {

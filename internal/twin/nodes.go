@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -17,8 +18,10 @@ func (t *Twin) addNode(c scheduler.AddNode) {
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "already exists"})
 	case t.invalidCapacity(c.Node, c.Total):
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "impossible capacity"})
+	case unreadable(c.Attributes):
+		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unreadable attributes"})
 	default:
-		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: c.Schedulable})
+		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: c.Schedulable, attributes: c.Attributes})
 		t.emit(scheduler.NodeAccepted{Node: c.Node})
 	}
 }
@@ -38,6 +41,25 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 	}
 	n.total = c.Total
 	t.preemptForPressure(n)
+}
+
+// setAttributes replaces the attributes of a node.
+func (t *Twin) setAttributes(c scheduler.SetAttributes) {
+	n := t.node(c.Node)
+	if n == nil {
+		return
+	}
+	if unreadable(c.Attributes) {
+		t.refuse("attributes", "unreadable attributes")
+		return
+	}
+	n.attributes = c.Attributes
+	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })
+}
+
+func unreadable(attributes map[string]string) bool {
+	_, err := constraints.NewNode("", attributes)
+	return err != nil
 }
 
 // invalidCapacity reports whether a capacity is invalid for a node, new or not.

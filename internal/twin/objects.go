@@ -29,6 +29,7 @@ type node struct {
 	id          objects.NodeID
 	total       resources.Amounts
 	schedulable bool
+	attributes  map[string]string
 }
 
 // app is an application; its allocations are found by searching all allocations.

@@ -24,6 +24,9 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		now := randomrun.StartTime()
 		waiting := map[objects.AllocationKey]bool{}
 		for _, b := range s.Steps {
+			if _, ok := b.Command.(scheduler.SetAttributes); ok {
+				occurrences["attributes replaced"]++
+			}
 			now = now.Add(b.After)
 			effects, _ := applyStep(b, core, now)
 			for _, e := range effects {
@@ -52,7 +55,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
 		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5, "a contradiction": runs,
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
-		"released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
+		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 4, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
@@ -68,6 +71,9 @@ func effectKind(e scheduler.Effect) string {
 	case scheduler.Allocated:
 		return "allocated"
 	case scheduler.AskRejected:
+		if strings.HasPrefix(e.Reason, "tag ") {
+			return "a constraint cannot be read"
+		}
 		switch reason, _, _ := strings.Cut(e.Reason, ":"); priorities.Reason(reason) {
 		case priorities.ExceedsQuota:
 			return "more than a quota leaves"

@@ -97,6 +97,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.addNode(c)
 	case scheduler.SetCapacity:
 		t.setCapacity(c)
+	case scheduler.SetAttributes:
+		t.setAttributes(c)
 	case scheduler.SetSchedulable:
 		t.setSchedulable(c)
 	case scheduler.RemoveNode:

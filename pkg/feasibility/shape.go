@@ -4,16 +4,24 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Shape is what decides which nodes an ask fits: its resources and its required node. Asks with the
+// Request is what decides which nodes an ask fits.
+type Request struct {
+	Amounts      resources.Amounts
+	RequiredNode string           // the ID of the only node; empty: any
+	Constraints  *constraints.Ask // nil: none
+}
+
+// Shape is what decides which nodes an ask fits: its resources, its required node, and its constraints. Asks with the
 // same share one Shape, so that a check of one holds for all. (A production trace of 8,152 tasks
 // has 151 shapes.)
 type Shape struct {
-	amounts    resources.Amounts
-	vector     resources.Vector // amounts as a vector
-	required   string           // the ID of the only node; empty: any
+	request    Request
+	vector     resources.Vector // the amounts of request as a vector
+	isBucket   bool             // it stands for shapes that have no slot of their own
 	pinned     bool             // a bucket of shapes that require one node each
 	refs       int              // number of asks and allocations of this shape
 	slot       int              // index in masks
@@ -33,18 +41,21 @@ type Variant uint8
 const Variants = 3
 
 // NewShape returns a shape without a slot; masks cannot be used for it.
-func NewShape(amounts resources.Amounts, vector resources.Vector, required string) *Shape {
-	return &Shape{amounts: amounts, vector: vector, required: required}
+func NewShape(request Request, vector resources.Vector) *Shape {
+	return &Shape{request: request, vector: vector}
 }
 
+// Request is what an ask of this shape requests.
+func (s *Shape) Request() Request { return s.request }
+
 // Amounts is what an ask of this shape requests.
-func (s *Shape) Amounts() resources.Amounts { return s.amounts }
+func (s *Shape) Amounts() resources.Amounts { return s.request.Amounts }
 
 // Vector is Amounts as a vector. Read-only.
 func (s *Shape) Vector() resources.Vector { return s.vector }
 
 // RequiredNode is the ID of the only node on which an ask of this shape may be placed; empty: any.
-func (s *Shape) RequiredNode() string { return s.required }
+func (s *Shape) RequiredNode() string { return s.request.RequiredNode }
 
 // Exact reports whether the shape has a slot of its own. Otherwise masks hold for its bucket and
 // the caller must check the shape itself.
@@ -70,27 +81,35 @@ func (s *Shape) OfVariant(v Variant) *Shape {
 // Users is how many times s was acquired and not released.
 func (s *Shape) Users() int { return s.refs }
 
-// AcceptsNode reports whether an ask of s may be placed on the node of an ID, if there are enough free
-// resources. An ask that requires the node may although the node is unschedulable (NOD-11, ASK-30): pods
-// of DaemonSets run on cordoned nodes too.
-func (s *Shape) AcceptsNode(id string, schedulable bool) bool {
-	if s.required != "" {
-		return s.required == id
+// Constraints are the constraints of an ask of this shape on nodes; nil: none.
+func (s *Shape) Constraints() *constraints.Ask { return s.request.Constraints }
+
+// AcceptsNode reports whether an ask of s may be placed on n, if there are enough free resources. An ask that requires
+// the node may although the node is unschedulable (NOD-11, ASK-30): pods of DaemonSets run on cordoned nodes too.
+func (s *Shape) AcceptsNode(n *constraints.Node, schedulable bool) bool {
+	if s.request.RequiredNode != "" {
+		schedulable = s.request.RequiredNode == n.Name()
 	}
-	return schedulable || s.pinned
+	return (schedulable || s.pinned) && s.Admits(n)
+}
+
+// Admits reports whether the constraints of an ask of s admit n. A bucket admits every node, as one of its shapes may.
+func (s *Shape) Admits(n *constraints.Node) bool {
+	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches
 }
 
 // shapeKey is equal for two requests if and only if they have the same shape: each name is preceded by
 // its length, so keys are unambiguous.
-func shapeKey(amounts resources.Amounts, required string) string {
+func shapeKey(r Request) string {
 	var b strings.Builder
 	put := func(s string) {
 		b.WriteString(strconv.Itoa(len(s)))
 		b.WriteByte(':')
 		b.WriteString(s)
 	}
-	put(required)
-	for name, n := range amounts.All() {
+	put(r.RequiredNode)
+	put(r.Constraints.Key())
+	for name, n := range r.Amounts.All() {
 		put(name)
 		b.WriteString(strconv.FormatInt(int64(n), 10))
 		b.WriteByte(';')

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -39,7 +40,7 @@ const DefaultShapes = 512
 
 // NewTable returns a table without shapes. Beyond maxExact shapes, slots are shared.
 func NewTable(maxExact int) *Table {
-	catchAll := &Shape{}
+	catchAll := &Shape{isBucket: true}
 	catchAll.slotMask.Set(catchAll.slot, true)
 	return &Table{
 		maxExact: maxExact, catchAll: catchAll, shapes: []*Shape{catchAll}, byKey: map[string]*Shape{},
@@ -49,10 +50,10 @@ func NewTable(maxExact int) *Table {
 
 // Acquire finds or makes the shape of a request, for one more user. added has a new slot: it is the shape
 // or its bucket, and the caller must set its slot in all masks; nil: nothing has.
-func (t *Table) Acquire(names *resources.NameTable, amounts resources.Amounts, required string) (s, added *Shape) {
-	key := shapeKey(amounts, required)
+func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape) {
+	key := shapeKey(r)
 	if s = t.byKey[key]; s == nil {
-		s = NewShape(amounts, names.Hold(amounts, resources.Asks), required)
+		s = NewShape(r, names.Hold(r.Amounts, resources.Asks))
 		t.byKey[key] = s
 		added = t.assign(s)
 	}
@@ -63,7 +64,7 @@ func (t *Table) Acquire(names *resources.NameTable, amounts resources.Amounts, r
 // Release ends one use of s, which is removed with its last user.
 func (t *Table) Release(names *resources.NameTable, s *Shape) {
 	if s.refs--; s.refs == 0 {
-		delete(t.byKey, shapeKey(s.amounts, s.required))
+		delete(t.byKey, shapeKey(s.request))
 		t.release(s)
 		names.Release(s.vector, resources.Asks)
 	}
@@ -72,7 +73,7 @@ func (t *Table) Release(names *resources.NameTable, s *Shape) {
 // AcquireVariant uses variant v of s once more. added is as that of Acquire.
 func (t *Table) AcquireVariant(s *Shape, v Variant) (added *Shape) {
 	if s.variants[v] == nil {
-		s.variants[v] = &Shape{vector: s.vector, required: s.required, variant: v}
+		s.variants[v] = &Shape{request: s.request, vector: s.vector, variant: v}
 		added = t.assign(s.variants[v])
 	}
 	s.variants[v].refs++
@@ -91,8 +92,8 @@ func (t *Table) ReleaseVariant(s *Shape, v Variant) {
 func (t *Table) Len() int { return len(t.byKey) }
 
 // Find is the shape of a request; nil: none is in use.
-func (t *Table) Find(amounts resources.Amounts, required string) *Shape {
-	return t.byKey[shapeKey(amounts, required)]
+func (t *Table) Find(r Request) *Shape {
+	return t.byKey[shapeKey(r)]
 }
 
 // Shapes yields the shapes in use, without variants, in no order.
@@ -126,14 +127,14 @@ func (t *Table) assign(s *Shape) (added *Shape) {
 	b := t.buckets[key]
 	switch {
 	case b == nil && len(t.buckets) < t.maxExact:
-		b = &Shape{vector: lowest, variant: s.variant, pinned: s.required != ""}
+		b = &Shape{vector: lowest, variant: s.variant, isBucket: true, pinned: s.request.RequiredNode != ""}
 		t.buckets[key], added = b, b
 		t.add(b)
 	case b == nil:
 		b = t.catchAll
 	}
 	b.refs++
-	if b == t.catchAll && s.required != "" {
+	if b == t.catchAll && s.request.RequiredNode != "" {
 		t.requiredInCatchAll++
 	}
 	s.bucket, s.slot, s.slotMask = b, b.slot, b.slotMask
@@ -149,7 +150,7 @@ func (t *Table) release(s *Shape) {
 		t.remove(s)
 		return
 	}
-	if s.bucket == t.catchAll && s.required != "" {
+	if s.bucket == t.catchAll && s.request.RequiredNode != "" {
 		t.requiredInCatchAll--
 	}
 	if s.bucket.refs--; s.bucket.refs == 0 && s.bucket != t.catchAll {
@@ -171,9 +172,9 @@ func (t *Table) add(s *Shape) {
 	for v := range t.variantSlots {
 		t.variantSlots[v].Set(s.slot, v > 0 && Variant(v) == s.variant)
 	}
-	t.pinnedSlots.Set(s.slot, s.required != "" || s.pinned)
-	if t.requiredNodeSlots.Set(s.slot, s.required != ""); s.required != "" {
-		t.byRequiredNode[s.required] = append(t.byRequiredNode[s.required], s.slot)
+	t.pinnedSlots.Set(s.slot, s.request.RequiredNode != "" || s.pinned)
+	if t.requiredNodeSlots.Set(s.slot, s.request.RequiredNode != ""); s.request.RequiredNode != "" {
+		t.byRequiredNode[s.request.RequiredNode] = append(t.byRequiredNode[s.request.RequiredNode], s.slot)
 	}
 	for k := range t.requests {
 		t.requests[k].add(s.slot, s.vector.At(resources.Index(k)))
@@ -187,7 +188,7 @@ func (t *Table) remove(s *Shape) {
 		t.variantSlots[v].Set(s.slot, false)
 	}
 	t.pinnedSlots.Set(s.slot, false)
-	if s.required != "" {
+	if s.request.RequiredNode != "" {
 		t.removeRequired(s)
 	}
 	if t.removedShapes++; t.removedShapes > len(t.shapes)+64 { // their amounts are still in requests
@@ -203,7 +204,7 @@ func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 	if s.variant != 0 {
 		name = append(name, '+', byte(s.variant))
 	}
-	if s.required != "" {
+	if s.request.RequiredNode != "" {
 		name = append(name, '!')
 	}
 	name = binary.AppendUvarint(name, uint64(len(s.vector)))
@@ -219,9 +220,9 @@ func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 
 func (t *Table) removeRequired(s *Shape) {
 	t.requiredNodeSlots.Set(s.slot, false)
-	left := slices.DeleteFunc(t.byRequiredNode[s.required], func(slot int) bool { return slot == s.slot })
-	if t.byRequiredNode[s.required] = left; len(left) == 0 {
-		delete(t.byRequiredNode, s.required)
+	left := slices.DeleteFunc(t.byRequiredNode[s.request.RequiredNode], func(slot int) bool { return slot == s.slot })
+	if t.byRequiredNode[s.request.RequiredNode] = left; len(left) == 0 {
+		delete(t.byRequiredNode, s.request.RequiredNode)
 	}
 }
 
@@ -250,6 +251,16 @@ func (t *Table) AddCatchAll(m *Mask) {
 	if t.requiredInCatchAll > 0 {
 		m.Set(t.catchAll.slot, true)
 	}
+}
+
+// Rejecting is the set of the slots of shapes whose constraints do not admit n; nil: there is none.
+func (t *Table) Rejecting(n *constraints.Node) (rejected Mask) {
+	for s := range t.Slots {
+		if !s.Admits(n) {
+			rejected.Set(s.slot, true)
+		}
+	}
+	return rejected
 }
 
 // KeepPinned removes from m the shapes that fit schedulable nodes only.

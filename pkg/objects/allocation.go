@@ -3,6 +3,7 @@ package objects
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -28,12 +29,13 @@ type Ask struct {
 type AskDetails struct {
 	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
+	Constraints  *constraints.Ask  // on nodes, as parsed from Tags; nil: none
 	Tags         map[string]string // as sent; read-only
 }
 
 // NewAskDetails returns the details of an ask; nil if it has none.
 func NewAskDetails(d AskDetails) *AskDetails {
-	if d.TaskGroup == "" && d.RequiredNode == "" && len(d.Tags) == 0 {
+	if d.TaskGroup == "" && d.RequiredNode == "" && d.Constraints == nil && len(d.Tags) == 0 {
 		return nil
 	}
 	return &d
@@ -55,6 +57,19 @@ func (a *Ask) RequiredNode() NodeID {
 	return a.Details.RequiredNode
 }
 
+// Constraints are the constraints of the ask on nodes; nil: none.
+func (a *Ask) Constraints() *constraints.Ask {
+	if a.Details == nil {
+		return nil
+	}
+	return a.Details.Constraints
+}
+
+// Request is what decides which nodes the ask fits.
+func (a *Ask) Request() feasibility.Request {
+	return feasibility.Request{Amounts: a.Amounts, RequiredNode: string(a.RequiredNode()), Constraints: a.Constraints()}
+}
+
 // Tags are the tags as sent; nil: none. Read-only.
 func (a *Ask) Tags() map[string]string {
 	if a.Details == nil {
@@ -66,7 +81,14 @@ func (a *Ask) Tags() map[string]string {
 // WithTags is the ask with other tags.
 func (a *Ask) WithTags(tags map[string]string) *Ask {
 	changed := *a
-	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Tags: tags})
+	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: a.Constraints(), Tags: tags})
+	return &changed
+}
+
+// WithConstraints is the ask with other constraints on nodes.
+func (a *Ask) WithConstraints(c *constraints.Ask) *Ask {
+	changed := *a
+	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: c, Tags: a.Tags()})
 	return &changed
 }
 

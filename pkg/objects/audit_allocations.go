@@ -77,7 +77,7 @@ func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	switch {
 	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
 		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.id)
-	case c.p.shapes.Find(x.ask.Amounts, string(x.ask.RequiredNode())) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
+	case c.p.shapes.Find(x.ask.Request()) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
 		return fmt.Errorf("the shape of %s differs from its ask", key)
 	case x.Pending():
 		return checkInGroup(x)

@@ -116,7 +116,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"allocation: shape":       func(p *Partition) { bound(p).shape = p.mustFind("app0-2").shape },
 		"allocations: count":      func(p *Partition) { p.boundCount++ },
 		"shape: users": func(p *Partition) {
-			p.shapes.Acquire(p.names, bound(p).shape.Amounts(), bound(p).shape.RequiredNode())
+			p.shapes.Acquire(p.names, bound(p).shape.Request())
 		},
 		"queue: allocated":         func(p *Partition) { leaf(p).Allocated()[0]++ },
 		"queue: pending":           func(p *Partition) { leaf(p).Pending()[0]++ },

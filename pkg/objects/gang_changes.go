@@ -106,6 +106,7 @@ func (*gangChanges) nodeRemoved(*Node)                                      {}
 func (*gangChanges) nodeUsageChanged(*Node)                                 {}
 func (*gangChanges) nodeRestored(*Node)                                     {}
 func (*gangChanges) schedulabilityChanged(*Node)                            {}
+func (*gangChanges) nodeAttributesChanged(*Node)                            {}
 func (*gangChanges) nodeBudgetsChanged(*Node)                               {}
 func (*gangChanges) capacityChanged(*Queue)                                 {}
 func (*gangChanges) queueUsageChanged(*Queue)                               {}

@@ -57,7 +57,7 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 	}
 	x.Allocation = &Allocation{
 		ask: ask, app: a, key: policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals + 1},
-		shape: feasibility.NewShape(ask.Amounts, p.names.Hold(ask.Amounts, resources.Asks), string(ask.RequiredNode())),
+		shape: feasibility.NewShape(ask.Request(), p.names.Hold(ask.Amounts, resources.Asks)),
 	}
 	x.MustStartFirst, x.names = a.mustStartBefore(ask.Priority), p.names
 	return x, nil

@@ -69,6 +69,7 @@ type nodeChanges interface {
 	nodeFreed(n *Node)             // n may have more free resources than before
 	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
 	schedulabilityChanged(n *Node) // n was drained, or made schedulable
+	nodeAttributesChanged(n *Node) // n has other labels or taints, so other constraints admit it
 	nodeBudgetsChanged(n *Node)    // other budgets select an allocation of n
 	capacityChanged(root *Queue)   // the sum of all nodes changed
 }

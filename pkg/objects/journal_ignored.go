@@ -44,6 +44,7 @@ func (ignoreNodeChanges) nodeUsageChanged(*Node)      {}
 func (ignoreNodeChanges) nodeFreed(*Node)             {}
 func (ignoreNodeChanges) nodeRestored(*Node)          {}
 func (ignoreNodeChanges) schedulabilityChanged(*Node) {}
+func (ignoreNodeChanges) nodeAttributesChanged(*Node) {}
 func (ignoreNodeChanges) nodeBudgetsChanged(*Node)    {}
 func (ignoreNodeChanges) capacityChanged(*Queue)      {}
 

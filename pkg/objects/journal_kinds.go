@@ -233,6 +233,16 @@ func (j *journal) schedulabilityChanged(n *Node) {
 	j.gangs.schedulabilityChanged(n)
 }
 
+func (j *journal) nodeAttributesChanged(n *Node) {
+	j.order.nodeAttributesChanged(n)
+	j.retries.nodeAttributesChanged(n)
+	j.enforcement.nodeAttributesChanged(n)
+	j.preemption.nodeAttributesChanged(n)
+	j.snapshots.nodeAttributesChanged(n)
+	j.events.nodeAttributesChanged(n)
+	j.gangs.nodeAttributesChanged(n)
+}
+
 func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.order.nodeBudgetsChanged(n)
 	j.retries.nodeBudgetsChanged(n)

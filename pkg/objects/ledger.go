@@ -46,7 +46,7 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
 // changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
-	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(string(n.id), true) {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(n.info, true) {
 		return ErrDoesNotFit
 	}
 	if c, blocked := x.app.Constraints().FirstBlocking(x.shape); blocked {
@@ -109,7 +109,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	p.Gangs().unlinkPlaceholder(x)
 	p.unpost(x)
 	p.postClassUsage(x, -1)
-	p.releaseShape(x.shape)
+	p.shapes.Release(p.names, x.shape)
 	x.ask, x.shape = &ask, p.acquireShape(&ask)
 	if n != nil {
 		p.notePlacedResources(x.shape)
@@ -160,7 +160,7 @@ func (p *Partition) unregister(x *Allocation) {
 	p.classNumbers.release(x.key.ClassID)
 	p.allocations.remove(x)
 	x.app.allocations.remove(x, indexInApp)
-	p.releaseShape(x.shape)
+	p.shapes.Release(p.names, x.shape)
 }
 
 // bindToNode makes a pending x an allocation of n.

@@ -2,9 +2,11 @@ package objects
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -33,6 +35,8 @@ type Node struct {
 	buffers         nodeBuffers
 
 	attributes map[string]string
+	info       *constraints.Node // of attributes
+	rejected   feasibility.Mask  // shapes whose constraints do not admit info
 	foreign    map[AllocationKey]*Foreign
 }
 
@@ -42,11 +46,16 @@ type nodeBuffers struct {
 	mask                        [shortMask]uint64
 }
 
-func newNode(id NodeID, attributes map[string]string) *Node {
-	n := &Node{id: id, attributes: attributes, foreign: map[AllocationKey]*Foreign{}}
+// newNode returns a node without resources. An attribute that cannot be read is an error.
+func newNode(id NodeID, attributes map[string]string) (*Node, error) {
+	info, err := constraints.NewNode(string(id), attributes)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", id, err)
+	}
+	n := &Node{id: id, attributes: attributes, info: info, foreign: map[AllocationKey]*Foreign{}}
 	n.key.ID, n.entry.Item, n.entry.Mask = string(id), n, n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
-	return n
+	return n, nil
 }
 
 // ID is the ID that the RM has chosen.
@@ -77,7 +86,10 @@ func (n *Node) Score() float64 { return n.key.Score }
 func (n *Node) Fits(s *feasibility.Shape) bool { return n.Accepts(s) && n.hasFree(s.Vector()) }
 
 // Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
-func (n *Node) Accepts(s *feasibility.Shape) bool { return s.AcceptsNode(string(n.id), n.schedulable) }
+func (n *Node) Accepts(s *feasibility.Shape) bool { return s.AcceptsNode(n.info, n.schedulable) }
+
+// Constraints is what the constraints of asks read of the node. Read-only.
+func (n *Node) Constraints() *constraints.Node { return n.info }
 
 // Allocations are the allocations on the node in key order, in a new slice.
 func (n *Node) Allocations() []*Allocation {

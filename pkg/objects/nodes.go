@@ -5,16 +5,22 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// AddNode registers a node. The capacity may be empty; a negative quantity is an error.
+// AddNode registers a node. The capacity may be empty; a negative quantity is an error, and so is an attribute that
+// cannot be read.
 func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[string]string, schedulable bool) error {
 	if _, ok := p.nodes[id]; ok {
 		return fmt.Errorf("node %s %w", id, ErrExists)
 	}
-	n := newNode(id, attributes)
+	n, err := newNode(id, attributes)
+	if err != nil {
+		return err
+	}
+	n.rejected = p.shapes.Rejecting(n.info)
 	if err := p.resizeNode(n, total); err != nil {
 		return err
 	}
@@ -51,6 +57,25 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	p.journal.nodeFreed(n)
+}
+
+// SetAttributes replaces the attributes of a node. Allocations stay, even if their constraints do not admit the node
+// any more; a nomination of such an ask ends, and so does a replacement by it. An attribute that cannot be read is an error.
+func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error {
+	n, ok := p.nodes[id]
+	if !ok {
+		return fmt.Errorf("%w node %s", ErrUnknown, id)
+	}
+	info, err := constraints.NewNode(string(id), attributes)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", id, err)
+	}
+	n.attributes, n.info, n.rejected = attributes, info, p.shapes.Rejecting(info)
+	p.journal.nodeAttributesChanged(n)
+	p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+	p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+	p.journal.nodeFreed(n)
+	return nil
 }
 
 // RemoveNode removes a node with everything on it, and returns its former allocations in key order
@@ -117,6 +142,7 @@ func (o *ordering) fitNode(n *Node) {
 		o.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
 	}
 	o.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.id))
+	n.entry.Mask.Subtract(n.rejected)
 	if !n.schedulable {
 		o.shapes.KeepPinned(n.entry.Mask)
 	}

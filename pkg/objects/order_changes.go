@@ -39,6 +39,11 @@ func (o *ordering) nodeUsageChanged(n *Node) {
 	o.reindexNode(n)
 }
 
+func (o *ordering) nodeAttributesChanged(n *Node) {
+	o.fitNode(n)
+	o.reindexNode(n)
+}
+
 // schedulabilityChanged moves n to the other index. A schedulable node enters it in indexJoining.
 func (o *ordering) schedulabilityChanged(n *Node) {
 	former := &o.unschedulable

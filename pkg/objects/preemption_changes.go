@@ -196,6 +196,11 @@ func (c *preemptionChanges) schedulabilityChanged(n *Node) {
 	c.addChangedNode(n)
 }
 
+func (c *preemptionChanges) nodeAttributesChanged(n *Node) {
+	c.generation++
+	c.addChangedNode(n)
+}
+
 func (c *preemptionChanges) nodeBudgetsChanged(n *Node) { c.addChangedNode(n) }
 
 func (c *preemptionChanges) quotasChanged(q *Queue) {

@@ -41,6 +41,7 @@ func (*retries) nodeAdded(*Node)                       {}
 func (*retries) nodeRemoved(*Node)                     {}
 func (*retries) nodeUsageChanged(*Node)                {}
 func (*retries) schedulabilityChanged(*Node)           {}
+func (*retries) nodeAttributesChanged(*Node)           {}
 func (*retries) nodeBudgetsChanged(*Node)              {}
 func (*retries) capacityChanged(*Queue)                {}
 func (*retries) queueUsageChanged(*Queue)              {}

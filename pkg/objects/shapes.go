@@ -6,12 +6,10 @@ import (
 
 // acquireShape finds or makes the shape of ask. It is removed with its last user.
 func (p *Partition) acquireShape(ask *Ask) *feasibility.Shape {
-	s, added := p.shapes.Acquire(p.names, ask.Amounts, string(ask.RequiredNode()))
+	s, added := p.shapes.Acquire(p.names, ask.Request())
 	p.addShapeToMasks(added)
 	return s
 }
-
-func (p *Partition) releaseShape(s *feasibility.Shape) { p.shapes.Release(p.names, s) }
 
 // addShapeToMasks sets the slot of a new shape in the masks of all queues, accounts and nodes that
 // it fits; nil: there is none.
@@ -28,6 +26,9 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		}
 	}
 	for _, n := range p.nodes {
+		if admits := s.Admits(n.info); !admits || n.rejected.Has(s.Slot()) {
+			n.rejected.Set(s.Slot(), !admits)
+		}
 		if n.entry.Mask.Set(s.Slot(), n.Fits(s)); !n.schedulable {
 			p.journal.order.reindexNode(n)
 		}

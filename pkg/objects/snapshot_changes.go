@@ -79,6 +79,7 @@ func (s *snapshotChanges) nodeAdded(n *Node)                        { s.node(n) 
 func (s *snapshotChanges) nodeRemoved(n *Node)                      { s.node(n) }
 func (s *snapshotChanges) nodeUsageChanged(n *Node)                 { s.node(n) }
 func (s *snapshotChanges) schedulabilityChanged(n *Node)            { s.node(n) }
+func (s *snapshotChanges) nodeAttributesChanged(n *Node)            { s.node(n) }
 func (s *snapshotChanges) nodeBudgetsChanged(n *Node)               { s.node(n) }
 func (s *snapshotChanges) capacityChanged(root *Queue)              { s.queue(root) } // REST shows it as the max of root
 func (s *snapshotChanges) queueSettingsChanged(q *Queue)            { s.queue(q) }

@@ -72,7 +72,7 @@ func TestConstraints_EqualMasks(t *testing.T) {
 	root, leaf, apps := constrained(names)
 	var all []*feasibility.Shape
 	for n := resources.Quantity(1); n <= 25; n++ {
-		s, _ := shapes.Acquire(names, vcores(n), "")
+		s, _ := shapes.Acquire(names, feasibility.Request{Amounts: vcores(n)})
 		all = append(all, s)
 	}
 	for used := resources.Quantity(0); used <= 12; used += 3 {

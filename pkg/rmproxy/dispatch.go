@@ -56,6 +56,8 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 			s.logRefused("release of", string(m.Key), unknown)
 		case scheduler.SetCapacity:
 			rejectNode(m.Node)
+		case scheduler.SetAttributes:
+			// the SetCapacity of the same update is answered
 		case scheduler.SetSchedulable:
 			rejectNode(m.Node)
 		case scheduler.RemoveNode:

@@ -57,6 +57,9 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 		if err != nil {
 			return err
 		}
+		if says := len(n.Attributes); says > 1 || says == 1 && partition == "" {
+			batch.add(scheduler.SetAttributes{Node: id, Attributes: b.s.nodeAttributes(n.Attributes, partition)})
+		}
 		batch.add(scheduler.SetCapacity{Node: id, Total: total})
 	case si.NodeInfo_DRAIN_NODE:
 		batch.add(scheduler.SetSchedulable{Node: id, Schedulable: false})

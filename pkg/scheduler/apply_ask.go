@@ -30,16 +30,38 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitAskRejected(ask, err)
 		return
 	}
-	if err := wellFormed(ask); err != nil {
+	ask, err := c.withConstraints(ask)
+	if err == nil {
+		err = wellFormed(ask)
+	}
+	if err == nil {
+		_, err = c.part.AddAskWithClass(priorityClass, ask, now)
+	}
+	if err != nil {
 		c.emitAskRejected(ask, err)
 		return
 	}
-	if _, err := c.part.AddAskWithClass(priorityClass, ask, now); err != nil {
-		c.emitAskRejected(ask, err)
-		return
+	for _, part := range ask.Constraints().Ignored() {
+		c.emitIgnored(IgnoredPreference, ask.Key, ask.App, part+" has no effect")
 	}
 	c.emitStateChanges()
 }
+
+// withConstraints is the ask with the constraints on nodes that its tags say. The error, of a tag that cannot be read,
+// is a constraintError.
+func (c *Core) withConstraints(ask *objects.Ask) (*objects.Ask, error) {
+	parsed, err := c.constraints.Parse(ask.Tags())
+	switch {
+	case err != nil:
+		return ask, constraintError{err}
+	case parsed == nil:
+		return ask, nil
+	}
+	return ask.WithConstraints(parsed), nil
+}
+
+// constraintError is the error of a constraint that cannot be read.
+type constraintError struct{ error }
 
 // submitAskWithClass adds an ask if it is known or if its priority class admits it. The ACL of the class is
 // checked here and not in the API, because only the core knows the user of the application: applications

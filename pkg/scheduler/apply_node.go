@@ -44,6 +44,13 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	c.preemption.RelieveNodePressure(m.Node, now)
 }
 
+// setAttributes replaces the attributes of a node (CON-9).
+func (c *Core) setAttributes(m SetAttributes) {
+	if _, ok := c.part.Node(m.Node); ok {
+		c.emitRefused(Refused{Subject: "attributes of node " + string(m.Node), Node: m.Node}, c.part.SetAttributes(m.Node, m.Attributes))
+	}
+}
+
 // capacityOf is the capacity of a node; empty if there is no such node.
 func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 	n, ok := c.part.Node(id)

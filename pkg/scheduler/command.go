@@ -47,6 +47,13 @@ type (
 		Total resources.Amounts
 	}
 
+	// SetAttributes replaces the attributes of a node, and so its labels and taints. Effect: none, or Refused; none for
+	// an unknown node: the SetCapacity of the same update is answered.
+	SetAttributes struct {
+		Node       objects.NodeID
+		Attributes map[string]string
+	}
+
 	// SetSchedulable drains a node, or makes it schedulable again. Effect: none, or NodeRejected for
 	// an unknown node.
 	SetSchedulable struct {
@@ -137,6 +144,7 @@ func (DrainPartition) command()     {}
 func (ResetPartition) command()     {}
 func (AddNode) command()            {}
 func (SetCapacity) command()        {}
+func (SetAttributes) command()      {}
 func (SetSchedulable) command()     {}
 func (RemoveNode) command()         {}
 func (AddApplication) command()     {}

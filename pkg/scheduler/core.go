@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -24,7 +25,8 @@ type Core struct {
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 
-	preemption *preemption.Engine
+	preemption  *preemption.Engine
+	constraints constraints.Cache
 
 	feasible    feasibility.Mask   // scratch of decide
 	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
@@ -170,6 +172,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.addNode(m)
 	case SetCapacity:
 		c.setCapacity(now, m)
+	case SetAttributes:
+		c.setAttributes(m)
 	case SetSchedulable:
 		c.setSchedulable(m)
 	case RemoveNode:

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -89,6 +90,8 @@ type Availability struct {
 type NodeCounts struct {
 	Total         int
 	NotRequired   int // the ask requires another node
+	NotSelected   int // its node selector or node affinity does not match the labels
+	Tainted       int // it does not tolerate a taint
 	Unschedulable int
 	TooSmall      int // its capacity is less than requested
 	TooFull       int // its free resources are less than requested
@@ -144,6 +147,12 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		switch {
 		case s.RequiredNode() != "" && s.RequiredNode() != string(n.ID()):
 			e.Nodes.NotRequired++
+			continue
+		case s.Constraints().Match(n.Constraints()) == constraints.SelectorMismatch:
+			e.Nodes.NotSelected++
+			continue
+		case !s.Admits(n.Constraints()):
+			e.Nodes.Tainted++
 			continue
 		case !n.Accepts(s):
 			e.Nodes.Unschedulable++

@@ -65,6 +65,6 @@ func TestExplain_CodesAreUnique(t *testing.T) {
 		assert.Assert(t, !duplicate && code != "", "%d and %d are both %q", o, other, code)
 		seen[code] = o
 		assert.Assert(t, o == NotPending || Verdict{Reason: o, Subject: "x"}.String() != "not pending", "%s has no words", code)
-		assert.Equal(t, o.Permanent(), code == "askExceedsLimit" || code == "askExceedsMax" || code == "unknownNode" || code == "noSuchResource" || code == "askExceedsNodes")
+		assert.Equal(t, o.Permanent(), code == "askExceedsLimit" || code == "askExceedsMax" || code == "unknownNode" || code == "noNodeAdmitted" || code == "noSuchResource" || code == "askExceedsNodes")
 	}
 }

@@ -68,6 +68,8 @@ func (e *Explanation) reasonText() string {
 		return fmt.Sprintf("there is no schedulable node; nodes: %s", e.Nodes)
 	case WaitsForVictims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", v.Subject, e.Terminating)
+	case NoNodeAdmitted:
+		return fmt.Sprintf("%s; nodes: %s", v, e.Nodes)
 	case AskExceedsNodes, NoNodeFits:
 		return e.nodeReasonText()
 	case WaitsForTurn, WaitsToStart:
@@ -107,7 +109,7 @@ func (n NodeCounts) String() string {
 		count int
 		what  string
 	}{
-		{n.NotRequired, "not the one required"}, {n.Unschedulable, "unschedulable"}, {n.TooSmall, "too small"},
+		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.TooSmall, "too small"},
 		{n.TooFull, "too full"}, {n.Fitting, "fitting"},
 	} {
 		if p.count > 0 {

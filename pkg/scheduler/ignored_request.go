@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -13,16 +14,26 @@ type Ignored uint8
 
 // The kinds.
 const (
-	IgnoredRelease Ignored = iota // of an unknown ask or allocation, foreign ones included
-	IgnoredRemoval                // of an unknown application
-	IgnoredChange                 // of a part of a known ask or allocation that is no contradiction
+	IgnoredRelease    Ignored = iota // of an unknown ask or allocation, foreign ones included
+	IgnoredRemoval                   // of an unknown application
+	IgnoredChange                    // of a part of a known ask or allocation that is no contradiction
+	IgnoredPreference                // for some nodes, of an ask
 )
 
-func (i Ignored) String() string { return [...]string{"release", "removal", "change"}[i] }
+func (i Ignored) String() string { return [...]string{"release", "removal", "change", "preference"}[i] }
 
 // emitIgnored emits EventIgnored with the reason.
 func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.AppID, message string) {
 	c.emit(Event{Kind: EventIgnored, Ignored: kind, Subject: AllocationRef{Key: key, App: app}, Message: message})
+}
+
+// constraintKey is the key of the constraints that tags say, or what is wrong with them; "none" if there are none.
+func (c *Core) constraintKey(tags map[string]string) string {
+	parsed, err := c.constraints.Parse(tags)
+	if err != nil {
+		return err.Error()
+	}
+	return cmp.Or(parsed.Key(), "none")
 }
 
 // contradictionError is why a repeated ask or report is rejected (ASK-27).
@@ -68,6 +79,8 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	switch {
 	case known.Priority != sent.Priority:
 		differs("priority", known.Priority, sent.Priority)
+	case x.Pending() && c.constraintKey(known.Tags()) != c.constraintKey(sent.Tags()):
+		differs("constraint on nodes", c.constraintKey(known.Tags()), c.constraintKey(sent.Tags()))
 	case known.Policy != sent.Policy:
 		differs("preemption policy", known.Policy, sent.Policy)
 	}

@@ -23,6 +23,7 @@ const (
 	RejectedNames              Rejection = "too-many-resource-names" // no more resource names can be registered
 	RejectedContradiction      Rejection = "changed-content"         // a known key with another priority, task group or node
 	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, or unreadable
+	RejectedConstraint         Rejection = "invalid-constraint"      // a node selector, affinity or toleration
 	RejectedPartition          Rejection = "unknown-partition"
 	RejectedOther              Rejection = "other"
 )
@@ -56,6 +57,8 @@ func rejectionOf(err error) Rejection {
 		return RejectedNames
 	case errors.As(err, new(contradictionError)):
 		return RejectedContradiction
+	case errors.As(err, new(constraintError)):
+		return RejectedConstraint
 	case errors.Is(err, errNoTaskGroup):
 		return RejectedMalformed
 	}

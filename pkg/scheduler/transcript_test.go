@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -161,7 +163,9 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	key := objects.AllocationKey(text(d, "key"))
 	switch d.Cmd {
 	case "add-node":
-		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining")}
+		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining"), Attributes: inputLines(d)}
+	case "attributes":
+		return scheduler.SetAttributes{Node: node, Attributes: inputLines(d)}
 	case "capacity":
 		return scheduler.SetCapacity{Node: node, Total: quantities(t, d)}
 	case "drain":
@@ -236,6 +240,23 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 	return s
 }
 
+// inputNames are short names of tags and attributes.
+var inputNames = map[string]string{
+	"selector": constraints.SelectorTag, "affinity": constraints.AffinityTag, "tolerations": constraints.TolerationsTag, "taints": constraints.TaintsAttribute,
+}
+
+// inputLines are the lines of the input, each a name and a value; nil: there are none.
+func inputLines(d *datadriven.TestData) (values map[string]string) {
+	for line := range strings.Lines(d.Input) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[cmp.Or(inputNames[name], name)] = value
+	}
+	return values
+}
+
 // user is ann, unless another user is named.
 func user(d *datadriven.TestData) security.User {
 	u := security.User{Name: text(d, "user")}
@@ -263,6 +284,12 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 	}
 	if label := text(d, "label"); label != "" {
 		details.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
+	}
+	for name, value := range inputLines(d) {
+		if details.Tags == nil {
+			details.Tags = map[string]string{}
+		}
+		details.Tags[name] = value
 	}
 	a.Details = objects.NewAskDetails(details)
 	if d.HasArg("age") {

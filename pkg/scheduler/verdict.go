@@ -32,6 +32,7 @@ const (
 	AskExceedsLimit                                // permanent: above the limit of a user or a group in a queue: Subject
 	AskExceedsMax                                  // permanent: above the max of queue Subject (QUO-9)
 	UnknownNode                                    // permanent: its required node Subject does not exist
+	NoNodeAdmitted                                 // permanent: its constraints admit no schedulable node; with Subject: not the required node
 	NoSuchResource                                 // permanent: no node has resource Subject
 	AskExceedsNodes                                // permanent: exceeds all schedulable nodes; with Subject: the required node
 	NoSchedulableNode                              // there is no schedulable node
@@ -52,7 +53,7 @@ const (
 // Code is a stable code, for programs.
 func (o PendingReason) Code() string {
 	return [...]string{
-		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
+		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "replacesPlaceholder",
 	}[o]
@@ -79,6 +80,11 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("more than the limit of %s", v.Subject)
 	case AskExceedsMax:
 		return fmt.Sprintf("more than the max of queue %s", v.Subject)
+	case NoNodeAdmitted:
+		if v.Subject != "" {
+			return fmt.Sprintf("its node selector, node affinity or tolerations do not admit its required node %s", v.Subject)
+		}
+		return "its node selector, node affinity and tolerations admit no schedulable node"
 	case NoSuchResource:
 		return fmt.Sprintf("no node has %s", v.Subject)
 	case AskExceedsNodes:
@@ -176,20 +182,26 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 		switch {
 		case !known:
 			return UnknownNode, string(id)
+		case !s.Admits(n.Constraints()):
+			return NoNodeAdmitted, string(id)
 		case !n.Total().Covers(s.Vector()):
 			return AskExceedsNodes, string(id)
 		}
 		return NotPending, ""
 	}
-	anySchedulable := false
+	anySchedulable, anyAdmitted := false, false
 	for n := range c.part.EachNode {
-		anySchedulable = anySchedulable || n.Schedulable()
-		if n.Schedulable() && n.Total().Covers(s.Vector()) {
+		admitted := n.Schedulable() && s.Admits(n.Constraints())
+		anySchedulable, anyAdmitted = anySchedulable || n.Schedulable(), anyAdmitted || admitted
+		if admitted && n.Total().Covers(s.Vector()) {
 			return NotPending, ""
 		}
 	}
-	if !anySchedulable {
+	switch {
+	case !anySchedulable:
 		return NoSchedulableNode, ""
+	case !anyAdmitted:
+		return NoNodeAdmitted, ""
 	}
 	for name, n := range x.Ask().Amounts.All() {
 		if n > 0 && c.part.Amounts(c.part.Capacity()).Get(name) == 0 {

@@ -18,6 +18,7 @@ type nodeCache struct {
 
 	resourceKinds  int                  // number of resources per row of quantities
 	quantities     []resources.Quantity // per node a row of what is available, then a row of what all candidates free
+	tainted        []bool               // by node: it has taints
 	singlePriority []int64              // by node: the priority of all candidates, or severalPriorities, or disturbedNode
 
 	leaves            []*objects.Queue // every leaf that had an allocation on a node; candidates refer to them by index
@@ -104,6 +105,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
 	l.resourceKinds = l.part.ResourceCount()
 	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)), make([]int64, len(l.nodes))
+	l.tainted = make([]bool, len(l.nodes))
 	l.rebuilds++
 	for i, n := range l.nodes {
 		l.indexOf[n] = i
@@ -112,7 +114,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 			l.refreshNode(i)
 			continue
 		}
-		l.summaries[i] = summaries[oldIndex]
+		l.summaries[i], l.tainted[i] = summaries[oldIndex], n.Constraints().Tainted()
 		c := &l.summaries[i]
 		l.setQuantities(i, c.available, c.freedInAll)
 		l.classify(i)
@@ -127,6 +129,7 @@ func (l *nodeCache) refreshNode(i int) {
 	oldLeaves := l.leavesOf(c, before[:0])
 	l.summarize(n, c)
 	c.undisturbed = n.Schedulable() && !n.InPreemption()
+	l.tainted[i] = n.Constraints().Tainted()
 	l.setQuantities(i, n.Available(), nil)
 	c.computeFreed()
 	l.classify(i)

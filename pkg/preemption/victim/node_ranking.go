@@ -73,7 +73,10 @@ func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 // rank computes the rank of the node at index.
 func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64 {
 	l.ranked++
-	v := x.Shape().Vector()
+	s, v := x.Shape(), x.Shape().Vector()
+	if (s.Constraints() != nil || l.tainted[index]) && !s.Admits(l.nodes[index].Constraints()) {
+		return rankInfeasible
+	}
 	c, level := &l.summaries[index], l.singlePriority[index]
 	if level == disturbedNode {
 		return r.rankDisturbed(l.nodes[index], c, x)

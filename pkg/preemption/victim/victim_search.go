@@ -124,7 +124,7 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	s.cache.sync()
 	s.current.resetLeafCache(&s.cache)
 	if r == ReasonRequiredNode {
-		if n, known := s.part.Node(x.Ask().RequiredNode()); known {
+		if n, known := s.part.Node(x.Ask().RequiredNode()); known && x.Shape().Admits(n.Constraints()) {
 			tryNode(s.cache.indexOf[n])
 		}
 		return best, ok

@@ -74,6 +74,8 @@ type Headroom struct {
 type NodeCounts struct {
 	Total         int `json:"total"`
 	NotRequired   int `json:"notRequired"`
+	NotSelected   int `json:"notSelected"`
+	Tainted       int `json:"tainted"`
 	Unschedulable int `json:"unschedulable"`
 	TooSmall      int `json:"tooSmall"`
 	TooFull       int `json:"tooFull"`

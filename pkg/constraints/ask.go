@@ -1,0 +1,118 @@
+package constraints
+
+// Ask is the constraints of an ask on nodes. It is immutable. Nil: the ask has none; then it admits all nodes without
+// taints.
+type Ask struct {
+	content content
+	key     string
+	ignored []string
+}
+
+// content is what an Ask was parsed from, without preferences.
+type content struct {
+	Selector    map[string]string `json:"selector,omitempty"`
+	Affinity    *NodeSelector     `json:"affinity,omitempty"`
+	Tolerations []Toleration      `json:"tolerations,omitempty"`
+}
+
+// NodeSelector is the required node affinity: a node must match one of the terms.
+type NodeSelector struct {
+	Terms []Term `json:"nodeSelectorTerms"`
+}
+
+// Term matches a node that fulfils all of its expressions. A term without any matches no node.
+type Term struct {
+	MatchExpressions []Expression `json:"matchExpressions,omitempty"` // on labels
+	MatchFields      []Expression `json:"matchFields,omitempty"`      // on metadata.name, which is the node ID
+}
+
+// Key is equal for two asks only if they admit the same nodes; empty for nil.
+func (a *Ask) Key() string {
+	if a == nil {
+		return ""
+	}
+	return a.key
+}
+
+// Ignored names the parts of the tags that are preferences, which the core does not consider.
+func (a *Ask) Ignored() []string {
+	if a == nil {
+		return nil
+	}
+	return a.ignored
+}
+
+// Mismatch is why an ask does not admit a node.
+type Mismatch uint8
+
+// The mismatches, in the order in which they are looked for.
+const (
+	Matches          Mismatch = iota // none: it admits the node
+	SelectorMismatch                 // by its node selector or its required node affinity
+	UntoleratedTaint                 // the node has a taint that it does not tolerate
+)
+
+// Match is why a does not admit n, or Matches.
+func (a *Ask) Match(n *Node) Mismatch {
+	switch {
+	case a == nil && !n.Tainted():
+		return Matches
+	case a == nil:
+		return UntoleratedTaint
+	case !a.content.selects(n):
+		return SelectorMismatch
+	case !a.content.toleratesAll(n):
+		return UntoleratedTaint
+	}
+	return Matches
+}
+
+func (c *content) selects(n *Node) bool {
+	for key, value := range c.Selector {
+		if have, ok := n.labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	if c.Affinity == nil {
+		return true
+	}
+	for i := range c.Affinity.Terms {
+		if c.Affinity.Terms[i].matches(n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *Term) matches(n *Node) bool {
+	for i := range t.MatchExpressions {
+		label, exists := n.labels[t.MatchExpressions[i].Key]
+		if !t.MatchExpressions[i].matches(label, exists) {
+			return false
+		}
+	}
+	for i := range t.MatchFields {
+		if !t.MatchFields[i].matches(n.name, true) {
+			return false
+		}
+	}
+	return len(t.MatchExpressions)+len(t.MatchFields) > 0
+}
+
+func (c *content) toleratesAll(n *Node) bool {
+	for i := range n.taints {
+		if !c.tolerates(&n.taints[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *content) tolerates(t *Taint) bool {
+	for i := range c.Tolerations {
+		if c.Tolerations[i].tolerates(t) {
+			return true
+		}
+	}
+	return false
+}

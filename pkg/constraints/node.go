@@ -1,0 +1,43 @@
+package constraints
+
+import "fmt"
+
+// TaintsAttribute is the node attribute with the taints of a node, as a JSON array like that of spec.taints. All
+// attributes, this one included, are labels too.
+const TaintsAttribute = "canopy.scheduler/taints"
+
+// Node is what constraints read of a node. It is immutable. The zero value is a node without labels and taints.
+type Node struct {
+	name   string
+	labels map[string]string
+	taints []Taint // those that keep asks away
+}
+
+// NewNode reads the attributes of a node. An error names the attribute and what is wrong with it. The caller must not
+// change attributes afterwards.
+func NewNode(name string, attributes map[string]string) (*Node, error) {
+	n := &Node{name: name, labels: attributes}
+	text, ok := attributes[TaintsAttribute]
+	if !ok || text == "" {
+		return n, nil
+	}
+	var all []Taint
+	if err := decode(text, &all); err != nil {
+		return nil, fmt.Errorf("attribute %s: %w", TaintsAttribute, err)
+	}
+	for i := range all {
+		if err := all[i].check(); err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", TaintsAttribute, err)
+		}
+		if all[i].repels() {
+			n.taints = append(n.taints, all[i])
+		}
+	}
+	return n, nil
+}
+
+// Name is the ID of the node.
+func (n *Node) Name() string { return n.name }
+
+// Tainted reports whether the node keeps away asks that tolerate nothing.
+func (n *Node) Tainted() bool { return len(n.taints) > 0 }

@@ -1,0 +1,155 @@
+package constraints
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The tags of an ask with its constraints, in the JSON of the Kubernetes fields named.
+const (
+	SelectorTag    = "canopy.scheduler/nodeSelector" // spec.nodeSelector: an object of labels and values
+	AffinityTag    = "canopy.scheduler/nodeAffinity" // spec.affinity.nodeAffinity
+	TolerationsTag = "canopy.scheduler/tolerations"  // spec.tolerations: an array
+)
+
+// MaxText is how long a tag or an attribute may be, in bytes.
+const MaxText = 32 << 10
+
+// nodeAffinity is the JSON of AffinityTag.
+type nodeAffinity struct {
+	Required  *NodeSelector     `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []json.RawMessage `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+}
+
+// Parse reads the constraints of an ask from its tags. Nil: there are none. An error names the tag and what is wrong
+// with it.
+func Parse(tags map[string]string) (*Ask, error) {
+	texts := textsOf(tags)
+	if texts == (tagTexts{}) {
+		return nil, nil
+	}
+	return texts.parse()
+}
+
+// tagTexts are the texts of the tags.
+type tagTexts struct{ selector, affinity, tolerations string }
+
+func textsOf(tags map[string]string) tagTexts {
+	if len(tags) == 0 {
+		return tagTexts{}
+	}
+	return tagTexts{tags[SelectorTag], tags[AffinityTag], tags[TolerationsTag]}
+}
+
+func (t tagTexts) parse() (*Ask, error) {
+	a := &Ask{}
+	for _, part := range []struct {
+		tag, text string
+		parse     func(*Ask, string) error
+	}{
+		{SelectorTag, t.selector, (*Ask).parseSelector}, {AffinityTag, t.affinity, (*Ask).parseAffinity}, {TolerationsTag, t.tolerations, (*Ask).parseTolerations},
+	} {
+		if part.text == "" {
+			continue
+		}
+		if err := part.parse(a, part.text); err != nil {
+			return nil, fmt.Errorf("tag %s: %w", part.tag, err)
+		}
+	}
+	key, err := json.Marshal(&a.content)
+	if err != nil {
+		panic("constraints: what was decoded cannot be encoded: " + err.Error())
+	}
+	if a.key = string(key); a.key == "{}" {
+		a.key = ""
+		if len(a.ignored) == 0 {
+			return nil, nil
+		}
+	}
+	return a, nil
+}
+
+func (a *Ask) parseSelector(text string) error {
+	if err := decode(text, &a.content.Selector); err != nil {
+		return err
+	}
+	if _, ok := a.content.Selector[""]; ok {
+		return errors.New("a label has no key")
+	}
+	return nil
+}
+
+func (a *Ask) parseAffinity(text string) error {
+	var read nodeAffinity
+	if err := decode(text, &read); err != nil {
+		return err
+	}
+	if len(read.Preferred) > 0 {
+		a.ignored = append(a.ignored, "preferredDuringSchedulingIgnoredDuringExecution of tag "+AffinityTag)
+	}
+	if read.Required == nil {
+		return nil
+	}
+	if len(read.Required.Terms) == 0 {
+		return errors.New("nodeSelectorTerms has no term")
+	}
+	for _, term := range read.Required.Terms {
+		for i := range term.MatchExpressions {
+			if err := term.MatchExpressions[i].check(); err != nil {
+				return err
+			}
+		}
+		for i := range term.MatchFields {
+			if err := term.MatchFields[i].checkField(); err != nil {
+				return err
+			}
+		}
+	}
+	a.content.Affinity = read.Required
+	return nil
+}
+
+func (a *Ask) parseTolerations(text string) error {
+	if err := decode(text, &a.content.Tolerations); err != nil {
+		return err
+	}
+	for i := range a.content.Tolerations {
+		t := &a.content.Tolerations[i]
+		if err := t.check(); err != nil {
+			return err
+		}
+		t.TolerationSeconds = nil // without effect, so it is no part of the key
+	}
+	return nil
+}
+
+// decode reads one JSON value with known fields only.
+func decode(text string, into any) error {
+	if len(text) > MaxText {
+		return fmt.Errorf("%d bytes are more than %d", len(text), MaxText)
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return fmt.Errorf("not the JSON expected: %s", jsonProblem(err))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("not the JSON expected: something follows its end")
+	}
+	return nil
+}
+
+// jsonProblem is err without the names of Go.
+func jsonProblem(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("a %s at byte %d", wrong.Value, wrong.Offset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
