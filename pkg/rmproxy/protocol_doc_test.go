@@ -24,6 +24,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
@@ -351,6 +352,7 @@ func TestProtocol_NamesEveryTagStateAndCode(t *testing.T) {
 	doc := string(text)
 	names := []string{
 		requiredNodeTag, priorityClassTag, objects.UsageTag, objects.TagGroupPriority, budgets.NamespaceTag,
+		constraints.SelectorTag, constraints.AffinityTag, constraints.TolerationsTag, constraints.TaintsAttribute,
 		priorities.QoSTag, priorities.GracePeriodTag, common.CreationTime, common.Foreign, common.AppTagCreateForce,
 		configs.TagMax, configs.TagGuaranteed, configs.TagMaxApplications, common.NodePartition, common.InstanceType, common.HostName, common.RackName,
 		"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired", "Resuming",
