@@ -18,10 +18,11 @@ type gangChanges struct {
 	replacedBy  []*Allocation             // bound in the place of placeholders, since TakeReplaced
 }
 
-// MayReplace calls evaluate for the applications in which an ask may replace a placeholder, in the order of their
-// submission and then of their IDs, until evaluate reports that it has changed something (GAN-6). An application
-// without a result is evaluated again after a change that concerns it, or after one that may free resources of a node.
-func (l GangLedger) MayReplace(evaluate func(*Application) (changed bool)) {
+// MayReplace calls evaluate with the asks that wait and the placeholders that may be replaced of each application in
+// which an ask may replace a placeholder, in the order of their submission and then of their IDs, until evaluate reports
+// that it has changed something (GAN-6). An application without a result is evaluated again after a change that concerns
+// it, or after one that may free resources of a node.
+func (l GangLedger) MayReplace(evaluate func(asks, placeholders []*Allocation) (changed bool)) {
 	c := &l.p.journal.gangs
 	if len(c.candidates) == 0 {
 		return
@@ -38,21 +39,23 @@ func (l GangLedger) MayReplace(evaluate func(*Application) (changed bool)) {
 		return cmp.Or(cmp.Compare(a.key.Submitted, b.key.Submitted), cmp.Compare(a.id, b.id))
 	})
 	for _, a := range all {
-		if evaluate(a) {
-			return
-		}
-		delete(c.candidates, a)
-		if asks, placeholders := a.ReplacementCandidates(l.p); len(asks) > 0 && len(placeholders) > 0 {
+		asks, placeholders := a.ReplacementCandidates(l.p)
+		if len(asks) > 0 && len(placeholders) > 0 {
+			if evaluate(asks, placeholders) {
+				return
+			}
 			if c.unavailable == nil {
 				c.unavailable = map[*Application]struct{}{}
 			}
 			c.unavailable[a] = struct{}{}
 		}
+		delete(c.candidates, a)
 	}
 }
 
+// add has a evaluated, if asks of it wait for placeholders.
 func (c *gangChanges) add(a *Application) {
-	if a.gang == nil {
+	if a.gang == nil || !slices.ContainsFunc(a.askGroups.list, (*AskGroup).Held) {
 		return
 	}
 	if c.candidates == nil {

@@ -145,16 +145,23 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 }
 
 // ReplacementCandidates are the asks of a that wait for placeholders, in order, and the placeholders that may be
-// replaced, in key order (GAN-5). Both are new slices.
+// replaced, in key order (GAN-5). Both are new slices; without asks there are no placeholders either.
 func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
-	if a.gang == nil || a.gang.Live() == 0 {
+	for _, group := range a.askGroups.list {
+		if !group.held {
+			continue
+		}
+		for _, x := range group.PendingAsks() {
+			if p.Nomination(x) == nil && p.gangs.replacing[x] == nil {
+				asks = append(asks, x)
+			}
+		}
+	}
+	if len(asks) == 0 {
 		return nil, nil
 	}
 	for _, x := range a.allocations {
-		switch {
-		case x.Pending() && x.group.held && p.Nomination(x) == nil && p.gangs.replacing[x] == nil:
-			asks = append(asks, x)
-		case !x.Pending() && x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x):
+		if !x.Pending() && x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x) {
 			placeholders = append(placeholders, x)
 		}
 	}

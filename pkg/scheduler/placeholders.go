@@ -23,9 +23,8 @@ const (
 // replacePlaceholders makes up to budget decisions about the placeholders of one application, and returns how many it
 // has made; 0: there is nothing to decide in any.
 func (c *Core) replacePlaceholders(now time.Time, budget int) (made int) {
-	c.part.Gangs().MayReplace(func(a *objects.Application) bool {
-		r := replacementRun{c: c, budget: budget, now: now}
-		r.asks, r.placeholders = a.ReplacementCandidates(c.part)
+	c.part.Gangs().MayReplace(func(asks, placeholders []*objects.Allocation) bool {
+		r := replacementRun{c: c, budget: budget, now: now, asks: asks, placeholders: placeholders}
 		if r.inPlace(); r.made < budget {
 			r.onOtherNodes()
 		}
@@ -41,51 +40,73 @@ type replacementRun struct {
 	now                time.Time
 	asks, placeholders []*objects.Allocation // that are not paired yet, in order
 	made, budget       int
+	refused            []*objects.AskGroup // whose first ask has no result, so that no other has one; only without predicates
+}
+
+// alikeRefused reports whether an ask like x was tried without a result.
+func (r *replacementRun) alikeRefused(x *objects.Allocation) bool {
+	return slices.Contains(r.refused, x.AskGroup())
+}
+
+// refuse records that x has no result.
+func (r *replacementRun) refuse(x *objects.Allocation) {
+	if r.c.oracle == nil {
+		r.refused = append(r.refused, x.AskGroup())
+	}
 }
 
 // inPlace releases placeholders that are too small, and replaces those whose nodes accept an ask.
 func (r *replacementRun) inPlace() {
-	for i := 0; i < len(r.asks); i++ {
-		for j := 0; j < len(r.placeholders); j++ {
-			x, y := r.asks[i], r.placeholders[j]
-			if x.Ask().TaskGroup() != y.Ask().TaskGroup() {
-				continue
-			}
-			if r.made == r.budget {
-				return
-			}
-			if !holds(y, x) {
-				r.c.releaseTooSmall(x, y)
-				r.placeholders = slices.Delete(r.placeholders, j, j+1)
-				r.made++
-				j--
-				continue
-			}
-			if r.accepts(x, y.Node()) {
-				r.replace(i, j, y.Node())
-				i--
-				break
-			}
+	for i := 0; i < len(r.asks) && r.made < r.budget; {
+		if x := r.asks[i]; r.alikeRefused(x) || !r.replaceInPlace(i) {
+			i++
 		}
 	}
 }
 
+// replaceInPlace does that for one ask. It reports whether the ask replaces a placeholder, and is gone from the list.
+func (r *replacementRun) replaceInPlace(ask int) bool {
+	x := r.asks[ask]
+	for j := 0; j < len(r.placeholders); {
+		y := r.placeholders[j]
+		switch {
+		case x.Ask().TaskGroup() != y.Ask().TaskGroup():
+			j++
+		case r.made == r.budget:
+			return false
+		case !holds(y, x):
+			r.c.releaseTooSmall(x, y)
+			r.placeholders = slices.Delete(r.placeholders, j, j+1)
+			r.made++
+		case r.accepts(x, y.Node()):
+			r.replace(ask, j, y.Node())
+			return true
+		default:
+			j++
+		}
+	}
+	r.refuse(x)
+	return false
+}
+
 // onOtherNodes replaces placeholders whose nodes do not accept the asks, by asks on other nodes.
 func (r *replacementRun) onOtherNodes() {
-	for i := 0; i < len(r.asks) && r.made < r.budget; i++ {
-		j := slices.IndexFunc(r.placeholders, func(y *objects.Allocation) bool { return y.Ask().TaskGroup() == r.asks[i].Ask().TaskGroup() })
-		if j < 0 {
+	r.refused = nil
+	for i := 0; i < len(r.asks) && r.made < r.budget; {
+		x := r.asks[i]
+		j := slices.IndexFunc(r.placeholders, func(y *objects.Allocation) bool { return y.Ask().TaskGroup() == x.Ask().TaskGroup() })
+		if j < 0 || r.alikeRefused(x) {
+			i++
 			continue
 		}
-		n := r.c.firstFeasibleNode(r.asks[i])
-		if n == nil {
-			if r.c.oracle != nil {
-				r.c.retryRefused(r.now) // the RM may have refused nodes
-			}
+		if n := r.c.firstFeasibleNode(x); n != nil {
+			r.replace(i, j, n)
 			continue
 		}
-		r.replace(i, j, n)
-		i--
+		if r.refuse(x); r.c.oracle != nil {
+			r.c.retryRefused(r.now) // the RM may have refused nodes
+		}
+		i++
 	}
 }
 
