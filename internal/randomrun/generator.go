@@ -57,7 +57,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 		a.nodePool = Pick(a, 1, 2, 3)
 	}
 	a.Conf = a.partition()
-	a.constrained = independentGenerator(fmt.Sprint("constrained ", a.nodePool, a.Conf)).OneIn(constraintRuns)
+	a.constrained = independentGenerator(fmt.Sprint("with constraints ", a.nodePool, describePartition(a.Conf))).OneIn(constraintRuns)
 	for range Pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
 	}
