@@ -28,7 +28,7 @@ func TestGangs_EvaluatesWhatMayHaveAResult(t *testing.T) {
 	for i := range 3 {
 		y := add(AllocationKey(fmt.Sprint("p", i)), true)
 		assert.NilError(t, p.Place(y, p.nodes["n"], now))
-		assert.Assert(t, evaluated() == 0 && len(p.journal.gangs.candidates) == 0, "no ask waits")
+		assert.Assert(t, len(p.journal.gangs.candidates) == 0 && evaluated() == 0, "no ask waits")
 	}
 	add("k", false)
 	assert.Equal(t, evaluated(), 1)
