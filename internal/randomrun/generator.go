@@ -35,6 +35,7 @@ type Generator struct {
 	appCount         int           // applications so far
 	nodeCount        int           // approximate number of nodes
 	elapsed          time.Duration // virtual time since the start
+	releases         int
 }
 
 // RandomRun is the random run of a seed.

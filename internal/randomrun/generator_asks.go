@@ -129,12 +129,18 @@ func (a *Generator) reportedAsk() *objects.Ask {
 func (a *Generator) release() scheduler.Release {
 	was := a.knownAsk()
 	r := scheduler.Release{App: was.App, Key: was.Key, Type: scheduler.Termination(a.IntN(5))}
+	switch a.releases++; a.releases % 44 { // not drawn, so that the rest of a run does not depend on it
+	case 14:
+		r.Scope = scheduler.OnlyAsks
+	case 28:
+		r.Scope = scheduler.OnlyAllocations
+	}
 	switch {
 	case a.OneIn(12):
 		r.Key = ""
 	case a.OneIn(25):
 		r.App = a.appID()
-	default:
+	case r.Scope == scheduler.AsksAndAllocations: // else it may stay
 		a.recentAsks = slices.DeleteFunc(a.recentAsks, func(x *objects.Ask) bool { return x == was })
 	}
 	return r

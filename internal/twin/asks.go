@@ -3,6 +3,7 @@ package twin
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -197,9 +198,16 @@ func (t *Twin) release(c scheduler.Release) {
 	}
 	gone := t.removeAllocations(func(w *allocation) bool {
 		meant := w.ask.App == c.App && (c.Key == "" || w.ask.Key == c.Key)
+		switch c.Scope {
+		case scheduler.OnlyAsks:
+			meant = meant && w.node == ""
+		case scheduler.OnlyAllocations:
+			meant = meant && w.node != ""
+		}
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})
-	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 {
+	known := slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App && w.ask.Key == c.Key })
+	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 && !known {
 		t.refuse(fmt.Sprintf("confirmation that allocation %s was preempted", c.Key), "nobody has it")
 	}
 	for _, w := range gone {

@@ -116,16 +116,16 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	x, known := c.knownAllocation(ask)
 	if known {
 		if err := c.contradiction(x, m.Class, ask, nodeID); err != nil {
-			c.emitAskRejected(ask, err)
+			c.emitReportRejected(ask, err)
 			return
 		}
 	}
 	switch _, ok := c.part.Node(nodeID); {
 	case known && !x.Pending():
-		c.emitAskRejected(ask, c.updateKnown(x, ask))
+		c.emitReportRejected(ask, c.updateKnown(x, ask))
 		return
 	case !ok:
-		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID)})
+		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID), true})
 		return
 	}
 	err := wellFormed(ask)
@@ -137,7 +137,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		x, err = c.part.AddReportedWithClass(m.Class, ask, nodeID, now)
 	}
 	if err != nil {
-		c.emitAskRejected(ask, err)
+		c.emitReportRejected(ask, err)
 		return
 	}
 	c.emitStateChanges()
@@ -176,7 +176,13 @@ func wellFormed(ask *objects.Ask) error {
 
 func (c *Core) emitAskRejected(ask *objects.Ask, err error) {
 	if err != nil {
-		c.emit(AskRejected{ask.Key, ask.App, rejectionOf(err), err.Error()})
+		c.emit(AskRejected{ask.Key, ask.App, rejectionOf(err), err.Error(), false})
+	}
+}
+
+func (c *Core) emitReportRejected(ask *objects.Ask, err error) {
+	if err != nil {
+		c.emit(AskRejected{ask.Key, ask.App, rejectionOf(err), err.Error(), true})
 	}
 }
 
@@ -219,9 +225,10 @@ func (c *Core) unknownConfirmation(m Release) {
 }
 
 // endAllocation releases one allocation, or cancels one ask. Any type of release of a preempting allocation
-// confirms its preemption (PRE-84, ASK-46, ASK-47, ASK-48, RMI-56).
+// confirms its preemption (PRE-84, ASK-46, ASK-47, ASK-48, ASK-61, RMI-56).
 func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
+	case !m.Scope.covers(x.Pending()):
 	case !x.Pending():
 		c.part.Release(x.Key(), now)
 		c.emitReleased(x, m)

@@ -117,9 +117,10 @@ type (
 	// error, except in a confirmation of a preemption: Refused (PRE-85). The end of a placeholder that is replaced
 	// places its real ask: Allocated (GAN-7).
 	Release struct {
-		App  objects.AppID
-		Key  objects.AllocationKey // empty: all
-		Type Termination
+		App   objects.AppID
+		Key   objects.AllocationKey // empty: all
+		Type  Termination
+		Scope ReleaseScope
 	}
 
 	// ReportForeign reports a foreign allocation: usage of a node that no application of this scheduler
@@ -157,6 +158,21 @@ func (ReportForeign) command()      {}
 func (ReleaseForeign) command()     {}
 func (SetListening) command()       {}
 func (Wake) command()               {}
+
+// ReleaseScope is what a Release is about. What is outside of it stays, without an effect (ASK-61).
+type ReleaseScope uint8
+
+// The scopes.
+const (
+	AsksAndAllocations ReleaseScope = iota
+	OnlyAsks                        // that are pending
+	OnlyAllocations                 // that are bound
+)
+
+// covers reports whether the scope includes an ask that is pending, or else bound.
+func (s ReleaseScope) covers(pending bool) bool {
+	return s == AsksAndAllocations || pending == (s == OnlyAsks)
+}
 
 // Termination is the reason why an allocation ended. The numbers are those of TerminationType of the
 // scheduler interface (ASK-46).

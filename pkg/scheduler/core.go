@@ -192,7 +192,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.release(now, m)
 	case ReportForeign:
 		if err := c.part.AddForeign(m.Foreign); err != nil {
-			c.emit(AskRejected{m.Foreign.Key, "", foreignRejectionOf(err), "foreign allocation: " + err.Error()})
+			c.emit(AskRejected{m.Foreign.Key, "", foreignRejectionOf(err), "foreign allocation: " + err.Error(), true})
 		}
 	case ReleaseForeign:
 		if _, ok := c.part.RemoveForeign(m.Key); !ok {

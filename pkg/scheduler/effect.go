@@ -60,6 +60,8 @@ type (
 		App    objects.AppID // empty for a foreign allocation
 		Kind   Rejection     // not sent to the RM
 		Reason string
+
+		Reported bool // it was an allocation with a node, not an ask
 	}
 
 	// Allocated says that an ask is bound to a node.

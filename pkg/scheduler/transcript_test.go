@@ -208,7 +208,10 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		a.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: a.TaskGroup(), Tags: a.Tags()})
 		return scheduler.ReportAllocation{Ask: a, Node: node, Class: text(d, "class")}
 	case "release":
-		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type"))}
+		scopes := map[string]scheduler.ReleaseScope{"": scheduler.AsksAndAllocations, "asks": scheduler.OnlyAsks, "allocations": scheduler.OnlyAllocations}
+		scope, ok := scopes[text(d, "only")]
+		assert.Assert(t, ok, d.Pos)
+		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type")), Scope: scope}
 	case "foreign":
 		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d)}}
 	case "release-foreign":
