@@ -67,7 +67,7 @@ var restrictedImports = map[string][]string{
 const examplesDir = "examples/"
 
 // standaloneExamples must build without packages of this repository.
-const standaloneExamples = "examples/shim-go/"
+const standaloneExamples = "examples/shim-"
 
 func layerOf(dir string) (layer int, known bool) {
 	for i, names := range layers {

@@ -61,7 +61,12 @@ func (d *Decoder) Decode(b []byte, m *AllocationRequest) error {
 			m.RM = d.intern(&r)
 		case 4*field | lengthDelimited:
 			m.Allocations = append(m.Allocations, Allocation{})
-			r.fail(d.allocation(r.readBytes(), &m.Allocations[len(m.Allocations)-1]))
+			x := &m.Allocations[len(m.Allocations)-1]
+			r.fail(d.allocation(r.readBytes(), x))
+			m.Legacy = m.Legacy || x.Legacy != nil && *x.Legacy != LegacyFields{}
+		case legacyAsks*field | lengthDelimited:
+			m.Asks, m.Legacy = append(m.Asks, Allocation{}), true
+			r.fail(d.legacyAsk(r.readBytes(), &m.Asks[len(m.Asks)-1]))
 		default:
 			m.Unknown = true
 			r.skip(tag)
@@ -76,7 +81,12 @@ func (d *Decoder) releases(b []byte, m *AllocationRequest) error {
 		switch tag {
 		case 1*field | lengthDelimited:
 			m.Releases = append(m.Releases, Release{})
-			r.fail(d.release(r.readBytes(), &m.Releases[len(m.Releases)-1]))
+			x := &m.Releases[len(m.Releases)-1]
+			r.fail(d.release(r.readBytes(), x))
+			m.Legacy = m.Legacy || x.UUID != ""
+		case legacyAskReleases*field | lengthDelimited:
+			m.AskReleases, m.Legacy = append(m.AskReleases, Release{}), true
+			r.fail(d.legacyAskRelease(r.readBytes(), &m.AskReleases[len(m.AskReleases)-1]))
 		default:
 			m.Unknown = true
 			r.skip(tag)
@@ -87,7 +97,7 @@ func (d *Decoder) releases(b []byte, m *AllocationRequest) error {
 
 func (d *Decoder) release(b []byte, x *Release) error {
 	r := reader{rest: b}
-	var key []byte
+	var key, uuid, id []byte
 	for tag := r.next(); tag != 0; tag = r.next() {
 		switch tag {
 		case 1*field | lengthDelimited:
@@ -100,11 +110,18 @@ func (d *Decoder) release(b []byte, x *Release) error {
 			readUTF8(&r) // the message is not used
 		case 6*field | lengthDelimited:
 			key = readUTF8(&r)
+		case legacyUUID*field | lengthDelimited:
+			uuid = readUTF8(&r)
+		case legacyReleaseID*field | lengthDelimited:
+			id = readUTF8(&r)
 		default:
 			r.skip(tag)
 		}
 	}
-	x.Key = string(key)
+	x.Key, x.UUID = string(key), string(uuid)
+	if len(id) > 0 {
+		x.UUID = string(id)
+	}
 	return r.err
 }
 
@@ -138,10 +155,13 @@ func (d *Decoder) allocation(b []byte, x *Allocation) error {
 		case 15*field | lengthDelimited:
 			r.fail(policy(r.readBytes(), x))
 		default:
-			r.skip(tag)
+			d.legacyAllocationField(tag, &r, x)
 		}
 	}
 	r.fail(d.finishResource(&resource, x))
+	if x.Legacy != nil {
+		x.finishLegacy()
+	}
 	if r.err == nil {
 		d.setTexts(x, key)
 	}

@@ -3,6 +3,8 @@
 // AllocationResponse out. All other messages are rare, and use the generated code. Package
 // rmproxy validates and interprets the content.
 //
-// Invariant: bytes mean the same as to the generated code: it refuses, skips, overwrites and
-// merges the same fields (ADR 15).
+// Asks, releases and nodes of the scheduler interfaces 1.0 to 1.5 are in the files legacy_*.go (ADR 58).
+//
+// Invariant: bytes mean the same as to the generated code, that of any version of the interface: it
+// refuses, skips, overwrites and merges the same fields (ADR 15).
 package wire

@@ -36,7 +36,7 @@ const (
 	costListSlot = 64  // a slot of a list that grows
 	costEntry    = 224 // an entry of a map that doubles when it is full
 	costMap      = 512 // the first entry of a map
-	costElement  = 320 // the command or the answer for an element
+	costElement  = 384 // the command or the answer for an element
 )
 
 // WorstCost is the maximum of Cost for each byte of a message.

@@ -10,7 +10,11 @@ type AllocationRequest struct {
 	RM          string
 	Allocations []Allocation
 	Releases    []Release
-	Unknown     bool // it has unknown fields, such as those of older interfaces
+	Unknown     bool // it has fields that no interface from 1.0 to 1.9 has
+
+	Asks        []Allocation // of the interfaces 1.0 to 1.5, and so are AskReleases
+	AskReleases []Release
+	Legacy      bool // it has a field that 1.9 does not have
 }
 
 // Allocation is an ask, or an allocation if it has a node.
@@ -25,19 +29,26 @@ type Allocation struct {
 	Priority                int32
 	Placeholder, Originator bool
 	Policy                  objects.PreemptionPolicy
+
+	Legacy *LegacyFields // nil: it has none
 }
 
 // Release is a release of an allocation, or without a key of all allocations of an application.
 type Release struct {
 	Partition, App, Key string
-	Type                int32 // may be unknown
+	Type                int32  // may be unknown
+	UUID                string // of the allocation, in the interfaces 1.0 to 1.5: UUID or allocationID
 }
 
 // Reset removes the content. The capacity is kept for the next message, unless it is large.
 func (m *AllocationRequest) Reset() {
 	clear(m.Allocations) // strings and tags belong to the receiver of the message
 	clear(m.Releases)
-	*m = AllocationRequest{Allocations: reuse(m.Allocations), Releases: reuse(m.Releases)}
+	clear(m.Asks)
+	clear(m.AskReleases)
+	*m = AllocationRequest{
+		Allocations: reuse(m.Allocations), Releases: reuse(m.Releases), Asks: reuse(m.Asks), AskReleases: reuse(m.AskReleases),
+	}
 }
 
 func reuse[E any](s []E) []E {

@@ -34,6 +34,11 @@ func (m *Response) Reset() {
 // Allocated adds an allocation. It has neither priority nor tags nor partition, as in YuniKorn.
 func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 	x := m.open(1)
+	m.allocation(ask, on)
+	m.close(x)
+}
+
+func (m *Response) allocation(ask *objects.Ask, on objects.NodeID) {
 	m.text(1, string(ask.Key))
 	m.resource(5, ask.Amounts)
 	m.text(8, string(on))
@@ -47,23 +52,30 @@ func (m *Response) Allocated(ask *objects.Ask, on objects.NodeID) {
 		m.flag(2, ask.Policy.AllowPreemptOther())
 		m.close(p)
 	}
-	m.close(x)
 }
 
 // Released adds a release. The caller provides partition and message in the form for the RM.
 func (m *Response) Released(e scheduler.Released, partition, message string) {
 	x := m.open(2)
+	m.release(e, partition, message)
+	m.close(x)
+}
+
+func (m *Response) release(e scheduler.Released, partition, message string) {
 	m.text(1, partition)
 	m.text(2, string(e.App))
 	m.number(4, int64(e.Type))
 	m.text(5, message)
 	m.text(6, string(e.Key))
-	m.close(x)
 }
 
 // AskRejected adds a rejection. The caller provides the reason in the form for the RM.
 func (m *Response) AskRejected(e scheduler.AskRejected, reason string) {
-	x := m.open(5)
+	m.rejection(5, e, reason)
+}
+
+func (m *Response) rejection(list protowire.Number, e scheduler.AskRejected, reason string) {
+	x := m.open(list)
 	m.text(1, string(e.Key))
 	m.text(2, string(e.App))
 	m.text(3, reason)

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -91,13 +92,16 @@ func TestMemo_FindsOnlyWhatWasStored(t *testing.T) {
 func TestDecoder_MessageKeepsNothingOfTheOneBefore(t *testing.T) {
 	d, _ := newCountingDecoder()
 	var m AllocationRequest
-	assert.NilError(t, d.Decode(append(append(lengthDelimitedField(1), lengthDelimitedField(3, 'r', 'm')...), allocationField("k", "memory")...), &m))
+	assert.NilError(t, d.Decode(slices.Concat(lengthDelimitedField(1), lengthDelimitedField(2, lengthDelimitedField(2)...), lengthDelimitedField(3, 'r', 'm'),
+		allocationField("k", "memory"), lengthDelimitedField(5)), &m))
 	assert.Assert(t, m.Unknown)
+	assert.Assert(t, m.Legacy)
 	assert.Equal(t, m.RM, "rm")
 	assert.NilError(t, d.Decode(lengthDelimitedField(2, lengthDelimitedField(1, lengthDelimitedField(6, 'k')...)...), &m))
 	assert.Assert(t, !m.Unknown)
+	assert.Assert(t, !m.Legacy)
 	assert.Equal(t, m.RM, "")
-	assert.Equal(t, len(m.Allocations), 0)
+	assert.Equal(t, len(m.Allocations)+len(m.Asks)+len(m.AskReleases), 0)
 	assert.DeepEqual(t, m.Releases, []Release{{Key: "k"}})
 }
 

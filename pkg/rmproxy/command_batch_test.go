@@ -37,7 +37,7 @@ func TestCommandBatch_ManyElementsAreHandledInASlot(t *testing.T) {
 	}
 	handle := func() (failed any) {
 		defer func() { failed = recover() }()
-		assert.NilError(t, s.handleNodes(unnamed))
+		assert.NilError(t, s.handleNodes(unnamed, nil))
 		return nil
 	}
 	for _, faulty = range []bool{false, true} {

@@ -26,8 +26,10 @@ func (s *session) dispatch(partition string, l *loop.Loop, cmds []scheduler.Comm
 // rejectCommands answers commands for a partition that has been removed from the configuration
 // (ASK-19, RMI-53). The caller must hold s.mu.
 func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
-	rejectAsk := func(key objects.AllocationKey, app objects.AppID) {
-		s.reply(scheduler.AskRejected{Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error()})
+	rejectAsk := func(key objects.AllocationKey, app objects.AppID, reported bool) {
+		s.reply(scheduler.AskRejected{
+			Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error(), Reported: reported,
+		})
 	}
 	rejectNode := func(id objects.NodeID) {
 		s.reply(scheduler.NodeRejected{Node: id, Reason: unknownPartitionForNode(id, partition).Error()})
@@ -39,13 +41,13 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 		case scheduler.AddApplication:
 			s.reply(scheduler.ApplicationRejected{App: m.App, Queue: m.Queue, User: m.User.Name, Reason: unknownPartitionForApp(m.App, partition).Error()})
 		case scheduler.SubmitAsk:
-			rejectAsk(m.Ask.Key, m.Ask.App)
+			rejectAsk(m.Ask.Key, m.Ask.App, false)
 		case scheduler.SubmitAskWithClass:
-			rejectAsk(m.Ask.Key, m.Ask.App)
+			rejectAsk(m.Ask.Key, m.Ask.App, false)
 		case scheduler.ReportAllocation:
-			rejectAsk(m.Ask.Key, m.Ask.App)
+			rejectAsk(m.Ask.Key, m.Ask.App, true)
 		case scheduler.ReportForeign:
-			rejectAsk(m.Foreign.Key, "")
+			rejectAsk(m.Foreign.Key, "", true)
 		case scheduler.AddNode:
 			rejectNode(m.Node)
 		case scheduler.RemoveApplication:

@@ -98,7 +98,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	if internal || timedOut {
 		effects = slices.Clone(effects)
 	}
-	if timedOut {
+	if s := t.p.current(); timedOut && (s == nil || !s.legacy.used.Load()) {
 		asksAsReleases(effects)
 	}
 	if internal {
@@ -108,11 +108,16 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 }
 
 // asksAsReleases replaces the asks that ended with their gang by releases: the interface has no other message that
-// says that an accepted ask is gone (GAN-10).
+// says that an accepted ask is gone (GAN-10). The interface 1.0 to 1.5 has one (RMI-76).
 func asksAsReleases(effects []scheduler.Effect) {
 	for i, e := range effects {
 		if e, ok := e.(scheduler.AskTimedOut); ok {
-			effects[i] = scheduler.Released{Key: e.Key, App: e.App, Type: scheduler.TimedOut, Message: e.Message}
+			effects[i] = askRelease(e)
 		}
 	}
+}
+
+// askRelease is the release that says that an ask ended with its gang.
+func askRelease(e scheduler.AskTimedOut) scheduler.Released {
+	return scheduler.Released{Key: e.Key, App: e.App, Type: scheduler.TimedOut, Message: e.Message}
 }

@@ -73,6 +73,10 @@ func (m *fastResponse) ProtoReflect() protoreflect.Message { return m.codec }
 // allocationResponse.
 func (m *fastResponse) encode(s *session, batch []outboundEffect) {
 	m.Reset()
+	if s.legacy.used.Load() {
+		m.encodeLegacy(s, batch)
+		return
+	}
 	var bare, partition string
 	for _, o := range batch {
 		switch e := o.effect.(type) {

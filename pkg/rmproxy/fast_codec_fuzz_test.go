@@ -44,11 +44,13 @@ func FuzzDecodeBuiltAllocationRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := messageBuilder{rand.New(rand.NewPCG(seed, 0))}
 		for range 20 {
-			in := r.message(requestShape)
-			assertDecodedAsGenerated(t, warm, in)
-			if len(in) > 0 {
-				in[r.IntN(len(in))] ^= 1 << r.IntN(8)
-				assertDecodedAsGenerated(t, warm, in[:r.IntN(len(in)+1)])
+			for _, shape := range []fieldShapes{requestShape, legacyRequestShape} {
+				in := r.message(shape)
+				assertDecodedAsGenerated(t, warm, in)
+				if len(in) > 0 {
+					in[r.IntN(len(in))] ^= 1 << r.IntN(8)
+					assertDecodedAsGenerated(t, warm, in[:r.IntN(len(in)+1)])
+				}
 			}
 		}
 	})
@@ -68,7 +70,31 @@ var (
 		15: fieldShapes{1: 0, 2: 0},
 	}
 	requestShape = fieldShapes{2: fieldShapes{1: releaseShape}, 3: "", 4: allocationShape}
+
+	// The same in the interfaces 1.0 to 1.5. A priority is a message in 1.0 and a number later.
+	legacyPriorityShape = fieldShapes{1: 0, 2: ""}
+	legacyAskShape      = fieldShapes{
+		1: "", 2: "", 3: "", 4: fieldShapes{1: entryShape}, 5: 0, 6: eitherShape{0, legacyPriorityShape}, 7: 0, 8: fieldShapes{1: "", 2: ""},
+		9: "", 10: 0, 11: 0, 12: fieldShapes{1: 0, 2: 0},
+	}
+	legacyAskReleaseShape = fieldShapes{1: "", 2: "", 3: "", 4: 0, 5: ""}
+	legacyReleaseShape    = fieldShapes{1: "", 2: "", 3: "", 4: 0, 5: "", 6: "", 7: ""}
+	legacyAllocationShape = fieldShapes{
+		1: "", 2: fieldShapes{1: "", 2: ""}, 3: "", 5: fieldShapes{1: entryShape}, 6: eitherShape{0, legacyPriorityShape}, 7: "", 8: "", 9: "",
+		10: "", 11: "", 12: 0, 13: "", 14: 0, 15: fieldShapes{1: 0, 2: 0},
+	}
+	legacyRequestShape = fieldShapes{
+		1: legacyAskShape, 2: fieldShapes{1: legacyReleaseShape, 2: legacyAskReleaseShape}, 3: "", 4: legacyAllocationShape,
+	}
 )
+
+// legacyNodesShape is a message about nodes in the interfaces 1.0 to 1.5.
+var legacyNodesShape = fieldShapes{1: fieldShapes{
+	1: "", 2: 0, 3: fieldShapes{1: "", 2: ""}, 4: fieldShapes{1: entryShape}, 5: fieldShapes{1: entryShape}, 6: legacyAllocationShape,
+}, 2: ""}
+
+// eitherShape is a field that has one of several shapes.
+type eitherShape []any
 
 func (r messageBuilder) message(s fieldShapes) []byte {
 	var out []byte
@@ -77,6 +103,9 @@ func (r messageBuilder) message(s fieldShapes) []byte {
 		what := s[n]
 		if r.IntN(20) == 0 {
 			what = nil
+		}
+		if either, ok := what.(eitherShape); ok {
+			what = either[r.IntN(len(either))]
 		}
 		switch what := what.(type) {
 		case fieldShapes:
@@ -175,6 +204,7 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 			partition += node[:min(len(node), 1)]
 		}
 		assertEncodedAsGenerated(t, s, m, batch)
+		assertLegacyEncoded(t, m, batch)
 	})
 }
 

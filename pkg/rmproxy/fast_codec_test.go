@@ -2,6 +2,7 @@ package rmproxy
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -16,34 +17,40 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
-// assertDecodedAsGenerated compares a decoding with the generated code: both refuse the bytes, or
-// both read the same. ok: they were read.
+// assertDecodedAsGenerated compares a decoding with that of the protobuf library, which knows the messages of all
+// versions of the interface, and without legacy fields also with the generated code: both refuse the bytes, or both
+// read the same. ok: they were read.
 func assertDecodedAsGenerated(t *testing.T, m *fastRequest, in []byte) (ok bool) {
 	t.Helper()
-	var generated si.AllocationRequest
-	generatedErr := proto.Unmarshal(in, &generated)
+	want, wantErr := referenceRequest(t, in)
 	read := bytes.Clone(in)
 	fastErr := proto.Unmarshal(read, m)
 	for i := range read {
 		read[i] = 0xff // gRPC uses the buffer again
 	}
-	assert.Equal(t, fastErr == nil, generatedErr == nil, "%x\nlean: %v\ngenerated: %v", in, fastErr, generatedErr)
+	var generated si.AllocationRequest
+	generatedErr := proto.Unmarshal(in, &generated)
+	assert.Assert(t, generatedErr == nil || fastErr != nil, "%x\ngenerated: %v", in, generatedErr)
+	hasReference := !errors.Is(wantErr, errNoReference)
+	if hasReference {
+		assert.Equal(t, fastErr == nil, wantErr == nil, "%x\nlean: %v\nreference: %v", in, fastErr, wantErr)
+	}
 	if fastErr != nil {
 		return false
 	}
-	want := (&session{}).fromProto(&generated)
+	got := comparable(m.AllocationRequest)
+	if hasReference {
+		assert.Assert(t, reflect.DeepEqual(&got, want), "%x\nlean:      %+v\nreference: %+v", in, &got, want)
+	}
+	if got.Legacy {
+		return true
+	}
+	want = (&session{}).fromProto(&generated)
 	want.Unknown = len(generated.ProtoReflect().GetUnknown())+len(generated.GetReleases().ProtoReflect().GetUnknown()) > 0
 	for i := range want.Allocations {
 		if x := &want.Allocations[i]; len(x.Tags) == 0 {
 			x.Tags = nil // the generated code makes an empty map for tags of a wrong type
 		}
-	}
-	got := m.AllocationRequest
-	if len(got.Allocations) == 0 {
-		got.Allocations = nil // capacity does not count
-	}
-	if len(got.Releases) == 0 {
-		got.Releases = nil
 	}
 	assert.Assert(t, reflect.DeepEqual(&got, want), "%x\nlean:      %+v\ngenerated: %+v", in, &got, want)
 	return true
@@ -112,7 +119,7 @@ var unusualMessages = []struct {
 	{name: "a number of more than 64 bits", in: askOf([]byte{
 		6 << 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2}), refused: true},
 	{name: "known numbers with other types are unknown", in: bytes.Join([][]byte{
-		num(3, 1), num(4, 1), askOf(num(1, 1), str(6, "packed"), num(15, 1), num(5, 1), str(12, "\x01")),
+		num(3, 1), num(4, 1), askOf(num(1, 1), sub(6, num(9, 1)), num(15, 1), num(5, 1), str(12, "\x01")),
 		sub(2, num(1, 1), sub(1, str(4, "x"), num(6, 1)))}, nil)},
 	{name: "tags of a wrong type are none", in: askOf(tagged(2, protowire.Fixed32Type, make([]byte, 4)), num(2, 1))},
 	{name: "fixed numbers are no varints", in: askOf(
@@ -122,6 +129,19 @@ var unusualMessages = []struct {
 			sub(2, num(7, 1))), sub(2, sub(1, str(3, "uuid"), str(7, "id")))}, nil)},
 	{name: "asks of an old interface", in: sub(1, str(1, "ask"))},
 	{name: "releases of asks of an old interface", in: sub(2, sub(2, str(1, "ask")))},
+	{name: "an ask of an old interface with all fields", in: sub(1, str(1, "k"), str(2, "app"), str(3, "default"), sub(4, quantityOf("cpu", 1)),
+		num(5, 1), num(6, 7), num(7, 1000), sub(8, str(1, "t"), str(2, "v")), str(9, "tg"), num(10, 1), num(11, 1), sub(12, num(1, 1), num(2, 1)))},
+	{name: "the class and the number of a priority of 1.0", in: bytes.Join([][]byte{
+		sub(1, str(1, "a"), sub(6, num(1, 3), str(2, "high"))), sub(1, str(1, "b"), sub(6, str(2, "high"), num(1, 3)), num(6, 9)),
+		sub(1, num(6, 9), sub(6)), askOf(sub(6, str(2, "high"))), askOf(sub(6, num(1, 0))), askOf(num(6, 9), sub(6, num(1, 2)))}, nil)},
+	{name: "a priority of 1.0 that is cut", in: sub(1, sub(6, []byte{0x12, 5})), refused: true},
+	{name: "a class that is not UTF-8", in: askOf(sub(6, str(2, "\xff"))), refused: true},
+	{name: "the last UUID counts", in: bytes.Join([][]byte{askOf(str(3, "a"), str(3, "b")), askOf(str(3, "a"), str(3, "")),
+		askOf(str(13, "a"), str(13, "")), askOf(str(3, ""), str(13, "")), sub(2, sub(1, str(3, "a"), str(3, ""), str(7, "b"), str(7, "")))}, nil)},
+	{name: "a UUID that is not UTF-8", in: sub(2, sub(1, str(3, "\xff"))), refused: true},
+	{name: "an allocationID that is not UTF-8", in: sub(2, sub(1, str(7, "\xff"))), refused: true},
+	{name: "a queue name that is not UTF-8", in: askOf(str(7, "\xff")), refused: true},
+	{name: "resources of an ask in parts", in: sub(1, sub(4, quantityOf("cpu", 1)), str(1, "k"), sub(4, quantityOf("cpu", 2), quantityOf("gpu", 1)))},
 	{name: "the largest number of a field", in: num(protowire.MaxValidNumber, 1)},
 	{name: "a number beyond it", in: num(protowire.MaxValidNumber+1, 1), refused: true},
 	{name: "field number zero", in: []byte{0, 0}, refused: true},
@@ -144,7 +164,7 @@ var unusualMessages = []struct {
 	{name: "a value of a tag that is not UTF-8", in: askOf(sub(2, str(2, "\xff"), str(2, "v"))), refused: true},
 	{name: "a resource that is not UTF-8", in: askOf(sub(5, quantityOf("\xff", 1))), refused: true},
 	{name: "an unused field that is not UTF-8", in: sub(2, sub(1, str(5, "\xff"))), refused: true},
-	{name: "an unknown text need not be UTF-8", in: askOf(str(13, "\xff"))},
+	{name: "an unknown text need not be UTF-8", in: askOf(str(4, "\xff"))},
 	{name: "an invalid piece of a resource before a valid one", in: askOf(
 		sub(5, []byte{1<<3 | 2, 9}), sub(5, quantityOf("m", 1))), refused: true},
 	{name: "an invalid piece of a resource after a valid one", in: askOf(

@@ -6,7 +6,10 @@ import (
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
@@ -18,7 +21,7 @@ import (
 // the accounting is consistent. A message is handled twice, because most names are known the
 // second time.
 func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
-	if proto.Unmarshal(bytes, m) != nil {
+	if decodeAny(m, bytes) != nil {
 		t.Skip("gRPC refuses the message")
 	}
 	p := newTestProxy(testOptions{InitialConfig: conf, IgnoreRMConfig: true})
@@ -30,6 +33,7 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}})
 	s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app"), fakerm.Ask("k2", "app")}})
 	for range 2 {
+		s.noteLegacy(nodeStream, m)
 		s.handle(m)
 		for _, name := range p.cluster.Partitions() {
 			l, _ := p.cluster.Partition(name)
@@ -46,6 +50,20 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 			b.delivered()
 		}
 	}
+}
+
+func decodeAny(m request, bytes []byte) error {
+	if nodes, ok := m.(*nodeRequest); ok {
+		return nodes.unmarshal(bytes)
+	}
+	return proto.Unmarshal(bytes, m)
+}
+
+// legacyMessage is a message of any version of the interface, from its text.
+func legacyMessage(f *testing.F, name protoreflect.Name, text string) proto.Message {
+	m := dynamicpb.NewMessage(allWithMessage.ByName(name))
+	assert.NilError(f, prototext.Unmarshal([]byte(text), m))
+	return m
 }
 
 // addSeeds adds messages to a corpus.
@@ -71,8 +89,13 @@ func FuzzNodeRequest(f *testing.F) {
 	huge := fakerm.Node("n2")
 	huge.SchedulableResource = fakerm.Resource(math.MaxInt64, math.MinInt64)
 	decommissioned := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
-	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}})
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.NodeRequest{}, bytes) })
+	existing := legacyMessage(f, "NodeRequest", `nodes {
+		nodeID: "n3" action: CREATE attributes {key: "ready" value: "false"} occupiedResource {resources {key: "vcore" value {value: -1}}}
+		existingAllocations {allocationKey: "k1" UUID: "k1" applicationID: "app" priority {priorityClassName: "x"} resourcePerAlloc {resources {key: "vcore" value {value: 1}}}}
+		existingAllocations {allocationKey: "e" UUID: "other" applicationID: "app"}
+	} nodes {nodeID: "n3" action: UPDATE occupiedResource {}} nodes {nodeID: "n1" action: DRAIN_NODE occupiedResource {}} nodes {existingAllocations {}}`)
+	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}}, existing)
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &nodeRequest{}, bytes) })
 }
 
 func FuzzApplicationRequest(f *testing.F) {
@@ -102,6 +125,13 @@ func FuzzAllocationRequest(f *testing.F) {
 			{ApplicationID: "app", AllocationKey: "k1", TerminationType: 3}, {AllocationKey: "f"},
 			{ApplicationID: "app", TerminationType: 99}, {PartitionName: "gpu", ApplicationID: "app"},
 		}}},
+		legacyMessage(f, "AllocationRequest", `asks {
+			allocationKey: "k5" applicationID: "app" maxAllocations: 1 priority {priorityClassName: "x"} resourceAsk {resources {key: "vcore" value {value: 1}}}
+		} asks {allocationKey: "k6" applicationID: "app" maxAllocations: -1} allocations {allocationKey: "k7" UUID: "k7" allocationID: "k8" nodeID: "n1"}
+		releases {
+			allocationAsksToRelease {applicationID: "app" allocationKey: "k1"} allocationAsksToRelease {allocationKey: "k1"}
+			allocationsToRelease {applicationID: "app" UUID: "k2"} allocationsToRelease {applicationID: "app" allocationKey: "k2" allocationID: "k1"}
+		}`),
 	)
 	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, newFastRequest(), bytes) })
 }

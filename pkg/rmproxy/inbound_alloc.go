@@ -18,28 +18,43 @@ import (
 // requiredNodeTag is the tag of an ask with the only node on which it may be placed (ASK-29).
 const requiredNodeTag = common.DomainYuniKorn + common.KeyRequiredNode
 
-// handleAllocations turns an allocation message into commands: first asks and allocations, then
-// releases (ASK-4, RMI-49, RMI-57, PRI-48).
+// handleAllocations turns an allocation message into commands: first allocations and asks, then
+// releases (ASK-4, RMI-49, RMI-57, RMI-73, PRI-48).
 func (s *session) handleAllocations(m *wire.AllocationRequest) error {
-	batch := s.newBatch(len(m.Allocations) + len(m.Releases))
+	batch := s.newBatch(len(m.Allocations) + len(m.Asks) + len(m.AskReleases) + len(m.Releases))
 	defer batch.discard()
 	for i := range m.Allocations {
 		batch.step()
-		x := &m.Allocations[i]
-		if err := batch.allocation(x); err != nil {
-			batch.reject(scheduler.AskRejected{
-				Key: objects.AllocationKey(sanitizedID(x.Key)), App: objects.AppID(sanitizedID(x.App)),
-				Kind: rejectionOf(err), Reason: err.Error(),
-			})
+		if err := batch.allocation(&m.Allocations[i]); err != nil {
+			batch.rejectAllocation(&m.Allocations[i], err)
 		}
 	}
-	for i := range m.Releases {
+	for i := range m.Asks {
 		batch.step()
-		if err := batch.release(&m.Releases[i]); err != nil {
-			s.logRefused("release of", m.Releases[i].Key, err)
+		if err := batch.legacyAsk(&m.Asks[i]); err != nil {
+			batch.rejectAllocation(&m.Asks[i], err)
 		}
 	}
+	batch.releases(m.AskReleases, scheduler.OnlyAsks)
+	batch.releases(m.Releases, s.releaseScope())
 	return batch.send()
+}
+
+func (b *commandBatch) releases(all []wire.Release, scope scheduler.ReleaseScope) {
+	for i := range all {
+		b.step()
+		if err := b.release(&all[i], scope); err != nil {
+			b.s.logRefused("release of", all[i].Key, err)
+		}
+	}
+}
+
+// rejectAllocation answers an ask or an allocation that does not become a command.
+func (b *commandBatch) rejectAllocation(x *wire.Allocation, err error) {
+	b.reject(scheduler.AskRejected{
+		Key: objects.AllocationKey(sanitizedID(x.Key)), App: objects.AppID(sanitizedID(x.App)),
+		Kind: rejectionOf(err), Reason: err.Error(), Reported: x.Node != "",
+	})
 }
 
 // allocation adds the command for an ask, for an allocation if it has a node, or for a foreign
@@ -50,6 +65,11 @@ func (b *commandBatch) allocation(x *wire.Allocation) error {
 	}
 	if err := checkName("node ID", x.Node, maxID); err != nil {
 		return err
+	}
+	if x.Legacy != nil {
+		if err := checkLegacy(x); err != nil {
+			return err
+		}
 	}
 	if x.AmountsErr != nil {
 		return x.AmountsErr
@@ -163,7 +183,10 @@ func isTime(text string) bool {
 
 // release adds the command for a release (ASK-51, ASK-59). A release without an application is one
 // of a foreign allocation.
-func (b *commandBatch) release(x *wire.Release) error {
+func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) error {
+	if err := legacyRelease(x); err != nil {
+		return err
+	}
 	if err := checkName("allocation key", x.Key, maxID); err != nil {
 		return err
 	}
@@ -176,9 +199,9 @@ func (b *commandBatch) release(x *wire.Release) error {
 		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(x.Partition)))
 	case x.App != "":
 		batch.add(scheduler.Release{
-			App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type),
+			App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type), Scope: scope,
 		})
-	case x.Key != "":
+	case x.Key != "" && scope != scheduler.OnlyAsks:
 		batch.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
 	default:
 		return fmt.Errorf("the release names neither an application nor an allocation")

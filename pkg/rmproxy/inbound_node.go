@@ -10,15 +10,17 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// handleNodes turns a node message into commands (RMI-49).
-func (s *session) handleNodes(m *si.NodeRequest) error {
-	batch := s.newBatch(len(m.GetNodes()))
+// handleNodes turns a node message into commands (RMI-49). legacy is what the interface 1.0 to 1.5 says about the
+// nodes besides, by index; nil: nothing.
+func (s *session) handleNodes(m *si.NodeRequest, legacy []wire.LegacyNode) error {
+	batch := s.newBatch(nodeElements(m, legacy))
 	defer batch.discard()
-	for _, n := range m.GetNodes() {
+	for i, n := range m.GetNodes() {
 		batch.step()
 		if n == nil {
 			s.ignore(ignoredEmpty, zap.String("message", "a node message holds an entry without a node"))
@@ -26,6 +28,12 @@ func (s *session) handleNodes(m *si.NodeRequest) error {
 		}
 		if err := batch.node(n); err != nil {
 			batch.rejectNode(n, err)
+		}
+		if legacy != nil {
+			batch.legacyNode(n, &legacy[i])
+		}
+		if s.legacy.used.Load() {
+			batch.readiness(n)
 		}
 	}
 	return batch.send()
@@ -57,8 +65,12 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 		if err != nil {
 			return err
 		}
-		if says := len(n.Attributes); says > 1 || says == 1 && partition == "" {
+		legacy := b.s.legacy.used.Load()
+		if says := len(n.Attributes); !legacy && (says > 1 || says == 1 && partition == "") {
 			batch.add(scheduler.SetAttributes{Node: id, Attributes: b.s.nodeAttributes(n.Attributes, partition)})
+		}
+		if n.SchedulableResource == nil && legacy {
+			return nil // 1.0 to 1.5 may update the other fields only, and send no attribute but whether the node is ready
 		}
 		batch.add(scheduler.SetCapacity{Node: id, Total: total})
 	case si.NodeInfo_DRAIN_NODE:

@@ -12,17 +12,34 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/wire"
 )
 
-// measuredMessages are the messages that are measured before they are decoded.
+// measuredMessages are the messages that are measured before they are decoded, in the interface 1.9 and with the
+// fields of all versions.
 func measuredMessages() map[string]proto.Message {
 	return map[string]proto.Message{
 		"nodes": &si.NodeRequest{}, "applications": &si.ApplicationRequest{}, "allocations": &si.AllocationRequest{},
 		"registration": &si.RegisterResourceManagerRequest{},
+		"all nodes":    ofAllVersions("NodeRequest"), "all allocations": ofAllVersions("AllocationRequest"),
 	}
+}
+
+// unmarshalAny decodes a message; see errNoReference.
+func unmarshalAny(in []byte, m proto.Message) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errNoReference
+		}
+	}()
+	return proto.Unmarshal(in, m)
+}
+
+func ofAllVersions(name protoreflect.Name) proto.Message {
+	return dynamicpb.NewMessage(allWithMessage.ByName(name))
 }
 
 // elementsIn counts the messages in the lists of a decoded message.
@@ -49,14 +66,14 @@ func assertMeasured(t *testing.T, m proto.Message, in []byte) {
 	shape := shapeOf(m)
 	size, err := shape.Measure(in, noYield)
 	rm, rmErr := shape.RM(in, noYield)
-	decodeErr := proto.Unmarshal(in, m)
-	if decodeErr != nil {
+	if unmarshalAny(in, m) != nil {
 		return // decoding refuses more: invalid UTF-8, deep nesting
 	}
 	assert.NilError(t, err, "%T %x", m, in)
 	assert.NilError(t, rmErr, "%T %x", m, in)
 	assert.Equal(t, size.Elements, elementsIn(m.ProtoReflect()), "%T %x", m, in)
-	assert.Equal(t, string(rm), m.(interface{ GetRmID() string }).GetRmID(), "%T %x", m, in)
+	fields := m.ProtoReflect()
+	assert.Equal(t, string(rm), fields.Get(fields.Descriptor().Fields().ByName("rmID")).String(), "%T %x", m, in)
 	empty, err := shape.Measure(nil, noYield)
 	assert.NilError(t, err)
 	assert.Assert(t, size.Cost-empty.Cost <= wire.WorstCost*len(in), "%T %x costs %d", m, in, size.Cost)
@@ -94,6 +111,8 @@ func FuzzMeasureBuilt(f *testing.F) {
 			assertMeasured(t, &si.AllocationRequest{}, r.message(requestShape))
 			assertMeasured(t, &si.NodeRequest{}, r.message(nodes))
 			assertMeasured(t, &si.ApplicationRequest{}, r.message(apps))
+			assertMeasured(t, ofAllVersions("AllocationRequest"), r.message(legacyRequestShape))
+			assertMeasured(t, ofAllVersions("NodeRequest"), r.message(legacyNodesShape))
 		}
 	})
 }
@@ -133,6 +152,19 @@ func decodeBombs(n int) []decodeBomb {
 		{"an allocation with many resources", allocationStream, sub(4, sub(5, distinct(1, sub(2, num(1, 1)))))},
 		{"releases", allocationStream, sub(2, repeated(1))},
 		{"unknown fields", allocationStream, repeated(9)},
+		{"empty asks of an old interface", allocationStream, repeated(1)},
+		{"asks of an old interface with a tag each", allocationStream, repeated(1, sub(8))},
+		{"asks of an old interface with a resource each", allocationStream, repeated(1, sub(4, sub(1)))},
+		{"asks of an old interface with a priority each", allocationStream, repeated(1, sub(6, str(2, "")))},
+		{"an ask of an old interface with many tags", allocationStream, sub(1, distinct(8, str(2, "v")))},
+		{"releases of asks", allocationStream, sub(2, repeated(2))},
+		{"releases by UUID", allocationStream, sub(2, repeated(1, str(7, "u")))},
+		{"allocations with a UUID each", allocationStream, repeated(4, str(3, "u"))},
+		{"allocations with a priority of 1.0 each", allocationStream, repeated(4, sub(6))},
+		{"nodes with an occupied resource each", nodeStream, repeated(1, sub(5))},
+		{"a node with occupied resources in many parts", nodeStream, sub(1, repeated(5))},
+		{"nodes with an existing allocation each", nodeStream, repeated(1, sub(6))},
+		{"a node with many existing allocations", nodeStream, sub(1, repeated(6))},
 	}
 }
 

@@ -50,7 +50,7 @@ func listOf(e scheduler.Effect) responseList {
 		return applicationUpdates
 	case scheduler.Allocated:
 		return newAllocations
-	case scheduler.Released:
+	case scheduler.Released, scheduler.AskTimedOut:
 		return releasedAllocations
 	case scheduler.AskRejected:
 		return rejectedAsks
@@ -73,13 +73,15 @@ func wireSize(e scheduler.Effect) int {
 	const framing = 64
 	switch e := e.(type) {
 	case scheduler.Allocated:
-		n := framing + len(e.Node) + len(e.Ask.App) + len(e.Ask.Key) + len(e.Ask.TaskGroup())
+		n := framing + len(e.Node) + len(e.Ask.App) + 3*len(e.Ask.Key) + len(e.Ask.TaskGroup()) // the key is the UUID in 1.0 to 1.5
 		for name := range e.Ask.Amounts.All() {
 			n += framing + len(name)
 		}
 		return n
 	case scheduler.Released:
-		return framing + len(e.Key) + 2*maxID + len(e.App) + min(len(e.Message), maxReason)
+		return framing + 3*len(e.Key) + 2*maxID + len(e.App) + min(len(e.Message), maxReason)
+	case scheduler.AskTimedOut:
+		return wireSize(askRelease(e))
 	case scheduler.AskRejected:
 		return framing + len(e.Key) + len(e.App) + min(len(e.Reason), maxReason)
 	case scheduler.ApplicationRejected:

@@ -67,6 +67,11 @@ func TestWireSize_IsAnUpperBound(t *testing.T) {
 	for _, e := range effects() {
 		m := s.message([]outboundEffect{{strings.Repeat("p", maxID-2), e}})
 		assert.Assert(t, proto.Size(m) <= wireSize(e), "%T: %d bytes, weight %d", e, proto.Size(m), wireSize(e))
+		if listOf(e).kind() == allocationStream {
+			legacy := newFastResponse()
+			legacy.encode(legacySession(s.rm), []outboundEffect{{strings.Repeat("p", maxID-2), e}})
+			assert.Assert(t, proto.Size(legacy) <= wireSize(e), "%T: %d bytes, weight %d", e, proto.Size(legacy), wireSize(e))
+		}
 		assert.Assert(t, wireSize(e) <= maxBytes)
 		_, err := proto.Marshal(m)
 		assert.NilError(t, err)

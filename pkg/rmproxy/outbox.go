@@ -38,6 +38,8 @@ func memorySize(e scheduler.Effect) uint64 {
 		n += ask + len(e.Ask.Key) + len(e.Node)
 	case scheduler.Released:
 		n += len(e.Key) + len(e.Message)
+	case scheduler.AskTimedOut:
+		n += len(e.Key) + len(e.App) + len(e.Message)
 	case scheduler.AskRejected:
 		n += len(e.Key) + len(e.App) + len(e.Reason)
 	case scheduler.ApplicationRejected:

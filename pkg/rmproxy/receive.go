@@ -156,9 +156,12 @@ func (r *messageReader) decode(b []byte, shape *wire.Shape, m request) (done fun
 	} else {
 		done = noop
 	}
-	if fast, ok := m.(*fastRequest); ok {
-		err = fast.decoder.Decode(b, &fast.AllocationRequest)
-	} else {
+	switch m := m.(type) {
+	case *fastRequest:
+		err = m.decoder.Decode(b, &m.AllocationRequest)
+	case *nodeRequest:
+		err = m.unmarshal(b)
+	default:
 		err = proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, m)
 	}
 	if err != nil {
@@ -221,14 +224,7 @@ func senderID(b []byte, shape *wire.Shape) (rm []byte, err error) {
 	return shape.RM(b, slot.Yield)
 }
 
-// The shapes of the messages of an RM.
-var (
-	requestShapes = [streamKinds]*wire.Shape{
-		nodeStream:        shapeOf(&si.NodeRequest{}),
-		applicationStream: shapeOf(&si.ApplicationRequest{}),
-		allocationStream:  shapeOf(&si.AllocationRequest{}),
-	}
-	registrationShape = shapeOf(&si.RegisterResourceManagerRequest{})
-)
+// registrationShape is the shape of a registration, which is the same in all versions of the interface.
+var registrationShape = shapeOf(&si.RegisterResourceManagerRequest{})
 
 func shapeOf(m proto.Message) *wire.Shape { return wire.ShapeOf(m.ProtoReflect().Descriptor()) }

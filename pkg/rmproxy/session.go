@@ -33,6 +33,8 @@ type session struct {
 
 	shim *shimCallback // of the in-process API; nil: effects go to streams
 
+	legacy legacyInterface
+
 	ignoredLogged [ignoredKinds]atomic.Bool // kinds of ignored elements that have been logged
 
 	mu      sync.Mutex // guards the fields below, and that no command is sent after the end
@@ -90,7 +92,7 @@ func (s *session) deliver(partition string, effects []scheduler.Effect) {
 		return
 	}
 	answers := s.outboxes[allocationStream]
-	in := s.queue(partition, effects) // bytesIn up to which effects about allocations must be delivered
+	in := s.queue(partition, s.withoutExisting(effects)) // bytesIn up to which effects about allocations must be delivered
 	for {
 		err := answers.waitBelow(s.ctx, in, s.maxUndelivered, s.p.opt.Limits.UndeliveredTimeout)
 		if !errors.Is(err, errNotReading) {

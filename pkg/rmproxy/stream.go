@@ -42,7 +42,7 @@ type rmStream struct {
 
 	silentEntry *silentStream
 	session     *session // set by the first message
-	warned      bool     // about an old interface
+	warned      bool     // about unknown fields
 }
 
 // serveStream handles one stream until it ends.
@@ -154,7 +154,8 @@ func (l *rmStream) handleDecoded(m request) error {
 	if rm := m.GetRmID(); rm != "" && rm != l.session.rm {
 		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.session.rm, truncate(rm))
 	}
-	l.warnOldInterface(m)
+	l.session.noteLegacy(l.kind, m)
+	l.warnUnknownFields(m)
 	return l.session.handle(m)
 }
 
@@ -236,23 +237,16 @@ func (l *rmStream) write(replaced *rmStream) {
 	}
 }
 
-// warnOldInterface logs once per stream that the RM uses fields that the interface does not have
-// any more: the RM would wait for answers to them for ever (RMI-30).
-func (l *rmStream) warnOldInterface(m request) {
-	if l.warned || !usesOldInterface(m) {
+// warnUnknownFields logs once per stream that the RM uses fields which no interface from 1.0 to 1.9 has: the RM
+// would wait for answers to them for ever (RMI-30).
+func (l *rmStream) warnUnknownFields(m request) {
+	if a, ok := m.(*fastRequest); l.warned || !ok || !a.Unknown {
 		return
 	}
 	l.warned = true
 	l.session.p.ignored[ignoredField].Add(1)
-	l.session.log.Warn("the shim uses an older scheduler interface: some of its fields are not understood",
+	l.session.log.Warn("the shim uses fields that the scheduler interface does not have: they are ignored",
 		zap.String("stream", l.kind.String()))
-}
-
-// usesOldInterface reports whether an allocation message has unknown fields, such as the asks and
-// ask releases of the interfaces 1.0 to 1.5 (RMI-30).
-func usesOldInterface(m request) bool {
-	a, ok := m.(*fastRequest)
-	return ok && a.Unknown
 }
 
 // request is a message from an RM.
@@ -270,7 +264,7 @@ func (k streamKind) String() string {
 func (k streamKind) request() request {
 	switch k {
 	case nodeStream:
-		return &si.NodeRequest{}
+		return &nodeRequest{}
 	case applicationStream:
 		return &si.ApplicationRequest{}
 	}
@@ -282,7 +276,9 @@ func (k streamKind) request() request {
 func (s *session) handle(m request) error {
 	switch m := m.(type) {
 	case *si.NodeRequest:
-		return s.handleNodes(m)
+		return s.handleNodes(m, nil)
+	case *nodeRequest:
+		return s.handleNodes(&m.NodeRequest, m.legacy)
 	case *si.ApplicationRequest:
 		return s.handleApplications(m)
 	case *si.AllocationRequest:

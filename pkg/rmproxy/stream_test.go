@@ -310,24 +310,25 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 	})
 }
 
-func TestStreams_OldInterfaceIsLoggedOnce(t *testing.T) {
+func TestStreams_UnknownFieldsAreLoggedOnce(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
-	old := &si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}
-	ask := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte("ask"))
-	old.ProtoReflect().SetUnknown(ask)
-	assert.NilError(t, x.Send(old))
-	assert.NilError(t, x.Send(old))
+	odd := &si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}
+	field := protowire.AppendBytes(protowire.AppendTag(nil, 9, protowire.BytesType), []byte("text"))
+	odd.ProtoReflect().SetUnknown(field)
+	assert.NilError(t, x.Send(odd))
+	assert.NilError(t, x.Send(odd))
 	receive(t, x, 2, (*si.AllocationResponse).GetRejectedAllocations)
-	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 1)
+	const warning = "fields that the scheduler interface does not have"
+	assert.Equal(t, r.logs.FilterMessageSnippet(warning).Len(), 1)
 
 	x = r.openAllocationStream()
 	cancel := &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{}}
-	cancel.Releases.ProtoReflect().SetUnknown(protowire.AppendBytes(
-		protowire.AppendTag(nil, 2, protowire.BytesType), []byte("ask")))
+	cancel.Releases.ProtoReflect().SetUnknown(field)
 	assert.NilError(t, x.Send(cancel))
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k", "unknown")}}))
 	receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)
-	assert.Equal(t, r.logs.FilterMessageSnippet("older scheduler interface").Len(), 2)
+	assert.Equal(t, r.logs.FilterMessageSnippet(warning).Len(), 2)
+	assert.Equal(t, r.p.Counts().Ignored["unknown-field"], uint64(2))
 }
