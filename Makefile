@@ -100,8 +100,8 @@ versus-test: # vet and test the comparison, a module of its own with many downlo
 test-kubernetes: # vet and test the comparison with the packages of Kubernetes, a module of its own with many downloads
 	cd test/kubernetes && go vet ./... && go test ./...
 
-example: # vet and build the example shim, a module of its own
-	@if [ -d examples/shim-go ]; then cd examples/shim-go && go vet ./... && go build -o /dev/null ./...; fi
+example: # vet and build the example shims, modules of their own
+	@for shim in shim-go shim-legacy; do (cd examples/$$shim && go vet ./... && go build -o /dev/null ./...); done
 
 # $(call need,check,packages): runs the check; if it fails, root gets the Debian packages installed.
 need = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && \

@@ -27,8 +27,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if shim.dir != "" {
-			_ = os.RemoveAll(shim.dir)
+		for _, shim := range shims {
+			if shim.dir != "" {
+				_ = os.RemoveAll(shim.dir)
+			}
 		}
 		os.Exit(code)
 	}))

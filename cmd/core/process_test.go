@@ -36,21 +36,24 @@ func buildProgram(t *testing.T) string {
 	return file
 }
 
-// shim is the example shim. It is built once, for the first test that calls buildShim.
-var shim struct {
+// shims are the example shims by directory. Each is built once, for the first test that calls buildShim.
+var shims = map[string]*builtShim{"shim-go": {}, "shim-legacy": {}}
+
+type builtShim struct {
 	sync.Once
 	dir string
 	err error
 }
 
-func buildShim(t *testing.T) string {
+func buildShim(t *testing.T, example string) string {
 	t.Helper()
+	shim := shims[example]
 	shim.Do(func() {
 		if shim.dir, shim.err = os.MkdirTemp("", "canopy-shim-"); shim.err != nil {
 			return
 		}
 		cmd := exec.Command("go", "build", "-o", filepath.Join(shim.dir, "shim"), ".")
-		cmd.Dir = filepath.Join(moduleRoot, "examples", "shim-go")
+		cmd.Dir = filepath.Join(moduleRoot, "examples", example)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			shim.err = fmt.Errorf("%w: %s", err, out)
 		}

@@ -10,7 +10,7 @@ import (
 
 // In a whole process, the metrics count what a shim registers, asks for and releases.
 func TestServe_Metrics(t *testing.T) {
-	shim := buildShim(t)
+	shim := buildShim(t, "shim-go")
 	p, s := startServing(t, buildProgram(t))
 	out := runShim(t, shim, s.conn.Target())
 	assert.Equal(t, strings.Count(out, "allocated: "), 4, out)

@@ -177,7 +177,7 @@ func floodLog(t *testing.T, s *runningService, stream grpc.ClientStream) {
 }
 
 func TestServe_UnreadStandardErrorDoesNotStopScheduling(t *testing.T) {
-	shim := buildShim(t)
+	shim := buildShim(t, "shim-go")
 	cmd, ready, _ := startUnread(t, false, "--log-burst", "0", "--log-buffer", "65536")
 	s := connect(t, ready)
 	stream := s.openStreamOf(exampleRM)

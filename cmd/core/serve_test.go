@@ -225,7 +225,7 @@ func TestServe_AddressInUse(t *testing.T) {
 // The example shim runs against the program, both as processes.
 func TestServe_ExampleShim(t *testing.T) {
 	inDirectory(t)
-	program, shim := buildProgram(t), buildShim(t)
+	program, shim := buildProgram(t), buildShim(t, "shim-go")
 	assert.NilError(t, os.WriteFile("batch.yaml", []byte(
 		"partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: batch}]}]}]\n"), 0o600))
 	for _, extra := range [][]string{nil, {"--config", "batch.yaml"}} {
@@ -240,6 +240,22 @@ func TestServe_ExampleShim(t *testing.T) {
 		ignored := strings.Contains(p.logs.String(), "is ignored: a file was given")
 		assert.Equal(t, ignored, extra != nil, p.logs.String())
 	}
+}
+
+// The shim is built with the published scheduler interface 1.5.0, and ends with 0 only if every answer is as that
+// version promises (RMI-73). After it, a shim of 1.9 is answered as that version has it.
+func TestServe_ExampleLegacyShim(t *testing.T) {
+	inDirectory(t)
+	p := startProgram(t, buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0")
+	address := connect(t, p.ready).conn.Target()
+	for range 2 {
+		out := runShim(t, buildShim(t, "shim-legacy"), address)
+		assert.Assert(t, strings.HasSuffix(out, "all answers are those of the scheduler interface 1.5\n"), out)
+	}
+	out := runShim(t, buildShim(t, "shim-go"), address)
+	assert.Equal(t, strings.Count(out, "released: "), 4, out)
+	p.stop()
+	assert.Equal(t, strings.Count(p.logs.String(), "uses the scheduler interface 1.0 to 1.5"), 2, p.logs.String())
 }
 
 func TestServe_StopsWithOpenStreams(t *testing.T) {
