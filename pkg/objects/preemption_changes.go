@@ -167,13 +167,17 @@ func (c *preemptionChanges) preemptionUnmarked(x *Allocation) {
 	c.addChangedNode(x.node)
 }
 
-// placeholderEnding: the placeholder cannot be a victim any more.
-func (c *preemptionChanges) placeholderEnding(y *Allocation) { c.addChangedNode(y.node) }
+// placeholderEnding: no ending placeholder is a victim, so a victim unit may be complete without it.
+func (c *preemptionChanges) placeholderEnding(y *Allocation) {
+	c.generation++
+	c.addChangedNode(y.node)
+}
 
-// askGroupHeld: asks that are no longer held back may preempt.
+// askGroupHeld: asks that are no longer held back may preempt, and the delays of those that are do not matter.
 func (c *preemptionChanges) askGroupHeld(group *AskGroup) {
 	c.generation++
 	c.addPreemptor(group)
+	c.addFirstAskChange(group)
 }
 
 func (c *preemptionChanges) nodeAdded(*Node) {

@@ -150,8 +150,12 @@ func (h *delayHeap) Pop() any {
 	return e
 }
 
-// delayEnd is when the next delay of the first ask of a group ends, later than after; zero: none.
+// delayEnd is when the next delay of the first ask of a group ends, later than after; zero: none, or no ask of the
+// group may preempt.
 func (eng *Engine) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
+	if !group.MayPreempt() {
+		return time.Time{}
+	}
 	if x := eng.firstWithoutNomination(group); x != nil {
 		return NextDelayEnd(eng.part, x, after)
 	}
