@@ -47,7 +47,6 @@ const loadLimit = 2 * time.Minute
 // Applications and nodes are acknowledged. Asks are not, so a last one that must be rejected marks
 // their end: messages about asks are handled in order. Waiting for an idle process would not work:
 // yunikorn-core repeatedly tries asks that fit on no node.
-// again and again that find no node.
 //
 // The draining nodes come last for the same reason: with them first, each of these attempts visits all
 // nodes, and loading 50,000 asks takes minutes.

@@ -17,6 +17,7 @@ type options struct {
 	runs      int
 	seed      uint64
 	deadline  time.Duration
+	freshHeap bool
 	profile   string // for the parent a directory, for a child a file
 	arm       string // set in a child only
 }
@@ -31,6 +32,8 @@ func (o *options) flags(errs io.Writer) *flag.FlagSet {
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that decides the sizes of the asks")
 	f.DurationVar(&o.deadline, "deadline", 30*time.Second,
 		"`time` after which a run is cut off; it counts for what it placed until then")
+	f.BoolVar(&o.freshHeap, "fresh-heap", false,
+		"do not map the memory that the heap may grow to before deciding: its first touch becomes part of the figures")
 	f.StringVar(&o.profile, "cpuprofile", "",
 		"write a CPU profile of each run's deciding into this `directory`; distorts the figures")
 	return f

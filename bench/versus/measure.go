@@ -21,6 +21,8 @@ type Sample struct {
 	LoadCPU   time.Duration `json:"loadCPUNanos"`
 	LoadWall  time.Duration `json:"loadWallNanos"`
 	IdleShare float64       `json:"idleShare"` // CPU used per second just before the nodes open
+	// PageFaults while deciding. Minor ones: memory touched for the first time.
+	PageFaults int64 `json:"pageFaults"`
 }
 
 // cutOff reports whether the deadline ended the run before the last ask was placed.
@@ -60,6 +62,9 @@ func measureArm(w Workload, arm string, o options) (Sample, error) {
 	}
 
 	sample.IdleShare = measure.IdleShare(idleWatch)
+	if !o.freshHeap {
+		measure.MapHeap()
+	}
 	stop, err := measure.CPUProfile(o.profile)
 	if err != nil {
 		return sample, err
@@ -76,6 +81,7 @@ func measureArm(w Workload, arm string, o options) (Sample, error) {
 	}
 	end, placed, err := callback.outcome()
 	sample.CPU, sample.Wall = end.Since(started)
+	sample.PageFaults = end.PageFaults - started.PageFaults
 	sample.Allocated, sample.Victims = placed, callback.countVictims()
 	return sample, errors.Join(err, stop())
 }

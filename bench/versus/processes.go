@@ -61,6 +61,7 @@ func spawn(w Workload, arm string, pair int, o options) (s Sample, err error) {
 	args := []string{
 		"--arm=" + arm, "--workloads=" + w.Name, "--scale=" + o.scale,
 		"--seed=" + strconv.FormatUint(o.seed, 10), "--deadline=" + o.deadline.String(),
+		"--fresh-heap=" + strconv.FormatBool(o.freshHeap),
 	}
 	if o.profile != "" {
 		name := fmt.Sprintf("%s-%s-%d.pprof", w.Name, arm, pair+1)

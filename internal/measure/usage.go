@@ -9,8 +9,9 @@ import (
 
 // Clocks are the time, and the CPU time that this process has used.
 type Clocks struct {
-	At  time.Time
-	CPU time.Duration // user and system, all threads
+	At         time.Time
+	CPU        time.Duration // user and system, all threads
+	PageFaults int64         // minor ones: memory that was touched for the first time
 }
 
 // ReadClocks reads both clocks. It allocates nothing.
@@ -19,7 +20,7 @@ func ReadClocks() Clocks {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic("getrusage: " + err.Error()) // it cannot fail for the own process
 	}
-	return Clocks{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), At: time.Now()}
+	return Clocks{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), PageFaults: u.Minflt, At: time.Now()}
 }
 
 // Since is the difference to an earlier reading.
