@@ -15,12 +15,13 @@ func MapHeap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	touched := 0
-	// Blocks of the size of a span, so that they are reused for small objects.
-	for blocks := [][]byte(nil); touched < int(m.NextGC)-int(m.HeapAlloc); touched += 2 * pageSize {
+	var blocks [][]byte // of the size of a span, so that their memory is reused for small objects
+	for ; touched < int(m.NextGC)-int(m.HeapAlloc); touched += 2 * pageSize {
 		block := make([]byte, 2*pageSize)
 		block[0], block[pageSize] = 1, 1
 		blocks = append(blocks, block)
 	}
+	runtime.KeepAlive(blocks)
 	runtime.GC()
 	return touched
 }
