@@ -221,14 +221,16 @@ func (r *Reloader) applyLocked(ctx context.Context, p *Proposal) (Result, error)
 	return Result{Generation: g, Changed: true, StoreError: storeErr}, nil
 }
 
-// isNew reports whether a text must be put in force: it is not the text in force (CFG-87), and not a
-// repetition of the last text of a resource manager (CFG-88). Requires: r.applyMu is held.
+// isNew reports whether a text must be put in force: it is not the text in force (CFG-87), and does not repeat the
+// last text of a resource manager that a file, a POST or a rollback has replaced since (CFG-88). Requires: r.applyMu
+// is held.
 func (r *Reloader) isNew(p *Proposal, current *Generation) bool {
 	sum := p.Config.Checksum
 	if sum == current.Checksum {
 		return false
 	}
-	if p.ignoresRepeats() && r.lastChecksums[p.sourceKey()] == sum {
+	replacedByAnotherRM := current.Source == RM && current.From != p.From
+	if p.ignoresRepeats() && !replacedByAnotherRM && r.lastChecksums[p.sourceKey()] == sum {
 		r.opt.Log.Warn("the configuration repeats the last one of its source: the one in force stays",
 			zap.String("source", string(p.Source)), zap.String("from", p.From), zap.String("checksum", sum),
 			zap.Uint64("generation", current.Number), zap.String("activeSource", string(current.Source)))

@@ -231,6 +231,24 @@ func TestApply_RepeatedRMTextDoesNotUndoRollback(t *testing.T) {
 	assert.Equal(t, w.applyText(reload.Signal, "q.yaml", text("e")).Generation.Text, text("e"))
 }
 
+// Of several resource managers the last to register decides, also with a text that it has sent before.
+func TestApply_RepeatedRMTextReplacesThatOfAnotherRM(t *testing.T) {
+	w := newFixture(t, reload.Options{})
+	w.applyText(reload.RM, "rm-1", text("b"))
+	w.applyText(reload.RM, "rm-2", text("c"))
+
+	res := w.applyText(reload.RM, "rm-1", text("b"))
+
+	assert.Assert(t, res.Changed)
+	assert.Equal(t, res.Generation.Text, text("b"))
+	assert.Equal(t, res.Generation.From, "rm-1")
+	w.applyText(reload.REST, "", text("d"))
+	for _, rm := range []string{"rm-1", "rm-2"} {
+		leaf := map[string]string{"rm-1": "b", "rm-2": "c"}[rm]
+		assert.Assert(t, !w.applyText(reload.RM, rm, text(leaf)).Changed, "%s undid what was posted", rm)
+	}
+}
+
 func TestRollback_UnknownGeneration(t *testing.T) {
 	w := newFixture(t, reload.Options{MaxGenerations: 2})
 	for _, leaf := range []string{"b", "c", "d"} {
