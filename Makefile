@@ -85,7 +85,7 @@ twin: testrun ## run N random runs from SEED against the naive twin
 	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/twin -run RandomRuns -count=1 -v
 
 mutants: testrun ## plant every fault of internal/mutants/testdata, one at a time: each must make a test fail; half an hour
-	CANOPY_MUTANTS=$(MUTANTS) bin/testrun -timeout 4h ./internal/mutants -run Caught -count=1 -v
+	CANOPY_MUTANTS='$(MUTANTS)' bin/testrun -timeout 4h ./internal/mutants -run Caught -count=1 -v
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...
