@@ -1,7 +1,5 @@
 package feasibility
 
-import "fmt"
-
 // blockSize is how many entries a block of an index has at most, and blockFill how many when an
 // index is built at once.
 const (
@@ -9,15 +7,17 @@ const (
 	blockFill = 24
 )
 
-// block is a node of an index, a B+ tree: it has entries, or further blocks. The masks of these are
-// one after the other in rows, so that a search and a union read memory sequentially.
+// block is a node of an index, a B+ tree: it has entries, or further blocks. What a search reads of these is
+// in rows, one after the other in memory, so that it reads neither the items nor the blocks below: the
+// abbreviated key, and the words of the mask.
 type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	children []*block[T] // in order; or
 	entries  []*Entry[T] // in order: one of the two is empty
-	rows     []uint64    // the masks of children or entries, width words each
-	width    int         // at least 1
-	mask     Mask        // the union of rows
+	// rows has the summary of the block, and then a row for each entry or child. The key of the summary, and so of
+	// the row of a child, is that of the last entry below, its mask is the union of all below.
+	rows  []uint64
+	width int // words of a row: the key and at least one of the mask
 }
 
 // smallBlock is a block with storage for few entries: most applications have few ask groups, and
@@ -25,27 +25,29 @@ type block[T any] struct {
 type smallBlock[T any] struct {
 	block[T]
 	members [4]*Entry[T]
-	masks   [5]uint64
+	words   [2 * 5]uint64
 }
 
+// newLeafBlock is a block of list, which becomes its own, without rows.
 func newLeafBlock[T any](list []*Entry[T]) *block[T] {
 	s := &smallBlock[T]{}
 	b := &s.block
-	b.width, b.rows, b.mask = 1, s.masks[0:0:4], s.masks[4:4:5]
+	b.width, b.rows = 2, s.words[:2]
 	b.entries = append(s.members[:0:4], list...)
-	for i, m := range b.entries {
+	for _, m := range b.entries {
 		m.block = b
-		b.insertRow(i, m.Mask)
 	}
 	return b
 }
 
+// newParentBlock is a block of other blocks, whose summaries are up to date.
 func newParentBlock[T any](below []*block[T]) *block[T] {
-	b := &block[T]{width: 1, children: append(make([]*block[T], 0, blockSize+1), below...)}
+	b := &block[T]{width: 2, rows: make([]uint64, 2), children: append(make([]*block[T], 0, blockSize+1), below...)}
 	for i, c := range b.children {
 		c.parent = b
-		b.insertRow(i, c.mask)
+		b.insertRow(i, c.summaryKey(), c.union())
 	}
+	b.refreshSummary()
 	return b
 }
 
@@ -76,8 +78,7 @@ func (b *block[T]) isEdge(after bool) bool {
 	return true
 }
 
-// halve moves the latter half of b to a new block, which has no place in a parent yet. The union of
-// both stays the same.
+// halve moves the latter half of b to a new block, which has no place in a parent yet.
 func (b *block[T]) halve() *block[T] {
 	var right *block[T]
 	half := b.size() / 2
@@ -90,50 +91,21 @@ func (b *block[T]) halve() *block[T] {
 		clear(b.children[half:])
 		b.children = b.children[:half]
 	}
-	b.rows = b.rows[:half*b.width]
+	from := (half + 1) * b.width
+	right.width, right.rows = b.width, append(append(right.rows[:0], b.summary()...), b.rows[from:]...)
+	b.rows = b.rows[:from]
 	right.parent = b.parent
-	right.refreshMask()
-	b.refreshMask()
+	right.refreshSummary()
+	b.refreshSummary()
 	return right
 }
 
-// refreshMask updates the union of b. It reports whether the union changed.
-func (b *block[T]) refreshMask() (changed bool) {
-	for len(b.mask) < b.width {
-		b.mask = append(b.mask, 0)
-	}
-	for k := range b.mask {
-		var all uint64
-		for at := k; at < len(b.rows); at += b.width {
-			all |= b.rows[at]
-		}
-		changed = changed || all != b.mask[k]
-		b.mask[k] = all
-	}
-	return changed
-}
-
-// propagateMask updates the unions from b upwards, as far as they change.
-func (b *block[T]) propagateMask() {
-	for b.refreshMask() && b.parent != nil {
-		b.parent.setRow(position(b.parent.children, b), b.mask)
+// propagate updates the summaries from b upwards, as far as they change.
+func (b *block[T]) propagate() {
+	for b.refreshSummary() && b.parent != nil {
+		b.parent.setRow(position(b.parent.children, b), b.summaryKey(), b.union())
 		b = b.parent
 	}
-}
-
-// rebuildMasks updates the masks of b and of all blocks below from the entries.
-func (b *block[T]) rebuildMasks() {
-	if b == nil {
-		return
-	}
-	for i, m := range b.entries {
-		b.setRow(i, m.Mask)
-	}
-	for i, c := range b.children {
-		c.rebuildMasks()
-		b.setRow(i, c.mask)
-	}
-	b.refreshMask()
 }
 
 func (b *block[T]) each(yield func(*Entry[T]) bool) bool {
@@ -154,10 +126,10 @@ func (b *block[T]) each(yield func(*Entry[T]) bool) bool {
 }
 
 func (b *block[T]) eachWithSlot(slot int, yield func(*Entry[T]) bool) bool {
-	if b == nil || !b.mask.Has(slot) {
+	if b == nil || !b.union().Has(slot) {
 		return true
 	}
-	for at, i := slot>>6, 0; i < b.size(); at, i = at+b.width, i+1 {
+	for at, i := b.width+1+slot>>6, 0; i < b.size(); at, i = at+b.width, i+1 {
 		switch {
 		case b.rows[at]>>(slot&63)&1 == 0:
 		case b.isLeaf():
@@ -172,12 +144,12 @@ func (b *block[T]) eachWithSlot(slot int, yield func(*Entry[T]) bool) bool {
 }
 
 func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
-	if b == nil || !b.mask.Intersects(f) {
+	if b == nil || !b.union().Intersects(f) {
 		return true
 	}
 	for i := range b.size() {
 		switch {
-		case !b.row(i).Intersects(f):
+		case !b.mask(i).Intersects(f):
 		case b.isLeaf():
 			if !yield(b.entries[i].Item) {
 				return false
@@ -187,40 +159,4 @@ func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
 		}
 	}
 	return true
-}
-
-// Check reports the first error of x: an entry out of order or in the wrong block, or a block whose
-// masks differ from those below it.
-func (x *Index[T]) Check(name string) error {
-	var before *Entry[T]
-	n := 0
-	for m := range x.Entries {
-		if before != nil && x.Compare(before.Item, m.Item) >= 0 {
-			return fmt.Errorf("%s: entry %d is out of order", name, n)
-		}
-		before = m
-		n++
-	}
-	if n != x.n || !x.root.consistent(nil) {
-		return fmt.Errorf("%s: the blocks of the index are inconsistent with its entries", name)
-	}
-	return nil
-}
-
-func (b *block[T]) consistent(above *block[T]) bool {
-	if b == nil {
-		return true
-	}
-	var union Mask
-	for i, m := range b.entries {
-		if union.UnionWith(m.Mask); m.block != b || !b.row(i).Equal(m.Mask) {
-			return false
-		}
-	}
-	for i, c := range b.children {
-		if union.UnionWith(c.mask); !c.consistent(b) || !b.row(i).Equal(c.mask) {
-			return false
-		}
-	}
-	return b.parent == above && union.Equal(b.mask) && len(b.rows) == b.size()*b.width && (above == nil || b.size() > 0)
 }

@@ -11,11 +11,27 @@ import (
 // first take logarithmic time.
 //
 // The items own keys and masks. After a change of either, and before another entry of the same
-// index changes, the entry must be reindexed.
+// index changes, the entry must be reindexed; after changes of many keys, the index resorted, rebuilt or filled.
 type Index[T any] struct {
+	Order *Order[T] // may be that of many indices
+	root  *block[T] // nil before the first entry; an empty block after the last
+	n     int       // number of entries
+}
+
+// Order is the order of items in an index.
+type Order[T any] struct {
 	Compare func(a, b T) int // total order: never 0 for two different items
-	root    *block[T]        // nil before the first entry; an empty block after the last
-	n       int              // number of entries
+	// Abbreviate is an abbreviated key: Abbreviate(a) < Abbreviate(b) only if Compare(a, b) < 0. It is stored in the
+	// blocks, so that most comparisons read no other item. Nil: items have none.
+	Abbreviate func(T) uint64
+}
+
+// abbreviated is the abbreviated key of an item.
+func (o *Order[T]) abbreviated(item T) uint64 {
+	if o.Abbreviate == nil {
+		return 0
+	}
+	return o.Abbreviate(item)
 }
 
 // Entry is the place of an item in an index. It is a field of the item.
@@ -35,12 +51,27 @@ func (e *Entry[T]) Reset() { e.block = nil }
 func (x *Index[T]) Len() int { return x.n }
 
 // RebuildMasks updates the masks of all blocks after masks of entries changed.
-func (x *Index[T]) RebuildMasks() { x.root.rebuildMasks() }
+func (x *Index[T]) RebuildMasks() { x.refreshRows(x.root) }
+
+// refreshRows updates the rows of b and of all blocks below from the entries.
+func (x *Index[T]) refreshRows(b *block[T]) {
+	if b == nil {
+		return
+	}
+	for i, m := range b.entries {
+		b.setRow(i, x.Order.abbreviated(m.Item), m.Mask)
+	}
+	for i, c := range b.children {
+		x.refreshRows(c)
+		b.setRow(i, c.summaryKey(), c.union())
+	}
+	b.refreshSummary()
+}
 
 // First is the first item, in order, whose mask intersects f.
 func (x *Index[T]) First(f Mask) (found T, ok bool) {
 	b := x.root
-	if b == nil || !b.mask.Intersects(f) {
+	if b == nil || !b.union().Intersects(f) {
 		return found, false
 	}
 	for !b.isLeaf() {
@@ -68,7 +99,7 @@ func (x *Index[T]) Union() Mask {
 	if x.root == nil {
 		return nil
 	}
-	return x.root.mask
+	return x.root.union()
 }
 
 // Entries yields all entries in order.
@@ -91,85 +122,51 @@ func (x *Index[T]) Reindex(m *Entry[T], member bool) {
 	case member && m.Indexed():
 		x.reposition(m)
 	case member:
-		x.insert(m)
+		x.insert(m, x.sought(m))
 	case m.Indexed():
 		x.remove(m)
 	}
 }
 
-// reposition moves m to its position. Within a block no other block changes, except for masks.
+// reposition moves m to its position. Within a block no other block changes, except for summaries.
 func (x *Index[T]) reposition(m *Entry[T]) {
-	b := m.block
+	b, sought := m.block, x.sought(m)
 	i := position(b.entries, m)
-	j, sameBlock := x.positionIn(b, i)
+	j, sameBlock := sought.positionIn(b, i)
 	if !sameBlock {
 		x.remove(m)
-		x.insert(m)
+		x.insert(m, sought)
 		return
 	}
-	changed := b.setRow(i, m.Mask)
+	maskChanged := b.setRow(i, sought.key, m.Mask)
 	if i != j {
 		moveElement(b.entries, i, j)
 		b.moveRow(i, j)
 	}
-	if changed {
-		b.propagateMask()
+	if maskChanged || b.parent != nil && max(i, j) == len(b.entries)-1 {
+		b.propagate()
+	} else if max(i, j) == len(b.entries)-1 {
+		b.summary()[0] = b.key(len(b.entries) - 1)
 	}
 }
 
-// positionIn is the position of entry i of b among the others of b. sameBlock is false if the
-// position may be in another block.
-func (x *Index[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
-	m, n := b.entries[i].Item, len(b.entries)
-	switch {
-	case i > 0 && x.Compare(m, b.entries[i-1].Item) < 0:
-		j = x.search(b.entries[:i-1], m)
-	case i < n-1 && x.Compare(b.entries[i+1].Item, m) < 0:
-		j = i + 1 + x.search(b.entries[i+2:], m)
-	default:
-		j = i
-	}
-	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
-}
-
-// search is how many entries of list are before item.
-func (x *Index[T]) search(list []*Entry[T], item T) int {
-	low, high := 0, len(list)
-	for low < high {
-		if mid := (low + high) / 2; x.Compare(list[mid].Item, item) < 0 {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
-
-func (x *Index[T]) insert(m *Entry[T]) {
+func (x *Index[T]) insert(m *Entry[T], sought search[T]) {
 	if x.root == nil {
 		x.root = newLeafBlock[T](nil)
 	}
 	b := x.root
 	for !b.isLeaf() {
-		low, high := 0, len(b.children)-1
-		for low < high {
-			if mid := (low + high) / 2; x.Compare(b.children[mid].last(), m.Item) < 0 {
-				low = mid + 1
-			} else {
-				high = mid
-			}
-		}
-		b = b.children[low]
+		b = b.children[sought.child(b)]
 	}
-	at := x.search(b.entries, m.Item)
-	if at < len(b.entries) && x.Compare(m.Item, b.entries[at].Item) == 0 {
+	at := sought.between(b, 0, len(b.entries))
+	if at < len(b.entries) && sought.compare(b, at) == 0 {
 		panic("feasibility: two items of an index compare equal")
 	}
 	b.entries = slices.Insert(b.entries, at, m)
-	b.insertRow(at, m.Mask)
+	b.insertRow(at, sought.key, m.Mask)
 	m.block = b
 	x.n++
-	b.propagateMask()
+	b.propagate()
 	x.split(b)
 }
 
@@ -186,7 +183,7 @@ func (x *Index[T]) remove(m *Entry[T]) {
 		b.parent.removeRow(i)
 		b = b.parent
 	}
-	b.propagateMask()
+	b.propagate()
 	for len(x.root.children) == 1 { // a root with a single child is removed
 		x.root = x.root.children[0]
 		x.root.parent = nil
@@ -198,13 +195,12 @@ func (x *Index[T]) split(b *block[T]) {
 	for ; b != nil && b.size() > blockSize; b = b.parent {
 		if b.parent == nil {
 			x.root = newParentBlock([]*block[T]{b})
-			x.root.refreshMask()
 		}
 		right := b.halve()
 		i := position(b.parent.children, b)
-		b.parent.setRow(i, b.mask)
+		b.parent.setRow(i, b.summaryKey(), b.union())
 		b.parent.children = slices.Insert(b.parent.children, i+1, right)
-		b.parent.insertRow(i+1, right.mask)
+		b.parent.insertRow(i+1, right.summaryKey(), right.union())
 	}
 }
 
@@ -212,12 +208,13 @@ func (x *Index[T]) split(b *block[T]) {
 func (x *Index[T]) Resort() {
 	var before *Entry[T]
 	for m := range x.Entries {
-		if before != nil && x.Compare(before.Item, m.Item) >= 0 {
+		if before != nil && x.Order.Compare(before.Item, m.Item) >= 0 {
 			x.Rebuild()
 			return
 		}
 		before = m
 	}
+	x.refreshRows(x.root)
 }
 
 // Rebuild sorts all entries again, after keys or the order changed.
@@ -231,12 +228,17 @@ func (x *Index[T]) Rebuild() {
 
 // Fill replaces the entries by all, which may be in any order and have duplicates.
 func (x *Index[T]) Fill(all []*Entry[T]) {
-	slices.SortFunc(all, func(a, b *Entry[T]) int { return x.Compare(a.Item, b.Item) })
+	slices.SortFunc(all, func(a, b *Entry[T]) int { return x.Order.Compare(a.Item, b.Item) })
 	all = slices.Compact(all)
 	x.root, x.n = nil, len(all)
 	var level []*block[T]
 	for part := range slices.Chunk(all, blockFill) {
-		level = append(level, newLeafBlock(part))
+		b := newLeafBlock(part)
+		for i, m := range b.entries {
+			b.insertRow(i, x.Order.abbreviated(m.Item), m.Mask)
+		}
+		b.refreshSummary()
+		level = append(level, b)
 	}
 	for len(level) > 1 {
 		var above []*block[T]
@@ -247,7 +249,6 @@ func (x *Index[T]) Fill(all []*Entry[T]) {
 	}
 	if len(level) == 1 {
 		x.root = level[0]
-		x.root.rebuildMasks()
 	}
 }
 

@@ -21,6 +21,13 @@ func compareIndexItems(a, b *indexItem) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 }
 
+// abbreviations are abbreviated keys of different precision: of none, of some and of all of the key.
+var abbreviations = []func(*indexItem) uint64{
+	nil,
+	func(t *indexItem) uint64 { return uint64(t.key+1e6) / 8 },
+	func(t *indexItem) uint64 { return uint64(t.key + 1e6) },
+}
+
 // randomizeMask gives t up to two random slots.
 func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 	t.entry.Mask = t.entry.Mask[:0]
@@ -34,7 +41,7 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		x := Index[*indexItem]{Compare: compareIndexItems}
+		x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]}}
 		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{5, 100, 2000}[r.IntN(3)]
 		var all []*indexItem
 		for step := range 5000 {
@@ -57,7 +64,7 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 // Resort finds changed keys wherever they are, and builds nothing if the order is the same.
 func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
 	const n = 200
-	x := Index[*indexItem]{Compare: compareIndexItems}
+	x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems, Abbreviate: abbreviations[2]}}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 10 * i, id: i}
@@ -71,6 +78,7 @@ func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
 	root := x.root
 	x.Resort()
 	assert.Assert(t, x.root == root, "it was built again")
+	assert.NilError(t, x.Check("items"))
 	for i := range all {
 		was := all[i].key
 		all[i].key = 10*n - was
@@ -123,7 +131,7 @@ func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 
 func TestIndex_EachWithSlotIsOrdered(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	x := Index[*indexItem]{Compare: compareIndexItems}
+	x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems}}
 	var want []int
 	for id := range 1000 {
 		m := &indexItem{key: id, id: id}
@@ -179,7 +187,7 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		compared := 0
-		x := Index[*indexItem]{Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}
+		x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}}
 		all := make([]*indexItem, n)
 		for i := range all {
 			all[i] = &indexItem{key: r.IntN(n), id: i}
@@ -204,4 +212,29 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d expected",
 			n, compared/moves, most)
 	}
+}
+
+// Where the abbreviated keys decide, no item is read.
+func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
+	const n, moves = 10_000, 2000
+	compared := 0
+	x := Index[*indexItem]{Order: &Order[*indexItem]{
+		Compare:    func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) },
+		Abbreviate: abbreviations[2],
+	}}
+	all := make([]*indexItem, n)
+	for i := range all {
+		all[i] = &indexItem{key: 2 * i, id: i}
+		all[i].entry.Item = all[i]
+		x.Reindex(&all[i].entry, true)
+	}
+	compared = 0
+	r := rand.New(rand.NewPCG(8, 1))
+	for range moves {
+		m := all[r.IntN(n)]
+		m.key = 2*r.IntN(n) + 1
+		x.Reindex(&m.entry, true)
+	}
+	assert.Assert(t, compared < moves, "%d comparisons of items in %d moves: only equal keys need one", compared, moves)
+	assert.NilError(t, x.Check("items"))
 }

@@ -58,8 +58,13 @@ func (x *askGroupIndex) remove(c *AskGroup) {
 	delete(x.gangs, c.id)
 }
 
+// askGroupOrder is the order of the ask groups of an application.
+var askGroupOrder = feasibility.Order[*AskGroup]{
+	Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) },
+}
+
 func newAskGroups() askGroups {
-	return askGroups{order: feasibility.Index[*AskGroup]{Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) }}}
+	return askGroups{order: feasibility.Index[*AskGroup]{Order: &askGroupOrder}}
 }
 
 // find is the group of id; nil: there is none.

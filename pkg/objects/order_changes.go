@@ -2,9 +2,16 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
+
+// nodeOrder is the order of nodes, of which the index has the scores.
+var nodeOrder = feasibility.Order[*Node]{
+	Compare:    func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) },
+	Abbreviate: func(n *Node) uint64 { return n.key.Abbreviate() },
+}
 
 // ordering is the masks of queues, accounts and nodes, the order of nodes, and the denominators of fair
 // shares. The orders of queues, applications and ask groups are in their parents; Partition.reindex updates

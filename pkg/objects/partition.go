@@ -9,7 +9,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -74,8 +73,8 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
 		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
 	}
-	p.journal.order.schedulable.Compare = func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) }
-	p.journal.order.unschedulable.Compare = p.journal.order.schedulable.Compare
+	p.journal.order.schedulable.Order = &nodeOrder
+	p.journal.order.unschedulable.Order = &nodeOrder
 	p.lists.apps.index = func(a *Application) *int32 { return &a.listIndex }
 	p.lists.nodes.index = func(n *Node) *int32 { return &n.listIndex }
 	p.lists.queues.index = func(q *Queue) *int32 { return &q.listIndex }

@@ -73,12 +73,12 @@ func CompareAskGroups(a, b *AskGroup) int {
 		return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)
 	}
 	if a.app.queue == b.app.queue {
-		return a.app.queue.apps.Compare(a.app, b.app)
+		return a.app.queue.apps.Order.Compare(a.app, b.app)
 	}
 	left, right := a.app.queue.pathFromRoot(), b.app.queue.pathFromRoot()
 	for i := range left { // both begin at root
 		if left[i] != right[i] {
-			return left[i].parent.children.Compare(left[i], right[i])
+			return left[i].parent.children.Order.Compare(left[i], right[i])
 		}
 	}
 	panic("objects: a leaf queue is an ancestor of another")

@@ -74,14 +74,20 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 	}
 	q.setConf(&conf)
 	q.entry.Item, q.entry.Mask = q, q.maskBuffer[:0]
-	q.children.Compare = func(a, b *Queue) int {
-		return policies.CompareQueues(&a.key, &b.key, q.policy.prioritySort)
+	q.children.Order = &feasibility.Order[*Queue]{
+		Compare:    func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, q.policy.prioritySort) },
+		Abbreviate: func(c *Queue) uint64 { return c.key.Abbreviate(q.policy.prioritySort) },
 	}
-	q.apps.Compare = func(a, b *Application) int {
-		return q.policy.sort.CompareApps(&a.key, &b.key, q.policy.prioritySort)
+	q.apps.Order = &feasibility.Order[*Application]{
+		Compare: func(a, b *Application) int {
+			return q.policy.sort.CompareApps(&a.key, &b.key, q.policy.prioritySort)
+		},
+		Abbreviate: func(a *Application) uint64 { return q.policy.sort.AbbreviateApp(&a.key, q.policy.prioritySort) },
 	}
-	q.starting.Compare = func(a, b *Application) int {
-		return policies.CompareStateAware(&a.key, &b.key, q.policy.prioritySort)
+	q.starting.Order = &feasibility.Order[*Application]{
+		Compare: func(a, b *Application) int {
+			return policies.CompareStateAware(&a.key, &b.key, q.policy.prioritySort)
+		},
 	}
 	return q
 }

@@ -18,10 +18,12 @@ import (
 // the next field decides.
 
 var (
-	name      = rapid.SampledFrom([]string{"", "a", "b", "c"})
-	priority  = rapid.OneOf(rapid.Int32Range(-1, 1), rapid.SampledFrom([]int32{math.MinInt32, math.MaxInt32}))
+	name     = rapid.SampledFrom([]string{"", "a", "b", "c"})
+	priority = rapid.OneOf(rapid.Int32Range(-1, 1), rapid.SampledFrom([]int32{
+		math.MinInt32, math.MaxInt32, math.MinInt16, math.MinInt16 + 1, math.MinInt16 + 2, math.MaxInt16 - 1, math.MaxInt16,
+	}))
 	quantity  = rapid.OneOf(rapid.Int64Range(0, 3), rapid.SampledFrom([]int64{math.MaxInt64 - 1, math.MaxInt64}))
-	submitted = rapid.Int64Range(0, 2)
+	submitted = rapid.OneOf(rapid.Int64Range(0, 2), rapid.SampledFrom([]int64{math.MinInt64, -1, 1 << 16, math.MaxInt64}))
 	current   = rapid.Custom(func(t *rapid.T) policies.CurrentPriority {
 		if rapid.Bool().Draw(t, "pending") {
 			return policies.Pending(priority.Draw(t, "priority"))
@@ -119,6 +121,40 @@ func TestCompare_IsATotalOrder(t *testing.T) {
 	})
 	t.Run("nodes", func(t *testing.T) {
 		assertTotalOrder(t, nodes, func(k *policies.NodeKey) string { return k.ID }, policies.CompareNodes)
+	})
+}
+
+// assertAbbreviates checks that abbreviated keys that differ order like the keys, and that some of them do.
+func assertAbbreviates[K any](
+	t *testing.T, keys *rapid.Generator[K], abbreviate func(K) uint64, compare func(a, b K) int,
+) {
+	t.Helper()
+	decided := 0
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := keys.Draw(t, "a"), keys.Draw(t, "b")
+		if x := cmp.Compare(abbreviate(a), abbreviate(b)); x != 0 {
+			decided++
+			assert.Equal(t, x, sign(compare(a, b)), "abbreviated keys %x and %x", abbreviate(a), abbreviate(b))
+		}
+	})
+	assert.Assert(t, decided > 0, "the abbreviated key is the same for all")
+}
+
+func TestAbbreviate_OrdersLikeCompare(t *testing.T) {
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+		t.Run(fmt.Sprintf("queues, priority %v", by), func(t *testing.T) {
+			assertAbbreviates(t, queues, func(k *policies.QueueKey) uint64 { return k.Abbreviate(by) },
+				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
+		})
+		for _, sort := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
+				assertAbbreviates(t, apps, func(k *policies.AppKey) uint64 { return sort.AbbreviateApp(k, by) },
+					func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
+			})
+		}
+	}
+	t.Run("nodes", func(t *testing.T) {
+		assertAbbreviates(t, nodes, (*policies.NodeKey).Abbreviate, policies.CompareNodes)
 	})
 }
 

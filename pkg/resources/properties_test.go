@@ -273,6 +273,13 @@ func TestShare_Properties(t *testing.T) {
 			u, wantU := shareOf(t, "u")
 			assert.Equal(t, s.Compare(u), wantS.Cmp(wantU))
 			assert.Equal(t, s.Compare(resources.Share{}), wantS.Sign())
+			fixedPoint := new(big.Int).Lsh(wantS.Num(), 40)
+			fixedPoint.Div(fixedPoint, wantS.Denom())
+			largest := big.NewInt(1<<48 - 1)
+			if fixedPoint.Cmp(largest) > 0 {
+				fixedPoint = largest
+			}
+			assert.Equal(t, s.Abbreviate(), fixedPoint.Uint64())
 		}},
 		{"shares have a total order", func(t *rapid.T) {
 			s, _ := shareOf(t, "s")

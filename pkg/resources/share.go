@@ -38,6 +38,18 @@ func (s Share) Compare(t Share) int {
 	return 1
 }
 
+// Abbreviate is a number of 48 bits that orders like s where it differs from that of another share: s in units of
+// 2^-40, rounded down, and the largest such number for shares that have none.
+func (s Share) Abbreviate() uint64 {
+	const bitsAfterPoint, largest = 40, 1<<48 - 1
+	high, low := s.num>>(64-bitsAfterPoint), s.num<<bitsAfterPoint
+	if den := max(s.den, 1); high < den {
+		quotient, _ := bits.Div64(high, low, den)
+		return min(quotient, largest)
+	}
+	return largest
+}
+
 // Float is s rounded, for display; no decision uses it.
 func (s Share) Float() float64 { return float64(s.num) / float64(max(s.den, 1)) }
 

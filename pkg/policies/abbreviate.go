@@ -1,0 +1,75 @@
+package policies
+
+import "math"
+
+// An abbreviated key is a number that orders like the beginning of a key: if those of two keys differ, the keys
+// compare likewise; if they are equal, the keys must be compared. An index stores them side by side, so that most
+// comparisons read no other object.
+//
+// Of its 64 bits the first 16 have the priority, where priority is compared first, and the others the share or the
+// submission time.
+const (
+	abbreviatedPriority = 16
+	abbreviatedRest     = 64 - abbreviatedPriority
+)
+
+// abbreviate is smaller for a higher priority. exact is false for priorities that share a number: those far from 0,
+// and nothing pending.
+func (c CurrentPriority) abbreviate() (number uint64, exact bool) {
+	const limit = 1<<(abbreviatedPriority-1) - 1
+	switch {
+	case !c.Pending || c.Value <= -limit:
+		return 2 * limit, false
+	case c.Value >= limit:
+		return 0, false
+	}
+	return uint64(limit - c.Value), true
+}
+
+// abbreviate puts the priority in front of a number of abbreviatedRest bits.
+func abbreviate(c CurrentPriority, rest uint64) uint64 {
+	number, exact := c.abbreviate()
+	if !exact {
+		rest = 0
+	}
+	return number<<abbreviatedRest | rest
+}
+
+// Abbreviate is the abbreviated key of k for CompareQueues with the same by.
+func (k *QueueKey) Abbreviate(by PrioritySort) uint64 {
+	if by == PriorityIgnored {
+		return k.Share.Abbreviate()
+	}
+	return abbreviate(k.Priority, k.Share.Abbreviate())
+}
+
+// AbbreviateApp is the abbreviated key of k for CompareApps with the same by.
+func (s AppSort) AbbreviateApp(k *AppKey, by PrioritySort) uint64 {
+	order := uint64(k.Submitted) + 1<<63 // orders like the signed number
+	switch {
+	case s == Fair && len(k.Shares) == 0:
+		order = 0
+	case s == Fair:
+		order = k.Shares[0].Abbreviate()
+	case by == PriorityFirst:
+		order >>= abbreviatedPriority
+	}
+	if by == PriorityIgnored {
+		return order
+	}
+	return abbreviate(k.Priority, order)
+}
+
+// Abbreviate is the abbreviated key of k for CompareNodes: its score.
+func (k *NodeKey) Abbreviate() uint64 {
+	switch b := math.Float64bits(k.Score); {
+	case math.IsNaN(k.Score): // not a number, which is before all numbers
+		return 0
+	case k.Score == 0: // of either sign
+		return 1 << 63
+	case b>>63 != 0:
+		return ^b
+	default:
+		return b | 1<<63
+	}
+}
