@@ -5,9 +5,6 @@ import "runtime"
 // pageSize is the smallest page of the supported systems, in bytes.
 const pageSize = 4096
 
-// minHeap is the size that the heap may have at least before the collector runs.
-const minHeap = 4 << 20
-
 // MapHeap lets the heap grow to the size at which the next garbage collection ends without touching memory for the
 // first time, and returns how many bytes it has touched. It collects garbage, twice.
 //
@@ -17,9 +14,7 @@ func MapHeap() int {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	// Twice the live heap is what the collector's default allows; more is not mapped, as without a collector
-	// (GOGC=off) there is no limit.
-	limit := int(min(m.NextGC, 2*m.HeapAlloc+minHeap))
+	limit := int(min(m.NextGC, 16*m.HeapAlloc+64<<20)) // without a collector (GOGC=off) NextGC is no limit
 	touched := 0
 	var blocks [][]byte // of the size of a span, so that their memory is reused for small objects
 	for ; touched < limit-int(m.HeapAlloc); touched += 2 * pageSize {

@@ -39,5 +39,6 @@ func TestMapHeap_GrowthTouchesNoNewPages(t *testing.T) {
 
 	assert.Assert(t, touched >= grows, "%d bytes were touched", touched)
 	mapped := faults()
-	assert.Assert(t, mapped < grows/pageSize/8, "a mapped heap had %d page faults, a fresh one %d", mapped, fresh)
+	// The memory of the race detector is not mapped, and has about 3,000 page faults each time.
+	assert.Assert(t, mapped < fresh/3, "a mapped heap had %d page faults, a fresh one %d", mapped, fresh)
 }
