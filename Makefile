@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -48,7 +48,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python versus-test test-kubernetes test-tools race test-full tour
+CHECKS := lint build example example-js example-python conformance versus-test test-kubernetes test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -110,6 +110,12 @@ need = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get
 
 # Where the published scheduler interface is, with its si.proto.
 SI = $$(go mod download -json github.com/apache/yunikorn-scheduler-interface | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+
+conformance: build ## run the conformance cases against canopy serve, both as processes
+	@rm -f bin/conformance.ready; bin/canopy serve --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 >bin/conformance.ready 2>bin/conformance.log & server=$$!; \
+	trap "kill $$server; wait $$server" EXIT; \
+	until grep -q '^canopy ready' bin/conformance.ready || ! kill -0 $$server; do sleep 0.1; done; \
+	bin/canopy conformance --address "$$(sed -n 's/^canopy ready.* grpc=\([^ ]*\).*/\1/p' bin/conformance.ready)" --report bin/conformance.xml
 
 example-js: ## run the shim in JavaScript against a server that is killed; root gets nodejs and npm installed
 	$(call need,command -v node && command -v npm,nodejs npm)

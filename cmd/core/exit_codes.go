@@ -21,6 +21,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
 	{"demo", "every invariant held", "an invariant was violated", ""},
 	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, or a task that could be placed was not", "a file cannot be read, or the server does not answer or refuses the registration"},
+	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint does not answer or refuses the registration", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
 	{"bench compare", "no figure is worse", "a figure is worse", "nothing was compared, or a file cannot be read or is no report"},

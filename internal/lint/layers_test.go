@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"pkg/preemption"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/randomrun"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/effectlog", "internal/logging", "internal/testscale", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun"},
 	{"internal/reload", "internal/bench/workload"},
 	{"internal/engine", "pkg/webservice/dao"},
 	{
@@ -54,10 +54,10 @@ var deterministic = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// pkg/canopy hands the in-process API out; internal/sim, internal/bench and internal/fakerm are clients of the scheduler
-// interface.
+// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm and internal/conformance are
+// clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance"},
 
 	"github.com/prometheus": {"pkg/metrics"},
 }
@@ -282,12 +282,12 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance may import " + si},
 		},
 	})
 }

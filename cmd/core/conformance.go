@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/canopy-scheduler/canopy/internal/conformance"
+)
+
+const conformanceHelp = `Drive an endpoint of the scheduler interface through named cases, and say which it fails and why.
+
+The command is a resource manager with a virtual cluster. It registers for each case anew, which
+makes the scheduler forget what was reported before: do not run it against a scheduler in use. It
+sends the configuration that the cases need when it registers, so the scheduler must not have one of
+its own (canopy serve without --config), and no other resource manager may be registered.
+
+A case compares what is answered, not the words of reasons. An answer that no case demands is a
+failure, except for states of applications.
+
+The exit code is 0 when all cases pass, 1 when a case fails or the endpoint does not answer, and 2
+when the arguments are invalid.`
+
+const conformanceExamples = `  canopy conformance --address 127.0.0.1:3333
+  canopy conformance --run 'gangs/*' --report junit.xml
+  canopy conformance --list`
+
+// conformanceFlags are the flags as given.
+type conformanceFlags struct {
+	address, only, report, output string
+	timeout                       time.Duration
+	list                          bool
+}
+
+// conformanceCommand runs the conformance cases against an endpoint.
+func conformanceCommand() *cobra.Command {
+	var f conformanceFlags
+	cmd := &cobra.Command{
+		Use:     "conformance",
+		Short:   "Test an endpoint of the scheduler interface",
+		Long:    conformanceHelp,
+		Example: conformanceExamples,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			if f.list {
+				return f.printCases(cmd.OutOrStdout())
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			return f.run(ctx, cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler, without TLS")
+	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
+	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit")
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
+	flags.BoolVar(&f.list, "list", false, "print the cases with what they demand, and run none")
+	return cmd
+}
+
+func (f *conformanceFlags) check() error {
+	var wrong []error
+	if _, _, err := net.SplitHostPort(f.address); err != nil {
+		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+	}
+	if f.timeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--timeout is %v, and must be above 0", f.timeout))
+	}
+	if _, err := conformance.Select(f.only); err != nil {
+		wrong = append(wrong, fmt.Errorf("--run: %w", err))
+	}
+	return errors.Join(append(wrong, checkOutput(f.output))...)
+}
+
+// printCases prints the selected cases.
+func (f *conformanceFlags) printCases(out io.Writer) error {
+	cases, err := conformance.Select(f.only)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	if f.output == "json" {
+		type listed struct {
+			Name   string `json:"name"`
+			Demand string `json:"demand"`
+			Source string `json:"source"`
+		}
+		var all []listed
+		for _, c := range cases {
+			all = append(all, listed{c.Name, c.Demand, c.Source})
+		}
+		return printJSON(out, all)
+	}
+	for _, c := range cases {
+		if _, err := fmt.Fprintf(out, "%s\n    %s (%s)\n", c.Name, c.Demand, c.Source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
+	conn, err := grpc.NewClient(f.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return exitError{exitUsage, fmt.Errorf("--address: %w", err)}
+	}
+	defer conn.Close()
+	report := &conformance.Report{Address: f.address}
+	opt := conformance.Options{Only: f.only, Timeout: f.timeout, Now: time.Now}
+	if f.output == "text" {
+		opt.Progress = func(r conformance.Result) { printResult(out, r) }
+	}
+	report.Results, err = conformance.Run(ctx, conn, opt)
+	if f.report != "" {
+		if err := writeJUnit(f.report, report); err != nil {
+			return exitError{exitRefused, fmt.Errorf("--report: %w", err)}
+		}
+	}
+	if err != nil {
+		return exitError{exitRefused, fmt.Errorf("%s: %w", f.address, err)}
+	}
+	failed := report.Failed()
+	if f.output == "json" {
+		if err := printJSON(out, report); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed\n", len(report.Results)-failed, failed); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return exitError{exitRefused, nil}
+	}
+	return nil
+}
+
+// printResult prints a line for a case, and why it failed. An error of out shows when the sum is printed.
+func printResult(out io.Writer, r conformance.Result) {
+	if r.Failure == nil {
+		fmt.Fprintf(out, "pass  %s (%.1f s)\n", r.Case.Name, r.Duration.Seconds())
+		return
+	}
+	fmt.Fprintf(out, "FAIL  %s (%.1f s)\n      demanded: %s (%s)\n      %v\n", r.Case.Name, r.Duration.Seconds(), r.Case.Demand, r.Case.Source, r.Failure)
+}
+
+func writeJUnit(name string, report *conformance.Report) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report.WriteJUnit(file), file.Close())
+}

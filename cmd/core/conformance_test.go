@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/conformance"
+)
+
+func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {
+	p, s := startServing(t, buildProgram(t))
+	address := s.conn.Target()
+	inDirectory(t)
+	code, out, errs := runCanopy("conformance", "--address", address, "--run", "asks/*", "--output", "json", "--report", "junit.xml")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0, out)
+	var report struct {
+		Address        string
+		Passed, Failed int
+		Cases          []struct{ Name string }
+	}
+	assert.NilError(t, json.Unmarshal([]byte(out), &report))
+	cases, err := conformance.Select("asks/*")
+	assert.NilError(t, err)
+	assert.Equal(t, report.Address, address)
+	assert.Equal(t, report.Passed, len(cases))
+	assert.Equal(t, report.Failed, 0)
+	junit, err := os.ReadFile("junit.xml")
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Count(string(junit), "<testcase "), len(cases))
+
+	code, out, errs = runCanopy("conformance", "--address", address, "--run", "nodes/unknown")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.HasPrefix(out, "pass  nodes/unknown ("), out)
+	assert.Assert(t, strings.HasSuffix(out, "\n1 passed, 0 failed\n"), out)
+	p.stop()
+}
+
+// A server with a configuration of its own ignores that of the cases, and fails those that need its queues.
+func TestConformanceCommand_FailureSaysWhatIsMissing(t *testing.T) {
+	inDirectory(t)
+	writeFile(t, "own.yaml", "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: own}]}]}]")
+	p, s := startServing(t, buildProgram(t), "--config", "own.yaml")
+	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "asks/priority", "--timeout", "500ms")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, exitRefused)
+	for _, part := range []string{
+		"FAIL  asks/priority", "demanded: When resources are freed", "missing after 500ms: UpdateApplication accepted",
+		"received instead: UpdateApplication rejected", "0 passed, 1 failed",
+	} {
+		assert.Assert(t, strings.Contains(out, part), "%q is not in %s", part, out)
+	}
+	p.stop()
+}

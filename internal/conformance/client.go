@@ -1,0 +1,194 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// The methods of the service.
+const (
+	register          = "RegisterResourceManager"
+	updateNode        = "UpdateNode"
+	updateApplication = "UpdateApplication"
+	updateAllocation  = "UpdateAllocation"
+)
+
+var methods = []string{register, updateNode, updateApplication, updateAllocation}
+
+// stream is what the three streams have in common.
+type stream struct {
+	raw    grpc.ClientStream
+	newMsg func() proto.Message // an empty message to the scheduler
+	answer func() proto.Message // an empty answer
+}
+
+// received is one element of an answer, or the end of a stream.
+type received struct {
+	method  string
+	list    string         // the field of the answer that has the element
+	element map[string]any // the JSON of the element; nil: the end of a stream, or of a call
+	code    codes.Code     // of the end
+}
+
+func (r received) String() string {
+	if r.element == nil {
+		return r.method + " ends with " + r.code.String()
+	}
+	text, err := json.Marshal(r.element)
+	if err != nil {
+		text = []byte(err.Error())
+	}
+	return fmt.Sprintf("%s %s: %s", r.method, r.list, text)
+}
+
+// client is a resource manager that keeps what it receives until a case takes it.
+type client struct {
+	rm      si.SchedulerClient
+	streams map[string]*stream
+	cancel  context.CancelFunc // ends the streams
+	readers sync.WaitGroup
+
+	mu      sync.Mutex
+	arrived chan struct{} // closed when something arrives
+	inbox   []received
+}
+
+func newClient(conn grpc.ClientConnInterface) *client {
+	return &client{rm: si.NewSchedulerClient(conn), arrived: make(chan struct{}), cancel: func() {}}
+}
+
+// close ends the streams.
+func (c *client) close() {
+	c.cancel()
+	c.readers.Wait()
+}
+
+// open opens the three streams anew, and sends the first message on each.
+func (c *client) open(ctx context.Context, rmID string) error {
+	c.close()
+	ctx, c.cancel = context.WithCancel(ctx)
+	nodes, err := c.rm.UpdateNode(ctx)
+	if err != nil {
+		return err
+	}
+	apps, err := c.rm.UpdateApplication(ctx)
+	if err != nil {
+		return err
+	}
+	allocations, err := c.rm.UpdateAllocation(ctx)
+	if err != nil {
+		return err
+	}
+	c.streams = map[string]*stream{
+		updateNode: {nodes, func() proto.Message { return &si.NodeRequest{} }, func() proto.Message { return &si.NodeResponse{} }},
+		updateApplication: {
+			apps, func() proto.Message { return &si.ApplicationRequest{} }, func() proto.Message { return &si.ApplicationResponse{} },
+		},
+		updateAllocation: {
+			allocations, func() proto.Message { return &si.AllocationRequest{} }, func() proto.Message { return &si.AllocationResponse{} },
+		},
+	}
+	for _, method := range methods[1:] {
+		if err := c.sendOn(method, fmt.Sprintf(`{"rmID": %q}`, rmID)); err != nil {
+			return err
+		}
+		c.readers.Go(func() { c.read(method, c.streams[method]) })
+	}
+	return nil
+}
+
+// read keeps what arrives on a stream until it ends.
+func (c *client) read(method string, s *stream) {
+	for {
+		m := s.answer()
+		if err := s.raw.RecvMsg(m); err != nil {
+			c.add(received{method: method, code: status.Code(err)})
+			return
+		}
+		elements, err := elementsOf(m)
+		if err != nil {
+			elements = []received{{list: err.Error(), element: map[string]any{}}}
+		}
+		for i := range elements {
+			elements[i].method = method
+		}
+		c.add(elements...)
+	}
+}
+
+// elementsOf are the elements of the lists of an answer.
+func elementsOf(m proto.Message) (elements []received, err error) {
+	text, err := protojson.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return elementsIn(string(text))
+}
+
+func elementsIn(text string) (elements []received, err error) {
+	lists := map[string][]map[string]any{}
+	if err := json.Unmarshal([]byte(text), &lists); err != nil {
+		return nil, err
+	}
+	for list, all := range lists {
+		for _, x := range all {
+			elements = append(elements, received{list: list, element: x})
+		}
+	}
+	return elements, nil
+}
+
+func (c *client) add(elements ...received) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inbox = append(c.inbox, elements...)
+	close(c.arrived)
+	c.arrived = make(chan struct{})
+}
+
+// take removes the first element that matches, and waits for one if there is none; false: ctx has ended before.
+func (c *client) take(ctx context.Context, matches func(received) bool) bool {
+	for {
+		c.mu.Lock()
+		for i, r := range c.inbox {
+			if matches(r) {
+				c.inbox = append(c.inbox[:i:i], c.inbox[i+1:]...)
+				c.mu.Unlock()
+				return true
+			}
+		}
+		arrived := c.arrived
+		c.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// untaken is what arrived and was not taken.
+func (c *client) untaken() []received {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]received(nil), c.inbox...)
+}
+
+// sendOn sends a message, given as JSON.
+func (c *client) sendOn(method, text string) error {
+	s := c.streams[method]
+	m := s.newMsg()
+	if err := protojson.Unmarshal([]byte(text), m); err != nil {
+		return err
+	}
+	return s.raw.SendMsg(m)
+}

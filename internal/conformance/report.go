@@ -1,0 +1,103 @@
+package conformance
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"path"
+	"time"
+)
+
+// Report is what a run has found.
+type Report struct {
+	Address string
+	Results []Result
+}
+
+// Failed is how many cases failed.
+func (r *Report) Failed() (n int) {
+	for _, x := range r.Results {
+		if x.Failure != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// reportedCase is a case in JSON.
+type reportedCase struct {
+	Name    string  `json:"name"`
+	Demand  string  `json:"demand"`
+	Source  string  `json:"source"`
+	Passed  bool    `json:"passed"`
+	Failure string  `json:"failure,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// MarshalJSON is the report as an object with the figures and a list of the cases.
+func (r *Report) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Address string         `json:"address"`
+		Passed  int            `json:"passed"`
+		Failed  int            `json:"failed"`
+		Cases   []reportedCase `json:"cases"`
+	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), []reportedCase{}}
+	for _, x := range r.Results {
+		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Failure == nil, "", x.Duration.Seconds()}
+		if x.Failure != nil {
+			c.Failure = x.Failure.Error()
+		}
+		out.Cases = append(out.Cases, c)
+	}
+	return json.Marshal(out)
+}
+
+// The elements of a JUnit report, as CI systems read it.
+type (
+	junitSuite struct {
+		XMLName  xml.Name    `xml:"testsuite"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Time     string      `xml:"time,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitFailure `xml:"failure"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// WriteJUnit writes the report in the form of JUnit.
+func (r *Report) WriteJUnit(out io.Writer) error {
+	suite := junitSuite{Name: "conformance", Tests: len(r.Results), Failures: r.Failed()}
+	var total time.Duration
+	for _, x := range r.Results {
+		total += x.Duration
+		c := junitCase{Class: "conformance." + path.Dir(x.Case.Name), Name: path.Base(x.Case.Name), Time: seconds(x.Duration)}
+		if x.Failure != nil {
+			c.Failure = &junitFailure{x.Failure.Error(), x.Case.Demand + " (" + x.Case.Source + ")"}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	suite.Time = seconds(total)
+	if _, err := io.WriteString(out, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(out)
+	e.Indent("", "  ")
+	if err := e.Encode(suite); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, "\n")
+	return err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
