@@ -54,8 +54,9 @@ func (s *dryRunState) findOrCreateAsk() error {
 			s.mustStartFirst = a.Queue().FirstStarting()
 		}
 	} else {
-		x, err := s.c.part.NewHypotheticalAsk(s.request.Class, s.request.Ask, s.request.Applicant, s.now)
-		if err = errors.Join(s.c.mayNameClass(s.request.NamedClass), wellFormed(s.request.Ask), err); err != nil {
+		ask, badTag := s.c.withConstraints(s.request.Ask)
+		x, err := s.c.part.NewHypotheticalAsk(s.request.Class, ask, s.request.Applicant, s.now)
+		if err = errors.Join(s.c.mayNameClass(s.request.NamedClass), badTag, wellFormed(ask), err); err != nil {
 			return fmt.Errorf("%w: %w", ErrWouldBeRejected, err)
 		}
 		s.ask, s.amountsOf, s.mustStartFirst = x.Allocation, x.Amounts, x.MustStartFirst

@@ -114,7 +114,7 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 	}
 	h.Ask = &objects.Ask{
 		Key: "(hypothetical ask)", App: objects.AppID(w.app), Amounts: w.amounts, Priority: g.Priority,
-		Details: objects.NewAskDetails(objects.AskDetails{RequiredNode: objects.NodeID(w.node)}),
+		Details: objects.NewAskDetails(objects.AskDetails{RequiredNode: objects.NodeID(w.node), Tags: w.tags}),
 		Policy:  (objects.PolicySent | objects.PolicyAllowPreemptSelf).With(objects.PolicyAllowPreemptOther, preempts),
 	}
 	if w.app == "" {

@@ -23,6 +23,7 @@ type dryRunRequest struct {
 	groups                                          []string
 	priority                                        int32
 	amounts                                         resources.Amounts
+	tags                                            map[string]string
 	preempts, assumeDelayPassed                     bool
 
 	present map[string]bool // the fields that were sent
@@ -43,6 +44,7 @@ var requestFields = map[string]requestField{
 	"priority":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.priority, "a whole number of 32 bits") },
 	"preempts":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.preempts, "true or false") },
 	"assumeDelayPassed": func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.assumeDelayPassed, "true or false") },
+	"tags":              func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.tags, "a mapping of texts") },
 	"resource":          readAmounts,
 }
 

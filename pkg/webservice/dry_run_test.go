@@ -42,6 +42,9 @@ func TestGolden_DryRuns(t *testing.T) {
 		{"dry-run-policy-never", "application/json", `{"applicationID": "ml", "priority": 30, "resource": {"vcore": 2}, "preempts": false}`},
 		{"dry-run-waits", "application/json", `{"allocationKey": "ml-2"}`},
 		{"dry-run-one-node", "application/x-yaml", "applicationID: ml\npriority: 30\nresource: {vcore: 1}\nrequiredNodeId: n2\n"},
+		{"dry-run-node-affinity", "application/yaml", `{applicationID: ml, priority: 30, resource: {vcore: 1}, tags: {canopy.scheduler/nodeAffinity:
+			'{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}]}}'}}`},
+		{"dry-run-no-such-node", "application/yaml", `{applicationID: ml, priority: 30, resource: {vcore: 1}, tags: {canopy.scheduler/nodeSelector: '{"zone":"none"}'}}`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := post(c, dryRunPath, x.kind, x.body)
@@ -75,7 +78,10 @@ func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
 		{"body too long", dryRunPath, yaml, strings.Repeat(" ", 70_000), 413, "the body is longer than 65536 bytes"},
 		{"misspelled field", dryRunPath, yaml, "ressource: {vcore: 1}", 400, `unknown field "ressource": did you mean "resource"?`},
 		{"unknown field", dryRunPath, yaml, "x: 1", 400, `unknown field "x": it is one of allocationKey, applicationID, assumeDelayPassed, explainNode, groups, ` +
-			"preempts, priority, priorityClassName, queueName, requiredNodeId, resource, user"},
+			"preempts, priority, priorityClassName, queueName, requiredNodeId, resource, tags, user"},
+		{"tags that are no texts", dryRunPath, yaml, "tags: [a]", 400, `tags: it must be a mapping of texts, not ""`},
+		{"malformed constraint", dryRunPath, yaml, "applicationID: ml\nresource: {vcore: 1}\ntags: {canopy.scheduler/nodeSelector: '['}", 422,
+			"the ask would be rejected: tag canopy.scheduler/nodeSelector: not the JSON expected: it ends too early"},
 		{"repeated field", dryRunPath, yaml, `{"user": "a", "user": "b"}`, 400, "user appears twice"},
 		{"no resource", dryRunPath, yaml, "user: a\nqueueName: root.batch", 400, "resource: it is missing"},
 		{"no user", dryRunPath, yaml, "resource: {vcore: 1}", 400, "user: it is missing; or name an existing application with applicationID"},
