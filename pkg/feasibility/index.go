@@ -50,7 +50,7 @@ func (e *Entry[T]) Reset() { e.block = nil }
 // Len is the number of entries.
 func (x *Index[T]) Len() int { return x.n }
 
-// RebuildMasks updates the masks of all blocks after masks of entries changed.
+// RebuildMasks updates the rows of all blocks after masks of entries changed.
 func (x *Index[T]) RebuildMasks() { x.refreshRows(x.root) }
 
 // refreshRows updates the rows of b and of all blocks below from the entries.
