@@ -66,7 +66,7 @@ func conformanceCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler, without TLS")
 	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
-	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit")
+	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
 	flags.BoolVar(&f.list, "list", false, "print the cases with what they demand, and run none")
@@ -119,20 +119,20 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 		return exitError{exitUsage, fmt.Errorf("--address: %w", err)}
 	}
 	defer conn.Close()
+	junit, err := f.createReport()
+	if err != nil {
+		return exitError{exitRefused, fmt.Errorf("--report: %w", err)}
+	}
 	report := &conformance.Report{Address: f.address}
 	opt := conformance.Options{Only: f.only, Timeout: f.timeout, Now: time.Now}
 	if f.output == "text" {
 		opt.Progress = func(r conformance.Result) { printResult(out, r) }
 	}
 	report.Results, err = conformance.Run(ctx, conn, opt)
-	if f.report != "" {
-		if err := writeJUnit(f.report, report); err != nil {
-			return exitError{exitRefused, fmt.Errorf("--report: %w", err)}
-		}
-	}
 	if err != nil {
-		return exitError{exitRefused, fmt.Errorf("%s: %w", f.address, err)}
+		return exitError{exitRefused, errors.Join(fmt.Errorf("%s: %w", f.address, err), junit.Close())}
 	}
+	written := errors.Join(report.WriteJUnit(junit), junit.Close())
 	failed := report.Failed()
 	if f.output == "json" {
 		if err := printJSON(out, report); err != nil {
@@ -141,11 +141,28 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed\n", len(report.Results)-failed, failed); err != nil {
 		return err
 	}
-	if failed > 0 {
+	switch {
+	case written != nil:
+		return exitError{exitRefused, fmt.Errorf("--report: %w", written)}
+	case failed > 0:
 		return exitError{exitRefused, nil}
 	}
 	return nil
 }
+
+// createReport creates the file of the JUnit report, before anything is run. It stays empty if there is no verdict.
+func (f *conformanceFlags) createReport() (io.WriteCloser, error) {
+	if f.report == "" {
+		return noFile{}, nil
+	}
+	return os.Create(f.report)
+}
+
+// noFile is the file of a report that is not wanted.
+type noFile struct{}
+
+func (noFile) Write(text []byte) (int, error) { return len(text), nil }
+func (noFile) Close() error                   { return nil }
 
 // printResult prints a line for a case, and why it failed. An error of out shows when the sum is printed.
 func printResult(out io.Writer, r conformance.Result) {
@@ -154,12 +171,4 @@ func printResult(out io.Writer, r conformance.Result) {
 		return
 	}
 	fmt.Fprintf(out, "FAIL  %s (%.1f s)\n      demanded: %s (%s)\n      %v\n", r.Case.Name, r.Duration.Seconds(), r.Case.Demand, r.Case.Source, r.Failure)
-}
-
-func writeJUnit(name string, report *conformance.Report) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(report.WriteJUnit(file), file.Close())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -50,10 +51,28 @@ func TestConformanceCommand_FailureSaysWhatIsMissing(t *testing.T) {
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitRefused)
 	for _, part := range []string{
-		"FAIL  asks/priority", "demanded: When resources are freed", "missing after 500ms: UpdateApplication accepted",
+		"FAIL  asks/priority", "demanded: When resources are freed", "missing, waited for 500ms at most: UpdateApplication accepted",
 		"received instead: UpdateApplication rejected", "0 passed, 1 failed",
 	} {
 		assert.Assert(t, strings.Contains(out, part), "%q is not in %s", part, out)
+	}
+	p.stop()
+}
+
+// The results are printed although the report cannot be written, and a report that cannot be created ends the command
+// before it drives anything.
+func TestConformanceCommand_UnwritableReport(t *testing.T) {
+	p, s := startServing(t, buildProgram(t))
+	inDirectory(t)
+	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report", "missing/junit.xml")
+	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, out, "")
+	assert.Assert(t, strings.HasPrefix(errs, "canopy: --report: open missing/junit.xml: "), errs)
+	if runtime.GOOS == "linux" {
+		code, out, errs = runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report", "/dev/full", "-o", "json")
+		assert.Equal(t, code, exitRefused)
+		assert.Assert(t, strings.Contains(out, `"passed": 1`), out)
+		assert.Assert(t, strings.HasPrefix(errs, "canopy: --report: write /dev/full: "), errs)
 	}
 	p.stop()
 }

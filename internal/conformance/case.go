@@ -39,10 +39,10 @@ const (
 //go:embed cases/*.txt
 var caseFiles embed.FS
 
-// Configuration is the queues.yaml that all cases are written for. The resource manager sends it when it registers.
+// configuration is the queues.yaml that all cases are written for. The resource manager sends it when it registers.
 //
 //go:embed cases/queues.yaml
-var Configuration string
+var configuration string
 
 // Cases are all cases, by subject.
 func Cases() []Case {

@@ -3,7 +3,9 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -98,7 +100,8 @@ func (c *client) open(ctx context.Context, rmID string) error {
 		},
 	}
 	for _, method := range methods[1:] {
-		if err := c.sendOn(method, fmt.Sprintf(`{"rmID": %q}`, rmID)); err != nil {
+		// io.EOF: the stream has ended already, and its reader gets the reason.
+		if err := c.sendOn(method, fmt.Sprintf(`{"rmID": %q}`, rmID)); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		c.readers.Go(func() { c.read(method, c.streams[method]) })
@@ -155,19 +158,25 @@ func (c *client) add(elements ...received) {
 	c.arrived = make(chan struct{})
 }
 
-// take removes the first element that matches, and waits for one if there is none; false: ctx has ended before.
-func (c *client) take(ctx context.Context, matches func(received) bool) bool {
+// take removes the first element that matches, and waits for one if there is none; false: ctx, or what the method is
+// received on, has ended before.
+func (c *client) take(ctx context.Context, method string, matches func(received) bool) bool {
 	for {
 		c.mu.Lock()
+		ended := false
 		for i, r := range c.inbox {
 			if matches(r) {
 				c.inbox = append(c.inbox[:i:i], c.inbox[i+1:]...)
 				c.mu.Unlock()
 				return true
 			}
+			ended = ended || r.method == method && r.element == nil
 		}
 		arrived := c.arrived
 		c.mu.Unlock()
+		if ended {
+			return false
+		}
 		select {
 		case <-arrived:
 		case <-ctx.Done():

@@ -168,6 +168,14 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 	}
 }
 
+// Nothing is waited for on a stream that has ended.
+func TestRun_EndedStreamFailsAtOnce(t *testing.T) {
+	p := &proxy{to: si.NewSchedulerClient(startServer(t)), refuses: true}
+	results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{Only: "asks/priority", Timeout: time.Hour, Now: time.Now})
+	assert.NilError(t, err)
+	assert.ErrorContains(t, results[0].Failure, "UpdateAllocation ends with Unimplemented")
+}
+
 func TestRun_Refusals(t *testing.T) {
 	_, err := conformance.Run(context.Background(), startServer(t), conformance.Options{Only: "no/such", Timeout: answerTimeout, Now: time.Now})
 	assert.ErrorContains(t, err, `no case is called "no/such"`)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 )
 
@@ -17,6 +19,7 @@ type proxy struct {
 	nodes       func(*si.NodeResponse) // nil: the answers stay
 	apps        func(*si.ApplicationResponse)
 	allocations func(*si.AllocationResponse)
+	refuses     bool // streams about allocations end at once
 }
 
 // start serves, and connects to the proxy.
@@ -55,6 +58,9 @@ func (p *proxy) UpdateApplication(s si.Scheduler_UpdateApplicationServer) error 
 }
 
 func (p *proxy) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) error {
+	if p.refuses {
+		return status.Error(codes.Unimplemented, "no allocations")
+	}
 	to, err := p.to.UpdateAllocation(s.Context())
 	if err != nil {
 		return err

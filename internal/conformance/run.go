@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -14,8 +16,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// RMID is the ID of the resource manager that the cases are.
-const RMID = "conformance"
+// rmID is the ID of the resource manager that the cases are.
+const rmID = "conformance"
 
 // Options say what Run does.
 type Options struct {
@@ -92,10 +94,10 @@ type player struct {
 func runCase(ctx context.Context, conn grpc.ClientConnInterface, c Case, timeout time.Duration) (failure, err error) {
 	p := &player{client: newClient(conn), timeout: timeout}
 	defer p.close()
-	if err := p.call(ctx, fmt.Sprintf(`{"rmID": %q}`, RMID)); err != nil {
-		return nil, fmt.Errorf("the resource manager %s cannot register: %w", RMID, err)
+	if err := p.call(ctx, fmt.Sprintf(`{"rmID": %q}`, rmID)); err != nil {
+		return nil, fmt.Errorf("the resource manager %s cannot register: %w", rmID, err)
 	}
-	if err := p.open(ctx, RMID); err != nil {
+	if err := p.open(ctx, rmID); err != nil {
 		return nil, err
 	}
 	if err := p.fence(ctx); err != nil {
@@ -148,13 +150,13 @@ func (p *player) play(ctx context.Context, s step) error {
 	defer cancel()
 	switch s.kind {
 	case sendLegacy:
-		return p.sendLegacyAsks(s.body)
+		return p.sent(ctx, s.method, p.sendLegacyAsks(s.body))
 	case send:
 		if s.method == register {
 			p.register = p.call(ctx, s.body)
 			return nil
 		}
-		return p.sendOn(s.method, s.body)
+		return p.sent(ctx, s.method, p.sendOn(s.method, s.body))
 	case receiveCode:
 		return p.expectCode(ctx, s)
 	case receive:
@@ -173,7 +175,7 @@ func (p *player) reopen(ctx context.Context) error {
 	p.mu.Lock()
 	p.inbox = nil
 	p.mu.Unlock()
-	return p.open(ctx, RMID)
+	return p.open(ctx, rmID)
 }
 
 // call registers. A message without a configuration gets that of the cases, and one without a version 1.9.0.
@@ -183,7 +185,7 @@ func (p *player) call(ctx context.Context, body string) error {
 		return err
 	}
 	if m.Config == "" {
-		m.Config = Configuration
+		m.Config = configuration
 	}
 	if m.Version == "" {
 		m.Version = "1.9.0"
@@ -203,7 +205,7 @@ func (p *player) expectCode(ctx context.Context, s step) error {
 		}
 		return nil
 	}
-	if !p.take(ctx, func(r received) bool { return r.method == s.method && r.element == nil && r.code.String() == s.body }) {
+	if !p.take(ctx, s.method, func(r received) bool { return r.method == s.method && r.element == nil && r.code.String() == s.body }) {
 		return p.missing(s.method + " ends with " + s.body)
 	}
 	return nil
@@ -217,13 +219,22 @@ func (p *player) expect(ctx context.Context, s step) error {
 	}
 	for _, want := range wanted {
 		want.method = s.method
-		if !p.take(ctx, func(r received) bool {
+		if !p.take(ctx, want.method, func(r received) bool {
 			return r.method == want.method && r.list == want.list && r.element != nil && contains(r.element, want.element)
 		}) {
 			return p.missing(want.String())
 		}
 	}
 	return nil
+}
+
+// sent is the error of sending a message: of a stream that has ended, with the reason.
+func (p *player) sent(ctx context.Context, method string, err error) error {
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	p.take(ctx, method, func(received) bool { return false }) // the end of the stream
+	return p.missing("an open stream " + method)
 }
 
 // missing is the error that something did not arrive, with what did.
@@ -235,7 +246,7 @@ func (p *player) missing(what string) error {
 	if len(instead) == 0 {
 		instead = append(instead, "nothing")
 	}
-	return fmt.Errorf("missing after %v: %s; received instead: %s", p.timeout, what, strings.Join(instead, "; "))
+	return fmt.Errorf("missing, waited for %v at most: %s; received instead: %s", p.timeout, what, strings.Join(instead, "; "))
 }
 
 // contains reports whether got has everything of want: each field of an object, equal values, equally long lists.
