@@ -44,7 +44,7 @@ var requestFields = map[string]requestField{
 	"priority":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.priority, "a whole number of 32 bits") },
 	"preempts":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.preempts, "true or false") },
 	"assumeDelayPassed": func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.assumeDelayPassed, "true or false") },
-	"tags":              func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.tags, "a mapping of texts") },
+	"tags":              readTags,
 	"resource":          readAmounts,
 }
 
@@ -155,6 +155,25 @@ func readQueueName(w *dryRunRequest, n *yaml.Node) error {
 		}
 	}
 	w.queue = strings.ToLower(w.queue)
+	return nil
+}
+
+// tagsWithField are the tags of an ask for which a request has a field.
+var tagsWithField = map[string]string{
+	"yunikorn.apache.org/requiredNode":     "requiredNodeId",
+	"kubernetes.io/meta/priorityClassName": "priorityClassName",
+}
+
+// readTags reads tags. One that a field says is refused, so that it is not left out without a word.
+func readTags(w *dryRunRequest, n *yaml.Node) error {
+	if err := decode(n, &w.tags, "a mapping of texts"); err != nil {
+		return err
+	}
+	for _, tag := range slices.Sorted(maps.Keys(tagsWithField)) {
+		if _, sent := w.tags[tag]; sent {
+			return fmt.Errorf("%s is the field %s of the request", tag, tagsWithField[tag])
+		}
+	}
 	return nil
 }
 

@@ -80,6 +80,8 @@ func TestDryRun_InvalidAsksAreRejected(t *testing.T) {
 		{"unknown field", dryRunPath, yaml, "x: 1", 400, `unknown field "x": it is one of allocationKey, applicationID, assumeDelayPassed, explainNode, groups, ` +
 			"preempts, priority, priorityClassName, queueName, requiredNodeId, resource, tags, user"},
 		{"tags that are no texts", dryRunPath, yaml, "tags: [a]", 400, `tags: it must be a mapping of texts, not ""`},
+		{"tag that is a field", dryRunPath, yaml, "tags: {yunikorn.apache.org/requiredNode: n1}", 400,
+			"tags: yunikorn.apache.org/requiredNode is the field requiredNodeId of the request"},
 		{"malformed constraint", dryRunPath, yaml, "applicationID: ml\nresource: {vcore: 1}\ntags: {canopy.scheduler/nodeSelector: '['}", 422,
 			"the ask would be rejected: tag canopy.scheduler/nodeSelector: not the JSON expected: it ends too early"},
 		{"repeated field", dryRunPath, yaml, `{"user": "a", "user": "b"}`, 400, "user appears twice"},
