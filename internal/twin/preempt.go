@@ -105,8 +105,14 @@ func (t *Twin) preempt() bool {
 	if stale {
 		return true
 	}
-	for _, w := range t.firstOfEachGroup(c) {
-		if at, ok := t.backedOff[askGroupKey(w.ask)]; ok && t.now.Before(at.Add(backOff)) && len(t.delayEnds(w, at, t.now)) == 0 {
+	firsts := t.firstOfEachGroup(c)
+	for _, w := range firsts { // also if a group before it preempts, and another ask of its group is the first then
+		if at, ok := t.backedOff[askGroupKey(w.ask)]; ok && t.mayPreempt(w) && len(t.delayEnds(w, at, t.now)) > 0 {
+			delete(t.backedOff, askGroupKey(w.ask))
+		}
+	}
+	for _, w := range firsts {
+		if at, ok := t.backedOff[askGroupKey(w.ask)]; ok && t.now.Before(at.Add(backOff)) {
 			continue
 		}
 		if !t.mayPreempt(w) {

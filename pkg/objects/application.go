@@ -141,7 +141,7 @@ func (p *Partition) addPending(x *Allocation) {
 		p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota))
 		a.askGroups.add(group)
 	}
-	if last := group.insert(x); last && in == insideGroup {
+	if last := group.insert(x); last && in == insideGroup && p.Nomination(group.beforeLast()) == nil {
 		in = lastOfGroup
 	}
 	x.group = group

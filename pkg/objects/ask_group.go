@@ -72,6 +72,9 @@ func (g *AskGroup) insert(x *Allocation) (last bool) {
 	return last
 }
 
+// beforeLast is the schedulable ask before the last. Requires: there is one.
+func (g *AskGroup) beforeLast() *Allocation { return g.asks[len(g.asks)-2] }
+
 func (g *AskGroup) remove(x *Allocation) {
 	i, found := g.find(x)
 	if !found {

@@ -37,8 +37,8 @@ type groupPosition uint8
 
 const (
 	firstOfNewGroup groupPosition = iota
-	lastOfGroup
-	insideGroup
+	lastOfGroup                   // behind an ask without a nomination
+	insideGroup                   // any other position: it may be the first without a nomination
 )
 
 // allocationChanges are the kinds of changes of allocations.

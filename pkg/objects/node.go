@@ -111,6 +111,9 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 // InPreemption reports whether n has preempting allocations or nominees.
 func (n *Node) InPreemption() bool { return len(n.preempting) > 0 || len(n.nominees) > 0 }
 
+// HeldForReplacement reports whether resources of n are held for asks that replace placeholders on other nodes (GAN-7).
+func (n *Node) HeldForReplacement() bool { return len(n.replacing) > 0 }
+
 // Foreign are the foreign allocations on the node in key order, in a new slice.
 func (n *Node) Foreign() []*Foreign {
 	out := make([]*Foreign, 0, len(n.foreign))

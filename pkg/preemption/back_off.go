@@ -13,10 +13,11 @@ import (
 type evaluation struct {
 	group             *objects.AskGroup
 	evaluatedAt       time.Time
-	changes           uint64 // Engine.changeCount at evaluatedAt
-	reasons           int    // the most preemption reasons that an ask had; -1: no ask was evaluated
-	nominationGivenUp bool   // a nomination was given up: retried without a change
-	oracleRefused     bool   // the RM refused an ask: likewise
+	first             *objects.Allocation // the ask that was evaluated first
+	changes           uint64              // Engine.changeCount at evaluatedAt
+	reasons           int                 // the most preemption reasons that an ask had; -1: no ask was evaluated
+	nominationGivenUp bool                // a nomination was given up: retried without a change
+	oracleRefused     bool                // the RM refused an ask: likewise
 
 	waiting     bool      // in backOff.queue, and not in Engine.toEvaluate
 	delayEndsAt time.Time // when a delay of the first ask ends; zero: none does. It may be too early, never too late

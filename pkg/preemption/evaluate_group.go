@@ -39,7 +39,9 @@ func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []v
 			group.ResumeAfter(lastRefused)
 			return nil, current
 		}
-		tried++
+		if tried++; tried == 1 {
+			current.first = x
+		}
 		eng.oracleRefused = false
 		if plans = eng.evaluateAsk(x, previous, current); len(plans) > 0 {
 			if lastRefused != nil {
@@ -66,7 +68,8 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	}
 	reasons, _ := EntitledReasons(eng.part, x, now)
 	current.reasons = max(current.reasons, len(reasons))
-	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes && previous.reasons == current.reasons {
+	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes && previous.reasons == current.reasons &&
+		(eng.oracle == nil || previous.first == x) { // the RM was not asked about another ask
 		return nil // nothing has changed since
 	}
 	if len(reasons) == 0 || eng.knownInfeasible[evaluationKeyOf(x, reasons)] {

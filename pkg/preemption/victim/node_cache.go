@@ -128,7 +128,7 @@ func (l *nodeCache) refreshNode(i int) {
 	var before [16]int32
 	oldLeaves := l.leavesOf(c, before[:0])
 	l.summarize(n, c)
-	c.undisturbed = n.Schedulable() && !n.InPreemption()
+	c.undisturbed = n.Schedulable() && !n.InPreemption() && !n.HeldForReplacement()
 	l.tainted[i] = n.Constraints().Tainted()
 	l.setQuantities(i, n.Available(), nil)
 	c.computeFreed()

@@ -103,7 +103,7 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64
 	return c.rank(c.available, v)
 }
 
-// rankDisturbed is the rank of a node that has nominated asks or preempting allocations, or is unschedulable.
+// rankDisturbed is the rank of a node that is not undisturbed.
 func (r *nodeRanking) rankDisturbed(n *objects.Node, c *nodeSummary, x *objects.Allocation) int64 {
 	if !n.Schedulable() {
 		return rankInfeasible

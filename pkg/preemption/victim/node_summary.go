@@ -22,7 +22,7 @@ type nodeSummary struct {
 	hasGroups       bool // a candidate may belong to a victim group
 	hasBudgets      bool // a disruption budget selects a candidate
 	mixedProtection bool // the candidates differ in softProtection
-	undisturbed     bool // the node is schedulable, without nominated asks and preempting allocations
+	undisturbed     bool // the node is schedulable, and nothing of it is preempting or held for asks
 }
 
 // nodeCandidate is what a search needs of an allocation. The candidates of a node are contiguous in memory: a
