@@ -5,15 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 )
 
 // answerTimeout is how long a Client waits for an answer if ctx has no shorter deadline.
@@ -25,80 +20,29 @@ var errCancelled = errors.New("the client has hung up")
 // Client is the resource manager's end of the scheduler interface. It is for use by one goroutine; its
 // own goroutines receive answers until Close. It is not usable after an error.
 type Client struct {
-	rm        string
-	conn      *grpc.ClientConn
-	api       si.SchedulerClient
-	streamCtx context.Context // of the streams
-	cancel    context.CancelFunc
-	receivers sync.WaitGroup
-
-	nodes          si.Scheduler_UpdateNodeClient
-	applications   si.Scheduler_UpdateApplicationClient
-	allocations    si.Scheduler_UpdateAllocationClient
+	rm     string
+	config string // of the registration
+	*connection
 	nodesUnsettled bool // node changes were sent since the last barrier
 	barrierCount   int  // barriers sent
+	recoveries     int  // times that the state was reported to a restarted scheduler
 
 	mu      sync.Mutex    // guards the rest
 	changed chan struct{} // closed, and replaced, with every answer
 	failed  error         // why the streams ended
 	closed  bool
+	kills   kills
 	clientState
 }
 
 // Dial connects to the scheduler at address, HOST:PORT. rm is the ID that the client registers with.
 // The error has the last reason why there was no connection.
 func Dial(ctx context.Context, address, rm string) (*Client, error) {
-	host, port, err := net.SplitHostPort(address)
+	connection, err := connect(ctx, address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: HOST:PORT is needed", err)
+		return nil, err
 	}
-	if port == "" {
-		return nil, fmt.Errorf("address %s: missing port in address: HOST:PORT is needed", address)
-	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		return nil, fmt.Errorf("address %s: %w", address, err)
-	}
-	if err := waitConnected(ctx, conn); err != nil {
-		if _, lookup := net.DefaultResolver.LookupHost(ctx, host); host != "" && lookup != nil {
-			err = fmt.Errorf("%w: %w", err, lookup) // gRPC does not pass on why there is no address
-		}
-		return nil, fmt.Errorf("connecting to %s: %w", address, errors.Join(err, conn.Close()))
-	}
-	c := &Client{
-		rm: rm, conn: conn, api: si.NewSchedulerClient(conn), changed: make(chan struct{}), clientState: newClientState(),
-	}
-	c.streamCtx, c.cancel = context.WithCancel(context.Background())
-	return c, nil
-}
-
-func waitConnected(ctx context.Context, conn *grpc.ClientConn) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	conn.Connect()
-	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
-		if state == connectivity.TransientFailure {
-			if err := connectError(ctx, conn); err != nil {
-				return err
-			}
-		}
-		if !conn.WaitForStateChange(ctx, state) {
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// connectError is why the last attempt to connect failed: what opening a stream now would fail with.
-// nil: the connection is ready meanwhile.
-func connectError(ctx context.Context, conn *grpc.ClientConn) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	_, err := si.NewSchedulerClient(conn).UpdateNode(ctx)
-	if err == nil {
-		return nil
-	}
-	return errors.New(status.Convert(err).Message())
+	return &Client{rm: rm, connection: connection, changed: make(chan struct{}), clientState: newClientState()}, nil
 }
 
 // Close closes the connection and waits until all answers are processed.
@@ -106,33 +50,32 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.cancel()
-	err := c.conn.Close()
-	c.receivers.Wait()
-	return err
+	return c.connection.close()
 }
 
 // Register registers the client and opens the three streams; the
 // scheduler discards the state of an earlier registration of this ID. config is the text of a
 // queues.yaml. It must be called once, before anything else.
 func (c *Client) Register(ctx context.Context, config string) error {
+	c.config = config
+	return c.register(ctx)
+}
+
+// register registers the client over a new connection.
+func (c *Client) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	_, err := c.api.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{
-		RmID: c.rm, Version: "1", PolicyGroup: "queues", Config: config,
+		RmID: c.rm, Version: "1", PolicyGroup: "queues", Config: c.config,
 	})
 	if err != nil {
 		return fmt.Errorf("registering resource manager %s: %w", c.rm, err)
 	}
-	c.started = time.Now()
-	if c.nodes, err = c.api.UpdateNode(c.streamCtx); err != nil {
-		return fmt.Errorf("opening the node stream: %w", err)
+	if c.started.IsZero() {
+		c.started = time.Now()
 	}
-	if c.applications, err = c.api.UpdateApplication(c.streamCtx); err != nil {
-		return fmt.Errorf("opening the application stream: %w", err)
-	}
-	if c.allocations, err = c.api.UpdateAllocation(c.streamCtx); err != nil {
-		return fmt.Errorf("opening the allocation stream: %w", err)
+	if err := c.connection.open(); err != nil {
+		return err
 	}
 	receive(c, "node", c.nodes, c.onNodes)
 	receive(c, "application", c.applications, c.onApplications)
@@ -145,18 +88,21 @@ func (c *Client) Register(ctx context.Context, config string) error {
 	)
 }
 
-// receive processes the answers of one stream until it ends.
+// receive processes the answers of one stream until it ends. What comes after the client has killed the
+// scheduler is dropped.
 func receive[A any](c *Client, about string, stream interface{ Recv() (*A, error) }, take func(*A)) {
+	streams := c.streams
 	c.receivers.Go(func() {
 		for {
 			answer, err := stream.Recv()
 			c.mu.Lock()
 			switch {
+			case c.kills.killed:
 			case err == nil:
 				c.lastAnswer = time.Now()
 				take(answer)
 			case c.failed != nil || c.closed:
-			case c.streamCtx.Err() != nil:
+			case streams.Err() != nil:
 				c.failed = errCancelled
 			default:
 				c.failed = fmt.Errorf("the %s stream has ended: %w", about, err)
@@ -171,13 +117,19 @@ func receive[A any](c *Client, about string, stream interface{ Recv() (*A, error
 	})
 }
 
-// send sends one message. gRPC has no deadline for it, so the end of ctx ends all streams.
+// send sends one message. gRPC has no deadline for it, so the end of ctx ends all streams. If the client
+// has killed the scheduler, the state is reported to the next one instead: what a message says is
+// recorded before it is sent.
 func send[Q any](ctx context.Context, c *Client, what string, to interface{ Send(*Q) error }, message *Q) error {
+	before := c.recoveries
+	if c.isKilled() {
+		return c.recover(ctx)
+	}
 	defer context.AfterFunc(ctx, c.cancel)()
 	err := to.Send(message)
 	if errors.Is(err, io.EOF) { // the reason comes with the answers
 		err = c.wait(ctx, func() string { return "the reason why the stream has ended" },
-			func() bool { return false })
+			func() bool { return c.recoveries != before })
 	}
 	if err != nil {
 		return fmt.Errorf("sending %s: %w", what, err)
@@ -186,18 +138,33 @@ func send[Q any](ctx context.Context, c *Client, what string, to interface{ Send
 }
 
 // wait blocks until isDone, which is called with the lock held. what describes what it waits for in
-// errors.
+// errors. If the client has killed the scheduler, the state is reported to the next one first.
 func (c *Client) wait(ctx context.Context, what func() string, isDone func() bool) error {
+	for {
+		err := c.waitOrKilled(ctx, what, isDone)
+		if !errors.Is(err, errKilled) {
+			return err
+		}
+		if err := c.recover(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// waitOrKilled is wait for a scheduler that the client may kill; then the error is errKilled.
+func (c *Client) waitOrKilled(ctx context.Context, what func() string, isDone func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for {
 		c.mu.Lock()
-		finished, err, news := isDone(), c.failed, c.changed
+		finished, err, killed, news := isDone(), c.failed, c.kills.killed, c.changed
 		c.mu.Unlock()
 		cutOff := errors.Is(err, errCancelled) && ctx.Err() != nil // then the error names what it waited for
 		switch {
 		case err != nil && !cutOff:
 			return err
+		case killed:
+			return errKilled
 		case err == nil && finished:
 			return nil
 		}

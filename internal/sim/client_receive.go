@@ -14,12 +14,16 @@ import (
 
 func (c *Client) onNodes(m *si.NodeResponse) {
 	for _, x := range m.Accepted {
+		if c.kills.killed {
+			return
+		}
 		n, ok := c.machines[objects.NodeID(x.NodeID)]
 		if !ok || n.accepted {
 			c.fail("node %s was accepted, which was not asked for", x.NodeID)
 			continue
 		}
 		n.accepted = true
+		c.answered()
 	}
 	for _, x := range m.Rejected {
 		if n, ok := c.machines[objects.NodeID(x.NodeID)]; ok && n.accepted {
@@ -32,12 +36,16 @@ func (c *Client) onNodes(m *si.NodeResponse) {
 
 func (c *Client) onApplications(m *si.ApplicationResponse) {
 	for _, x := range m.Accepted {
+		if c.kills.killed {
+			return
+		}
 		a, ok := c.apps[objects.AppID(x.ApplicationID)]
 		if !ok || a.accepted {
 			c.fail("application %s was accepted, which was not asked for", x.ApplicationID)
 			continue
 		}
 		a.accepted = true
+		c.answered()
 	}
 	for _, x := range m.Rejected {
 		queue := objects.QueuePath("nowhere")
@@ -63,6 +71,9 @@ func (c *Client) onAllocations(m *si.AllocationResponse) {
 }
 
 func (c *Client) onAllocated(x *si.Allocation) {
+	if c.kills.killed {
+		return
+	}
 	c.eventCount++
 	key, id := objects.AllocationKey(x.AllocationKey), objects.NodeID(x.NodeID)
 	t, known := c.askStates[key]
@@ -71,8 +82,14 @@ func (c *Client) onAllocated(x *si.Allocation) {
 	case !known:
 		c.fail("%s was placed on node %s, and is not an ask", key, id)
 		return
+	case t.reported && t.node == id:
+		t.reported = false
+		return
 	case t.node != "":
 		c.fail("%s was placed on node %s and again on node %s", key, t.node, id)
+		return
+	case c.kills.recovering:
+		c.fail("%s was placed on node %s during the recovery, before a node is schedulable", key, id)
 		return
 	case !exists || !n.accepted || n.Draining:
 		c.fail("%s was placed on node %s, which is not schedulable", key, id)
@@ -87,9 +104,13 @@ func (c *Client) onAllocated(x *si.Allocation) {
 	c.counts.Allocated++
 	c.log = append(c.log, Event{Placed, key, id, t.Amounts})
 	c.delays = append(c.delays, c.lastAnswer.Sub(t.sentAt))
+	c.answered()
 }
 
 func (c *Client) onReleased(x *si.AllocationRelease) {
+	if c.kills.killed {
+		return
+	}
 	c.eventCount++
 	key := objects.AllocationKey(x.AllocationKey)
 	t, known := c.askStates[key]
@@ -99,6 +120,7 @@ func (c *Client) onReleased(x *si.AllocationRelease) {
 	}
 	if x.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
 		c.onPreempted(t, x.Message)
+		c.answered()
 		return
 	}
 	if !c.releasing[key] {
@@ -107,9 +129,13 @@ func (c *Client) onReleased(x *si.AllocationRelease) {
 	}
 	c.removeRunning(t, Released)
 	c.counts.Released++
+	c.answered()
 }
 
 func (c *Client) onRejected(x *si.RejectedAllocation) {
+	if c.kills.killed {
+		return
+	}
 	key := objects.AllocationKey(x.AllocationKey)
 	if strings.HasPrefix(string(key), barrierName) {
 		c.barriers[key] = c.eventCount
@@ -124,6 +150,7 @@ func (c *Client) onRejected(x *si.RejectedAllocation) {
 	delete(c.releasing, key)
 	c.rejections = append(c.rejections, Rejection{key, x.Reason})
 	c.counts.Rejected++
+	c.answered()
 }
 
 // fail records the first contradiction.

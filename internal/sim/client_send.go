@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -20,7 +19,7 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 		m := &si.NodeRequest{RmID: c.rm}
 		c.mu.Lock()
 		for _, n := range some {
-			c.machines[n.ID] = &machine{Node: n}
+			c.machines[n.ID] = &machine{Node: n, number: c.nextNumber()}
 			m.Nodes = append(m.Nodes, n.message())
 		}
 		c.mu.Unlock()
@@ -28,17 +27,8 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 			return err
 		}
 	}
-	missing := func() (n int) {
-		for _, x := range nodes {
-			if !c.machines[x.ID].accepted {
-				n++
-			}
-		}
-		return n
-	}
-	return c.wait(ctx,
-		func() string { return fmt.Sprintf("%d of %d new nodes to be accepted", missing(), len(nodes)) },
-		func() bool { return missing() == 0 })
+	return c.waitForAll(ctx, "new nodes to be accepted", len(nodes),
+		func(i int) bool { return c.machines[nodes[i].ID].accepted })
 }
 
 // OpenNodes makes drained nodes schedulable, in one message. The interface does not confirm it;
@@ -74,7 +64,7 @@ func (c *Client) AddApplications(ctx context.Context, apps ...Application) error
 		m := &si.ApplicationRequest{RmID: c.rm}
 		c.mu.Lock()
 		for _, a := range some {
-			c.apps[a.ID] = &submission{Application: a}
+			c.apps[a.ID] = &submission{Application: a, number: c.nextNumber()}
 			m.New = append(m.New, a.message())
 		}
 		c.mu.Unlock()
@@ -82,17 +72,8 @@ func (c *Client) AddApplications(ctx context.Context, apps ...Application) error
 			return err
 		}
 	}
-	missing := func() (n int) {
-		for _, a := range apps {
-			if !c.apps[a.ID].accepted {
-				n++
-			}
-		}
-		return n
-	}
-	return c.wait(ctx,
-		func() string { return fmt.Sprintf("%d of %d new applications to be accepted", missing(), len(apps)) },
-		func() bool { return missing() == 0 })
+	return c.waitForAll(ctx, "new applications to be accepted", len(apps),
+		func(i int) bool { return c.apps[apps[i].ID].accepted })
 }
 
 // Submit sends asks in one message: the scheduler gets them together.

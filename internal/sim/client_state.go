@@ -15,6 +15,7 @@ import (
 // clientState is the client's own accounting. It follows from the messages alone, so that it can be
 // compared with the state of the scheduler.
 type clientState struct {
+	numbers        int // given to nodes, applications and asks
 	machines       map[objects.NodeID]*machine
 	apps           map[objects.AppID]*submission
 	askStates      map[objects.AllocationKey]*askState // pending and placed
@@ -34,12 +35,14 @@ type clientState struct {
 
 type machine struct {
 	Node
+	number   int // in the order of registration
 	accepted bool
 	used     resources.Amounts
 }
 
 type submission struct {
 	Application
+	number   int // in the order of submission
 	accepted bool
 }
 
@@ -48,6 +51,8 @@ type askState struct {
 	sentAt     time.Time      // time of sending
 	node       objects.NodeID // empty: pending
 	preempting bool           // marked for preemption
+	number     int            // in the order of submission
+	reported   bool           // it was reported to a restarted scheduler, whose answer is outstanding
 }
 
 // Counts are totals of messages sent and received.
@@ -135,6 +140,12 @@ func (b *clientState) sortedAskStates() []*askState {
 	return out
 }
 
+// nextNumber numbers what the client submits. The caller must hold the lock.
+func (b *clientState) nextNumber() int {
+	b.numbers++
+	return b.numbers
+}
+
 func (c *Client) recordAsks(asks []Ask) error {
 	now := time.Now()
 	c.mu.Lock()
@@ -143,7 +154,7 @@ func (c *Client) recordAsks(asks []Ask) error {
 		if _, ok := c.askStates[a.Key]; ok {
 			return fmt.Errorf("ask %s is known already", a.Key)
 		}
-		c.askStates[a.Key] = &askState{Ask: a, sentAt: now}
+		c.askStates[a.Key] = &askState{Ask: a, sentAt: now, number: c.nextNumber()}
 		c.counts.Asks++
 	}
 	return nil

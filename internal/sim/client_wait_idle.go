@@ -37,9 +37,6 @@ func (c *Client) quietBarriers() int {
 // has the answers. The scheduler must not call predicates: while it waits for them it may be silent
 // with asks left to place.
 func (c *Client) WaitIdle(ctx context.Context) error {
-	if err := c.waitNodesIdle(ctx); err != nil {
-		return err
-	}
 	last, err := c.barrier(ctx)
 	for quiet, enough := 0, c.quietBarriers(); err == nil && quiet < enough; {
 		before := last
@@ -59,45 +56,59 @@ func (c *Client) WaitIdle(ctx context.Context) error {
 }
 
 // barrier sends an ask that the scheduler must reject, and waits for the rejection: every earlier
-// message is processed then. It returns the number of events until then.
+// message is processed then. It returns the number of events until then. A scheduler that is killed
+// meanwhile does not answer: the next one gets a barrier of its own.
 func (c *Client) barrier(ctx context.Context) (happened uint64, err error) {
+	for passed := false; !passed; {
+		if err := c.waitNodesIdle(ctx); err != nil {
+			return 0, err
+		}
+		if happened, passed, err = c.askBarrier(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return happened, nil
+}
+
+// askBarrier is a barrier on the allocation stream; passed is false if the scheduler was killed.
+func (c *Client) askBarrier(ctx context.Context) (happened uint64, passed bool, err error) {
 	c.barrierCount++
+	recoveries := c.recoveries
 	key := objects.AllocationKey(fmt.Sprintf("%s-%d", barrierName, c.barrierCount))
 	m := &si.AllocationRequest{RmID: c.rm, Allocations: []*si.Allocation{{
 		AllocationKey: string(key), ApplicationID: barrierName, PartitionName: Partition,
 		ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{"pods": {Value: 1}}},
 	}}}
 	if err := send(ctx, c, "a barrier", c.allocations, m); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	err = c.wait(ctx,
 		func() string {
 			return fmt.Sprintf("barrier %s to be rejected (%d allocated, %d released so far)",
 				key, c.counts.Allocated, c.counts.Released)
 		},
-		func() (passed bool) { happened, passed = c.barriers[key]; return passed })
-	return happened, err
+		func() bool { happened, passed = c.barriers[key]; return passed || c.recoveries != recoveries })
+	return happened, passed, err
 }
 
 // waitNodesIdle is a barrier on the node stream, which asks may overtake: the registration of an
 // existing node must be rejected.
 func (c *Client) waitNodesIdle(ctx context.Context) error {
-	c.mu.Lock()
-	want := c.duplicateNodes + 1
-	unsettled := c.nodesUnsettled
-	var m *si.NodeRequest
-	if unsettled {
-		m = &si.NodeRequest{RmID: c.rm, Nodes: []*si.NodeInfo{c.sortedMachines()[0].message()}}
-		c.nodesUnsettled = false
+	for c.nodesUnsettled {
+		c.mu.Lock()
+		want, recoveries := c.duplicateNodes+1, c.recoveries
+		m := &si.NodeRequest{RmID: c.rm, Nodes: []*si.NodeInfo{c.sortedMachines()[0].message()}}
+		c.nodesUnsettled = false // a recovery sets it again
+		c.mu.Unlock()
+		if err := send(ctx, c, "a barrier among the nodes", c.nodes, m); err != nil {
+			return err
+		}
+		err := c.wait(ctx,
+			func() string { return "node changes to be processed: a node that exists to be rejected" },
+			func() bool { return c.duplicateNodes >= want || c.recoveries != recoveries })
+		if err != nil {
+			return err
+		}
 	}
-	c.mu.Unlock()
-	if !unsettled {
-		return nil
-	}
-	if err := send(ctx, c, "a barrier among the nodes", c.nodes, m); err != nil {
-		return err
-	}
-	return c.wait(ctx,
-		func() string { return "node changes to be processed: a node that exists to be rejected" },
-		func() bool { return c.duplicateNodes >= want })
+	return nil
 }

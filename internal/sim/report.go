@@ -44,7 +44,7 @@ type Timing struct {
 // Quantities are amounts by resource name; never nil.
 type Quantities map[string]resources.Quantity
 
-// Latency is the time from sending an ask to receiving its allocation.
+// Latency has percentiles in milliseconds, such as of the time from sending an ask to receiving its allocation.
 type Latency struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
@@ -90,11 +90,11 @@ func (c *Client) Timing() Timing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seconds := (c.lastAnswer.Sub(c.started) - c.excluded).Seconds()
-	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), latencyOf(c.delays)}
+	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), LatencyOf(c.delays)}
 }
 
-// latencyOf has percentiles of delays; without delays they are zero.
-func latencyOf(delays []time.Duration) Latency {
+// LatencyOf has percentiles of delays; without delays they are zero.
+func LatencyOf(delays []time.Duration) Latency {
 	sorted := slices.Clone(delays)
 	slices.Sort(sorted)
 	at := func(share float64) float64 {

@@ -15,13 +15,13 @@ import (
 )
 
 func TestLatency_NearestRank(t *testing.T) {
-	assert.Equal(t, latencyOf(nil), Latency{})
-	assert.Equal(t, latencyOf([]time.Duration{2500 * time.Microsecond}), Latency{2.5, 2.5, 2.5})
+	assert.Equal(t, LatencyOf(nil), Latency{})
+	assert.Equal(t, LatencyOf([]time.Duration{2500 * time.Microsecond}), Latency{2.5, 2.5, 2.5})
 	var delays []time.Duration
 	for i := 200; i > 0; i-- {
 		delays = append(delays, time.Duration(i)*time.Millisecond)
 	}
-	assert.Equal(t, latencyOf(delays), Latency{P50: 100, P95: 190, P99: 198})
+	assert.Equal(t, LatencyOf(delays), Latency{P50: 100, P95: 190, P99: 198})
 	assert.Equal(t, delays[0], 200*time.Millisecond, "the argument is not sorted")
 }
 
@@ -43,7 +43,7 @@ func (*registration) UpdateNode(context.Context, ...grpc.CallOption) (si.Schedul
 
 func TestTiming_StartsAfterRegistration(t *testing.T) {
 	r := &registration{}
-	c := &Client{api: r}
+	c := &Client{connection: &connection{api: r}}
 	assert.ErrorContains(t, c.Register(t.Context(), ""), "opening the node stream: no stream")
 	assert.Assert(t, !c.started.Before(r.at), "started at %v, registered at %v", c.started, r.at)
 }
