@@ -139,6 +139,9 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 
 // replay replays the trace, or compares two replays of it.
 func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport, error) {
+	if f.killEvery > 0 {
+		return t.replayWithKills(ctx, f, decisions, progress)
+	}
 	if f.preemption != "compare" {
 		r, err := t.runOnce(ctx, f, f.preemption == "on", decisions, progress)
 		return r, err
@@ -172,6 +175,14 @@ func (t *trace) runOnce(
 	if err != nil {
 		return nil, exitError{exitUsage, err}
 	}
+	return t.runSession(ctx, f, p, clock, preempts, decisions, progress)
+}
+
+// runSession replays the trace with a session that is not registered yet, writes the decisions, and closes the
+// session.
+func (t *trace) runSession(
+	ctx context.Context, f *replayFlags, p *simSession, clock *sim.Clock, preempts bool, decisions io.Writer, progress *progress,
+) (*replayReport, error) {
 	r, err := t.run(ctx, f, p, clock, preempts, progress)
 	// Decisions are written after a failure too: they may explain it.
 	if err := errors.Join(err, writeDecisions(decisions, p.client.Log()), p.close()); err != nil {
@@ -200,8 +211,12 @@ func (t *trace) run(
 		if err == nil && player.Preempts && f.mode == "fill" {
 			err = p.client.AuditPreemption(t.partition)
 		}
-		if err == nil && p.server != nil {
+		switch {
+		case err != nil:
+		case p.server != nil:
 			err = p.server.Audit(ctx, p.client)
+		case p.core != nil:
+			err = p.client.CompareREST(ctx, p.core.http)
 		}
 		return err
 	}
@@ -212,7 +227,7 @@ func (t *trace) run(
 	if err := start(ctx); err != nil {
 		return nil, err
 	}
-	r := &replayReport{Report: p.client.Report(), Rejections: firstRejections(p.client.Rejections())}
+	r := &replayReport{Report: p.client.Report(), log: p.client.Log(), Rejections: firstRejections(p.client.Rejections())}
 	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: player.Preempts, Preemption: player.Preemption()}
 	var err error
 	if r.Balance, err = p.client.Balance(); err != nil {

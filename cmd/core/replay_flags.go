@@ -30,6 +30,7 @@ type replayFlags struct {
 	queue             string       // of all tasks; empty: one for each class
 	preemption        string       // on, off or compare
 	resubmit          bool
+	killEvery         int // answers between two kills of the scheduler; 0: it is not killed
 }
 
 func (f *replayFlags) define(flags *pflag.FlagSet) {
@@ -52,6 +53,8 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.preemption, "preemption", "on",
 		"preemption where the configuration allows it: on, off, or compare (one replay without, one with)")
 	flags.BoolVar(&f.resubmit, "resubmit", false, "submit a preempted task again")
+	flags.IntVar(&f.killEvery, "kill-core-every", 0,
+		"replay with a scheduler in a process of its own, and kill it (SIGKILL) after every `N` answers; 0: never")
 	addBounds(flags, &f.bounds)
 }
 
@@ -75,6 +78,10 @@ func (f *replayFlags) check() error {
 	note(f.preemption != "on" && f.preemption != "off" && f.preemption != "compare",
 		"--preemption is on, off or compare, not %q", f.preemption)
 	note(f.resubmit && f.preemption == "off", "--resubmit is for preempted tasks, and with --preemption off there are none")
+	note(f.killEvery < 0, "--kill-core-every is %d, and cannot be below 0", f.killEvery)
+	note(f.killEvery > 0 && f.address != "", "--kill-core-every kills a scheduler that the replay has started itself, and --address names another")
+	note(f.killEvery > 0 && f.preemption == "compare", "--kill-core-every is for replays without preemption, not for --preemption compare")
+	note(f.killEvery > 0 && f.resubmit, "--kill-core-every is for replays without preemption, and --resubmit is for preempted tasks")
 	note(f.queue != "" && !strings.HasPrefix(strings.ToLower(f.queue), "root."), "--queue is the path of a leaf, such as root.a, not %q", f.queue)
 	for _, class := range slices.Sorted(maps.Keys(f.qosNumbers)) {
 		n := f.qosNumbers[class]

@@ -15,6 +15,9 @@ type replayReport struct {
 	Rejections []sim.Rejection  `json:"rejections,omitempty"` // the first of the rejected asks; Rejected counts all
 	Balance    sim.Balance      `json:"balance"`
 	Preemption replayPreemption `json:"preemption"`
+	Kills      *replayKills     `json:"kills,omitempty"` // of --kill-core-every
+
+	log []sim.Event
 }
 
 // replayPreemption has the figures of preemption.
@@ -48,7 +51,7 @@ func (r *replayReport) summary() []string {
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))
 	}
-	lines = append(lines, r.rejectionLines()...)
+	lines = append(append(lines, r.rejectionLines()...), r.Kills.lines()...)
 	placeable := "every task that could be placed was"
 	if r.Rejected > 0 {
 		placeable = "every task that was accepted and could be placed was"

@@ -210,6 +210,7 @@ func TestReplay_InvalidInput(t *testing.T) {
 	assert.NilError(t, err)
 	strange := writeTempFile(t, "strange.csv", strings.Replace(string(pods), ",BE,Running,123", ",Odd,Running,123", 1))
 	other := writeTempFile(t, "other.yaml", "partitions:\n  - name: gpu\n    queues: []\n")
+	preempting := filepath.Join(moduleRoot, "examples", "openb-preemption.yaml")
 	files := []string{"--nodes", sampleNodes, "--pods", samplePods}
 	cases := []struct {
 		name string
@@ -250,6 +251,15 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"a queue name without root", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
 		{"an unknown queue", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
 		{"a queue path with an empty name", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
+		{"a negative number of answers", append(files, "--kill-core-every", "-1"), "--kill-core-every is -1, and cannot be below 0"},
+		{"kills of another scheduler", append(files, "--kill-core-every", "1", "--address", "127.0.0.1:1"),
+			"--kill-core-every kills a scheduler that the replay has started itself, and --address names another"},
+		{"kills and a comparison", append(files, "--kill-core-every", "1", "--preemption", "compare"),
+			"--kill-core-every is for replays without preemption, not for --preemption compare"},
+		{"kills and victims", append(files, "--kill-core-every", "1", "--resubmit"),
+			"--kill-core-every is for replays without preemption, and --resubmit is for preempted tasks"},
+		{"kills and preemption", append(files, "--kill-core-every", "1", "--queue", "root.shared", "--config", preempting),
+			preempting + ": --kill-core-every is for replays without preemption, which this configuration allows: add --preemption off"},
 		{"no server at the address", append(files, "--address", "127.0.0.1:1"),
 			"connecting to 127.0.0.1:1: connection error: "},
 		{"an address without a port", append(files, "--address", "localhost"),

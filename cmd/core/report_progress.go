@@ -49,6 +49,12 @@ func (p *progress) count(what string, done, total int) {
 	}
 }
 
+// line reports an event on a line of its own, on a terminal too.
+func (p *progress) line(text string) {
+	p.end()
+	fmt.Fprintln(p.out, text)
+}
+
 func (p *progress) draw(text string) {
 	const toLineStart, eraseLine = "\r", "\x1b[K"
 	fmt.Fprint(p.out, toLineStart, text, eraseLine)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
@@ -15,7 +16,8 @@ const simulator = "canopy-sim"
 
 // simSession is a simulated resource manager and its scheduler.
 type simSession struct {
-	server *sim.Server // nil: the scheduler is another process
+	server *sim.Server  // nil: the scheduler is another process
+	core   *coreProcess // that process if the replay kills it; else nil
 	client *sim.Client
 }
 
@@ -49,8 +51,26 @@ func connectSession(ctx context.Context, address string) (*simSession, error) {
 	return &simSession{client: client}, nil
 }
 
+// startKilledSession starts a scheduler in another process and connects to it. The client kills it after every n
+// answers and calls recovered after each recovery.
+func startKilledSession(ctx context.Context, n int, bounds queuesyaml.Options, recovered func(sim.Recovery)) (*simSession, error) {
+	core, err := startCore(ctx, bounds)
+	if err != nil {
+		return nil, err
+	}
+	client, err := sim.Dial(ctx, core.rpc, simulator)
+	if err != nil {
+		return nil, errors.Join(err, core.close())
+	}
+	client.KillEvery(n, core, recovered)
+	return &simSession{core: core, client: client}, nil
+}
+
 func (p *simSession) close() error {
 	err := p.client.Close()
+	if p.core != nil {
+		err = errors.Join(err, p.core.close())
+	}
 	if p.server != nil {
 		err = errors.Join(err, p.server.Close())
 	}
