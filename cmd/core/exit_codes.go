@@ -20,7 +20,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed", "the ask is invalid, or the server does not answer"},
 	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
 	{"demo", "every invariant held", "an invariant was violated", ""},
-	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, or a task that could be placed was not", "a file cannot be read, or the server does not answer or refuses the registration"},
+	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, a task that could be placed was not, or kills of the scheduler have changed how many were placed", "a file cannot be read, or the server does not answer or refuses the registration"},
 	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint does not answer or refuses the registration", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},

@@ -56,24 +56,35 @@ new ask of the same application. Flags that show it:
   --nodes-percent 70   70 of 100 nodes, evenly spread over the file
   --preemption compare replay once without preemption and once with it, and report both
 
+--kill-core-every N replays the trace once as usual, and once with a scheduler in a process of
+its own, which is killed (SIGKILL) after every N answers that the resource manager has received:
+nodes and applications that were accepted, asks that were placed or rejected, and allocations
+that were released. What the scheduler has sent after the N-th is lost. It is started again, and
+gets everything reported: nodes as CREATE_DRAIN, applications (those with running tasks as
+forced), allocations with their nodes, pending asks, and then the nodes become schedulable. Each
+restart is a line on standard error. REST must show each allocation once and on its node, and as
+many tasks must be placed as without kills. It is for replays without preemption.
+
 --output json prints one object: nodes, applications, asks with the counts of their states,
 wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, rejections (the
-first, with their reasons), balance (placed, preempted, released and running) and preemption
-(by class, in all and, with compare, withoutPreemption).
+first, with their reasons), balance (placed, preempted, released and running) preemption
+(by class, in all and, with compare, withoutPreemption) and, with --kill-core-every, kills
+(restarts, their durations and what was reported at each).
 
 A replay makes the same decisions each time; --decisions writes them to a file. With
 --address another scheduler is used instead of one in this process. The configuration is
 sent to it, which it ignores if it runs with --config. It discards the state of an earlier
 replay.
 
-The exit code is 0 when every invariant held, the accounting balances and every task that could
-be placed was, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
+The exit code is 0 when every invariant held, the accounting balances, every task that could
+be placed was, and kills have changed no count of placements, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
 cannot be read, an address without a scheduler, a scheduler that refuses the registration.`
 
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
   canopy replay --nodes nodes.csv --pods pods.csv --mode lifetimes --output json
   canopy replay --nodes nodes.csv --pods pods.csv --address 127.0.0.1:3333 --decisions decisions.txt
+  canopy replay --nodes nodes.csv --pods pods.csv --kill-core-every 500
   canopy replay --nodes nodes.csv --pods pods.csv --nodes-percent 70 --order qos --priority-from qos \
     --config examples/openb-preemption.yaml --queue root.shared --preemption compare --resubmit`
 

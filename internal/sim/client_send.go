@@ -10,7 +10,8 @@ import (
 )
 
 // messageBatch bounds the nodes or applications of a message. Asks are not split: the order of
-// decisions depends on which asks arrive together.
+// decisions depends on which asks arrive together. The next message is sent when all of one are accepted, so that what
+// is known when the scheduler is killed does not depend on time.
 const messageBatch = 1000
 
 // AddNodes registers nodes and waits until all are accepted.
@@ -26,9 +27,12 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 		if err := send(ctx, c, "new nodes", c.nodes, m); err != nil {
 			return err
 		}
+		err := c.waitForAll(ctx, "new nodes to be accepted", len(some), func(i int) bool { return c.machines[some[i].ID].accepted })
+		if err != nil {
+			return err
+		}
 	}
-	return c.waitForAll(ctx, "new nodes to be accepted", len(nodes),
-		func(i int) bool { return c.machines[nodes[i].ID].accepted })
+	return nil
 }
 
 // OpenNodes makes drained nodes schedulable, in one message. The interface does not confirm it;
@@ -71,9 +75,12 @@ func (c *Client) AddApplications(ctx context.Context, apps ...Application) error
 		if err := send(ctx, c, "new applications", c.applications, m); err != nil {
 			return err
 		}
+		err := c.waitForAll(ctx, "new applications to be accepted", len(some), func(i int) bool { return c.apps[some[i].ID].accepted })
+		if err != nil {
+			return err
+		}
 	}
-	return c.waitForAll(ctx, "new applications to be accepted", len(apps),
-		func(i int) bool { return c.apps[apps[i].ID].accepted })
+	return nil
 }
 
 // Submit sends asks in one message: the scheduler gets them together.
