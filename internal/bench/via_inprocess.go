@@ -103,5 +103,8 @@ func (s shim) UpdateNode(m *si.NodeResponse) error {
 	return nil
 }
 
+// UpdateContainerSchedulingState does nothing: no autoscaler is measured.
+func (shim) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
+
 // Predicates accepts every placement.
 func (shim) Predicates(*si.PredicatesArgs) error { return nil }

@@ -17,11 +17,13 @@ import (
 type Recorder struct {
 	OnCall    func(call string)            // runs inside a call that brings answers; nil: nothing
 	Predicate func(key, node string) error // the answer to Predicates; nil: every node is accepted
+	OnState   func()                       // runs inside UpdateContainerSchedulingState; nil: nothing
 	Err       error                        // what every call that brings answers returns
 
 	mu                sync.Mutex // guards the rest
 	calls             []string
 	preemptionQueries []string
+	states            []string
 	answers           []Answer // that were not taken
 	arrived           chan struct{}
 	active            int // calls under way
@@ -206,7 +208,20 @@ func (r *Recorder) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.Pree
 // SendEvent is part of the callback.
 func (r *Recorder) SendEvent([]*si.EventRecord) { _ = r.record(nil, "events") }
 
-// UpdateContainerSchedulingState is part of the callback.
-func (r *Recorder) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {
-	_ = r.record(nil, "scheduling state")
+// UpdateContainerSchedulingState is part of the callback. It may overlap with other calls, and is in States alone.
+func (r *Recorder) UpdateContainerSchedulingState(m *si.UpdateContainerSchedulingStateRequest) {
+	r.mu.Lock()
+	r.states = append(r.states, fmt.Sprintf("%s of %s is %s: %s", m.AllocationKey, m.ApplicationID, m.State, m.Reason))
+	onState := r.OnState
+	r.mu.Unlock()
+	if onState != nil {
+		onState()
+	}
+}
+
+// States are the calls of UpdateContainerSchedulingState.
+func (r *Recorder) States() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.states)
 }

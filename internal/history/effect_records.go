@@ -58,6 +58,8 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
 		})
+	case scheduler.AskWaits:
+		w.request(e.Key, e.App, events.Record{Message: e.State.String() + ": " + e.Reason})
 	case scheduler.AskTimedOut:
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestTimedOut, Message: e.Message,

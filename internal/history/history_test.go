@@ -61,6 +61,7 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored},
 			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: it is in the configuration again"`},
 		{scheduler.AskCancelled{Key: "low", App: "a", Reason: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
+		{scheduler.AskWaits{Key: "low", App: "a", State: objects.WaitFailed, Reason: "no node"}, `1 low/a 0 0 {} 0s "FAILED: no node"`},
 		{scheduler.NodeRejected{Node: "n1", Reason: "duplicate"}, `3 n1/ 0 0 {} 0s "Node rejected: duplicate"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},

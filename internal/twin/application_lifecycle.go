@@ -137,6 +137,7 @@ func (t *Twin) recordRejected(c scheduler.AddApplication) {
 
 // runTimers applies what is due.
 func (t *Twin) runTimers() {
+	t.serveWaitingDeadline()
 	t.runGangTimers()
 	due := filter(t.apps, func(a *app) bool {
 		at, ok := t.completionTime(a)

@@ -134,6 +134,8 @@ func effectSummary(e scheduler.Effect) string {
 		return fmt.Sprintf("released %s (%s), %s", e.Key, e.App, e.Type)
 	case scheduler.ApplicationUpdated:
 		return fmt.Sprintf("%s at %s: %s", e, e.At, e.Reason)
+	case scheduler.AskWaits:
+		return fmt.Sprintf("%s (%s) waits: %s", e.Key, e.App, e.State)
 	case scheduler.Allocated:
 		return fmt.Sprintf("%s: %s", e, randomrun.DescribeAsk(e.Ask))
 	}

@@ -69,6 +69,8 @@ type allocation struct {
 	nominatedAt     time.Time           // time of the nomination
 	victimLeaves    []objects.QueuePath // leaves of its victims
 
+	reported objects.WaitingState // the waiting state that was said last
+
 	// of a placeholder:
 	ending     bool           // its release is ordered, other than by preemption
 	timedOut   bool           // because nothing replaces it

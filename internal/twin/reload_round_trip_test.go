@@ -51,6 +51,8 @@ func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.OneIn(3) {
 			continue
 		}
+		// A command without an effect, for the deadline of the waiting states: any command sets it.
+		assert.Equal(t, effectsText(reference.Step(now, scheduler.SetListening{Listening: reference.Listening()})), "")
 		original := reloaded.Partition().Config()
 		gen.Conf = original
 		if len(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: gen.ReloadConfig()}))) > 0 {

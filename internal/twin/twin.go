@@ -61,6 +61,9 @@ type Twin struct {
 	lastQueueStates map[objects.QueuePath]queueState // at the last comparison
 	queueChanges    []string                         // changes of queues since the start of the step, as effects have them
 
+	waitingDueAt time.Time // when the waiting states are due; zero: they are not expected to be
+	waitingDue   bool      // they are due in the next Schedule that finds nothing else to do
+
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
@@ -126,6 +129,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.rmNotListening = !c.Listening
 	case scheduler.Wake: // the time has advanced already
 	}
+	t.onCommand(cmd)
 	t.compareQueues()
 	t.emitStates()
 	for _, w := range t.replacements {
@@ -165,6 +169,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			t.bind(w, n)
 			t.forgetGroups()
 		case !t.preempt():
+			t.reportWaiting()
 			return t.out, false
 		}
 	}
@@ -230,6 +235,9 @@ func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 		if p.Until.After(t.now) {
 			at(p.Until)
 		}
+	}
+	if !t.waitingDueAt.IsZero() {
+		at(t.waitingDueAt)
 	}
 }
 

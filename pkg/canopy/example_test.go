@@ -30,7 +30,7 @@ partitions:
 // launcher is a resource manager: its methods are the callbacks of the scheduler. They are called one
 // at a time and must return soon, so it only passes on what it gets.
 type launcher struct {
-	api.ResourceManagerCallback                     // further methods, which the core does not call
+	api.ResourceManagerCallback                     // SendEvent, which is not called
 	allocations                 chan *si.Allocation // buffered for all that may be outstanding
 }
 
@@ -55,6 +55,9 @@ func (l *launcher) Predicates(*si.PredicatesArgs) error { return nil }
 func (l *launcher) PreemptionPredicates(*si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	return &si.PreemptionPredicatesResponse{Success: true}
 }
+
+// UpdateContainerSchedulingState says which pending asks need more nodes. It may overlap with the other callbacks.
+func (l *launcher) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingStateRequest) {}
 
 // A resource manager in the same program registers, reports a node, submits an application with an ask,
 // and receives the allocation.

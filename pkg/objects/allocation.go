@@ -162,7 +162,7 @@ type Allocation struct {
 	group     *AskGroup // while pending
 	node      *Node     // nil: pending
 	key       policies.AskKey
-	boundAt   int64 // nanoseconds since 1970
+	boundAt   int64 // nanoseconds since 1970; while pending: its WaitingState
 	appIndex  int32 // in app.allocations
 	nodeIndex int32 // in node.allocations; of an unschedulable ask, in group.unschedulable
 }
@@ -191,5 +191,10 @@ func (x *Allocation) Node() *Node { return x.node }
 // Pending reports whether it has no node.
 func (x *Allocation) Pending() bool { return x.node == nil }
 
-// BoundAt is when it was bound to its node; meaningless while it is pending.
-func (x *Allocation) BoundAt() time.Time { return time.Unix(0, x.boundAt).UTC() }
+// BoundAt is when it was bound to its node; 1970 while it is pending.
+func (x *Allocation) BoundAt() time.Time {
+	if x.Pending() {
+		return time.Unix(0, 0).UTC()
+	}
+	return time.Unix(0, x.boundAt).UTC()
+}

@@ -21,6 +21,7 @@ type AskGroup struct {
 	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
 	held                 bool                         // the asks wait for placeholders of their task group (GAN-4)
 	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
+	allowed              int32                        // how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
@@ -123,7 +124,7 @@ func (g *AskGroup) isUnschedulable(x *Allocation) bool {
 }
 
 // empty reports whether g has no pending ask.
-func (g *AskGroup) empty() bool { return len(g.SchedulableAsks())+len(g.unschedulableAsks()) == 0 }
+func (g *AskGroup) empty() bool { return g.PendingCount() == 0 }
 
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }

@@ -51,6 +51,15 @@ func (l GangLedger) Replaces(x *Allocation) *Allocation {
 	return l.p.gangs.replacing[x]
 }
 
+// EachReplacing yields the pending asks that replace a placeholder when its release is confirmed, in no order.
+func (l GangLedger) EachReplacing(yield func(*Allocation) bool) {
+	for x := range l.p.gangs.replacing {
+		if !yield(x) {
+			return
+		}
+	}
+}
+
 // Gang is the gang of the application; nil: it declared none, and never had a placeholder. Read-only.
 func (a *Application) Gang() *gangs.Gang { return a.gang }
 

@@ -123,6 +123,7 @@ type journal struct {
 	snapshots   snapshotChanges
 	events      stateEvents
 	gangs       gangChanges
+	waiting     waitingChanges
 }
 
 var (
@@ -133,4 +134,5 @@ var (
 	_ changeConsumer = (*snapshotChanges)(nil)
 	_ changeConsumer = (*stateEvents)(nil)
 	_ changeConsumer = (*gangChanges)(nil)
+	_ changeConsumer = (*waitingChanges)(nil)
 )

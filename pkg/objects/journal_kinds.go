@@ -11,6 +11,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.snapshots.askAdded(x, in)
 	j.events.askAdded(x, in)
 	j.gangs.askAdded(x, in)
+	j.waiting.askAdded(x, in)
 }
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
@@ -21,6 +22,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.snapshots.askRemoved(x, from)
 	j.events.askRemoved(x, from)
 	j.gangs.askRemoved(x, from)
+	j.waiting.askRemoved(x, from)
 }
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
@@ -31,6 +33,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.snapshots.nominationAdded(x, n)
 	j.events.nominationAdded(x, n)
 	j.gangs.nominationAdded(x, n)
+	j.waiting.nominationAdded(x, n)
 }
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
@@ -41,6 +44,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.snapshots.nominationRemoved(x, n)
 	j.events.nominationRemoved(x, n)
 	j.gangs.nominationRemoved(x, n)
+	j.waiting.nominationRemoved(x, n)
 }
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
@@ -51,6 +55,7 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.snapshots.nominationEnded(x, e)
 	j.events.nominationEnded(x, e)
 	j.gangs.nominationEnded(x, e)
+	j.waiting.nominationEnded(x, e)
 }
 
 func (j *journal) allocationPosted(x *Allocation) {
@@ -61,6 +66,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 	j.snapshots.allocationPosted(x)
 	j.events.allocationPosted(x)
 	j.gangs.allocationPosted(x)
+	j.waiting.allocationPosted(x)
 }
 
 func (j *journal) allocationUnposted(x *Allocation) {
@@ -71,6 +77,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 	j.snapshots.allocationUnposted(x)
 	j.events.allocationUnposted(x)
 	j.gangs.allocationUnposted(x)
+	j.waiting.allocationUnposted(x)
 }
 
 func (j *journal) allocationResized(x *Allocation) {
@@ -81,6 +88,7 @@ func (j *journal) allocationResized(x *Allocation) {
 	j.snapshots.allocationResized(x)
 	j.events.allocationResized(x)
 	j.gangs.allocationResized(x)
+	j.waiting.allocationResized(x)
 }
 
 func (j *journal) allocationTagged(x *Allocation) {
@@ -91,6 +99,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 	j.snapshots.allocationTagged(x)
 	j.events.allocationTagged(x)
 	j.gangs.allocationTagged(x)
+	j.waiting.allocationTagged(x)
 }
 
 func (j *journal) preemptionMarked(x *Allocation) {
@@ -101,6 +110,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 	j.snapshots.preemptionMarked(x)
 	j.events.preemptionMarked(x)
 	j.gangs.preemptionMarked(x)
+	j.waiting.preemptionMarked(x)
 }
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
@@ -111,6 +121,7 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.snapshots.preemptionUnmarked(x)
 	j.events.preemptionUnmarked(x)
 	j.gangs.preemptionUnmarked(x)
+	j.waiting.preemptionUnmarked(x)
 }
 
 func (j *journal) placeholderEnding(y *Allocation) {
@@ -121,6 +132,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 	j.snapshots.placeholderEnding(y)
 	j.events.placeholderEnding(y)
 	j.gangs.placeholderEnding(y)
+	j.waiting.placeholderEnding(y)
 }
 
 func (j *journal) replacementAdded(x, y *Allocation) {
@@ -131,6 +143,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 	j.snapshots.replacementAdded(x, y)
 	j.events.replacementAdded(x, y)
 	j.gangs.replacementAdded(x, y)
+	j.waiting.replacementAdded(x, y)
 }
 
 func (j *journal) replacementEnded(x, y *Allocation) {
@@ -141,6 +154,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 	j.snapshots.replacementEnded(x, y)
 	j.events.replacementEnded(x, y)
 	j.gangs.replacementEnded(x, y)
+	j.waiting.replacementEnded(x, y)
 }
 
 func (j *journal) replaced(x *Allocation) {
@@ -151,6 +165,7 @@ func (j *journal) replaced(x *Allocation) {
 	j.snapshots.replaced(x)
 	j.events.replaced(x)
 	j.gangs.replaced(x)
+	j.waiting.replaced(x)
 }
 
 func (j *journal) gangCountsChanged(a *Application) {
@@ -161,6 +176,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 	j.snapshots.gangCountsChanged(a)
 	j.events.gangCountsChanged(a)
 	j.gangs.gangCountsChanged(a)
+	j.waiting.gangCountsChanged(a)
 }
 
 func (j *journal) askGroupHeld(group *AskGroup) {
@@ -171,6 +187,7 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 	j.snapshots.askGroupHeld(group)
 	j.events.askGroupHeld(group)
 	j.gangs.askGroupHeld(group)
+	j.waiting.askGroupHeld(group)
 }
 
 func (j *journal) nodeAdded(n *Node) {
@@ -181,6 +198,7 @@ func (j *journal) nodeAdded(n *Node) {
 	j.snapshots.nodeAdded(n)
 	j.events.nodeAdded(n)
 	j.gangs.nodeAdded(n)
+	j.waiting.nodeAdded(n)
 }
 
 func (j *journal) nodeRemoved(n *Node) {
@@ -191,6 +209,7 @@ func (j *journal) nodeRemoved(n *Node) {
 	j.snapshots.nodeRemoved(n)
 	j.events.nodeRemoved(n)
 	j.gangs.nodeRemoved(n)
+	j.waiting.nodeRemoved(n)
 }
 
 func (j *journal) nodeUsageChanged(n *Node) {
@@ -201,6 +220,7 @@ func (j *journal) nodeUsageChanged(n *Node) {
 	j.snapshots.nodeUsageChanged(n)
 	j.events.nodeUsageChanged(n)
 	j.gangs.nodeUsageChanged(n)
+	j.waiting.nodeUsageChanged(n)
 }
 
 func (j *journal) nodeFreed(n *Node) {
@@ -211,6 +231,7 @@ func (j *journal) nodeFreed(n *Node) {
 	j.snapshots.nodeFreed(n)
 	j.events.nodeFreed(n)
 	j.gangs.nodeFreed(n)
+	j.waiting.nodeFreed(n)
 }
 
 func (j *journal) nodeRestored(n *Node) {
@@ -221,6 +242,7 @@ func (j *journal) nodeRestored(n *Node) {
 	j.snapshots.nodeRestored(n)
 	j.events.nodeRestored(n)
 	j.gangs.nodeRestored(n)
+	j.waiting.nodeRestored(n)
 }
 
 func (j *journal) schedulabilityChanged(n *Node) {
@@ -231,6 +253,7 @@ func (j *journal) schedulabilityChanged(n *Node) {
 	j.snapshots.schedulabilityChanged(n)
 	j.events.schedulabilityChanged(n)
 	j.gangs.schedulabilityChanged(n)
+	j.waiting.schedulabilityChanged(n)
 }
 
 func (j *journal) nodeAttributesChanged(n *Node) {
@@ -241,6 +264,7 @@ func (j *journal) nodeAttributesChanged(n *Node) {
 	j.snapshots.nodeAttributesChanged(n)
 	j.events.nodeAttributesChanged(n)
 	j.gangs.nodeAttributesChanged(n)
+	j.waiting.nodeAttributesChanged(n)
 }
 
 func (j *journal) nodeBudgetsChanged(n *Node) {
@@ -251,6 +275,7 @@ func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.snapshots.nodeBudgetsChanged(n)
 	j.events.nodeBudgetsChanged(n)
 	j.gangs.nodeBudgetsChanged(n)
+	j.waiting.nodeBudgetsChanged(n)
 }
 
 func (j *journal) capacityChanged(root *Queue) {
@@ -261,4 +286,5 @@ func (j *journal) capacityChanged(root *Queue) {
 	j.snapshots.capacityChanged(root)
 	j.events.capacityChanged(root)
 	j.gangs.capacityChanged(root)
+	j.waiting.capacityChanged(root)
 }

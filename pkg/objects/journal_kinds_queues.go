@@ -15,6 +15,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 	j.snapshots.queueUsageChanged(q)
 	j.events.queueUsageChanged(q)
 	j.gangs.queueUsageChanged(q)
+	j.waiting.queueUsageChanged(q)
 }
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
@@ -25,6 +26,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.snapshots.queuePreemptingChanged(q)
 	j.events.queuePreemptingChanged(q)
 	j.gangs.queuePreemptingChanged(q)
+	j.waiting.queuePreemptingChanged(q)
 }
 
 func (j *journal) queueRunningChanged(q *Queue) {
@@ -35,6 +37,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 	j.snapshots.queueRunningChanged(q)
 	j.events.queueRunningChanged(q)
 	j.gangs.queueRunningChanged(q)
+	j.waiting.queueRunningChanged(q)
 }
 
 func (j *journal) queueSettingsChanged(q *Queue) {
@@ -45,6 +48,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 	j.snapshots.queueSettingsChanged(q)
 	j.events.queueSettingsChanged(q)
 	j.gangs.queueSettingsChanged(q)
+	j.waiting.queueSettingsChanged(q)
 }
 
 func (j *journal) queueChanged(q *Queue) {
@@ -55,6 +59,7 @@ func (j *journal) queueChanged(q *Queue) {
 	j.snapshots.queueChanged(q)
 	j.events.queueChanged(q)
 	j.gangs.queueChanged(q)
+	j.waiting.queueChanged(q)
 }
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
@@ -65,6 +70,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.snapshots.queueStateChanged(q, to)
 	j.events.queueStateChanged(q, to)
 	j.gangs.queueStateChanged(q, to)
+	j.waiting.queueStateChanged(q, to)
 }
 
 func (j *journal) quotasChanged(q *Queue) {
@@ -75,6 +81,7 @@ func (j *journal) quotasChanged(q *Queue) {
 	j.snapshots.quotasChanged(q)
 	j.events.quotasChanged(q)
 	j.gangs.quotasChanged(q)
+	j.waiting.quotasChanged(q)
 }
 
 func (j *journal) queueTreeChanged() {
@@ -85,6 +92,7 @@ func (j *journal) queueTreeChanged() {
 	j.snapshots.queueTreeChanged()
 	j.events.queueTreeChanged()
 	j.gangs.queueTreeChanged()
+	j.waiting.queueTreeChanged()
 }
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
@@ -95,6 +103,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.snapshots.accountMembersChanged(x)
 	j.events.accountMembersChanged(x)
 	j.gangs.accountMembersChanged(x)
+	j.waiting.accountMembersChanged(x)
 }
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
@@ -105,6 +114,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.snapshots.accountUsageChanged(x)
 	j.events.accountUsageChanged(x)
 	j.gangs.accountUsageChanged(x)
+	j.waiting.accountUsageChanged(x)
 }
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
@@ -115,6 +125,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.snapshots.accountRunningChanged(x)
 	j.events.accountRunningChanged(x)
 	j.gangs.accountRunningChanged(x)
+	j.waiting.accountRunningChanged(x)
 }
 
 func (j *journal) applicationAdded(a *Application) {
@@ -125,6 +136,7 @@ func (j *journal) applicationAdded(a *Application) {
 	j.snapshots.applicationAdded(a)
 	j.events.applicationAdded(a)
 	j.gangs.applicationAdded(a)
+	j.waiting.applicationAdded(a)
 }
 
 func (j *journal) applicationRemoved(a *Application) {
@@ -135,6 +147,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.snapshots.applicationRemoved(a)
 	j.events.applicationRemoved(a)
 	j.gangs.applicationRemoved(a)
+	j.waiting.applicationRemoved(a)
 }
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
@@ -145,6 +158,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.snapshots.applicationStateChanged(a, to)
 	j.events.applicationStateChanged(a, to)
 	j.gangs.applicationStateChanged(a, to)
+	j.waiting.applicationStateChanged(a, to)
 }
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
@@ -155,6 +169,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.snapshots.applicationExpired(e, to)
 	j.events.applicationExpired(e, to)
 	j.gangs.applicationExpired(e, to)
+	j.waiting.applicationExpired(e, to)
 }
 
 func (j *journal) runningChanged(a *Application) {
@@ -165,6 +180,7 @@ func (j *journal) runningChanged(a *Application) {
 	j.snapshots.runningChanged(a)
 	j.events.runningChanged(a)
 	j.gangs.runningChanged(a)
+	j.waiting.runningChanged(a)
 }
 
 func (j *journal) firstStartingChanged(a *Application) {
@@ -175,6 +191,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.snapshots.firstStartingChanged(a)
 	j.events.firstStartingChanged(a)
 	j.gangs.firstStartingChanged(a)
+	j.waiting.firstStartingChanged(a)
 }
 
 func (j *journal) mayPreemptChanged(a *Application) {
@@ -185,6 +202,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 	j.snapshots.mayPreemptChanged(a)
 	j.events.mayPreemptChanged(a)
 	j.gangs.mayPreemptChanged(a)
+	j.waiting.mayPreemptChanged(a)
 }
 
 func (j *journal) configurationChanged() {
@@ -195,6 +213,7 @@ func (j *journal) configurationChanged() {
 	j.snapshots.configurationChanged()
 	j.events.configurationChanged()
 	j.gangs.configurationChanged()
+	j.waiting.configurationChanged()
 }
 
 func (j *journal) settingsApplied() {
@@ -205,6 +224,7 @@ func (j *journal) settingsApplied() {
 	j.snapshots.settingsApplied()
 	j.events.settingsApplied()
 	j.gangs.settingsApplied()
+	j.waiting.settingsApplied()
 }
 
 func (j *journal) rebuilding() {
@@ -215,6 +235,7 @@ func (j *journal) rebuilding() {
 	j.snapshots.rebuilding()
 	j.events.rebuilding()
 	j.gangs.rebuilding()
+	j.waiting.rebuilding()
 }
 
 func (j *journal) resourceAdded() {
@@ -225,6 +246,7 @@ func (j *journal) resourceAdded() {
 	j.snapshots.resourceAdded()
 	j.events.resourceAdded()
 	j.gangs.resourceAdded()
+	j.waiting.resourceAdded()
 }
 
 func (j *journal) refusalsMayEnd() {
@@ -235,4 +257,5 @@ func (j *journal) refusalsMayEnd() {
 	j.snapshots.refusalsMayEnd()
 	j.events.refusalsMayEnd()
 	j.gangs.refusalsMayEnd()
+	j.waiting.refusalsMayEnd()
 }

@@ -23,7 +23,7 @@ type shimCallback struct {
 func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallback) *session {
 	s := &session{
 		p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), sharesMessages: true,
-		shim: &shimCallback{callback: callback},
+		shim: &shimCallback{callback: callback}, waiting: newWaitingStates(),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	box := newOutbox()
@@ -31,6 +31,7 @@ func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallba
 		s.outboxes[k] = box
 	}
 	p.goroutines.Go(func() { s.deliverReplies(box) })
+	p.goroutines.Go(s.sendWaitingStates)
 	return s
 }
 

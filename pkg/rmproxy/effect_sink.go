@@ -78,7 +78,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
 				s.countIgnored(e)
 			}
-		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled, scheduler.AskWaits:
 			internal = true
 		case scheduler.AskTimedOut:
 			timedOut = true
@@ -94,6 +94,9 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	effects = effects[start:]
 	if t.pendingResets > 0 {
 		return nil
+	}
+	if s := t.p.current(); s != nil && s.waiting != nil {
+		s.waiting.onEffects(t.partition, effects)
 	}
 	if internal || timedOut {
 		effects = slices.Clone(effects)

@@ -31,7 +31,8 @@ type session struct {
 	ctx    context.Context // ends with the session; its cause says why
 	cancel context.CancelCauseFunc
 
-	shim *shimCallback // of the in-process API; nil: effects go to streams
+	shim    *shimCallback  // of the in-process API; nil: effects go to streams
+	waiting *waitingStates // of the in-process API
 
 	legacy legacyInterface
 

@@ -24,6 +24,7 @@ type Core struct {
 	effects       []Effect   // of the current Step or Schedule
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
+	waiting       waitingReport
 
 	preemption  *preemption.Engine
 	constraints constraints.Cache
@@ -70,6 +71,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	if c.apply(now, cmd); c.draining != draining {
 		c.stateSince = now
 	}
+	c.waiting.onCommand(cmd, c.part.Root().HasPending(), now)
 	c.preemption.RecordEnded(victimEnd(cmd, now), now)
 	c.finishStep(now)
 	return c.effects
@@ -107,6 +109,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if at, due := c.preemption.NextDeadline(); due && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
+	if at := c.waiting.dueAt; !at.IsZero() && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
 	return t, ok
 }
 
@@ -119,7 +124,7 @@ func (c *Core) Check() error {
 func (c *Core) Partition() *objects.Partition { return c.part }
 
 // serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), placeholder
-// timeouts and back-offs end, and asks that the RM refused are evaluated again.
+// timeouts and back-offs end, asks that the RM refused are evaluated again, and waiting states are due.
 func (c *Core) serveDeadlines(now time.Time) {
 	c.serveGangTimeouts(now) // first: what they end may complete, or leave the history, at once
 	for _, x := range c.part.Expire(now) {
@@ -127,6 +132,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	}
 	c.emitStateChanges()
 	c.preemption.ServeDeadlines(now)
+	c.waiting.serveDeadline(now)
 	if !c.oracleRetryAt.IsZero() && !now.Before(c.oracleRetryAt) {
 		c.oracleRetryAt = time.Time{}
 		c.part.RetryRefusedAsks()
@@ -165,7 +171,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.draining = true
 	case ResetPartition:
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
-		c.oracleRetryAt = time.Time{}
+		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
 		c.preemption.Reset(c.part, now)
 		c.emit(PartitionReset{})
 	case AddNode:

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Effects that are not sent to the resource manager, because it ordered the change, or because the
-// interface has no message for it. Event and Refused are internal too.
+// Effects for which the streams of the interface have no message, or that the resource manager ordered itself. Event and
+// Refused are internal too.
 
 type (
 	// NodeChanged says that a node was changed at the request of the RM. A command that changes nothing has
@@ -28,6 +28,15 @@ type (
 	AskCancelled struct {
 		Key    objects.AllocationKey
 		App    objects.AppID
+		Reason string
+	}
+
+	// AskWaits says why a pending ask waits, if that is not what was said last (ASK-62). The linked shim gets it by a
+	// callback of its own (RMI-65).
+	AskWaits struct {
+		Key    objects.AllocationKey
+		App    objects.AppID
+		State  objects.WaitingState
 		Reason string
 	}
 )
@@ -50,6 +59,7 @@ func (n NodeChange) String() string {
 func (NodeChanged) effect()  {}
 func (QueueChanged) effect() {}
 func (AskCancelled) effect() {}
+func (AskWaits) effect()     {}
 
 func (e NodeChanged) String() string {
 	switch e.Change {
@@ -73,10 +83,15 @@ func (e AskCancelled) String() string {
 	return fmt.Sprintf("cancelled ask %s (%s): %s", e.Key, e.App, e.Reason)
 }
 
-// Internal reports whether an effect is for history, logs and metrics only, and is not sent to the RM (RMI-52).
+func (e AskWaits) String() string {
+	return fmt.Sprintf("waiting ask %s (%s) is %s: %s", e.Key, e.App, e.State, e.Reason)
+}
+
+// Internal reports whether no response of the interface has an effect: it is for history, logs and metrics (RMI-52), and
+// AskWaits for a callback.
 func Internal(e Effect) bool {
 	switch e.(type) {
-	case Event, Refused, NodeChanged, QueueChanged, AskCancelled:
+	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AskWaits:
 		return true
 	}
 	return false

@@ -440,6 +440,7 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 	for i := range asks {
 		submit(fmt.Sprintf("ask-%03d", i), "high", 10, 1)
 	}
+	now = now.Add(time.Second) // the waiting states are evaluated in the first run
 	for evaluation := 1; evaluation <= asks/8; evaluation++ {
 		st.core.Schedule(now, 10)
 		assert.Equal(t, len(rm), 8*evaluation)

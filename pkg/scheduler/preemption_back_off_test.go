@@ -55,7 +55,11 @@ func TestBackOff_DelayEndsAtItsDeadline(t *testing.T) {
 			wakes++
 		}
 		assert.Equal(t, now.Sub(asked), delay)
-		assert.Equal(t, wakes, 1, "there is no other deadline")
+		want := 1
+		if delay > waitingInterval {
+			want++ // the waiting states are evaluated once
+		}
+		assert.Equal(t, wakes, want, "there is no other deadline")
 	}
 }
 
@@ -126,6 +130,7 @@ func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	core.Schedule(now.Add(7*time.Second), 10)
 	assert.Equal(t, len(core.part.Nominees()), 0, "first is refused, next is too young")
 	core.Step(now.Add(8*time.Second), Release{App: "guaranteed", Key: "first", Type: StoppedByRM})
+	core.Step(now.Add(9*time.Second), Wake{}) // the waiting states are due, and their evaluation has no deadline of its own
 	at, ok := core.NextDeadline()
 	assert.Assert(t, ok && at.Equal(now.Add(10*time.Second)), "the next deadline is after %s", at.Sub(now))
 	core.Schedule(at, 10)

@@ -34,6 +34,9 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		}
 		if x == nil {
 			if found, more := c.preemption.Preempt(now); !found {
+				if !more {
+					c.reportWaiting()
+				}
 				return c.effects, more
 			}
 			continue

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,7 +43,8 @@ func TestTranscripts(t *testing.T) {
 type transcriptRun struct {
 	core       *scheduler.Core
 	now        time.Time
-	showEvents bool // internal effects are shown
+	showEvents bool // internal effects are shown, but for waiting states
+	showStates bool // waiting states are shown
 }
 
 func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string {
@@ -83,6 +85,9 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		return showQuotas(c.core.Snapshot(c.now).Root)
 	case "events":
 		c.showEvents = true
+		return ""
+	case "waiting-states":
+		c.showStates = true
 		return ""
 	case "cool-downs":
 		var b strings.Builder
@@ -336,10 +341,15 @@ func text(d *datadriven.TestData, name string) string {
 }
 
 func (c *transcriptRun) transcript(effects []scheduler.Effect) string {
-	if !c.showEvents {
-		effects = scheduler.WithoutEvents(effects)
-	}
-	return transcript(effects)
+	return transcript(slices.DeleteFunc(slices.Clone(effects), func(e scheduler.Effect) bool {
+		switch e.(type) {
+		case scheduler.AskWaits:
+			return !c.showStates
+		case scheduler.Refused:
+			return false
+		}
+		return scheduler.Internal(e) && !c.showEvents
+	}))
 }
 
 func transcript(effects []scheduler.Effect) string {

@@ -1,0 +1,98 @@
+package twin
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// waitingInterval is the time from a command to the evaluation of the waiting states.
+const waitingInterval = time.Second
+
+// onCommand has the waiting states evaluated, because of a command.
+func (t *Twin) onCommand(cmd scheduler.Command) {
+	_, woken := cmd.(scheduler.Wake)
+	switch {
+	case !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" }):
+		t.waitingDueAt, t.waitingDue = time.Time{}, false
+	case t.waitingDueAt.IsZero() && !(woken && t.waitingDue):
+		t.waitingDueAt = t.now.Add(waitingInterval)
+	}
+}
+
+func (t *Twin) serveWaitingDeadline() {
+	if !t.waitingDueAt.IsZero() && !t.now.Before(t.waitingDueAt) {
+		t.waitingDueAt, t.waitingDue = time.Time{}, true
+	}
+}
+
+// reportWaiting places ask after ask on a node without end, within the quotas, and says of each that was not said to be
+// so whether it can be placed there (ASK-62, ASK-63).
+func (t *Twin) reportWaiting() {
+	if !t.waitingDue {
+		return
+	}
+	t.waitingDue = false
+	now, after := t.total(), t.total()
+	var started []*app
+	place := func(w *allocation) {
+		a := t.app(w.ask.App)
+		after.apps[a.id].allocated = after.apps[a.id].allocated.Add(w.ask.Amounts)
+		after.apps[a.id].counts = true
+		for _, q := range t.pathQueues(a.leaf) {
+			after.allocated[q.path] = after.allocated[q.path].Add(w.ask.Amounts)
+		}
+		if a.askedAgain {
+			a.askedAgain = false
+			started = append(started, a)
+		}
+	}
+	for _, w := range t.nominees {
+		place(w)
+	}
+	for _, w := range t.allAsksByGroup(now) {
+		if w.nominated != "" || t.replaces(w) != nil || t.heldBack(w) {
+			continue
+		}
+		_, limited := t.limitObstacle(after, w)
+		state := objects.WaitFailed
+		switch {
+		case limited || !t.applicationMayStart(now, w) || !t.withinMax(after, w):
+			state = objects.WaitSkipped
+		default:
+			place(w)
+			if w.ask.RequiredNode() != "" {
+				continue
+			}
+		}
+		if w.reported != state {
+			w.reported = state
+			t.emit(scheduler.AskWaits{Key: w.ask.Key, App: w.ask.App, State: state})
+		}
+	}
+	for _, a := range started {
+		a.askedAgain = true
+	}
+}
+
+// withinMax checks the max of every queue; root, which is the cluster, has none.
+func (t *Twin) withinMax(c *totals, w *allocation) bool {
+	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
+		if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
+			return false
+		}
+	}
+	return true
+}
+
+// allAsksByGroup are all pending asks in selection order; those of a group are together, at the place of the first.
+func (t *Twin) allAsksByGroup(c *totals) (all []*allocation) {
+	for _, first := range t.firstOfEachGroup(c) {
+		asks := filter(c.apps[first.ask.App].asks, func(w *allocation) bool { return askGroupKey(w.ask) == askGroupKey(first.ask) })
+		slices.SortFunc(asks, t.compareAsks)
+		all = append(all, asks...)
+	}
+	return all
+}

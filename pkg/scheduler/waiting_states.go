@@ -1,0 +1,126 @@
+package scheduler
+
+import (
+	"iter"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+)
+
+// An autoscaler adds nodes for asks that their quotas allow and no node can take, and for no others. So each pending ask
+// has a waiting state, and AskWaits says when it changes (ASK-62 to ASK-64).
+//
+// The states are evaluated when nothing can be placed and no victims are left to search, so no node need be looked at:
+// an ask that its quotas allow has none. Of the quotas each ask counts those before it in selection order as placed: if
+// the max of a queue allows two more of a thousand asks, two more nodes are needed, not a thousand.
+
+// waitingInterval is the time from the first command after an evaluation of the waiting states to the next evaluation.
+// So a burst of commands has one evaluation, and asks that are placed at once, or by a registration, have no state.
+const waitingInterval = time.Second
+
+// waitingGroups is how many ask groups an evaluation visits for each waitingInterval until the next one: about 0.3 us
+// each, so that evaluations take less than a hundredth of the time.
+const waitingGroups = 20_000
+
+// waitingReport is when the waiting states are evaluated.
+type waitingReport struct {
+	dueAt time.Time // zero: no command since the last evaluation was due, or nothing was pending
+	due   bool      // by the next Schedule that finds nothing to do
+	last  int       // the number of ask groups at the last evaluation
+}
+
+// onCommand has the states evaluated, because cmd was applied. The Wake for an evaluation is no reason for another one.
+func (w *waitingReport) onCommand(cmd Command, pending bool, now time.Time) {
+	_, woken := cmd.(Wake)
+	switch {
+	case !pending:
+		*w = waitingReport{}
+	case w.dueAt.IsZero() && !(woken && w.due):
+		w.dueAt = now.Add(waitingInterval * time.Duration(1+w.last/waitingGroups))
+	}
+}
+
+func (w *waitingReport) serveDeadline(now time.Time) {
+	if !w.dueAt.IsZero() && !now.Before(w.dueAt) {
+		w.dueAt, w.due = time.Time{}, true
+	}
+}
+
+// reportWaiting evaluates the waiting states, if that is due, and emits those that have changed. Requires: no pending ask
+// can be placed.
+func (c *Core) reportWaiting() {
+	if !c.waiting.due {
+		return
+	}
+	c.waiting.due, c.waiting.last = false, 0
+	var placed quota.Projection
+	haveNode := map[*objects.AskGroup]int{} // how many asks of the group wait for no node, because they have one in prospect
+	for _, x := range c.part.Nominees() {
+		haveNode[x.AskGroup()]++
+		placed.Add(x.Application().Quota(), x.Shape().Vector(), 1)
+	}
+	for x := range c.part.Gangs().EachReplacing {
+		haveNode[x.AskGroup()]++ // it takes what its placeholder has
+	}
+	for group := range c.part.EachPendingGroup {
+		c.waiting.last++
+		if !group.Held() { // otherwise there are placeholders for them
+			c.reportGroup(group, group.PendingCount()-haveNode[group], &placed)
+		}
+	}
+}
+
+// reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.
+func (c *Core) reportGroup(group *objects.AskGroup, count int, placed *quota.Projection) {
+	allowed, blocked := c.allowedByQuotas(group, count, placed)
+	if !group.AllowedByQuotas(allowed) {
+		return
+	}
+	for i, x := range c.waitForNode(group) {
+		state, reason := objects.WaitFailed, failedReason
+		switch {
+		case i >= allowed:
+			state, reason = objects.WaitSkipped, blocked.String()
+		case group.Shape().RequiredNode() != "":
+			continue // no other node can take it
+		}
+		if state != x.WaitingState() {
+			x.SetWaitingState(state)
+			c.emit(AskWaits{x.Key(), x.Application().ID(), state, reason})
+		}
+	}
+}
+
+// failedReason is the reason of an ask that has failed. The resource manager may tell it to users.
+const failedReason = "its quotas allow it, and no node can take it now"
+
+// allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how many
+// there are.
+func (c *Core) allowedByQuotas(group *objects.AskGroup, count int, placed *quota.Projection) (allowed int, others Verdict) {
+	a := group.Application()
+	if !a.StateAwareAllows() {
+		return 0, Verdict{Reason: WaitsToStart, Subject: string(a.Queue().FirstStarting().ID())}
+	}
+	allowed, blocking := placed.Place(a.Quota(), group.Shape().Vector(), count)
+	if allowed < count {
+		others.Reason, others.Subject = constraintReason(blocking, blocking.TooSmall(group.Shape()))
+	}
+	return allowed, others
+}
+
+// waitForNode are the asks of a group, in order and numbered, that have no node in prospect.
+func (c *Core) waitForNode(group *objects.AskGroup) iter.Seq2[int, *objects.Allocation] {
+	return func(yield func(int, *objects.Allocation) bool) {
+		i := 0
+		for _, x := range group.PendingAsks() {
+			if c.part.Nomination(x) != nil || c.part.Gangs().Replaces(x) != nil {
+				continue
+			}
+			if !yield(i, x) {
+				return
+			}
+			i++
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// waitingCore is a core with a full node, and asks of an application that wait.
+func waitingCore(now time.Time, asks int) *Core {
+	core := coreWithFullNode(time.Hour, now)
+	core.Step(now, SetSchedulable{Node: "n", Schedulable: false})
+	for i := range asks {
+		core.Step(now, guaranteedAsk(fmt.Sprint("ask-", i), 1000))
+	}
+	return core
+}
+
+// evaluateWaiting returns the keys of the asks that have changed their state two seconds later.
+func evaluateWaiting(core *Core, now *time.Time) (keys []objects.AllocationKey) {
+	*now = now.Add(2 * time.Second)
+	core.Step(*now, Wake{})
+	effects, _ := core.Schedule(*now, 10)
+	for _, e := range effects {
+		if e, ok := e.(AskWaits); ok {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys
+}
+
+// The asks of a group are looked at if its asks have changed, or another number of them is within the quotas (ASK-64):
+// here the state of one is changed behind the back of the core.
+func TestWaitingStates_UnchangedGroupsCostNoLookAtTheirAsks(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 100)
+	assert.Equal(t, len(evaluateWaiting(core, &now)), 100)
+	x, _ := core.part.Allocation("ask-7")
+	x.SetWaitingState(objects.WaitUnreported)
+	core.Step(now, SetListening{Listening: true}) // a command that changes nothing
+	assert.Equal(t, len(evaluateWaiting(core, &now)), 0)
+	core.Step(now, guaranteedAsk("another", 1000))
+	assert.DeepEqual(t, evaluateWaiting(core, &now), []objects.AllocationKey{"ask-7", "another"})
+}
+
+// An evaluation of many groups makes the next one later.
+func TestWaitingStates_ManyGroupsAreEvaluatedLessOften(t *testing.T) {
+	for groups, want := range map[int]time.Duration{0: time.Second, 19_999: time.Second, 20_000: 2 * time.Second, 100_000: 6 * time.Second} {
+		now := time.Unix(1_000_000_000, 0)
+		w := waitingReport{last: groups}
+		w.onCommand(SubmitAsk{}, true, now)
+		assert.Equal(t, w.dueAt.Sub(now), want, "%d groups", groups)
+	}
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 100)
+	evaluateWaiting(core, &now)
+	assert.Equal(t, core.waiting.last, 1)
+}
+
+// An evaluation in which nothing has changed.
+func BenchmarkWaitingStates(b *testing.B) {
+	for _, n := range []struct{ apps, asks int }{{1, 100_000}, {10_000, 10}, {100_000, 1}} {
+		b.Run(fmt.Sprintf("%d applications with %d asks", n.apps, n.asks), func(b *testing.B) {
+			now := time.Unix(1_000_000_000, 0)
+			core := coreWithFullNode(time.Hour, now)
+			core.Step(now, SetSchedulable{Node: "n", Schedulable: false})
+			for a := range n.apps {
+				app := objects.AppID(fmt.Sprint("app-", a))
+				core.Step(now, AddApplication{App: app, Queue: "root.guaranteed"})
+				for i := range n.asks {
+					core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", i)), App: app, Amounts: amounts(1000, 1)}})
+				}
+			}
+			first := len(evaluateWaiting(core, &now))
+			if first != n.apps*n.asks {
+				b.Fatalf("%d asks have a state", first)
+			}
+			for b.Loop() {
+				core.waiting.due = true
+				core.reportWaiting()
+			}
+		})
+	}
+}
