@@ -66,7 +66,7 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 			return err
 		}
 		legacy := b.s.legacy.used.Load()
-		if says := len(n.Attributes); !legacy && (says > 1 || says == 1 && partition == "") {
+		if !legacy && hasAttributes(n.Attributes) {
 			batch.add(scheduler.SetAttributes{Node: id, Attributes: b.s.nodeAttributes(n.Attributes, partition)})
 		}
 		if n.SchedulableResource == nil && legacy {
@@ -84,6 +84,18 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 			"DRAIN_TO_SCHEDULABLE and DECOMISSION", n.Action, n.NodeID)
 	}
 	return nil
+}
+
+// hasAttributes reports whether an UPDATE says what the attributes of the node are. The partition says where it is. A
+// shim of the interface 1.0 to 1.5 sends whether the node is ready, and may send it before the first field that tells
+// its interface (RMI-75).
+func hasAttributes(sent map[string]string) bool {
+	for name := range sent {
+		if name != common.NodePartition && name != readyAttribute {
+			return true
+		}
+	}
+	return false
 }
 
 // rejectNode rejects a node that cannot be a registered one or has no known action. A malformed update of a

@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -249,6 +250,35 @@ func TestLegacy_NodeIsSchedulableWhileReadyAndNotDraining(t *testing.T) {
 			t.Fatalf("a removed node is kept")
 		}
 	})
+}
+
+// The update of a node by a shim of an old interface leaves the attributes, also before a field has told the interface:
+// it has no attribute but whether the node is ready.
+func TestLegacy_UpdateOfANodeLeavesItsAttributes(t *testing.T) {
+	r := newRegisteredRig(t, testOptions{})
+	n := r.openNodeStream()
+	node := fakerm.Node("n1")
+	node.Attributes = map[string]string{"zone": "a", readyAttribute: "true"}
+	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{node}}))
+	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
+	update := func(attributes map[string]string) map[string]string {
+		t.Helper()
+		m := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(50, 50), Attributes: attributes}
+		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{m}}))
+		roundTrip(t, n)
+		for x := range r.snapshot("default").Nodes.All() {
+			return x.Attributes
+		}
+		return nil
+	}
+	want := map[string]string{"zone": "a", readyAttribute: "true", "si/node-partition": "[rm]default"}
+	assert.DeepEqual(t, update(nil), want)
+	assert.DeepEqual(t, update(map[string]string{readyAttribute: "false"}), want)
+	assert.DeepEqual(t, update(map[string]string{readyAttribute: "false", "si/node-partition": "default"}), want)
+	r.p.current().legacy.used.Store(true)
+	assert.DeepEqual(t, update(map[string]string{readyAttribute: "false", "si/hostname": "h"}), want)
+	r.p.current().legacy.used.Store(false)
+	assert.DeepEqual(t, update(map[string]string{"zone": "b"}), map[string]string{"zone": "b", "si/node-partition": "[rm]default"})
 }
 
 // Asks, releases and allocations of nodes of an old interface count as elements, and their cost is bounded.
