@@ -32,6 +32,8 @@ func (l *grpcFlags) add(f *pflag.FlagSet) {
 		"end the stream of a resource manager that reads nothing for this time while decisions or messages wait for that")
 	f.DurationVar(&l.ManagerTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
 		"another resource manager may register when the former one has had no stream for this time; one that ended all of its streams itself is replaced after 2s")
+	f.BoolVar(&l.ReplaceManager, "replace-rm", false,
+		"another resource manager may register at any time, in the place of a connected one too; a replaced one has to wait until its successor is gone")
 }
 
 // maxMessageBytes is the largest --rm-max-message-bytes: two such messages may be received at the same

@@ -111,7 +111,7 @@ func (w *writer) write(e scheduler.Effect) {
 	case scheduler.QueueChanged:
 		w.queue(e)
 	case scheduler.PartitionReset:
-		w.log.Info("partition emptied: a resource manager registered", w.partition)
+		w.log.Info("partition emptied: a resource manager registered", w.partition, reason(e.Reason))
 	}
 }
 

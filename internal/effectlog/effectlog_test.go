@@ -141,6 +141,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"debug","msg":"ask cancelled","partition":"p","application":"a","key":"low","reason":"gone"}`}},
 		{[]scheduler.Effect{scheduler.PartitionReset{}},
 			[]string{`{"level":"info","msg":"partition emptied: a resource manager registered","partition":"p"}`}},
+		{[]scheduler.Effect{scheduler.PartitionReset{Reason: "b replaced a"}},
+			[]string{`{"level":"info","msg":"partition emptied: a resource manager registered","partition":"p","reason":"b replaced a"}`}},
 		{[]scheduler.Effect{scheduler.Refused{Subject: "x"}}, nil}, // the API has a line for it
 
 		// Victims and preemptor are one line, and so are the victims of one max.

@@ -66,6 +66,10 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		})
 	case scheduler.Refused:
 		w.about(e.Node, e.Key, e.App, "Refused "+e.Subject+": "+e.Reason)
+	case scheduler.PartitionReset:
+		if e.Reason != "" {
+			w.add(events.Record{Type: events.Queue, Object: string(objects.RootPath), Message: "Everything was removed: " + e.Reason})
+		}
 	case scheduler.NodeChanged:
 		w.node(e)
 	case scheduler.QueueChanged:

@@ -23,8 +23,9 @@ func (m Mode) oracleOf(partition string) scheduler.Oracle {
 
 // Reset removes the nodes, applications and allocations of all partitions, for a resource manager
 // that registers, and gives them its mode, which partitions that are created later have too. A
-// partition changes its mode together with the removal: nothing is decided in between.
-func (c *Cluster) Reset(ctx context.Context, mode Mode) error {
+// partition changes its mode together with the removal: nothing is decided in between. reason says
+// which resource manager registers, and in whose place; empty: it is the first one.
+func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 	if err := c.lockPartitions(ctx); err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode) error {
 	c.mu.Unlock()
 	for _, name := range c.Partitions() {
 		if l, ok := c.Partition(name); ok {
-			if err := l.reset(ctx, mode.Sync, mode.oracleOf(name)); err != nil {
+			if err := l.reset(ctx, mode.Sync, mode.oracleOf(name), reason); err != nil {
 				return err
 			}
 		}
@@ -43,11 +44,11 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode) error {
 }
 
 // reset empties the partition and sets its mode, and waits until both are done.
-func (l *Loop) reset(ctx context.Context, sync bool, oracle scheduler.Oracle) error {
+func (l *Loop) reset(ctx context.Context, sync bool, oracle scheduler.Oracle, reason string) error {
 	_, err := ask(ctx, l, func() struct{} {
 		l.core.SetOracle(oracle)
 		l.sync = sync
-		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{}})
+		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{Reason: reason}})
 		return struct{}{}
 	})
 	return err

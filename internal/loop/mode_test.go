@@ -29,7 +29,7 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 
 		for i, mode := range []loop.Mode{{}, {Sync: true, Oracle: oracle}, {Sync: true, Oracle: oracle}, {}} {
-			assert.NilError(t, c.Reset(t.Context(), mode))
+			assert.NilError(t, c.Reset(t.Context(), mode, ""))
 			asked.Store(0)
 			rm.forget()
 			l, _ := c.Partition("default")
@@ -40,7 +40,7 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 			assert.NilError(t, l.Check(t.Context()))
 		}
 
-		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, Oracle: oracle}))
+		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, Oracle: oracle}, ""))
 		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("later", "a")}}))
 		asked.Store(0)
 		l, _ := c.Partition("later")
@@ -94,7 +94,7 @@ func TestReset_UndeliveredEffectsAreDeliveredBeforeTheModeChanges(t *testing.T) 
 		l, _ := c.Partition("default")
 		l.Send(node("n", 9), app("app"), ask("k1"), ask("k2"))
 		synctest.Wait() // the Sink takes a minute for the two placements
-		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true}))
+		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true}, ""))
 		l.Send(node("later", 1))
 		<-time.After(2 * time.Minute)
 		synctest.Wait()

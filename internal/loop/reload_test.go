@@ -154,7 +154,7 @@ func TestReset_RemovesADrainingPartition(t *testing.T) {
 		defer c.End()
 		callPartition(t, c, "gpu", node("n1", 1), app("app"))
 		assert.NilError(t, c.Configure(t.Context(), configOf(partition("default", "a"))))
-		assert.NilError(t, c.Reset(t.Context(), loop.Mode{}))
+		assert.NilError(t, c.Reset(t.Context(), loop.Mode{}, ""))
 		synctest.Wait()
 		assert.DeepEqual(t, c.Partitions(), []string{"default"})
 	})

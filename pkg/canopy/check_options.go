@@ -97,7 +97,7 @@ func (o *Options) rmLimits() rmproxy.Limits {
 		MessageBytes: o.GRPC.MaxMessageBytes, MessageElements: o.GRPC.MaxMessageElements, DecodeBytes: o.GRPC.DecodeBytes,
 		SilentStreams: o.GRPC.MaxSilentStreams, FirstMessageTimeout: o.GRPC.FirstMessageTimeout,
 		UndeliveredBytes: o.GRPC.MaxUndeliveredBytes, UndeliveredTimeout: o.GRPC.UndeliveredTimeout,
-		DisconnectedTimeout: o.GRPC.ManagerTimeout,
+		DisconnectedTimeout: o.GRPC.ManagerTimeout, ReplaceConnected: o.GRPC.ReplaceManager,
 	}
 }
 

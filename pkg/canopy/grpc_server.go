@@ -25,6 +25,7 @@ const (
 // newGRPCServer returns the gRPC server: the scheduler interface, health and reflection (RMI-1, RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(
+		s.proxy.ServerOption(),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(streamsPerConnection),

@@ -53,6 +53,6 @@ func (m managers) counts() metrics.RM {
 	c := m.proxy.Counts()
 	return metrics.RM{
 		Registered: registered, Connected: status.Connected, Listening: status.Listening, Undelivered: status.UndeliveredBytes,
-		Disconnects: c.Disconnects, Silent: c.SilentStreams, SilentEnded: c.SilentEnded, Ignored: c.Ignored,
+		Disconnects: c.Disconnects, Replacements: c.Replacements, Silent: c.SilentStreams, SilentEnded: c.SilentEnded, Ignored: c.Ignored,
 	}
 }

@@ -95,6 +95,9 @@ type GRPC struct {
 	// ManagerTimeout is how long a resource manager may have no stream before another one may register
 	// in its place. Default 5 min.
 	ManagerTimeout time.Duration
+	// ReplaceManager: another resource manager may register at any time, in the place of one that is
+	// connected too. A resource manager that was replaced so has to wait until its successor is gone.
+	ReplaceManager bool
 }
 
 // HTTP configures the server of REST, metrics and event streams. Except for Address, the settings are

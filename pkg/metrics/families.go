@@ -93,6 +93,6 @@ var families = []*family{
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
-	rmRegistered, rmConnected, rmListening, rmDisconnects, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
+	rmRegistered, rmConnected, rmListening, rmDisconnects, rmReplacements, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
 	configGeneration, configStored, configRejections,
 }

@@ -7,14 +7,15 @@ import (
 
 // RM has the counts of resource managers and of their messages.
 type RM struct {
-	Registered  bool
-	Connected   bool // it has a stream, or had one within the last 10 seconds
-	Listening   bool // it receives decisions
-	Disconnects uint64
-	Undelivered uint64            // bytes of answers that the resource manager has not read
-	Silent      int               // streams without a first message
-	SilentEnded uint64            // of these, ended because there were too many
-	Ignored     map[string]uint64 // elements of messages without an answer in the interface, by kind
+	Registered   bool
+	Connected    bool // it has a stream, or had one within the last 10 seconds
+	Listening    bool // it receives decisions
+	Disconnects  uint64
+	Replacements uint64            // times that another resource manager registered
+	Undelivered  uint64            // bytes of answers that the resource manager has not read
+	Silent       int               // streams without a first message
+	SilentEnded  uint64            // of these, ended because there were too many
+	Ignored      map[string]uint64 // elements of messages without an answer in the interface, by kind
 }
 
 // SetRMSource sets the source of RM. It must be called before the first scrape.
@@ -29,6 +30,8 @@ var (
 		"1 if the resource manager receives decisions; while it does not, none are made.")
 	rmDisconnects = counter("canopy_resource_manager_disconnects_total",
 		"Times that a resource manager had no stream for 10 seconds.")
+	rmReplacements = counter("canopy_resource_manager_replacements_total",
+		"Times that a resource manager registered in the place of another one.")
 	rmUndelivered = gauge("canopy_resource_manager_undelivered_bytes",
 		"Memory of answers that the resource manager has not read.")
 	streamsSilent = gauge("canopy_grpc_silent_streams",
@@ -49,6 +52,7 @@ func (s *scrape) writeRM(to *exposition) {
 	to.flag(rmConnected, rm.Connected)
 	to.flag(rmListening, rm.Listening)
 	to.value(rmDisconnects, float64(rm.Disconnects))
+	to.value(rmReplacements, float64(rm.Replacements))
 	to.value(rmUndelivered, float64(rm.Undelivered))
 	to.value(streamsSilent, float64(rm.Silent))
 	to.value(streamsSilentEnded, float64(rm.SilentEnded))

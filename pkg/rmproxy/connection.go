@@ -34,8 +34,8 @@ type ConnectionStatus struct {
 	Streams          []string  // the kinds of streams it has
 	UndeliveredBytes uint64    // answers that it has not read
 
-	// ReplaceableAt is when another RM may register in its place; zero: not while it is
-	// connected.
+	// ReplaceableAt is when another RM may register in its place; zero: not while it is connected.
+	// With Limits.ReplaceConnected it is the time of the registration.
 	ReplaceableAt time.Time
 }
 
@@ -52,6 +52,9 @@ func (p *Proxy) ConnectionStatus() (out ConnectionStatus, ok bool) {
 	if out.InProcess {
 		return out, true
 	}
+	if p.opt.Limits.ReplaceConnected {
+		out.ReplaceableAt = record.At
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out.Listening = s.streams[allocationStream] != nil
@@ -64,7 +67,9 @@ func (p *Proxy) ConnectionStatus() (out ConnectionStatus, ok bool) {
 	out.Since = s.connectedSince
 	if len(out.Streams) == 0 {
 		out.Connected, out.Since = !s.disconnected, s.lastStreamEnd
-		out.ReplaceableAt = s.replaceableAt()
+		if out.ReplaceableAt.IsZero() {
+			out.ReplaceableAt = s.replaceableAt()
+		}
 	}
 	return out, true
 }
@@ -140,12 +145,15 @@ func (s *session) replaceableAt() time.Time {
 	return s.lastStreamEnd.Add(s.p.opt.Limits.DisconnectedTimeout)
 }
 
-// checkReplaceable returns an error if another RM may not replace this one now. wait is the time
-// until it may; 0: unknown (RMI-9, RMI-20, RMI-23).
-func (s *session) checkReplaceable() (wait time.Duration, err error) {
+// checkReplaceable returns an error if the RM by may not replace this one now. wait is the time until
+// it may; 0: unknown (RMI-9, RMI-20, RMI-23, RMI-77).
+func (s *session) checkReplaceable(by string) (wait time.Duration, err error) {
 	if s.shim != nil {
 		return 0, fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d",
 			ErrOtherRM, s.rm, len(s.p.cluster.Partitions()))
+	}
+	if s.p.mayReplaceConnected(by) {
+		return 0, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +176,7 @@ func (p *Proxy) awaitReplaceable(ctx context.Context, rm string) {
 	if s == nil || s.rm == rm {
 		return
 	}
-	wait, _ := s.checkReplaceable()
+	wait, _ := s.checkReplaceable(rm)
 	if wait <= 0 || wait > finishedGrace {
 		return
 	}

@@ -64,6 +64,7 @@ func (s *session) countIgnored(e scheduler.Event) {
 // Counts are counters for metrics.
 type Counts struct {
 	Disconnects   uint64            // how often an RM had no stream for disconnectGrace
+	Replacements  uint64            // how often an RM registered in the place of another
 	SilentStreams int               // open streams without a first message
 	SilentEnded   uint64            // silent streams that were ended in favour of newer ones
 	Ignored       map[string]uint64 // by kind
@@ -77,6 +78,7 @@ func (p *Proxy) Counts() Counts {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.Replacements = p.replacements
 	c.SilentStreams, c.SilentEnded = len(p.silent.streams), p.silent.ended
 	return c
 }

@@ -23,6 +23,7 @@ type Limits struct {
 	UndeliveredTimeout time.Duration // how long an RM above that bound may read nothing; default 60 s
 
 	DisconnectedTimeout time.Duration // after which another RM may replace one without streams; default 5 min
+	ReplaceConnected    bool          // another RM may replace one at once, even with streams (RMI-77)
 }
 
 // The defaults of Limits.

@@ -258,9 +258,27 @@ func TestStreams_OpenedBeforeRegistrationAreEnded(t *testing.T) {
 // silent stream any more.
 func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
-	l := &rmStream{p: r.p, kind: nodeStream, silentEntry: &silentStream{registration: r.p.registrationCount}}
+	l := &rmStream{p: r.p, kind: nodeStream, silentEntry: &silentStream{registration: r.p.registrationCount.Load()}}
 	assert.NilError(t, r.register("rm", queues))
 	assert.ErrorIs(t, l.identify("rm"), errOpenedBeforeRegistration)
+}
+
+// A registration that is sent right after a stream, on the same connection, may be served first. The stream ends all the
+// same: nothing that was sent before a registration counts after it.
+func TestStreams_RegistrationOvertakesNoStream(t *testing.T) {
+	r := newRegisteredRig(t, testOptions{})
+	for range 200 {
+		before, err := r.client.UpdateNode(r.ctx)
+		assert.NilError(t, err)
+		_ = before.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}) // the stream may have ended
+		assert.NilError(t, r.register("rm", queues))
+		for err == nil { // perhaps until the answer of before the registration
+			_, err = before.Recv()
+		}
+		// Aborted, or FailedPrecondition if the message was read during the registration
+		assert.ErrorContains(t, err, "registered")
+		assert.Equal(t, r.snapshot("default").Nodes.Len(), 0)
+	}
 }
 
 // RegisterResourceManager is a stream in the server and a call in the interface.

@@ -65,7 +65,9 @@ type Proxy struct {
 	registered        Registration           // the current one
 	effectSinks       map[string]*effectSink // by partition
 	silent            silentStreams
-	registrationCount uint64 // registrations so far
+	registrationCount atomic.Uint64 // registrations so far; changed under mu
+	replaced          []string      // RMs in whose place another one registered, oldest first; at most maxReplaced
+	replacements      uint64        // how often that was
 	closed            bool
 	goroutines        sync.WaitGroup // the goroutines of streams and deliveries
 }

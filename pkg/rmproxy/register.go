@@ -49,7 +49,7 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 	if err := p.checkRegister(m.GetRmID()); err != nil {
 		return err
 	}
-	old := p.current()
+	old, change := p.current(), p.managerChange(m.RmID)
 	if err := checkBuildInfo(m); err != nil {
 		return err
 	}
@@ -57,15 +57,13 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 	if err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
-	if err := p.reset(old, proposal, mode); err != nil {
+	if err := p.reset(old, proposal, mode, change); err != nil {
 		return fmt.Errorf("registration of RM failed: %w", err)
 	}
 	if err := p.startSession(m, open); err != nil {
 		return err
 	}
-	if old != nil && old.rm != m.RmID {
-		p.log.Warn("resource manager replaced: it was disconnected", zap.String("rm", old.rm), zap.String("by", m.RmID))
-	}
+	p.noteReplaced(change)
 	p.log.Info("resource manager registered", zap.String("rm", m.RmID), zap.String("version", m.Version),
 		zap.Bool("again", old != nil), zap.Strings("partitions", p.cluster.Partitions()))
 	return nil
@@ -92,8 +90,7 @@ func (p *Proxy) startSession(m *si.RegisterResourceManagerRequest, open func() *
 		ExtraConfig: maps.Clone(m.ExtraConfig), At: p.clock(),
 	}
 	s := open()
-	p.registrationCount++
-	s.registration = p.registrationCount
+	s.registration = p.registrationCount.Add(1)
 	p.currentSession.Store(s)
 	p.endSilentStreams()
 	return nil
@@ -105,7 +102,7 @@ func (p *Proxy) checkRegister(rm string) error {
 		return err
 	}
 	if old := p.current(); old != nil && old.rm != rm {
-		_, err := old.checkReplaceable()
+		_, err := old.checkReplaceable(rm)
 		return err
 	}
 	return nil
@@ -183,7 +180,7 @@ func problemsText(problems validation.Problems) string {
 
 // reset ends the old session, empties all partitions and applies the configuration of the RM
 // (CFG-113, RMI-10).
-func (p *Proxy) reset(old *session, proposal *reload.Proposal, mode loop.Mode) error {
+func (p *Proxy) reset(old *session, proposal *reload.Proposal, mode loop.Mode, change managerChange) error {
 	if old != nil {
 		p.mu.Lock()
 		p.currentSession.Store(nil)
@@ -198,7 +195,7 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal, mode loop.Mode) e
 		p.cluster.SetListening(false) // until the RM opens the allocation stream
 	}
 	p.dropUntilReset()
-	if err := p.cluster.Reset(p.ctx, mode); err != nil {
+	if err := p.cluster.Reset(p.ctx, mode, change.reason()); err != nil {
 		return p.asErrClosed(err)
 	}
 	if mode.Sync {

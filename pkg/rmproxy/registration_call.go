@@ -92,7 +92,7 @@ func (c registrationCall) register() (err error) {
 // receive receives the message of the call (RMI-17).
 func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	p := c.p
-	defer p.untrackSilent(p.trackSilent(c.cancel, true))
+	defer p.untrackSilent(p.trackSilent(c.ctx, c.cancel, true))
 	stopTimer := p.firstMessageTimeout(c.cancel)
 	n, err := in.readLength()
 	stopTimer()

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/tap"
 )
 
 var (
@@ -21,6 +24,18 @@ type silentStreams struct {
 	ended   uint64 // streams that were ended in favour of newer ones
 }
 
+// arrivalKey is the key of the registration that was current when a call or stream arrived.
+type arrivalKey struct{}
+
+// ServerOption is an option of the gRPC server that the Proxy is added to (Register). With it, a stream belongs to the
+// registration that was current when the stream arrived on its connection (RMI-14); without it, to that of the moment
+// at which its goroutine begins, and a registration that follows on the same connection may be faster.
+func (p *Proxy) ServerOption() grpc.ServerOption {
+	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		return context.WithValue(ctx, arrivalKey{}, p.registrationCount.Load()), nil
+	})
+}
+
 // silentStream is a stream without a first message.
 type silentStream struct {
 	cancel       context.CancelCauseFunc
@@ -30,10 +45,16 @@ type silentStream struct {
 
 // trackSilent adds a new stream to the silent ones (RMI-25). If there are too many, the oldest is
 // ended, so that an RM that sends at once is not kept out by clients that do not send.
-func (p *Proxy) trackSilent(cancel context.CancelCauseFunc, isCall bool) *silentStream {
+func (p *Proxy) trackSilent(ctx context.Context, cancel context.CancelCauseFunc, isCall bool) *silentStream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	entry := &silentStream{cancel, p.registrationCount, isCall}
+	current := p.registrationCount.Load()
+	entry := &silentStream{cancel, current, isCall}
+	if arrived, ok := ctx.Value(arrivalKey{}).(uint64); ok && arrived != current && !isCall {
+		cancel(errOpenedBeforeRegistration)
+		entry.registration = arrived
+		return entry
+	}
 	if limit := p.opt.Limits.SilentStreams; len(p.silent.streams) >= limit {
 		p.silent.streams[0].cancel(fmt.Errorf("%w: at most %d", errTooManySilentStreams, limit))
 		p.silent.streams = slices.Delete(p.silent.streams, 0, 1)

@@ -51,7 +51,7 @@ func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
 	stream.ctx, stream.cancel = context.WithCancelCause(grpcStream.Context())
 	stream.reader = newMessageReader(p, stream.ctx, stream.cancel)
 	defer context.AfterFunc(p.ctx, func() { stream.cancel(ErrClosed) })()
-	stream.silentEntry = p.trackSilent(stream.cancel, false)
+	stream.silentEntry = p.trackSilent(stream.ctx, stream.cancel, false)
 	defer p.untrackSilent(stream.silentEntry)
 	if !p.spawn(stream.read) {
 		return toStatus(ErrClosed)

@@ -29,9 +29,11 @@ type (
 	// no new node and no new application, and those that it has continue. Effect: none.
 	DrainPartition struct{}
 
-	// ResetPartition drops all nodes, applications and allocations, because the RM registers anew and will
-	// report them again (PRE-89). Effect: PartitionReset.
-	ResetPartition struct{}
+	// ResetPartition drops all nodes, applications and allocations, because an RM registers and will report
+	// its own (PRE-89). Effect: PartitionReset.
+	ResetPartition struct {
+		Reason string // which RM registers, and in whose place; empty: it is the first one
+	}
 
 	// AddNode registers a node. Effect: NodeAccepted or NodeRejected.
 	AddNode struct {

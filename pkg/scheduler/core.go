@@ -173,7 +173,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
 		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
 		c.preemption.Reset(c.part, now)
-		c.emit(PartitionReset{})
+		c.emit(PartitionReset(m))
 	case AddNode:
 		c.addNode(m)
 	case SetCapacity:

@@ -89,7 +89,9 @@ type (
 	}
 
 	// PartitionReset is the answer to ResetPartition: effects before it are void.
-	PartitionReset struct{}
+	PartitionReset struct {
+		Reason string // as in ResetPartition
+	}
 
 	// Refused says that a command for which the interface has no answer changed nothing. It goes to the
 	// log, to history, and to a caller inside of the process.
