@@ -2,6 +2,9 @@
 // wrong order, with other termination types or never, while nodes, applications and the configuration
 // change. Then the faults stop, and the partition must become idle. The package has only tests.
 //
+// A shim over gRPC (shim_test.go) loses streams and messages, sends them twice, and recovers a core that
+// is restarted at any time, while nodes fail: the accounts of both must be the same in the end.
+//
 // Whether the right victims are chosen is tested by package internal/twin. The invariants here hold for
 // any victims: see invariants_test.go.
 //

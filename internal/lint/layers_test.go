@@ -54,10 +54,10 @@ var deterministic = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm and internal/conformance are
+// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm, internal/conformance and internal/chaos are
 // clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos"},
 
 	"github.com/prometheus": {"pkg/metrics"},
 }
@@ -282,12 +282,12 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
 		},
 	})
 }
