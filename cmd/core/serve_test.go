@@ -103,10 +103,13 @@ func textMessage(field protowire.Number, value string) *emptypb.Empty {
 // openStream registers an RM and opens a stream about nodes that stays open.
 func (s *runningService) openStream() grpc.ClientStream { return s.openStreamOf("rm") }
 
+func (s *runningService) register(rm string) error {
+	return s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", textMessage(1, rm), &emptypb.Empty{})
+}
+
 func (s *runningService) openStreamOf(rm string) grpc.ClientStream {
 	s.t.Helper()
-	err := s.conn.Invoke(s.ctx, "/si.v1.Scheduler/RegisterResourceManager", textMessage(1, rm), &emptypb.Empty{})
-	assert.NilError(s.t, err)
+	assert.NilError(s.t, s.register(rm))
 	both := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	stream, err := s.conn.NewStream(s.ctx, both, "/si.v1.Scheduler/UpdateNode")
 	assert.NilError(s.t, err)
