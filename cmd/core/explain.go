@@ -145,6 +145,11 @@ func printExplanation(out io.Writer, e *dao.Explanation) error {
 		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
 	}
 	t.line("%s", e.Message)
+	if e.Verdict != nil {
+		for _, b := range e.Verdict.BackOff {
+			t.line("%s", b.Message)
+		}
+	}
 	if len(e.Resources) == 0 {
 		return t.Flush()
 	}

@@ -34,6 +34,15 @@ vcore     2          no bound        no bound        0 of 4            0        
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
 }
 
+func TestPrintExplanation_BackOff(t *testing.T) {
+	var out strings.Builder
+	assert.NilError(t, printExplanation(&out, &dao.Explanation{
+		AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits",
+		Verdict: &dao.Verdict{BackOff: []dao.BackOff{{Message: "preemption is evaluated again at noon"}}},
+	}))
+	assert.Assert(t, strings.HasSuffix(out.String(), "no node fits\npreemption is evaluated again at noon\n"), out.String())
+}
+
 func TestExplainCommand_OldAgesAreInDays(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s", 48 * time.Hour: "2d0h",

@@ -23,6 +23,10 @@ var (
 var (
 	asksPending = gauge("canopy_asks_pending",
 		"Pending asks.", "partition")
+	backedOff = gauge("canopy_backed_off",
+		"Pending asks that the resource manager refused on every node that fits (refused), and ask groups without victims (no-victims), that are not tried again before a time.", "partition", "reason")
+	backedOffUntil = gauge("canopy_backed_off_until_seconds",
+		"Unix time at which the first of them is tried again whatever happens; missing: none is.", "partition", "reason")
 	allocations = gauge("canopy_allocations",
 		"Allocations that are bound to a node.", "partition")
 	commandsRejected = counter("canopy_commands_rejected_total",
@@ -87,7 +91,7 @@ var (
 // families are all families except those of node usage, whose names depend on the resources of nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
-	asksPending, allocations, commandsRejected, queuesViolatingQuota,
+	asksPending, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
 	preemptionCycles, coolDowns,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,

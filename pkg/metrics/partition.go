@@ -12,6 +12,8 @@ import (
 func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
+	writeBackedOff(to, s.Refused, "refused")
+	writeBackedOff(to, s.NoVictims, "no-victims")
 	to.value(unknownConfirmations, float64(s.UnknownConfirmations))
 	for _, p := range s.CoolDowns {
 		to.count(coolDowns, 1, string(p.A), string(p.B))
@@ -24,6 +26,13 @@ func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	}
 	to.count(nodes, active, "active")
 	to.count(nodes, s.Nodes.Len()-active, "draining")
+}
+
+func writeBackedOff(to partitionWriter, b scheduler.BackedOff, reason string) {
+	to.count(backedOff, b.Count, reason)
+	if !b.Until.IsZero() {
+		to.value(backedOffUntil, float64(b.Until.UnixMilli())/1000, reason)
+	}
 }
 
 // queueTotals are sums over a queue and all queues below it.

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,7 +16,9 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -24,6 +27,27 @@ import (
 func TestScrape_Golden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		golden.Assert(t, busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "busy.txt")
+	})
+}
+
+// refusesAll is a resource manager that refuses every node.
+type refusesAll struct{}
+
+func (refusesAll) Fits(objects.AllocationKey, objects.NodeID) bool { return false }
+
+// The metrics say how many asks the resource manager refused, and when it is asked again (OBS-94).
+func TestScrape_BackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle { return refusesAll{} }}))
+		w.call(
+			scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"),
+			scheduler.SubmitAsk{Ask: ask("a", "etl", 1000, 0)}, scheduler.SubmitAsk{Ask: ask("b", "etl", 1000, 0)},
+		)
+		lines := w.scrapeLines("canopy_backed_off")
+		assert.Assert(t, strings.Contains(lines, `canopy_backed_off{partition="default",reason="refused"} 2`), lines)
+		want := fmt.Sprintf(`canopy_backed_off_until_seconds{partition="default",reason="refused"} %v`, float64(time.Now().Add(time.Second).Unix()))
+		assert.Assert(t, strings.Contains(lines, want), "%s\n%s", want, lines)
 	})
 }
 

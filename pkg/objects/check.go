@@ -30,6 +30,9 @@ func (p *Partition) Check() error {
 			return err
 		}
 	}
+	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
+		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
+	}
 	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
 }
 
@@ -41,6 +44,8 @@ type recount struct {
 	app   map[AppID][3]resources.Amounts     // allocated, placeholders, pending
 	asks  map[AppID][]*Allocation
 	bound map[AppID]int
+
+	unschedulable int // asks
 
 	running      map[*Queue]int // running applications in or below a queue
 	memberTotals map[*quota.Account]memberTotals
@@ -217,7 +222,8 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.held != a.holdsBack(group.id) {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
 		}
-		inGroups += len(group.SchedulableAsks()) + len(group.unschedulableAsks())
+		inGroups += group.PendingCount()
+		c.unschedulable += len(group.unschedulableAsks())
 		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
 		}

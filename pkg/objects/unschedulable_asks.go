@@ -18,12 +18,31 @@ func (p *Partition) Unschedulable(x *Allocation) bool {
 	return !p.journal.retries.requeueRequested && x.group.isUnschedulable(x)
 }
 
+// UnschedulableCount is the number of asks for which Unschedulable is true. The cost grows with the number of their
+// groups.
+func (p *Partition) UnschedulableCount() (n int) {
+	r := &p.journal.retries
+	if r.requeueRequested {
+		return 0
+	}
+	counted := make(map[*AskGroup]bool, len(r.parked))
+	for _, group := range r.parked {
+		if !counted[group] {
+			counted[group] = true
+			n += len(group.unschedulableAsks())
+		}
+	}
+	return n
+}
+
 // RetryRefusedAsks makes the next RefreshShares requeue all unschedulable asks, because the RM may accept
 // them now.
 func (p *Partition) RetryRefusedAsks() { p.journal.refusalsMayEnd() }
 
 func (r *retries) park(group *AskGroup) {
-	r.parked = append(r.parked, group)
+	if len(group.unschedulableAsks()) == 1 { // otherwise it is listed already
+		r.parked = append(r.parked, group)
+	}
 	group.app.askGroups.reindex(group)
 	group.app.reindex()
 }

@@ -33,9 +33,9 @@ func (x *Allocation) WaitingState() WaitingState { return WaitingState(x.boundAt
 // SetWaitingState records what is reported to the RM about x. Requires: x is pending.
 func (x *Allocation) SetWaitingState(s WaitingState) { x.boundAt = int64(s) }
 
-// EachPendingGroup yields all ask groups with pending asks in selection order, whether or not they can be placed: the
-// groups of an application by their first asks.
-func (p *Partition) EachPendingGroup(yield func(*AskGroup) bool) { p.root.eachPendingGroup(yield) }
+// EachPendingGroup yields all ask groups with pending asks below q in selection order, whether or not they can be
+// placed: the groups of an application by their first asks.
+func (q *Queue) EachPendingGroup(yield func(*AskGroup) bool) { q.eachPendingGroup(yield) }
 
 func (q *Queue) eachPendingGroup(yield func(*AskGroup) bool) (more bool) {
 	for entry := range q.children.Entries {

@@ -35,7 +35,8 @@ type backOff struct {
 	byGroup        map[*objects.AskGroup]*evaluation
 	queue          []*evaluation // by evaluatedAt; may have evaluations that no longer wait
 	delays         delayHeap
-	retryUnchanged int // how many that wait are retried without a change
+	waiting        int // how many wait
+	retryUnchanged int // how many of these are retried without a change
 }
 
 func newBackOff() backOff { return backOff{byGroup: map[*objects.AskGroup]*evaluation{}} }
@@ -46,6 +47,7 @@ func (b *backOff) add(e *evaluation, due time.Time) {
 	b.byGroup[e.group] = e
 	b.queue = append(b.queue, e)
 	e.waiting = true
+	b.waiting++
 	b.retryUnchanged += boolToInt(e.retriesUnchanged())
 	b.setDelayEnd(e, due)
 }
@@ -65,6 +67,7 @@ func (b *backOff) drop(group *objects.AskGroup) {
 func (b *backOff) stopWaiting(e *evaluation) {
 	if e.waiting {
 		e.waiting = false
+		b.waiting--
 		b.retryUnchanged -= boolToInt(e.retriesUnchanged())
 	}
 }

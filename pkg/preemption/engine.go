@@ -120,9 +120,10 @@ func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	return t, ok
 }
 
-// Check verifies that the log, the leaves of victims and the timeouts agree with the partition.
+// Check verifies that the log, the leaves of victims and the timeouts agree with the partition, and the counts of the
+// back-off.
 func (eng *Engine) Check() error {
-	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves(), eng.checkTimeouts())
+	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves(), eng.checkTimeouts(), eng.backOff.check())
 }
 
 // Stats counts the work of an Engine. It is for tests and benchmarks: no decision depends on it.

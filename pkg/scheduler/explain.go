@@ -43,6 +43,7 @@ type Explanation struct {
 	Terminating int        // preempting allocations on Node, if the ask is nominated
 	Resources   []Availability
 	Nodes       NodeCounts
+	BackOffs    []BackOff // what is not tried again before a time: placement first, then preemption
 }
 
 // KeyState is the state of the ask or allocation of a key.
@@ -128,6 +129,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, e.Terminating = n.ID(), len(n.Preempting())
 	}
+	e.BackOffs = c.backOffs(x)
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
 	c.explainShortage(e, x)

@@ -42,7 +42,9 @@ type Snapshot struct {
 	Applications         int                              // not completed or rejected
 	Asks                 int                              // pending
 	Allocations          int
-	UnknownConfirmations uint64 // see Preemptions
+	UnknownConfirmations uint64    // see Preemptions
+	Refused              BackedOff // asks
+	NoVictims            BackedOff // ask groups
 }
 
 // BudgetView is a disruption budget and its counts.

@@ -79,6 +79,7 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 		UnknownConfirmations: c.preemption.UnknownConfirmations(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
+	s.Refused, s.NoVictims = c.backedOff()
 	return s
 }
 

@@ -67,7 +67,12 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		}
 		return c.transcript(effects)
 	case "explain":
-		return c.core.Explain(objects.AllocationKey(text(d, "key")), c.now).String() + "\n"
+		e := c.core.Explain(objects.AllocationKey(text(d, "key")), c.now)
+		lines := e.String() + "\n"
+		for _, b := range e.BackOffs {
+			lines += b.String() + "\n"
+		}
+		return lines
 	case "quota":
 		q, ok := c.core.Partition().Queue(objects.QueuePath(text(d, "queue")))
 		assert.Assert(t, ok, "%s: there is no such queue", d.Pos)

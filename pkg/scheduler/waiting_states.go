@@ -63,7 +63,7 @@ func (c *Core) reportWaiting() {
 	for x := range c.part.Gangs().EachReplacing {
 		haveNode[x.AskGroup()]++ // it takes what its placeholder has
 	}
-	for group := range c.part.EachPendingGroup {
+	for group := range c.part.Root().EachPendingGroup {
 		c.waiting.last++
 		if !group.Held() { // otherwise there are placeholders for them
 			c.reportGroup(group, group.PendingCount()-haveNode[group], &placed)

@@ -17,6 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // historySink passes effects to a history, and then signals each rejected node.
@@ -113,6 +114,25 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 }
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the ask may preempt.
+func TestExplain_BackOffIsAnAbsoluteTimeAndAReason(t *testing.T) {
+	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
+  {name: a, properties: {preemption.priority: leaf}}]}]}]`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	now := time.Date(2026, 1, 2, 11, 0, 0, 0, time.UTC)
+	core := scheduler.New(conf.Partitions[0], nil)
+	one := amounts(map[string]resources.Quantity{"vcore": 1000})
+	core.Step(now, scheduler.AddNode{Node: "n1", Total: one, Schedulable: true})
+	core.Step(now, scheduler.AddApplication{App: "app", Queue: "root.a"})
+	for _, key := range []objects.AllocationKey{"runs", "waits"} {
+		core.Step(now, scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
+	}
+	core.Schedule(now, 10)
+	text, err := json.Marshal(dao.NewExplanation(core.Explain("waits", now.Add(time.Second))).Verdict.BackOff)
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), `[{"reason":"preemptionDelay","until":1767351630000000000,"needChange":false,`+
+		`"message":"preemption is evaluated again at 2026-01-02T11:00:30Z, when a preemption delay ends: the last evaluation found no victims"}]`)
+}
+
 func TestExplain_NoListeningResourceManager(t *testing.T) {
 	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
   {name: a, properties: {preemption.priority: leaf}}]}]}]`))

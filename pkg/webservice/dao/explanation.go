@@ -42,6 +42,15 @@ type Verdict struct {
 	Running     int        `json:"running,omitempty"`     // running applications, if their number is the reason
 	MaxRunning  uint64     `json:"maxRunning,omitempty"`  // the bound of running
 	Terminating int        `json:"terminating,omitempty"` // allocations on nodeID that are terminating
+	BackOff     []BackOff  `json:"backOff,omitempty"`     // what is not tried again before a time
+}
+
+// BackOff is when something is tried again for an ask, and why not before (OBS-93).
+type BackOff struct {
+	Reason     string `json:"reason"` // see docs/EXPLAIN.md
+	Until      int64  `json:"until"`
+	NeedChange bool   `json:"needChange"` // at until or later, and only if anything has changed
+	Message    string `json:"message"`
 }
 
 // Shortage is a resource of which there is not enough.
@@ -107,6 +116,9 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	}
 	for _, s := range e.Shortages {
 		v.Shortages = append(v.Shortages, Shortage{s.Resource, int64(s.Requested), int64(s.Free), int64(s.Max)})
+	}
+	for _, b := range e.BackOffs {
+		v.BackOff = append(v.BackOff, BackOff{b.Reason.Code(), Nanos(b.Until), b.NeedChange, b.String()})
 	}
 	body.Verdict = v
 	for _, r := range e.Resources {

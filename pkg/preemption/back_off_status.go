@@ -1,0 +1,79 @@
+package preemption
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// What explanations and metrics show of the back-off. Nothing here changes it.
+
+// BackOffReason is why a group of asks is not evaluated for preemption now.
+type BackOffReason uint8
+
+// The reasons.
+const (
+	NoBackOff               BackOffReason = iota // it is evaluated in the next run, or never
+	BackOffNoVictims                             // its last evaluation found no victims
+	BackOffDelay                                 // likewise, and its next one is when a delay of the first ask ends
+	BackOffRefused                               // the RM refused the nodes that victims could be removed from
+	BackOffNominationGiveUp                      // its nomination was given up: the ask could not be placed on the node
+)
+
+// Code is a stable code, for programs.
+func (r BackOffReason) Code() string {
+	return [...]string{"none", "noVictims", "preemptionDelay", "victimsRefusedByRM", "nominationGivenUp"}[r]
+}
+
+// BackOff is when a group of asks is evaluated for preemption again, and why not before.
+type BackOff struct {
+	Reason     BackOffReason
+	Until      time.Time // zero without a reason
+	NeedChange bool      // at Until, or from then on, if anything has changed that could help; otherwise whatever has
+}
+
+// BackOffOf is the back-off of a group.
+func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
+	e := eng.backOff.byGroup[group]
+	if e == nil || !e.waiting {
+		return BackOff{}
+	}
+	b := BackOff{BackOffNoVictims, e.evaluatedAt.Add(evaluationRetry), !e.retriesUnchanged() && e.changes == eng.changeCount()}
+	switch {
+	case e.nominationGivenUp:
+		b.Reason = BackOffNominationGiveUp
+	case e.oracleRefused:
+		b.Reason = BackOffRefused
+	}
+	if end := eng.delayEnd(group, e.evaluatedAt); !end.IsZero() && (b.NeedChange || end.Before(b.Until)) {
+		return BackOff{Reason: BackOffDelay, Until: end}
+	}
+	return b
+}
+
+// BackedOff is how many groups back off, and when the first of them is evaluated again whatever happens; zero: none is
+// without a change.
+func (eng *Engine) BackedOff() (groups int, next time.Time) {
+	for _, at := range [...]func() (time.Time, bool){eng.nextRetry, eng.nextDelayEnd} {
+		if t, some := at(); some && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	return eng.backOff.waiting, next
+}
+
+// check verifies the counts of b.
+func (b *backOff) check() error {
+	waiting, unchanged := 0, 0
+	for _, e := range b.byGroup {
+		if e.waiting {
+			waiting++
+			unchanged += boolToInt(e.retriesUnchanged())
+		}
+	}
+	if waiting != b.waiting || unchanged != b.retryUnchanged {
+		return fmt.Errorf("%d ask groups back off, %d are counted; %d are retried without a change, %d are counted", waiting, b.waiting, unchanged, b.retryUnchanged)
+	}
+	return nil
+}
