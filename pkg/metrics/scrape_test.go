@@ -39,7 +39,7 @@ func (refusesAll) Fits(objects.AllocationKey, objects.NodeID) bool { return fals
 func TestScrape_BackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle { return refusesAll{} }}))
+		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle { return refusesAll{} }}, ""))
 		w.call(
 			scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"),
 			scheduler.SubmitAsk{Ask: ask("a", "etl", 1000, 0)}, scheduler.SubmitAsk{Ask: ask("b", "etl", 1000, 0)},
