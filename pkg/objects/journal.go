@@ -124,6 +124,7 @@ type journal struct {
 	events      stateEvents
 	gangs       gangChanges
 	waiting     waitingChanges
+	answers     answerChanges
 }
 
 var (
@@ -135,4 +136,5 @@ var (
 	_ changeConsumer = (*stateEvents)(nil)
 	_ changeConsumer = (*gangChanges)(nil)
 	_ changeConsumer = (*waitingChanges)(nil)
+	_ changeConsumer = (*answerChanges)(nil)
 )

@@ -12,6 +12,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.events.askAdded(x, in)
 	j.gangs.askAdded(x, in)
 	j.waiting.askAdded(x, in)
+	j.answers.askAdded(x, in)
 }
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
@@ -23,6 +24,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.events.askRemoved(x, from)
 	j.gangs.askRemoved(x, from)
 	j.waiting.askRemoved(x, from)
+	j.answers.askRemoved(x, from)
 }
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
@@ -34,6 +36,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.events.nominationAdded(x, n)
 	j.gangs.nominationAdded(x, n)
 	j.waiting.nominationAdded(x, n)
+	j.answers.nominationAdded(x, n)
 }
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
@@ -45,6 +48,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.events.nominationRemoved(x, n)
 	j.gangs.nominationRemoved(x, n)
 	j.waiting.nominationRemoved(x, n)
+	j.answers.nominationRemoved(x, n)
 }
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
@@ -56,6 +60,7 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.events.nominationEnded(x, e)
 	j.gangs.nominationEnded(x, e)
 	j.waiting.nominationEnded(x, e)
+	j.answers.nominationEnded(x, e)
 }
 
 func (j *journal) allocationPosted(x *Allocation) {
@@ -67,6 +72,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 	j.events.allocationPosted(x)
 	j.gangs.allocationPosted(x)
 	j.waiting.allocationPosted(x)
+	j.answers.allocationPosted(x)
 }
 
 func (j *journal) allocationUnposted(x *Allocation) {
@@ -78,6 +84,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 	j.events.allocationUnposted(x)
 	j.gangs.allocationUnposted(x)
 	j.waiting.allocationUnposted(x)
+	j.answers.allocationUnposted(x)
 }
 
 func (j *journal) allocationResized(x *Allocation) {
@@ -89,6 +96,7 @@ func (j *journal) allocationResized(x *Allocation) {
 	j.events.allocationResized(x)
 	j.gangs.allocationResized(x)
 	j.waiting.allocationResized(x)
+	j.answers.allocationResized(x)
 }
 
 func (j *journal) allocationTagged(x *Allocation) {
@@ -100,6 +108,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 	j.events.allocationTagged(x)
 	j.gangs.allocationTagged(x)
 	j.waiting.allocationTagged(x)
+	j.answers.allocationTagged(x)
 }
 
 func (j *journal) preemptionMarked(x *Allocation) {
@@ -111,6 +120,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 	j.events.preemptionMarked(x)
 	j.gangs.preemptionMarked(x)
 	j.waiting.preemptionMarked(x)
+	j.answers.preemptionMarked(x)
 }
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
@@ -122,6 +132,7 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.events.preemptionUnmarked(x)
 	j.gangs.preemptionUnmarked(x)
 	j.waiting.preemptionUnmarked(x)
+	j.answers.preemptionUnmarked(x)
 }
 
 func (j *journal) placeholderEnding(y *Allocation) {
@@ -133,6 +144,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 	j.events.placeholderEnding(y)
 	j.gangs.placeholderEnding(y)
 	j.waiting.placeholderEnding(y)
+	j.answers.placeholderEnding(y)
 }
 
 func (j *journal) replacementAdded(x, y *Allocation) {
@@ -144,6 +156,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 	j.events.replacementAdded(x, y)
 	j.gangs.replacementAdded(x, y)
 	j.waiting.replacementAdded(x, y)
+	j.answers.replacementAdded(x, y)
 }
 
 func (j *journal) replacementEnded(x, y *Allocation) {
@@ -155,6 +168,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 	j.events.replacementEnded(x, y)
 	j.gangs.replacementEnded(x, y)
 	j.waiting.replacementEnded(x, y)
+	j.answers.replacementEnded(x, y)
 }
 
 func (j *journal) replaced(x *Allocation) {
@@ -166,6 +180,7 @@ func (j *journal) replaced(x *Allocation) {
 	j.events.replaced(x)
 	j.gangs.replaced(x)
 	j.waiting.replaced(x)
+	j.answers.replaced(x)
 }
 
 func (j *journal) gangCountsChanged(a *Application) {
@@ -177,6 +192,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 	j.events.gangCountsChanged(a)
 	j.gangs.gangCountsChanged(a)
 	j.waiting.gangCountsChanged(a)
+	j.answers.gangCountsChanged(a)
 }
 
 func (j *journal) askGroupHeld(group *AskGroup) {
@@ -188,6 +204,7 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 	j.events.askGroupHeld(group)
 	j.gangs.askGroupHeld(group)
 	j.waiting.askGroupHeld(group)
+	j.answers.askGroupHeld(group)
 }
 
 func (j *journal) nodeAdded(n *Node) {
@@ -199,6 +216,7 @@ func (j *journal) nodeAdded(n *Node) {
 	j.events.nodeAdded(n)
 	j.gangs.nodeAdded(n)
 	j.waiting.nodeAdded(n)
+	j.answers.nodeAdded(n)
 }
 
 func (j *journal) nodeRemoved(n *Node) {
@@ -210,6 +228,7 @@ func (j *journal) nodeRemoved(n *Node) {
 	j.events.nodeRemoved(n)
 	j.gangs.nodeRemoved(n)
 	j.waiting.nodeRemoved(n)
+	j.answers.nodeRemoved(n)
 }
 
 func (j *journal) nodeUsageChanged(n *Node) {
@@ -221,6 +240,7 @@ func (j *journal) nodeUsageChanged(n *Node) {
 	j.events.nodeUsageChanged(n)
 	j.gangs.nodeUsageChanged(n)
 	j.waiting.nodeUsageChanged(n)
+	j.answers.nodeUsageChanged(n)
 }
 
 func (j *journal) nodeFreed(n *Node) {
@@ -232,6 +252,7 @@ func (j *journal) nodeFreed(n *Node) {
 	j.events.nodeFreed(n)
 	j.gangs.nodeFreed(n)
 	j.waiting.nodeFreed(n)
+	j.answers.nodeFreed(n)
 }
 
 func (j *journal) nodeRestored(n *Node) {
@@ -243,6 +264,7 @@ func (j *journal) nodeRestored(n *Node) {
 	j.events.nodeRestored(n)
 	j.gangs.nodeRestored(n)
 	j.waiting.nodeRestored(n)
+	j.answers.nodeRestored(n)
 }
 
 func (j *journal) schedulabilityChanged(n *Node) {
@@ -254,6 +276,7 @@ func (j *journal) schedulabilityChanged(n *Node) {
 	j.events.schedulabilityChanged(n)
 	j.gangs.schedulabilityChanged(n)
 	j.waiting.schedulabilityChanged(n)
+	j.answers.schedulabilityChanged(n)
 }
 
 func (j *journal) nodeAttributesChanged(n *Node) {
@@ -265,6 +288,7 @@ func (j *journal) nodeAttributesChanged(n *Node) {
 	j.events.nodeAttributesChanged(n)
 	j.gangs.nodeAttributesChanged(n)
 	j.waiting.nodeAttributesChanged(n)
+	j.answers.nodeAttributesChanged(n)
 }
 
 func (j *journal) nodeBudgetsChanged(n *Node) {
@@ -276,6 +300,7 @@ func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.events.nodeBudgetsChanged(n)
 	j.gangs.nodeBudgetsChanged(n)
 	j.waiting.nodeBudgetsChanged(n)
+	j.answers.nodeBudgetsChanged(n)
 }
 
 func (j *journal) capacityChanged(root *Queue) {
@@ -287,4 +312,5 @@ func (j *journal) capacityChanged(root *Queue) {
 	j.events.capacityChanged(root)
 	j.gangs.capacityChanged(root)
 	j.waiting.capacityChanged(root)
+	j.answers.capacityChanged(root)
 }

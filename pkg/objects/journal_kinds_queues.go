@@ -16,6 +16,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 	j.events.queueUsageChanged(q)
 	j.gangs.queueUsageChanged(q)
 	j.waiting.queueUsageChanged(q)
+	j.answers.queueUsageChanged(q)
 }
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
@@ -27,6 +28,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.events.queuePreemptingChanged(q)
 	j.gangs.queuePreemptingChanged(q)
 	j.waiting.queuePreemptingChanged(q)
+	j.answers.queuePreemptingChanged(q)
 }
 
 func (j *journal) queueRunningChanged(q *Queue) {
@@ -38,6 +40,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 	j.events.queueRunningChanged(q)
 	j.gangs.queueRunningChanged(q)
 	j.waiting.queueRunningChanged(q)
+	j.answers.queueRunningChanged(q)
 }
 
 func (j *journal) queueSettingsChanged(q *Queue) {
@@ -49,6 +52,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 	j.events.queueSettingsChanged(q)
 	j.gangs.queueSettingsChanged(q)
 	j.waiting.queueSettingsChanged(q)
+	j.answers.queueSettingsChanged(q)
 }
 
 func (j *journal) queueChanged(q *Queue) {
@@ -60,6 +64,7 @@ func (j *journal) queueChanged(q *Queue) {
 	j.events.queueChanged(q)
 	j.gangs.queueChanged(q)
 	j.waiting.queueChanged(q)
+	j.answers.queueChanged(q)
 }
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
@@ -71,6 +76,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.events.queueStateChanged(q, to)
 	j.gangs.queueStateChanged(q, to)
 	j.waiting.queueStateChanged(q, to)
+	j.answers.queueStateChanged(q, to)
 }
 
 func (j *journal) quotasChanged(q *Queue) {
@@ -82,6 +88,7 @@ func (j *journal) quotasChanged(q *Queue) {
 	j.events.quotasChanged(q)
 	j.gangs.quotasChanged(q)
 	j.waiting.quotasChanged(q)
+	j.answers.quotasChanged(q)
 }
 
 func (j *journal) queueTreeChanged() {
@@ -93,6 +100,7 @@ func (j *journal) queueTreeChanged() {
 	j.events.queueTreeChanged()
 	j.gangs.queueTreeChanged()
 	j.waiting.queueTreeChanged()
+	j.answers.queueTreeChanged()
 }
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
@@ -104,6 +112,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.events.accountMembersChanged(x)
 	j.gangs.accountMembersChanged(x)
 	j.waiting.accountMembersChanged(x)
+	j.answers.accountMembersChanged(x)
 }
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
@@ -115,6 +124,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.events.accountUsageChanged(x)
 	j.gangs.accountUsageChanged(x)
 	j.waiting.accountUsageChanged(x)
+	j.answers.accountUsageChanged(x)
 }
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
@@ -126,6 +136,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.events.accountRunningChanged(x)
 	j.gangs.accountRunningChanged(x)
 	j.waiting.accountRunningChanged(x)
+	j.answers.accountRunningChanged(x)
 }
 
 func (j *journal) applicationAdded(a *Application) {
@@ -137,6 +148,7 @@ func (j *journal) applicationAdded(a *Application) {
 	j.events.applicationAdded(a)
 	j.gangs.applicationAdded(a)
 	j.waiting.applicationAdded(a)
+	j.answers.applicationAdded(a)
 }
 
 func (j *journal) applicationRemoved(a *Application) {
@@ -148,6 +160,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.events.applicationRemoved(a)
 	j.gangs.applicationRemoved(a)
 	j.waiting.applicationRemoved(a)
+	j.answers.applicationRemoved(a)
 }
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
@@ -159,6 +172,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.events.applicationStateChanged(a, to)
 	j.gangs.applicationStateChanged(a, to)
 	j.waiting.applicationStateChanged(a, to)
+	j.answers.applicationStateChanged(a, to)
 }
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
@@ -170,6 +184,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.events.applicationExpired(e, to)
 	j.gangs.applicationExpired(e, to)
 	j.waiting.applicationExpired(e, to)
+	j.answers.applicationExpired(e, to)
 }
 
 func (j *journal) runningChanged(a *Application) {
@@ -181,6 +196,7 @@ func (j *journal) runningChanged(a *Application) {
 	j.events.runningChanged(a)
 	j.gangs.runningChanged(a)
 	j.waiting.runningChanged(a)
+	j.answers.runningChanged(a)
 }
 
 func (j *journal) firstStartingChanged(a *Application) {
@@ -192,6 +208,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.events.firstStartingChanged(a)
 	j.gangs.firstStartingChanged(a)
 	j.waiting.firstStartingChanged(a)
+	j.answers.firstStartingChanged(a)
 }
 
 func (j *journal) mayPreemptChanged(a *Application) {
@@ -203,6 +220,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 	j.events.mayPreemptChanged(a)
 	j.gangs.mayPreemptChanged(a)
 	j.waiting.mayPreemptChanged(a)
+	j.answers.mayPreemptChanged(a)
 }
 
 func (j *journal) configurationChanged() {
@@ -214,6 +232,7 @@ func (j *journal) configurationChanged() {
 	j.events.configurationChanged()
 	j.gangs.configurationChanged()
 	j.waiting.configurationChanged()
+	j.answers.configurationChanged()
 }
 
 func (j *journal) settingsApplied() {
@@ -225,6 +244,7 @@ func (j *journal) settingsApplied() {
 	j.events.settingsApplied()
 	j.gangs.settingsApplied()
 	j.waiting.settingsApplied()
+	j.answers.settingsApplied()
 }
 
 func (j *journal) rebuilding() {
@@ -236,6 +256,7 @@ func (j *journal) rebuilding() {
 	j.events.rebuilding()
 	j.gangs.rebuilding()
 	j.waiting.rebuilding()
+	j.answers.rebuilding()
 }
 
 func (j *journal) resourceAdded() {
@@ -247,6 +268,7 @@ func (j *journal) resourceAdded() {
 	j.events.resourceAdded()
 	j.gangs.resourceAdded()
 	j.waiting.resourceAdded()
+	j.answers.resourceAdded()
 }
 
 func (j *journal) refusalsMayEnd() {
@@ -258,4 +280,5 @@ func (j *journal) refusalsMayEnd() {
 	j.events.refusalsMayEnd()
 	j.gangs.refusalsMayEnd()
 	j.waiting.refusalsMayEnd()
+	j.answers.refusalsMayEnd()
 }

@@ -38,6 +38,7 @@ type Node struct {
 	info       *constraints.Node // of attributes
 	rejected   feasibility.Mask  // shapes whose constraints do not admit info
 	foreign    map[AllocationKey]*Foreign
+	answers    map[predicateClass]bool // of the predicates of the RM; nil: none is remembered
 }
 
 // nodeBuffers is the storage of short vectors and masks, as appBuffers.

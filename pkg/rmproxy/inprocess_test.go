@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -27,6 +28,11 @@ type linkedCore struct {
 
 func newLinkedCore(t *testing.T, s *fakerm.Recorder) *linkedCore {
 	t.Helper()
+	return newLinkedShim(t, s)
+}
+
+func newLinkedShim(t *testing.T, s api.ResourceManagerCallback) *linkedCore {
+	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	d := &linkedCore{newTestInProcess(testOptions{Log: zap.New(core)}), t, logs}
 	t.Cleanup(d.Stop)
@@ -34,7 +40,7 @@ func newLinkedCore(t *testing.T, s *fakerm.Recorder) *linkedCore {
 	return d
 }
 
-func (d *linkedCore) register(s *fakerm.Recorder) {
+func (d *linkedCore) register(s api.ResourceManagerCallback) {
 	d.t.Helper()
 	_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, s)
 	assert.NilError(d.t, err)

@@ -7,9 +7,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34). It implements
-// scheduler.Oracle.
+// oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34).
 type oracle struct{ p *Proxy }
+
+var _ scheduler.BatchOracle = oracle{}
 
 func (p *Proxy) oracleOf(string) scheduler.Oracle { return oracle{p} }
 
@@ -17,9 +18,7 @@ func (p *Proxy) oracleOf(string) scheduler.Oracle { return oracle{p} }
 // refused.
 func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
-	return s != nil && s.shim != nil && s.shim.callback.Predicates(&si.PredicatesArgs{
-		AllocationKey: string(ask), NodeID: string(node), Allocate: true,
-	}) == nil
+	return s != nil && s.shim != nil && s.fits(ask, node)
 }
 
 // FitsWithout reports whether the ask could run on the node if the victims were gone.

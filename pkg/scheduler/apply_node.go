@@ -27,12 +27,15 @@ func (c *Core) rejectUnknownNode(action string, id objects.NodeID) {
 	c.emit(NodeRejected{Node: id, Reason: fmt.Sprintf("%s of %v node %s", action, objects.ErrUnknown, id), Unknown: true})
 }
 
-// setCapacity changes the capacity of a node (NOD-24).
+// setCapacity changes the capacity of a node (NOD-24). As with each command about a node, the answers about it are forgotten:
+// the RM may have changed something that Canopy does not know (NOD-41).
 func (c *Core) setCapacity(now time.Time, m SetCapacity) {
-	if _, ok := c.part.Node(m.Node); !ok {
+	n, ok := c.part.Node(m.Node)
+	if !ok {
 		c.rejectUnknownNode("update", m.Node)
 		return
 	}
+	n.ForgetAnswers()
 	before := c.capacityOf(m.Node)
 	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
 		c.emitRefused(Refused{Subject: "capacity of node " + string(m.Node), Node: m.Node}, err)
@@ -46,7 +49,8 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 
 // setAttributes replaces the attributes of a node (CON-9).
 func (c *Core) setAttributes(m SetAttributes) {
-	if _, ok := c.part.Node(m.Node); ok {
+	if n, ok := c.part.Node(m.Node); ok {
+		n.ForgetAnswers()
 		c.emitRefused(Refused{Subject: "attributes of node " + string(m.Node), Node: m.Node}, c.part.SetAttributes(m.Node, m.Attributes))
 	}
 }
@@ -67,6 +71,7 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 		c.rejectUnknownNode("drain", m.Node)
 		return
 	}
+	n.ForgetAnswers()
 	if n.Schedulable() == m.Schedulable {
 		return
 	}

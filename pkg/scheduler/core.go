@@ -17,6 +17,7 @@ import (
 type Core struct {
 	part          *objects.Partition
 	oracle        Oracle
+	batchOracle   BatchOracle // the oracle; nil: it does not answer batches
 	opt           objects.Options
 	draining      bool       // the partition is being removed
 	notListening  bool       // no RM receives effects, so nothing is decided
@@ -31,6 +32,8 @@ type Core struct {
 
 	feasible    feasibility.Mask   // scratch of decide
 	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
+	batch       []*objects.Node    // scratch of firstAcceptedInBatches
+	batchIDs    []objects.NodeID   // scratch of firstAcceptedOf
 }
 
 // New returns a Core for a partition without nodes and applications. With a nil oracle every node passes
@@ -57,6 +60,7 @@ func (c *Core) SetOracle(oracle Oracle) {
 		oracle = nil
 	}
 	c.oracle = oracle
+	c.batchOracle, _ = oracle.(BatchOracle)
 	c.preemption.SetOracle(oracle)
 }
 

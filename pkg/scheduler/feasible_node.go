@@ -8,10 +8,82 @@ func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
 	if c.oracle == nil {
 		return c.part.FirstFittingNode(x.Shape())
 	}
+	if c.batchOracle != nil {
+		return c.firstAcceptedInBatches(x)
+	}
 	for n := range c.part.FittingNodes(x.Shape()) {
-		if c.oracle.Fits(x.Key(), n.ID()) {
+		if c.accepts(x, n) {
 			return n
 		}
 	}
 	return nil
+}
+
+// accepts reports whether the Oracle accepts x on n. It is asked, unless its answer is remembered (NOD-41).
+func (c *Core) accepts(x *objects.Allocation, n *objects.Node) bool {
+	if c.oracle == nil {
+		return true
+	}
+	accepted, known := n.PredicateAnswer(x)
+	if !known {
+		accepted = c.oracle.Fits(x.Key(), n.ID())
+		n.RememberAnswer(x, accepted)
+	}
+	return accepted
+}
+
+// Sizes of batches. The first node is asked about alone, because nearly always it is accepted.
+const (
+	secondBatch = 8
+	maxBatch    = 64
+)
+
+// firstAcceptedInBatches is firstFeasibleNode for a BatchOracle (NOD-40). A batch has the nodes whose answer is not
+// remembered, up to the first that is known to be accepted.
+func (c *Core) firstAcceptedInBatches(x *objects.Allocation) *objects.Node {
+	batch, size := c.batch[:0], 1
+	defer func() { c.batch = batch }()
+	for n := range c.part.FittingNodes(x.Shape()) {
+		accepted, known := n.PredicateAnswer(x)
+		switch {
+		case accepted:
+			if first := c.firstAcceptedOf(x, batch); first != nil {
+				return first
+			}
+			return n
+		case known:
+			continue
+		}
+		if batch = append(batch, n); len(batch) < size {
+			continue
+		}
+		if first := c.firstAcceptedOf(x, batch); first != nil {
+			return first
+		}
+		batch, size = batch[:0], min(max(secondBatch, 8*size), maxBatch)
+	}
+	return c.firstAcceptedOf(x, batch)
+}
+
+// firstAcceptedOf asks about a batch of nodes, and is the first that is accepted; nil: none.
+func (c *Core) firstAcceptedOf(x *objects.Allocation, batch []*objects.Node) (first *objects.Node) {
+	switch len(batch) {
+	case 0:
+		return nil
+	case 1:
+		if c.accepts(x, batch[0]) {
+			first = batch[0]
+		}
+		return first
+	}
+	c.batchIDs = c.batchIDs[:0]
+	for _, n := range batch {
+		c.batchIDs = append(c.batchIDs, n.ID())
+	}
+	for i, accepted := range c.batchOracle.FitsEach(x.Key(), c.batchIDs) {
+		if batch[i].RememberAnswer(x, accepted); accepted && first == nil {
+			first = batch[i]
+		}
+	}
+	return first
 }

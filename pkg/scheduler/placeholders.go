@@ -125,7 +125,7 @@ func (r *replacementRun) accepts(x *objects.Allocation, n *objects.Node) bool {
 	if !n.Accepts(x.Shape()) {
 		return false
 	}
-	if r.c.oracle == nil || r.c.oracle.Fits(x.Key(), n.ID()) {
+	if r.c.accepts(x, n) {
 		return true
 	}
 	r.c.retryRefused(r.now)

@@ -1,0 +1,87 @@
+package rmproxy
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// NodePredicates is an optional part of the callback of a linked shim: it answers about several nodes at once (NOD-40).
+type NodePredicates interface {
+	// PredicatesOnNodes answers about an ask, for each of the nodes, what Predicates would: nil accepts the node. It must
+	// have as many answers as there are nodes.
+	PredicatesOnNodes(allocationKey string, nodeIDs []string) []error
+}
+
+// ConcurrentPredicates is an optional part of the callback of a linked shim: several calls of Predicates may run at the
+// same time (NOD-40). It does not matter to a callback that is NodePredicates.
+type ConcurrentPredicates interface {
+	// PredicatesAtOnce is how many; one or less: a call ends before the next begins.
+	PredicatesAtOnce() int
+}
+
+// FitsEach reports which of the nodes the shim accepts for the ask. The core waits for it, and nothing is delivered
+// meanwhile, so all answers are about the same state.
+func (o oracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+	s := o.p.current()
+	if s == nil || s.shim == nil {
+		return make([]bool, len(nodes))
+	}
+	if batch, ok := s.shim.callback.(NodePredicates); ok {
+		return s.fitsInOneCall(batch, ask, nodes)
+	}
+	if concurrent, ok := s.shim.callback.(ConcurrentPredicates); ok {
+		if n := min(concurrent.PredicatesAtOnce(), len(nodes)); n > 1 {
+			return s.fitsAtOnce(n, ask, nodes)
+		}
+	}
+	for _, node := range nodes {
+		accepted := s.fits(ask, node)
+		if fits = append(fits, accepted); accepted {
+			break // nothing is gained by further calls
+		}
+	}
+	return fits
+}
+
+// fits reports whether the shim accepts the node for the ask.
+func (s *session) fits(ask objects.AllocationKey, node objects.NodeID) bool {
+	return s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node), Allocate: true}) == nil
+}
+
+func (s *session) fitsInOneCall(batch NodePredicates, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+	ids, fits := make([]string, len(nodes)), make([]bool, len(nodes))
+	for i, node := range nodes {
+		ids[i] = string(node)
+	}
+	answers := batch.PredicatesOnNodes(string(ask), ids)
+	if len(answers) != len(nodes) {
+		s.log.Error("the shim answered predicates about another number of nodes: all are refused",
+			zap.Int("nodes", len(nodes)), zap.Int("answers", len(answers)))
+		return fits
+	}
+	for i, err := range answers {
+		fits[i] = err == nil
+	}
+	return fits
+}
+
+// fitsAtOnce makes n calls at the same time.
+func (s *session) fitsAtOnce(n int, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+	fits := make([]bool, len(nodes))
+	var next atomic.Int64
+	var calls sync.WaitGroup
+	for range n {
+		calls.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(nodes)); i = next.Add(1) - 1 {
+				fits[i] = s.fits(ask, nodes[i])
+			}
+		})
+	}
+	calls.Wait()
+	return fits
+}
