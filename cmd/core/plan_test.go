@@ -58,6 +58,10 @@ func TestPlan_Text(t *testing.T) {
     preemption: true
     priority: enabled
     quotapreemption: false
+    reservation: true
+    reservation delay: 2s
+    reservation nodepercent: 5
+    reservation timeout: 1h0m0s
     resourceweights memory: 1
     resourceweights vcore: 1
   + root

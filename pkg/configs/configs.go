@@ -54,6 +54,23 @@ type Partition struct {
 	NominationTimeout time.Duration
 
 	Churn Churn
+
+	Reservation Reservation
+}
+
+// Reservation configures reservations: an ask that fits no node reserves one, whose free resources are
+// held for it (RES-1).
+type Reservation struct {
+	Enabled     bool          // default true
+	Delay       time.Duration // how old an ask is that reserves a node; default 2 s. Asks that require a node do not wait
+	Timeout     time.Duration // above 0: how long a reservation lasts; default 60 minutes
+	NodePercent int           // from 1 to 100: how much of the nodes may be reserved, but always one; default 5
+}
+
+// DefaultReservation has the delay and the timeout of YuniKorn. YuniKorn has no bound on the number of
+// reserved nodes, so that in a full cluster every node is reserved.
+func DefaultReservation() Reservation {
+	return Reservation{Enabled: true, Delay: 2 * time.Second, Timeout: time.Hour, NodePercent: 5}
 }
 
 // Churn configures the detection of preemption cycles (PRE-103): after Cycles cycles of the same leaf

@@ -115,14 +115,16 @@ func changedDocuments() []struct{ name, old, new, want string } {
 		{"the order of groups decides", root("limits: [{groups: [a, b], maxapplications: 1}]"), root("limits: [{groups: [b, a], maxapplications: 1}]"),
 			"changed root | order of groups in limits: a, b -> b, a\n"},
 		{"settings of a partition", "partitions: [{queues: [], placementrules: [{name: provided}, {name: fixed, value: root.x, create: true}]}]",
-			"partitions: [{queues: [], preemption: {enabled: false, nominationtimeout: 0s}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
+			"partitions: [{queues: [], preemption: {enabled: false, nominationtimeout: 0s}, reservation: {delay: 5s, nodepercent: 100}, nodesortpolicy: {type: binpacking, resourceweights: {gpu: 2}}, usergroupresolver: {type: os}," +
 				" placementrules: [{name: user, create: true, filter: {type: deny, users: [ann, bob], groups: ['^x']}, parent: {name: tag, value: t}}]}]",
 			"changed partition default | nodesortpolicy: fair -> binpacking | nominationtimeout: 5m0s -> 0s" +
 				" | placementrules[0]: provided -> user, may create, not for users ann, bob and groups matching ^x, below (tag t)" +
 				" | placementrules[1]: fixed root.x, may create -> none | preemption: true -> false" +
+				" | reservation delay: 2s -> 5s | reservation nodepercent: 5 -> 100" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"a partition is created and one removed", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
 			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
+				" | reservation: none -> true | reservation delay: none -> 2s | reservation nodepercent: none -> 5 | reservation timeout: none -> 1h0m0s" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	}
 }

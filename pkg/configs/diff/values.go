@@ -62,7 +62,11 @@ func partitionValues(p *configs.Partition) map[string]string {
 		"churnbreaker":      strconv.FormatBool(p.Churn.CircuitBreaker),
 		"churncycles":       strconv.Itoa(p.Churn.Cycles),
 		"churnwindow":       p.Churn.Window.String(), "churncooldown": p.Churn.CoolDown.String(),
-		"nodesortpolicy": p.NodeSortPolicy.Sort.String(), "usergroupresolver": p.UserGroupResolver,
+		"reservation":             strconv.FormatBool(p.Reservation.Enabled),
+		"reservation delay":       p.Reservation.Delay.String(),
+		"reservation timeout":     p.Reservation.Timeout.String(),
+		"reservation nodepercent": strconv.Itoa(p.Reservation.NodePercent),
+		"nodesortpolicy":          p.NodeSortPolicy.Sort.String(), "usergroupresolver": p.UserGroupResolver,
 	}
 	for _, w := range p.NodeSortPolicy.Weights {
 		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)

@@ -65,6 +65,7 @@ var mappings = map[string]*mapping{
 	"rule":          &ruleMapping,
 	"filter":        &filterMapping,
 	"preemption":    &preemptionMapping,
+	"reservation":   &reservationMapping,
 	"nodesort":      &nodeSortMapping,
 	"resolver":      &resolverMapping,
 }
@@ -88,6 +89,7 @@ var partitionMapping = mapping{
 	{name: "priority", value: exactWordValue, words: []string{"enabled", "disabled"},
 		description: "disabled: priorities affect no order, asks do not preempt, and asks that name a class are rejected. Default: enabled."},
 	{name: "preemption", value: mappingValue, mappingName: "preemption", description: "Whether allocations may be preempted."},
+	{name: "reservation", value: mappingValue, mappingName: "reservation", description: "Whether and when an ask that fits no node reserves one."},
 	{name: "nodesortpolicy", value: mappingValue, mappingName: "nodesort", description: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver", description: "Where the groups of a user come from."},
 	{name: "classesneedingquota", value: mappingList, mappingName: "classselector",
@@ -122,6 +124,14 @@ var preemptionMapping = mapping{
 	{name: "churncycles", value: countValue, description: "How many preemption cycles within the window trip the breaker; at most 1000, 0: cycles are not detected. Default: 10."},
 	{name: "churnwindow", value: durationValue, words: []string{"30m"}, description: "The time window in which preemption cycles are counted. Default: 30m."},
 	{name: "churncooldown", value: durationValue, words: []string{"5m"}, description: "How long the cool-down lasts. Default: 5m."},
+}
+
+var reservationMapping = mapping{
+	{name: "enabled", value: flagValue, description: "Whether asks that fit no node reserve one. Default: true."},
+	{name: "delay", value: durationValue, words: []string{"2s", "0s"},
+		description: "How old an ask is that reserves a node. An ask that requires one node does not wait. Default: 2s."},
+	{name: "timeout", value: durationValue, words: []string{"60m"}, description: "How long a reservation lasts. Default: 60m."},
+	{name: "nodepercent", value: countValue, description: "How many percent of the nodes may be reserved, from 1 to 100; one may always be. Default: 5."},
 }
 
 var nodeSortMapping = mapping{

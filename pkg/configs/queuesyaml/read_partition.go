@@ -59,6 +59,7 @@ func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
 	p.NodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
 	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
 	p.Churn = r.churn(p, preemption)
+	p.Reservation = r.reservation(p, r.fields(p, "reservation", fields["reservation"], &reservationMapping))
 	r.nodeSortPolicy(p, fields["nodesortpolicy"])
 	r.userGroupResolver(p, fields["usergroupresolver"])
 	p.ClassesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
@@ -78,6 +79,21 @@ func (r *reader) churn(p *validation.PartitionDraft, preemption map[string]*yaml
 	c.Window = r.positiveDuration(p, "churnwindow", preemption["churnwindow"], c.Window)
 	c.CoolDown = r.positiveDuration(p, "churncooldown", preemption["churncooldown"], c.CoolDown)
 	return c
+}
+
+func (r *reader) reservation(p *validation.PartitionDraft, fields map[string]*yaml.Node) configs.Reservation {
+	s := configs.DefaultReservation()
+	s.Enabled = r.flag(p, "enabled", fields["enabled"], s.Enabled)
+	s.Delay = r.duration(p, "delay", fields["delay"], s.Delay)
+	s.Timeout = r.positiveDuration(p, "timeout", fields["timeout"], s.Timeout)
+	if n := fields["nodepercent"]; !isNull(n) {
+		if percent := r.count(p, "nodepercent", n); percent.OK && percent.N >= 1 && percent.N <= 100 {
+			s.NodePercent = int(percent.N)
+		} else if percent.OK {
+			r.wrongType(p, "nodepercent", n, "a whole number from 1 to 100")
+		}
+	}
+	return s
 }
 
 // isDisabled reads the word enabled, the default, or disabled.

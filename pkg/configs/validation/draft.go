@@ -91,6 +91,7 @@ type PartitionDraft struct {
 	NodePressureEnabled    bool
 	NominationTimeout      time.Duration // nominationtimeout
 	Churn                  configs.Churn
+	Reservation            configs.Reservation
 	UserGroupResolver      string
 	ClassesNeedingQuota    []*ClassSelectorDraft
 }

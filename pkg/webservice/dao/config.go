@@ -26,12 +26,13 @@ type Config struct {
 type partitionConfig struct {
 	Name              string
 	Queues            []queueConfig
-	PlacementRules    []ruleConfig     `json:",omitempty" yaml:",omitempty"`
-	Limits            []limitConfig    `json:",omitempty" yaml:",omitempty"`
-	Priority          string           `json:",omitempty" yaml:",omitempty"`
-	Preemption        preemptionConfig `json:",omitzero" yaml:",omitempty"`
-	NodeSortPolicy    sortConfig       `json:",omitzero" yaml:",omitempty"`
-	UserGroupResolver resolverConfig   `json:",omitzero" yaml:",omitempty"`
+	PlacementRules    []ruleConfig      `json:",omitempty" yaml:",omitempty"`
+	Limits            []limitConfig     `json:",omitempty" yaml:",omitempty"`
+	Priority          string            `json:",omitempty" yaml:",omitempty"`
+	Preemption        preemptionConfig  `json:",omitzero" yaml:",omitempty"`
+	Reservation       reservationConfig `json:",omitzero" yaml:",omitempty"`
+	NodeSortPolicy    sortConfig        `json:",omitzero" yaml:",omitempty"`
+	UserGroupResolver resolverConfig    `json:",omitzero" yaml:",omitempty"`
 
 	ClassesNeedingQuota []selectorConfig `json:",omitempty" yaml:",omitempty"`
 }
@@ -106,6 +107,13 @@ type preemptionConfig struct {
 	ChurnCycles            *int   `json:",omitempty" yaml:",omitempty"`
 	ChurnWindow            string `json:",omitempty" yaml:",omitempty"`
 	ChurnCoolDown          string `json:",omitempty" yaml:",omitempty"`
+}
+
+type reservationConfig struct {
+	Enabled     *bool  `json:",omitempty" yaml:",omitempty"`
+	Delay       string `json:",omitempty" yaml:",omitempty"`
+	Timeout     string `json:",omitempty" yaml:",omitempty"`
+	NodePercent *int   `json:",omitempty" yaml:",omitempty"`
 }
 
 type sortConfig struct {
