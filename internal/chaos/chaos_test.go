@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -120,6 +121,7 @@ func (m *resourceManager) quiesce() {
 	}
 	s := randomSetting(m.rng)
 	s.nominationTimeout, s.circuitBreaker = time.Minute, false // PRE-102 holds without it
+	s.reservationTimeout = 2 * time.Hour                       // else one ends and is made again every hour
 	m.reload(s)
 	m.faultsStopped = true
 	for _, key := range slices.Sorted(maps.Keys(m.tasks)) { // the last victims
@@ -149,8 +151,12 @@ func (m *resourceManager) quiesce() {
 	m.fail("it does not become idle: %d preemptions since the faults stopped", m.tracker.preemptionsAfterFaults)
 }
 
-// checkQuiescent checks that no ask is nominated after all confirmations.
+// checkQuiescent checks that no ask is nominated after all confirmations, and that no ask with a reservation could be
+// placed.
 func (m *resourceManager) checkQuiescent() {
+	if problem := placeableReservation(m.core.Partition()); problem != "" && !m.predicatesChange {
+		m.fail("%s", problem)
+	}
 	if n := m.core.Partition().Nominees(); len(n) > 0 {
 		m.fail("%s still waits for node %s", n[0].Key(), m.core.Partition().Nomination(n[0]).ID())
 	}
@@ -158,6 +164,24 @@ func (m *resourceManager) checkQuiescent() {
 		m.countEvent("preempted without faults")
 	}
 	m.checkAccounting()
+}
+
+// placeableReservation is what is wrong with the reservations of a partition in which nothing is left to decide: one of
+// an ask that could be placed, or too many; empty: nothing.
+func placeableReservation(p *objects.Partition) string {
+	unbound := 0
+	for _, x := range p.Reservations().Asks() {
+		if x.Ask().RequiredNode() == "" {
+			unbound++
+		}
+		if _, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); !blocked && p.Reservations().Fits(x) {
+			return fmt.Sprintf("%s fits node %s, which it has reserved, and is not placed", x.Key(), p.Reservations().Of(x).ID())
+		}
+	}
+	if unbound > max(1, p.Reservations().NodeCount()*p.Reservations().Settings().NodePercent/100) {
+		return fmt.Sprintf("%d of %d nodes are reserved", unbound, p.Reservations().NodeCount())
+	}
+	return ""
 }
 
 // removeAllApplications removes all applications; nothing of preemptions may be left.

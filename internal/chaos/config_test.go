@@ -32,6 +32,8 @@ type setting struct {
 	nodePressure                                   bool
 	circuitBreaker                                 bool // false: preemption cycles are only reported
 	cycleRounds                                    int
+	reservations                                   bool
+	reservationDelay, reservationTimeout           time.Duration
 }
 
 func randomSetting(rng *rand.Rand) setting {
@@ -41,6 +43,8 @@ func randomSetting(rng *rand.Rand) setting {
 		budgets:            []string{"strict", "best-effort", "ignore"}[rng.IntN(3)],
 		nominationTimeout:  []time.Duration{time.Minute, 5 * time.Minute, 0}[rng.IntN(3)], nodePressure: rng.IntN(2) == 0,
 		circuitBreaker: rng.IntN(4) > 0, cycleRounds: rng.IntN(3),
+		reservations: rng.IntN(4) > 0, reservationDelay: []time.Duration{0, 2 * time.Second}[rng.IntN(2)],
+		reservationTimeout: []time.Duration{20 * time.Second, time.Hour}[rng.IntN(2)],
 	}
 }
 
@@ -51,6 +55,7 @@ partitions:
 - name: default
   preemption: {nominationtimeout: %s, quotapreemptionenabled: true, nodepressureenabled: %t,
     churnbreakerenabled: %t, churncycles: %d, churncooldown: 1m}
+  reservation: {enabled: %t, delay: %s, timeout: %s}
   queues:
   - name: root
     submitacl: '*'
@@ -64,7 +69,7 @@ partitions:
       queues: [{name: x}, {name: y, properties: {preemption.victim.order: priority}}]
     - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
     - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
-`, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
+`, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.reservations, s.reservationDelay, s.reservationTimeout, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
 	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]

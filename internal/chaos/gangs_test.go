@@ -23,6 +23,7 @@ const gangConfig = `
 partitions:
 - name: default
   preemption: {nodepressureenabled: true, quotapreemptionenabled: true}
+  reservation: {delay: 1s, timeout: 2h, nodepercent: 50}
   queues:
   - name: root
     submitacl: '*'
@@ -312,6 +313,9 @@ func (m *gangManager) checkQuiescent() {
 		}
 	}
 	used := map[objects.NodeID]int{}
+	if problem := placeableReservation(m.core.Partition()); problem != "" {
+		m.fail("%s", problem)
+	}
 	for key, x := range m.tasks {
 		y, ok := m.core.Partition().Allocation(key)
 		if !ok || y.Pending() != (x.node == "") || !y.Pending() && y.Node().ID() != x.node || x.ask.Placeholder || x.ordered {

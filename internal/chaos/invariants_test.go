@@ -113,6 +113,12 @@ func (m *resourceManager) onEffects(effects []scheduler.Effect) {
 		case scheduler.PartitionReset:
 			clear(m.tracker.coolDowns)
 		case scheduler.Event:
+			if e.Kind == scheduler.EventReserved {
+				m.countEvent("a node is reserved")
+			}
+			if e.Kind == scheduler.EventReservationEnded {
+				m.countEvent("a reservation ends: " + e.ReservationEnd.String())
+			}
 			m.checkCoolDowns(e)
 			m.recordAbandoned(e)
 		case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected:

@@ -3,6 +3,7 @@ package effectlog
 import (
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -44,7 +45,7 @@ func (p *victimGroup) victimFields() []zap.Field {
 	return []zap.Field{zap.Int("victims", p.count), zap.Strings("victimKeys", p.victimKeys)}
 }
 
-// preemptionEvent writes an event about preemption.
+// preemptionEvent writes an event about preemption or a reservation.
 func (w *writer) preemptionEvent(e *scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -59,6 +60,10 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 	case scheduler.EventOverdue:
 		w.log.Warn("victim overdue: it was preempted long ago, and still runs", append(w.askFields(e), node(e.Node),
 			amounts("amounts", e.Amounts), zap.Time("since", e.Since))...)
+	case scheduler.EventReserved:
+		w.log.Info("node reserved for an ask", append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts))...)
+	case scheduler.EventReservationEnded:
+		w.reservationEnded(e)
 	case scheduler.EventPreemptionCycle:
 		if e.Until.IsZero() {
 			w.log.Warn("preemption cycle", w.partition, zap.Stringer("queues", e.Cycle))
@@ -121,4 +126,14 @@ func (w *writer) nominationEnded(e *scheduler.Event) {
 		fields = append(fields, zap.String("by", string(e.Preemptor.Key)), zap.String("byQueue", string(e.Preemptor.Queue)))
 	}
 	w.log.Info("nomination ended without placement", fields...)
+}
+
+// reservationEnded writes a warning if the reservation has held resources for nothing.
+func (w *writer) reservationEnded(e *scheduler.Event) {
+	fields := append(w.askFields(e), node(e.Node), zap.Time("since", e.Since))
+	if e.ReservationEnd == objects.ReservationTimedOut {
+		w.log.Warn("reservation timed out: the node has never had enough free", fields...)
+		return
+	}
+	w.log.Info("reservation ended", append(fields, zap.Stringer("end", e.ReservationEnd))...)
 }

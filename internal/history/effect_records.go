@@ -83,6 +83,10 @@ func (w *recordWriter) write(e scheduler.Effect) {
 			w.preemptionCycle(e)
 			return
 		}
+		if e.Kind == scheduler.EventReserved || e.Kind == scheduler.EventReservationEnded {
+			w.reservation(e)
+			return
+		}
 		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: eventMessage(e), Amounts: e.Amounts})
 	}
 }
@@ -147,6 +151,18 @@ func (w *recordWriter) preemptionCycle(e scheduler.Event) {
 		r.Message = fmt.Sprintf("Preemption cycle: %s", e.Cycle)
 	default:
 		r.Message = fmt.Sprintf("Preemption cycle: %s; cool-down until %s", e.Cycle, e.Until.UTC().Format(time.RFC3339))
+	}
+	w.add(r)
+}
+
+// reservation adds a record about the node that an ask has reserved.
+func (w *recordWriter) reservation(e scheduler.Event) {
+	r := events.Record{
+		Type: events.Node, Object: string(e.Node), Reference: cloneKey(e.Subject.Key), Change: events.Add, Detail: events.NodeReservation, Amounts: e.Amounts,
+		Message: fmt.Sprintf("Node reserved for ask %s of application %s", e.Subject.Key, e.Subject.App),
+	}
+	if e.Kind == scheduler.EventReservationEnded {
+		r.Change, r.Message = events.Remove, fmt.Sprintf("Reservation for ask %s of application %s ended: %s", e.Subject.Key, e.Subject.App, e.ReservationEnd)
 	}
 	w.add(r)
 }

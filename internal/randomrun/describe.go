@@ -75,6 +75,9 @@ func describePartition(p configs.Partition) string {
 	if p.Churn.Cycles > 0 {
 		s += fmt.Sprintf("\tchurn %+v\n", p.Churn)
 	}
+	if p.Reservation.Enabled {
+		s += fmt.Sprintf("\treservation %+v\n", p.Reservation)
+	}
 	for _, b := range p.Budgets.All() {
 		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
 	}

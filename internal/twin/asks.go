@@ -136,6 +136,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 	if w := t.allocation(ask.Key); w != nil {
 		if !w.ask.Amounts.Equal(ask.Amounts) {
 			t.unnominate(w)
+			t.unreserve(w)
 			t.unlink(w)
 		}
 		resized := *w.ask

@@ -107,6 +107,7 @@ func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationV
 		sameAmounts(d, name, "placeholders", h.placeholders, v.Placeholders)
 		sameAmounts(d, name, "peak", a.peak, v.Peak)
 		d.gang(a, v.Gang)
+		d.reservations(name, filter(d.t.reserving, func(w *allocation) bool { return w.ask.App == a.id }), v.Reservations)
 		d.allocations(name, d.t.allocationsOf(a.id), v.Allocations)
 	}
 }
@@ -127,6 +128,7 @@ func (d *comparison) nodes(views persistent.List[scheduler.NodeView]) {
 		sameAmounts(d, name, "available", d.c.available(n), v.Available)
 		d.allocations(name, filter(d.t.allocations, func(w *allocation) bool { return w.node == n.id }), v.Allocations)
 		d.foreign(n, v.Foreign)
+		d.reservations(name, d.t.reservedOn(n.id), v.ReservedFor)
 	}
 }
 
@@ -172,6 +174,8 @@ func (d *comparison) allocations(holder string, work []*allocation, views persis
 		same(d, name, "overdue", w.overdue, v.Overdue)
 		same(d, name, "preempting since", w.preemptingSince, v.PreemptedAt)
 		same(d, name, "nominated", w.nominated, v.Nominated)
+		same(d, name, "reserved", w.reserved, v.Reserved)
+		same(d, name, "reserved at", w.reservedAt, v.ReservedAt)
 		same(d, name, "ending", w.ending, v.Ending)
 		var replaces objects.AllocationKey
 		if y := d.t.replaces(w); y != nil {
@@ -182,6 +186,15 @@ func (d *comparison) allocations(holder string, work []*allocation, views persis
 		same(d, name, "priority", w.ask.Priority, v.Ask.Priority)
 		sameAmounts(d, name, "amounts", w.ask.Amounts, v.Ask.Amounts)
 	}
+}
+
+// reservations compares the asks for which nodes are reserved.
+func (d *comparison) reservations(name string, want []*allocation, got []objects.AllocationKey) {
+	var keys []objects.AllocationKey
+	for _, w := range want {
+		keys = append(keys, w.ask.Key)
+	}
+	same(d, name, "reservations", fmt.Sprint(keys), fmt.Sprint(got))
 }
 
 func (d *comparison) differ(name, what string, want, got any) {

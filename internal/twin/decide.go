@@ -41,6 +41,14 @@ func (t *Twin) asksInOrder(c *totals, q *queue) []*allocation {
 	return turns
 }
 
+// allAppsInOrder are the applications of a leaf with asks in order, also those that may not start.
+func (t *Twin) allAppsInOrder(c *totals, q *queue) []*app {
+	apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
+	return sorted(apps, func(a *app) policies.AppKey { return t.appKey(c, a) }, func(a, b *policies.AppKey) int {
+		return compareApps(a, b, q.conf.AppSort, t.prioritySort(q))
+	})
+}
+
 func (t *Twin) childrenInOrder(c *totals, q *queue) []*queue {
 	waiting := filter(q.children, func(q *queue) bool { return !c.pending[q.path].IsZero() })
 	return sorted(waiting, func(q *queue) policies.QueueKey { return t.queueKey(c, q) },

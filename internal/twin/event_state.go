@@ -13,6 +13,7 @@ import (
 // eventState is the state according to the events of a Core: it must equal that of the twin.
 type eventState struct {
 	nominated    map[objects.AllocationKey]objects.NodeID // nominated, and the nomination has not ended
+	reserved     map[objects.AllocationKey]objects.NodeID // with a reservation that has not ended
 	preempting   map[objects.AllocationKey]bool
 	overdue      map[objects.AllocationKey]bool
 	queueChanges []string        // changes of queues in the last step, sorted as text
@@ -21,7 +22,7 @@ type eventState struct {
 }
 
 func newEventState() *eventState {
-	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
+	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
 }
 
 // consume removes the events and queue changes from effects and applies them. Its problem is an invalid
@@ -64,6 +65,12 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 	case scheduler.EventNominationEnded:
 		fine = n.nominated[key] == e.Node && !e.Since.IsZero() && e.NominationEnd != preemption.NominationWaiting
 		delete(n.nominated, key)
+	case scheduler.EventReserved:
+		fine = n.reserved[key] == ""
+		n.reserved[key] = e.Node
+	case scheduler.EventReservationEnded:
+		fine = n.reserved[key] == e.Node && !e.Since.IsZero()
+		delete(n.reserved, key)
 	case scheduler.EventPreemptionCycle:
 		fine = len(e.Cycle) > 0
 		n.cycles = append(n.cycles, e.Cycle.String())
@@ -95,6 +102,14 @@ func (n *eventState) differences(t *Twin) (lines []string) {
 		differ(w, "preempting", n.preempting[w.ask.Key], w.preempting)
 		differ(w, "overdue", n.overdue[w.ask.Key], w.overdue)
 		differ(w, "the node that it waits for", n.nominated[w.ask.Key], w.nominated)
+	}
+	for _, w := range t.allocations {
+		differ(w, "the node that it has reserved", n.reserved[w.ask.Key], w.reserved)
+	}
+	for key := range n.reserved {
+		if t.allocation(key) == nil {
+			lines = append(lines, fmt.Sprintf("%s is gone, and was noted to have reserved a node", key))
+		}
 	}
 	for key := range n.nominated {
 		if t.allocation(key) == nil {

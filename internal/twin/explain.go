@@ -23,6 +23,10 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	if obstacle, limited := t.limitObstacle(c, w); limited {
 		return obstacle
 	}
+	fitting := filter(t.nodes, func(n *node) bool { return c.fits(n, w.ask) })
+	if w.reserved != "" && len(fitting) == 0 && t.withinQuotaOfQueues(c, w) {
+		return scheduler.WaitsForReservedNode
+	}
 	if !t.withinQuota(c, w) {
 		for _, q := range t.pathQueues(a.leaf)[1:] {
 			if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
@@ -31,7 +35,6 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 		}
 		return scheduler.NoClusterHeadroom
 	}
-	fitting := filter(t.nodes, func(n *node) bool { return c.fits(n, w.ask) })
 	if len(fitting) == 0 {
 		return scheduler.NoNodeFits
 	}

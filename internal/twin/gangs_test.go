@@ -40,6 +40,7 @@ const gangConfig = `partitions: [{name: default, preemption: {enabled: true}, li
 func gangRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(gangConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
+	withReservations(conf, seed)
 	rng := rand.New(rand.NewPCG(seed, 57))
 	one := &randomrun.Generator{Rand: rng}
 	s := randomrun.Run{

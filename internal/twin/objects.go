@@ -68,6 +68,8 @@ type allocation struct {
 	nominated       objects.NodeID      // nominated node; empty: none
 	nominatedAt     time.Time           // time of the nomination
 	victimLeaves    []objects.QueuePath // leaves of its victims
+	reserved        objects.NodeID      // the node that it has reserved; empty: none
+	reservedAt      time.Time           // when
 
 	reported objects.WaitingState // the waiting state that was said last
 

@@ -26,6 +26,12 @@ func askGroupKey(ask *objects.Ask) string {
 // forgetGroups removes the back-offs of ask groups without pending asks.
 func (t *Twin) forgetGroups() {
 	t.dropNominations()
+	t.dropReservations()
+	for key := range t.reservationRefused {
+		if t.allocation(key) == nil {
+			delete(t.reservationRefused, key)
+		}
+	}
 	maps.DeleteFunc(t.resumeAfter, func(kind string, _ allocation) bool {
 		return !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && askGroupKey(w.ask) == kind })
 	})
@@ -191,10 +197,7 @@ func (t *Twin) nominationFeasible(c *totals, w *allocation) bool {
 // firstOfEachGroup are the asks without a nomination, in order, one of each group.
 func (t *Twin) firstOfEachGroup(c *totals) (firsts []*allocation) {
 	for _, q := range t.leavesInOrder(c, t.root) {
-		apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
-		for _, a := range sorted(apps, func(a *app) policies.AppKey { return t.appKey(c, a) }, func(a, b *policies.AppKey) int {
-			return compareApps(a, b, q.conf.AppSort, t.prioritySort(q))
-		}) {
+		for _, a := range t.allAppsInOrder(c, q) {
 			asks := slices.Clone(c.apps[a.id].asks)
 			slices.SortFunc(asks, t.compareAsks)
 			var kinds []string
@@ -379,6 +382,12 @@ func (t *Twin) preemptAndNominate(w *allocation, p plan, reason string) {
 	for _, other := range slices.Clone(t.nominees) {
 		if other.nominated == p.node.id && other.ask.Priority < w.ask.Priority {
 			t.unnominate(other)
+		}
+	}
+	t.unreserve(w)
+	for _, other := range t.reservedOn(p.node.id) {
+		if other.ask.Priority <= w.ask.Priority {
+			t.unreserve(other)
 		}
 	}
 	w.nominated, w.nominatedAt = p.node.id, t.now

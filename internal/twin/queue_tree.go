@@ -2,6 +2,7 @@ package twin
 
 import (
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -20,6 +21,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.nodePressure = conf.NodePressureEnabled
 	t.nominationTimeout = conf.NominationTimeout
 	t.cycles.configured = conf.Churn
+	t.reservation = conf.Reservation
 	t.ignorePriority = conf.PriorityDisabled
 	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
 	t.prune(t.root)
@@ -98,6 +100,8 @@ func (t *Twin) prune(q *queue) {
 func (t *Twin) forget() {
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
+	t.reserving, t.nextReservations = nil, time.Time{}
+	clear(t.reservationRefused)
 	t.prune(t.root)
 	t.lastQueueStates = t.queueStates() // removed queues have no further changes
 	t.emit(scheduler.PartitionReset{})

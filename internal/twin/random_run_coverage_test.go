@@ -99,6 +99,9 @@ func effectKind(e scheduler.Effect) string {
 		if e.Kind == scheduler.EventPreemptionCycle {
 			return fmt.Sprintf("preemption cycle, cool-down %t", !e.Until.IsZero())
 		}
+		if e.Kind == scheduler.EventReservationEnded {
+			return e.Kind.String() + ", " + e.ReservationEnd.String()
+		}
 		return e.Kind.String()
 	case scheduler.Released:
 		if e.Type == scheduler.TimedOut {

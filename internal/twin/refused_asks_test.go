@@ -28,6 +28,7 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
 func refusingRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(refusedConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
+	withReservations(conf, seed)
 	rng := rand.New(rand.NewPCG(seed, 43))
 	s := randomrun.Run{
 		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.RejectMost, Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,

@@ -14,7 +14,7 @@ type totals struct {
 	apps            map[objects.AppID]*appTotals
 	allocatedOnNode map[objects.NodeID]resources.Amounts
 	foreignOnNode   map[objects.NodeID]resources.Amounts
-	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks nominated for the node, or to be placed there in the place of a placeholder of another
+	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks that have reserved the node or are nominated for it, or to be placed there in the place of a placeholder of another
 	asks, running   int                                  // numbers of pending asks and of allocations
 }
 
@@ -47,6 +47,11 @@ func (t *Twin) total() *totals {
 	}
 	for _, w := range t.nominees {
 		c.nominatedOnNode[w.nominated] = c.nominatedOnNode[w.nominated].Add(w.ask.Amounts)
+	}
+	for _, n := range t.nodes {
+		for _, w := range t.reservedOn(n.id) {
+			c.nominatedOnNode[n.id] = c.nominatedOnNode[n.id].Add(w.ask.Amounts)
+		}
 	}
 	for _, y := range t.allocations {
 		if y.replacedBy != nil && y.replacedOn != y.node {

@@ -54,6 +54,10 @@ type Twin struct {
 	resumeAfter                                  map[string]allocation            // the ask of a group after which the next evaluation starts
 	oracleRefused                                bool                             // the RM rejected the current ask
 	preemptedAfterRefused, stoppedAtRefusalBound int                              // preemptions after a rejected ask of the group, and evaluations that reached the bound
+	reserving                                    []*allocation                    // asks that have reserved a node, in the order of their reservations
+	reservation                                  configs.Reservation
+	nextReservations                             time.Time                           // no reservation is made before
+	reservationRefused                           map[objects.AllocationKey]time.Time // asks that the RM refused, and when they may reserve again
 	budgets                                      []budgets.Budget
 	cycles                                       cycleDetector
 	ignorePriority                               bool // priorities are off: no order uses them, and no ask preempts
@@ -77,7 +81,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, resumeAfter: map[string]allocation{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.lastQueueStates = t.queueStates()
@@ -152,12 +156,16 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	}
 	t.endCoolDowns()
 	t.expireNominations()
+	t.expireReservations()
 	for range budget {
 		if t.enforceQuotas() {
 			t.forgetGroups()
 			continue
 		}
 		w, n := t.bindableNominee()
+		if w == nil {
+			w, n = t.bindableReservation()
+		}
 		if w == nil && t.replaceOne() {
 			continue
 		}
@@ -168,7 +176,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 		case w != nil:
 			t.bind(w, n)
 			t.forgetGroups()
-		case !t.preempt():
+		case !t.preempt() && !t.reserve():
 			t.reportWaiting()
 			return t.out, false
 		}
@@ -229,6 +237,9 @@ func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 		at(when)
 	}
 	for _, when := range t.evaluationsDue() {
+		at(when)
+	}
+	for _, when := range t.reservationTimes() {
 		at(when)
 	}
 	for _, p := range t.cycles.coolDowns {

@@ -23,7 +23,7 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 	compared := 0
 	for _, n := range t.candidateNodes(c, w, reason) {
 		candidates := filter(t.allocations, func(y *allocation) bool { return y.node == n.id && t.eligibleVictim(c, w, y, reason) })
-		waits := len(t.preemptingOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *allocation) bool { return x.nominated == n.id })
+		waits := len(t.preemptingOn(n.id)) > 0 || len(t.reservedOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *allocation) bool { return x.nominated == n.id })
 		if !n.admits(w.ask) || len(candidates) == 0 && !waits && !t.ignoreQuotas {
 			continue
 		}
@@ -57,7 +57,7 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		return nodes
 	}
 	rank := func(n *node) int64 {
-		free := t.availableFor(c, w, n)
+		free := t.preemptableOn(c, w, n)
 		for _, y := range t.preemptingOn(n.id) {
 			free = free.Add(y.ask.Amounts)
 		}
@@ -102,7 +102,7 @@ func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocati
 		}
 	}
 	fits := func(chosen [][]*allocation) bool {
-		free := t.availableFor(c, w, n)
+		free := t.preemptableOn(c, w, n)
 		for _, y := range t.preemptingOn(n.id) {
 			free = free.Add(y.ask.Amounts)
 		}

@@ -74,6 +74,7 @@ const (
 	NodeSchedulable    Detail = 302
 	NodeAllocated      Detail = 303 // the reference is the allocation
 	NodeCapacity       Detail = 304
+	NodeReservation    Detail = 306 // the reference is the ask
 
 	QueueDynamic Detail = 401 // the queue is a dynamic queue
 

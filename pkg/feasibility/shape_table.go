@@ -266,6 +266,15 @@ func (t *Table) Rejecting(n *constraints.Node) (rejected Mask) {
 // KeepPinned removes from m the shapes that fit schedulable nodes only.
 func (t *Table) KeepPinned(m Mask) { m.IntersectWith(t.pinnedSlots) }
 
+// KeepRequiredNodes removes from m the slots that no shape has that requires a node.
+func (t *Table) KeepRequiredNodes(m Mask) {
+	catchAll := t.requiredInCatchAll > 0 && m.Has(t.catchAll.slot)
+	t.KeepPinned(m)
+	if catchAll {
+		m.Set(t.catchAll.slot, true)
+	}
+}
+
 // SetAll adds all slots to m.
 func (t *Table) SetAll(m *Mask) {
 	for w := range *m {

@@ -138,6 +138,7 @@ func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok 
 func (p *Partition) removeAsk(x *Allocation) {
 	a := x.app
 	p.ClearNomination(x)
+	p.Reservations().Clear(x, ReservationCancelled)
 	p.Gangs().unlink(x)
 	p.removePending(x)
 	a.queue.quota.PostPending(x.shape.Vector(), -1)

@@ -77,7 +77,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: total":                     func(p *Partition) { node(p).total[0]++ },
 		"node: score":                     func(p *Partition) { node(p).key.Score++ },
 		"node: mask":                      func(p *Partition) { clear(node(p).entry.Mask) },
-		"node: held for nominees":         func(p *Partition) { node(p).heldForNominees[0]++ },
+		"node: held for nominees":         func(p *Partition) { node(p).held[0]++ },
 		"node: nominees":                  func(p *Partition) { node(p).nominees = nil },
 		"node: preempting":                func(p *Partition) { p.mustFind("app0-0").node.preempting = nil },
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },

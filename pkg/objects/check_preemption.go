@@ -46,11 +46,14 @@ func (c *recount) checkPreemption() error {
 			nominated[q] = nominated[q].Add(x.ask.Amounts)
 		}
 	}
+	if err := c.checkReservations(held); err != nil {
+		return err
+	}
 	replacing, listed, nominees := c.heldForReplacements(held), 0, 0
 	for _, n := range c.p.nodes {
 		listed, nominees, replacing = listed+len(n.preempting), nominees+len(n.nominees), replacing-len(n.replacing)
-		if got := c.p.Amounts(n.heldForNominees); !got.Equal(held[n]) {
-			return fmt.Errorf("node %s holds %v for nominees, its nominees request %v", n.id, got, held[n])
+		if got := c.p.Amounts(n.held); !got.Equal(held[n]) {
+			return fmt.Errorf("node %s holds %v, the asks for which it holds resources request %v", n.id, got, held[n])
 		}
 	}
 	if replacing != 0 {

@@ -47,9 +47,9 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 // applications, which the RM should release (APP-10).
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	for _, a := range p.deadlines.ramping.takeDue(now) {
-		if a.rampedUp = true; a.reindex() {
-			p.journal.firstStartingChanged(a)
-		}
+		a.rampedUp = true
+		a.reindex()
+		p.journal.firstStartingChanged(a) // a itself may start, if no other may
 	}
 	unwanted = p.completeDue(now)
 	p.expireRecords(p.deadlines.completed.Expire(now), lifecycle.ReasonRetentionOver, now)

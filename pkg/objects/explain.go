@@ -21,9 +21,5 @@ func (p *Partition) ForeignAllocation(key AllocationKey) (*Foreign, bool) {
 	return f, ok
 }
 
-// Free is what n has of a resource for asks that are not nominated for it: available less what is
-// held for nominees. It can be negative.
-func (n *Node) Free(k resources.Index) resources.Quantity { return n.free(k) }
-
 // ResourceName is the name of a resource.
 func (p *Partition) ResourceName(k resources.Index) string { return p.names.Name(k) }

@@ -98,6 +98,8 @@ func (c *gangChanges) applicationRemoved(a *Application) {
 func (*gangChanges) askRemoved(*Allocation, *AskGroup)                      {}
 func (*gangChanges) nominationAdded(*Allocation, *Node)                     {}
 func (*gangChanges) nominationRemoved(*Allocation, *Node)                   {}
+func (*gangChanges) reservationAdded(*Allocation, *Node)                    {}
+func (*gangChanges) reservationEnded(*Allocation, EndedReservation)         {}
 func (*gangChanges) allocationUnposted(*Allocation)                         {}
 func (*gangChanges) allocationTagged(*Allocation)                           {}
 func (*gangChanges) preemptionMarked(*Allocation)                           {}

@@ -133,6 +133,6 @@ func (l GangLedger) hold(x *Allocation, n *Node, sign int) {
 	} else {
 		n.replacing = removeAllocationFrom(n.replacing, x)
 	}
-	addSigned(&n.heldForNominees, x.shape.Vector(), sign)
+	addSigned(&n.held, x.shape.Vector(), sign)
 	n.updateAvailable(&l.p.journal)
 }

@@ -126,6 +126,7 @@ func (l GangLedger) count(x *Allocation, change func(*gangs.Gang) (holdChanged b
 		if held := a.holdsBack(group.id); held != group.held {
 			group.held = held
 			a.askGroups.reindex(group)
+			l.p.Reservations().clearHeld(group)
 			l.p.journal.askGroupHeld(group)
 		}
 	}

@@ -23,13 +23,16 @@ type changeConsumer interface {
 	configurationChanges
 }
 
-// askChanges are the kinds of changes of pending asks and their nominations.
+// askChanges are the kinds of changes of pending asks, their nominations and their reservations.
 type askChanges interface {
 	askAdded(x *Allocation, in groupPosition)         // x is pending in its group
 	askRemoved(x *Allocation, from *AskGroup)         // x is no longer pending
 	nominationAdded(x *Allocation, n *Node)           // resources of n are held for x
 	nominationRemoved(x *Allocation, n *Node)         // they no longer are; also at the end of a dry run
 	nominationEnded(x *Allocation, e EndedNomination) // x is pending without a nomination
+
+	reservationAdded(x *Allocation, n *Node)            // n is reserved for x
+	reservationEnded(x *Allocation, e EndedReservation) // it no longer is; x is pending, or is being bound or removed
 }
 
 // groupPosition is how an ask was added to its group.
@@ -125,6 +128,7 @@ type journal struct {
 	gangs       gangChanges
 	waiting     waitingChanges
 	answers     answerChanges
+	reserving   reservationChanges
 }
 
 var (
@@ -137,4 +141,5 @@ var (
 	_ changeConsumer = (*gangChanges)(nil)
 	_ changeConsumer = (*waitingChanges)(nil)
 	_ changeConsumer = (*answerChanges)(nil)
+	_ changeConsumer = (*reservationChanges)(nil)
 )

@@ -18,11 +18,13 @@ type (
 	ignoreConfigurationChanges struct{}
 )
 
-func (ignoreAskChanges) askAdded(*Allocation, groupPosition)          {}
-func (ignoreAskChanges) askRemoved(*Allocation, *AskGroup)            {}
-func (ignoreAskChanges) nominationAdded(*Allocation, *Node)           {}
-func (ignoreAskChanges) nominationRemoved(*Allocation, *Node)         {}
-func (ignoreAskChanges) nominationEnded(*Allocation, EndedNomination) {}
+func (ignoreAskChanges) askAdded(*Allocation, groupPosition)            {}
+func (ignoreAskChanges) askRemoved(*Allocation, *AskGroup)              {}
+func (ignoreAskChanges) nominationAdded(*Allocation, *Node)             {}
+func (ignoreAskChanges) nominationRemoved(*Allocation, *Node)           {}
+func (ignoreAskChanges) nominationEnded(*Allocation, EndedNomination)   {}
+func (ignoreAskChanges) reservationAdded(*Allocation, *Node)            {}
+func (ignoreAskChanges) reservationEnded(*Allocation, EndedReservation) {}
 
 func (ignoreAllocationChanges) allocationPosted(*Allocation)   {}
 func (ignoreAllocationChanges) allocationUnposted(*Allocation) {}

@@ -13,6 +13,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.gangs.askAdded(x, in)
 	j.waiting.askAdded(x, in)
 	j.answers.askAdded(x, in)
+	j.reserving.askAdded(x, in)
 }
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
@@ -25,6 +26,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.gangs.askRemoved(x, from)
 	j.waiting.askRemoved(x, from)
 	j.answers.askRemoved(x, from)
+	j.reserving.askRemoved(x, from)
 }
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
@@ -37,6 +39,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.gangs.nominationAdded(x, n)
 	j.waiting.nominationAdded(x, n)
 	j.answers.nominationAdded(x, n)
+	j.reserving.nominationAdded(x, n)
 }
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
@@ -49,6 +52,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.gangs.nominationRemoved(x, n)
 	j.waiting.nominationRemoved(x, n)
 	j.answers.nominationRemoved(x, n)
+	j.reserving.nominationRemoved(x, n)
 }
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
@@ -61,6 +65,33 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.gangs.nominationEnded(x, e)
 	j.waiting.nominationEnded(x, e)
 	j.answers.nominationEnded(x, e)
+	j.reserving.nominationEnded(x, e)
+}
+
+func (j *journal) reservationAdded(x *Allocation, n *Node) {
+	j.order.reservationAdded(x, n)
+	j.retries.reservationAdded(x, n)
+	j.enforcement.reservationAdded(x, n)
+	j.preemption.reservationAdded(x, n)
+	j.snapshots.reservationAdded(x, n)
+	j.events.reservationAdded(x, n)
+	j.gangs.reservationAdded(x, n)
+	j.waiting.reservationAdded(x, n)
+	j.answers.reservationAdded(x, n)
+	j.reserving.reservationAdded(x, n)
+}
+
+func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
+	j.order.reservationEnded(x, e)
+	j.retries.reservationEnded(x, e)
+	j.enforcement.reservationEnded(x, e)
+	j.preemption.reservationEnded(x, e)
+	j.snapshots.reservationEnded(x, e)
+	j.events.reservationEnded(x, e)
+	j.gangs.reservationEnded(x, e)
+	j.waiting.reservationEnded(x, e)
+	j.answers.reservationEnded(x, e)
+	j.reserving.reservationEnded(x, e)
 }
 
 func (j *journal) allocationPosted(x *Allocation) {
@@ -73,6 +104,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 	j.gangs.allocationPosted(x)
 	j.waiting.allocationPosted(x)
 	j.answers.allocationPosted(x)
+	j.reserving.allocationPosted(x)
 }
 
 func (j *journal) allocationUnposted(x *Allocation) {
@@ -85,6 +117,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 	j.gangs.allocationUnposted(x)
 	j.waiting.allocationUnposted(x)
 	j.answers.allocationUnposted(x)
+	j.reserving.allocationUnposted(x)
 }
 
 func (j *journal) allocationResized(x *Allocation) {
@@ -97,6 +130,7 @@ func (j *journal) allocationResized(x *Allocation) {
 	j.gangs.allocationResized(x)
 	j.waiting.allocationResized(x)
 	j.answers.allocationResized(x)
+	j.reserving.allocationResized(x)
 }
 
 func (j *journal) allocationTagged(x *Allocation) {
@@ -109,6 +143,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 	j.gangs.allocationTagged(x)
 	j.waiting.allocationTagged(x)
 	j.answers.allocationTagged(x)
+	j.reserving.allocationTagged(x)
 }
 
 func (j *journal) preemptionMarked(x *Allocation) {
@@ -121,6 +156,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 	j.gangs.preemptionMarked(x)
 	j.waiting.preemptionMarked(x)
 	j.answers.preemptionMarked(x)
+	j.reserving.preemptionMarked(x)
 }
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
@@ -133,6 +169,7 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.gangs.preemptionUnmarked(x)
 	j.waiting.preemptionUnmarked(x)
 	j.answers.preemptionUnmarked(x)
+	j.reserving.preemptionUnmarked(x)
 }
 
 func (j *journal) placeholderEnding(y *Allocation) {
@@ -145,6 +182,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 	j.gangs.placeholderEnding(y)
 	j.waiting.placeholderEnding(y)
 	j.answers.placeholderEnding(y)
+	j.reserving.placeholderEnding(y)
 }
 
 func (j *journal) replacementAdded(x, y *Allocation) {
@@ -157,6 +195,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 	j.gangs.replacementAdded(x, y)
 	j.waiting.replacementAdded(x, y)
 	j.answers.replacementAdded(x, y)
+	j.reserving.replacementAdded(x, y)
 }
 
 func (j *journal) replacementEnded(x, y *Allocation) {
@@ -169,6 +208,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 	j.gangs.replacementEnded(x, y)
 	j.waiting.replacementEnded(x, y)
 	j.answers.replacementEnded(x, y)
+	j.reserving.replacementEnded(x, y)
 }
 
 func (j *journal) replaced(x *Allocation) {
@@ -181,6 +221,7 @@ func (j *journal) replaced(x *Allocation) {
 	j.gangs.replaced(x)
 	j.waiting.replaced(x)
 	j.answers.replaced(x)
+	j.reserving.replaced(x)
 }
 
 func (j *journal) gangCountsChanged(a *Application) {
@@ -193,6 +234,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 	j.gangs.gangCountsChanged(a)
 	j.waiting.gangCountsChanged(a)
 	j.answers.gangCountsChanged(a)
+	j.reserving.gangCountsChanged(a)
 }
 
 func (j *journal) askGroupHeld(group *AskGroup) {
@@ -205,6 +247,7 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 	j.gangs.askGroupHeld(group)
 	j.waiting.askGroupHeld(group)
 	j.answers.askGroupHeld(group)
+	j.reserving.askGroupHeld(group)
 }
 
 func (j *journal) nodeAdded(n *Node) {
@@ -217,6 +260,7 @@ func (j *journal) nodeAdded(n *Node) {
 	j.gangs.nodeAdded(n)
 	j.waiting.nodeAdded(n)
 	j.answers.nodeAdded(n)
+	j.reserving.nodeAdded(n)
 }
 
 func (j *journal) nodeRemoved(n *Node) {
@@ -229,6 +273,7 @@ func (j *journal) nodeRemoved(n *Node) {
 	j.gangs.nodeRemoved(n)
 	j.waiting.nodeRemoved(n)
 	j.answers.nodeRemoved(n)
+	j.reserving.nodeRemoved(n)
 }
 
 func (j *journal) nodeUsageChanged(n *Node) {
@@ -241,6 +286,7 @@ func (j *journal) nodeUsageChanged(n *Node) {
 	j.gangs.nodeUsageChanged(n)
 	j.waiting.nodeUsageChanged(n)
 	j.answers.nodeUsageChanged(n)
+	j.reserving.nodeUsageChanged(n)
 }
 
 func (j *journal) nodeFreed(n *Node) {
@@ -253,6 +299,7 @@ func (j *journal) nodeFreed(n *Node) {
 	j.gangs.nodeFreed(n)
 	j.waiting.nodeFreed(n)
 	j.answers.nodeFreed(n)
+	j.reserving.nodeFreed(n)
 }
 
 func (j *journal) nodeRestored(n *Node) {
@@ -265,6 +312,7 @@ func (j *journal) nodeRestored(n *Node) {
 	j.gangs.nodeRestored(n)
 	j.waiting.nodeRestored(n)
 	j.answers.nodeRestored(n)
+	j.reserving.nodeRestored(n)
 }
 
 func (j *journal) schedulabilityChanged(n *Node) {
@@ -277,6 +325,7 @@ func (j *journal) schedulabilityChanged(n *Node) {
 	j.gangs.schedulabilityChanged(n)
 	j.waiting.schedulabilityChanged(n)
 	j.answers.schedulabilityChanged(n)
+	j.reserving.schedulabilityChanged(n)
 }
 
 func (j *journal) nodeAttributesChanged(n *Node) {
@@ -289,6 +338,7 @@ func (j *journal) nodeAttributesChanged(n *Node) {
 	j.gangs.nodeAttributesChanged(n)
 	j.waiting.nodeAttributesChanged(n)
 	j.answers.nodeAttributesChanged(n)
+	j.reserving.nodeAttributesChanged(n)
 }
 
 func (j *journal) nodeBudgetsChanged(n *Node) {
@@ -301,6 +351,7 @@ func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.gangs.nodeBudgetsChanged(n)
 	j.waiting.nodeBudgetsChanged(n)
 	j.answers.nodeBudgetsChanged(n)
+	j.reserving.nodeBudgetsChanged(n)
 }
 
 func (j *journal) capacityChanged(root *Queue) {
@@ -313,4 +364,5 @@ func (j *journal) capacityChanged(root *Queue) {
 	j.gangs.capacityChanged(root)
 	j.waiting.capacityChanged(root)
 	j.answers.capacityChanged(root)
+	j.reserving.capacityChanged(root)
 }

@@ -17,6 +17,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 	j.gangs.queueUsageChanged(q)
 	j.waiting.queueUsageChanged(q)
 	j.answers.queueUsageChanged(q)
+	j.reserving.queueUsageChanged(q)
 }
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
@@ -29,6 +30,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.gangs.queuePreemptingChanged(q)
 	j.waiting.queuePreemptingChanged(q)
 	j.answers.queuePreemptingChanged(q)
+	j.reserving.queuePreemptingChanged(q)
 }
 
 func (j *journal) queueRunningChanged(q *Queue) {
@@ -41,6 +43,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 	j.gangs.queueRunningChanged(q)
 	j.waiting.queueRunningChanged(q)
 	j.answers.queueRunningChanged(q)
+	j.reserving.queueRunningChanged(q)
 }
 
 func (j *journal) queueSettingsChanged(q *Queue) {
@@ -53,6 +56,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 	j.gangs.queueSettingsChanged(q)
 	j.waiting.queueSettingsChanged(q)
 	j.answers.queueSettingsChanged(q)
+	j.reserving.queueSettingsChanged(q)
 }
 
 func (j *journal) queueChanged(q *Queue) {
@@ -65,6 +69,7 @@ func (j *journal) queueChanged(q *Queue) {
 	j.gangs.queueChanged(q)
 	j.waiting.queueChanged(q)
 	j.answers.queueChanged(q)
+	j.reserving.queueChanged(q)
 }
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
@@ -77,6 +82,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.gangs.queueStateChanged(q, to)
 	j.waiting.queueStateChanged(q, to)
 	j.answers.queueStateChanged(q, to)
+	j.reserving.queueStateChanged(q, to)
 }
 
 func (j *journal) quotasChanged(q *Queue) {
@@ -89,6 +95,7 @@ func (j *journal) quotasChanged(q *Queue) {
 	j.gangs.quotasChanged(q)
 	j.waiting.quotasChanged(q)
 	j.answers.quotasChanged(q)
+	j.reserving.quotasChanged(q)
 }
 
 func (j *journal) queueTreeChanged() {
@@ -101,6 +108,7 @@ func (j *journal) queueTreeChanged() {
 	j.gangs.queueTreeChanged()
 	j.waiting.queueTreeChanged()
 	j.answers.queueTreeChanged()
+	j.reserving.queueTreeChanged()
 }
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
@@ -113,6 +121,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.gangs.accountMembersChanged(x)
 	j.waiting.accountMembersChanged(x)
 	j.answers.accountMembersChanged(x)
+	j.reserving.accountMembersChanged(x)
 }
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
@@ -125,6 +134,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.gangs.accountUsageChanged(x)
 	j.waiting.accountUsageChanged(x)
 	j.answers.accountUsageChanged(x)
+	j.reserving.accountUsageChanged(x)
 }
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
@@ -137,6 +147,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.gangs.accountRunningChanged(x)
 	j.waiting.accountRunningChanged(x)
 	j.answers.accountRunningChanged(x)
+	j.reserving.accountRunningChanged(x)
 }
 
 func (j *journal) applicationAdded(a *Application) {
@@ -149,6 +160,7 @@ func (j *journal) applicationAdded(a *Application) {
 	j.gangs.applicationAdded(a)
 	j.waiting.applicationAdded(a)
 	j.answers.applicationAdded(a)
+	j.reserving.applicationAdded(a)
 }
 
 func (j *journal) applicationRemoved(a *Application) {
@@ -161,6 +173,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.gangs.applicationRemoved(a)
 	j.waiting.applicationRemoved(a)
 	j.answers.applicationRemoved(a)
+	j.reserving.applicationRemoved(a)
 }
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
@@ -173,6 +186,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.gangs.applicationStateChanged(a, to)
 	j.waiting.applicationStateChanged(a, to)
 	j.answers.applicationStateChanged(a, to)
+	j.reserving.applicationStateChanged(a, to)
 }
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
@@ -185,6 +199,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.gangs.applicationExpired(e, to)
 	j.waiting.applicationExpired(e, to)
 	j.answers.applicationExpired(e, to)
+	j.reserving.applicationExpired(e, to)
 }
 
 func (j *journal) runningChanged(a *Application) {
@@ -197,6 +212,7 @@ func (j *journal) runningChanged(a *Application) {
 	j.gangs.runningChanged(a)
 	j.waiting.runningChanged(a)
 	j.answers.runningChanged(a)
+	j.reserving.runningChanged(a)
 }
 
 func (j *journal) firstStartingChanged(a *Application) {
@@ -209,6 +225,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.gangs.firstStartingChanged(a)
 	j.waiting.firstStartingChanged(a)
 	j.answers.firstStartingChanged(a)
+	j.reserving.firstStartingChanged(a)
 }
 
 func (j *journal) mayPreemptChanged(a *Application) {
@@ -221,6 +238,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 	j.gangs.mayPreemptChanged(a)
 	j.waiting.mayPreemptChanged(a)
 	j.answers.mayPreemptChanged(a)
+	j.reserving.mayPreemptChanged(a)
 }
 
 func (j *journal) configurationChanged() {
@@ -233,6 +251,7 @@ func (j *journal) configurationChanged() {
 	j.gangs.configurationChanged()
 	j.waiting.configurationChanged()
 	j.answers.configurationChanged()
+	j.reserving.configurationChanged()
 }
 
 func (j *journal) settingsApplied() {
@@ -245,6 +264,7 @@ func (j *journal) settingsApplied() {
 	j.gangs.settingsApplied()
 	j.waiting.settingsApplied()
 	j.answers.settingsApplied()
+	j.reserving.settingsApplied()
 }
 
 func (j *journal) rebuilding() {
@@ -257,6 +277,7 @@ func (j *journal) rebuilding() {
 	j.gangs.rebuilding()
 	j.waiting.rebuilding()
 	j.answers.rebuilding()
+	j.reserving.rebuilding()
 }
 
 func (j *journal) resourceAdded() {
@@ -269,6 +290,7 @@ func (j *journal) resourceAdded() {
 	j.gangs.resourceAdded()
 	j.waiting.resourceAdded()
 	j.answers.resourceAdded()
+	j.reserving.resourceAdded()
 }
 
 func (j *journal) refusalsMayEnd() {
@@ -281,4 +303,5 @@ func (j *journal) refusalsMayEnd() {
 	j.gangs.refusalsMayEnd()
 	j.waiting.refusalsMayEnd()
 	j.answers.refusalsMayEnd()
+	j.reserving.refusalsMayEnd()
 }

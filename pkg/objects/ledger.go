@@ -46,7 +46,7 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
 // changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
-	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) || !x.shape.AcceptsNode(n.info, true) {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) && !(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !x.shape.AcceptsNode(n.info, true) {
 		return ErrDoesNotFit
 	}
 	if c, blocked := x.app.Constraints().FirstBlocking(x.shape); blocked {
@@ -134,6 +134,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 func (p *Partition) unpost(x *Allocation) {
 	if x.Pending() {
 		p.ClearNomination(x)
+		p.Reservations().Clear(x, ReservationResized)
 		p.removePending(x)
 		x.app.queue.quota.PostPending(x.shape.Vector(), -1)
 		return
@@ -167,6 +168,7 @@ func (p *Partition) unregister(x *Allocation) {
 func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
 	p.ClearNomination(x)
+	p.Reservations().Clear(x, ReservationPlaced)
 	p.Gangs().unlink(x)
 	p.removePending(x)
 	a.queue.quota.PostPending(x.shape.Vector(), -1)

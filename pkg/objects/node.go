@@ -20,19 +20,20 @@ type Node struct {
 	key         policies.NodeKey         // in the node order
 	entry       feasibility.Entry[*Node] // in ordering.schedulable or unschedulable; its mask has the shapes that fit
 
-	total           resources.Vector // capacity
-	allocated       resources.Vector // used by allocations
-	occupied        resources.Vector // used by foreign allocations
-	available       resources.Vector // total less allocated and occupied; can be negative (NOD-17)
-	heldForNominees resources.Vector // of available, for nominees and replacing
-	nominees        []*Allocation    // asks nominated for the node, oldest nomination first
-	preempting      []*Allocation    // marked for preemption and not overdue, in the order of their marks
-	replacing       []*Allocation    // asks that will be placed here when a placeholder of another node has ended
-	changeRecorded  bool             // in snapshotChanges.watch
-	listIndex       int32            // in objectLists.nodes
-	inChangedNodes  bool             // in preemptionChanges.changedNodes
-	allocations     allocationList
-	buffers         nodeBuffers
+	total          resources.Vector // capacity
+	allocated      resources.Vector // used by allocations
+	occupied       resources.Vector // used by foreign allocations
+	available      resources.Vector // total less allocated and occupied; can be negative (NOD-17)
+	held           resources.Vector // of available, for nominees, replacing and reserved
+	nominees       []*Allocation    // asks nominated for the node, oldest nomination first
+	preempting     []*Allocation    // marked for preemption and not overdue, in the order of their marks
+	replacing      []*Allocation    // asks that will be placed here when a placeholder of another node has ended
+	reserved       []*Allocation    // asks that have reserved the node, oldest reservation first
+	changeRecorded bool             // in snapshotChanges.watch
+	listIndex      int32            // in objectLists.nodes
+	inChangedNodes bool             // in preemptionChanges.changedNodes
+	allocations    allocationList
+	buffers        nodeBuffers
 
 	attributes map[string]string
 	info       *constraints.Node // of attributes
@@ -109,8 +110,11 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 	}
 }
 
-// InPreemption reports whether n has preempting allocations or nominees.
-func (n *Node) InPreemption() bool { return len(n.preempting) > 0 || len(n.nominees) > 0 }
+// InPreemption reports whether what a preemptor may use of n depends on its priority, or will grow: n has preempting
+// allocations, nominees or reservations.
+func (n *Node) InPreemption() bool {
+	return len(n.preempting) > 0 || len(n.nominees) > 0 || len(n.reserved) > 0
+}
 
 // HeldForReplacement reports whether resources of n are held for asks that replace placeholders on other nodes (GAN-7).
 func (n *Node) HeldForReplacement() bool { return len(n.replacing) > 0 }

@@ -52,7 +52,8 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 	n.schedulable = schedulable
 	p.journal.schedulabilityChanged(n)
 	if !schedulable {
-		p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+		clearEach(n.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
+		p.Reservations().clearUnsuitable(n)
 		p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
@@ -60,7 +61,7 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 }
 
 // SetAttributes replaces the attributes of a node. Allocations stay, even if their constraints do not admit the node
-// any more; a nomination of such an ask ends, and so does a replacement by it. An attribute that cannot be read is an error.
+// any more; a nomination or a reservation of such an ask ends, and so does a replacement by it. An attribute that cannot be read is an error.
 func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error {
 	n, ok := p.nodes[id]
 	if !ok {
@@ -72,7 +73,8 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	}
 	n.attributes, n.info, n.rejected = attributes, info, p.shapes.Rejecting(info)
 	p.journal.nodeAttributesChanged(n)
-	p.clearNominationsOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
+	clearEach(n.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
+	p.Reservations().clearUnsuitable(n)
 	p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 	p.journal.nodeFreed(n)
 	return nil
@@ -95,7 +97,8 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
 	p.SetSchedulable(n, false)
-	p.clearNominationsOn(n, func(*Allocation) bool { return true })
+	clearEach(n.nominees, func(*Allocation) bool { return true }, p.ClearNomination)
+	p.Reservations().clearOn(n, ReservationNodeLost, func(*Allocation) bool { return true })
 	p.root.quota.PostCapacity(n.total, nil)
 	delete(p.nodes, id)
 	p.lists.nodes.remove(n)
@@ -122,6 +125,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.placedResources.SetMax(v)
 	n.total.Difference(v, nil, nil)
 	n.updateAvailable(&p.journal)
+	p.Reservations().clearUnsuitable(n)
 	p.journal.nodeFreed(n)
 	p.journal.capacityChanged(p.root)
 	p.names.Release(before, resources.Cluster)

@@ -42,7 +42,7 @@ type Partition struct {
 	journal     journal
 
 	lists     objectLists
-	marks     preemptionMarks
+	marks     marks
 	deadlines deadlines
 	quotas    quota.Tree
 	budgets   budgets.Tracker[*Allocation]
@@ -71,7 +71,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
-		shapes: feasibility.NewTable(opt.Shapes), marks: newPreemptionMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
+		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
 	}
 	p.journal.order.schedulable.Order = &nodeOrder
 	p.journal.order.unschedulable.Order = &nodeOrder

@@ -12,22 +12,27 @@ import (
 // on the node (PRE-75), counts in its queues for guarantees and quotas (PRE-14), and is placed
 // first (ORD-6).
 
-// preemptionMarks are the preempting allocations and the nominations of a partition.
-type preemptionMarks struct {
+// marks are the preempting allocations, the nominations and the reservations of a partition.
+type marks struct {
 	preempting map[*Allocation]preemptionMark // marked for preemption, not released
 	nominated  map[*Allocation]nomination     // pending, nominated for a node
 	nominees   []*Allocation                  // the nominated asks, in the order of their nomination
+
+	reservations reservations
 }
 
-func newPreemptionMarks() preemptionMarks {
-	return preemptionMarks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{}}
+func newMarks() marks {
+	return marks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{}, reservations: newReservations()}
 }
 
 // Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
 // ends, and so do those for n of asks with lower priority, which are returned in the order of their
-// nomination (PRE-76). Requires: x is pending. Victims may run on other nodes than n.
+// nomination (PRE-76); the reservation of x ends, and so do those of n of asks without a higher
+// priority (RES-9). Requires: x is pending. Victims may run on other nodes than n.
 func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now time.Time) (cleared []*Allocation) {
 	p.ClearNomination(x)
+	p.Reservations().Clear(x, ReservationNominated)
+	p.Reservations().clearFor(x, n)
 	for _, other := range slices.Clone(n.nominees) {
 		if other.ask.Priority < x.ask.Priority {
 			p.ClearNomination(other)
@@ -63,7 +68,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.marks.nominees = append(p.marks.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), 1)
 	n.nominees = append(n.nominees, x)
-	n.heldForNominees.Add(x.shape.Vector())
+	n.held.Add(x.shape.Vector())
 	n.updateAvailable(&p.journal)
 	p.journal.nominationAdded(x, n)
 }
@@ -74,7 +79,7 @@ func (p *Partition) removeNomination(x *Allocation) {
 	delete(p.marks.nominated, x)
 	p.marks.nominees, n.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(n.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), -1)
-	n.heldForNominees.Sub(x.shape.Vector())
+	n.held.Sub(x.shape.Vector())
 	n.updateAvailable(&p.journal)
 	p.journal.nominationRemoved(x, n)
 }
@@ -112,11 +117,14 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	p.journal.nodeFreed(n)
 }
 
-// clearNominationsOn ends the nominations for n of the asks for which ends returns true.
-func (p *Partition) clearNominationsOn(n *Node, ends func(*Allocation) bool) {
-	for _, x := range slices.Clone(n.nominees) {
+// clearEach calls clear, which may remove it from the list, with each of a list for which ends returns true.
+func clearEach(list []*Allocation, ends func(*Allocation) bool, clear func(*Allocation)) {
+	if len(list) == 0 {
+		return
+	}
+	for _, x := range slices.Clone(list) {
 		if ends(x) {
-			p.ClearNomination(x)
+			clear(x)
 		}
 	}
 }
@@ -194,25 +202,38 @@ func (p *Partition) FitsNominated(x *Allocation) bool {
 
 // FreeFor is what x may use of n now: what is available, less what is held for other nominees of at
 // least its priority and for asks that replace placeholders.
-func (n *Node) FreeFor(x *Allocation) resources.Vector { return n.freeForInto(nil, x) }
+func (n *Node) FreeFor(x *Allocation) resources.Vector {
+	return n.freeWithoutHeld(nil, func(y *Allocation) bool { return y.outranks(x) })
+}
 
-// FreeAfterPreemption sets free to what FreeFor will be after the release of all preempting
-// allocations of n that are not overdue, and returns it.
+// FreeAfterPreemption sets free to what x may use of n after the release of all preempting allocations of n that are
+// not overdue, less what is held for reservations of asks with a higher priority, and returns it. For asks of one shape
+// and priority that may preempt it is the same.
 func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resources.Vector {
-	free = n.freeForInto(free, x)
+	free = n.freeWithoutHeld(free, func(y *Allocation) bool { return y.outranks(x) })
+	for _, other := range n.reserved {
+		if other.ask.Priority > x.ask.Priority {
+			free.Sub(other.shape.Vector())
+		}
+	}
 	for _, y := range n.preempting {
 		free.Add(y.shape.Vector())
 	}
 	return free
 }
 
-func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vector {
+// outranks reports whether what is held for x is not for y: x is another ask, and has at least its priority.
+func (x *Allocation) outranks(y *Allocation) bool { return x != y && x.ask.Priority >= y.ask.Priority }
+
+// freeWithoutHeld sets free to what is available of n, less what is held for the nominees for which counts returns
+// true and for asks that replace placeholders, and returns it.
+func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) bool) resources.Vector {
 	free = append(free[:0], n.available...)
 	for _, other := range n.replacing {
 		free.Sub(other.shape.Vector())
 	}
 	for _, other := range n.nominees {
-		if other != x && other.ask.Priority >= x.ask.Priority {
+		if counts(other) {
 			free.Sub(other.shape.Vector())
 		}
 	}
@@ -223,15 +244,15 @@ func (n *Node) freeForInto(free resources.Vector, x *Allocation) resources.Vecto
 // in which they were marked. Read-only.
 func (n *Node) Preempting() []*Allocation { return n.preempting }
 
-// free is the quantity of k on n for asks that are not nominated for n.
+// free is the quantity of k on n for asks for which nothing of n is held.
 func (n *Node) free(k resources.Index) resources.Quantity {
-	return resources.SubSaturated(n.available.At(k), n.heldForNominees.At(k))
+	return resources.SubSaturated(n.available.At(k), n.held.At(k))
 }
 
-// hasFree reports whether v fits n beside what is held for nominees.
-func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.heldForNominees, v) }
+// hasFree reports whether v fits n beside what is held.
+func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.held, v) }
 
-// NodesInPreemption are the nodes with preempting allocations or nominees, each once, in no order.
+// NodesInPreemption are the nodes that are InPreemption, each once, in no order.
 func (p *Partition) NodesInPreemption() (nodes []*Node) {
 	seen := map[*Node]bool{}
 	add := func(n *Node) {
@@ -245,6 +266,9 @@ func (p *Partition) NodesInPreemption() (nodes []*Node) {
 	}
 	for _, nom := range p.marks.nominated {
 		add(nom.node)
+	}
+	for _, r := range p.marks.reservations.byAsk {
+		add(r.node)
 	}
 	return nodes
 }

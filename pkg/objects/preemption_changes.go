@@ -239,6 +239,8 @@ func (*preemptionChanges) replaced(*Allocation)                                 
 func (*preemptionChanges) gangCountsChanged(*Application)                         {}
 func (*preemptionChanges) nominationAdded(*Allocation, *Node)                     {}
 func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
+func (*preemptionChanges) reservationAdded(*Allocation, *Node)                    {}
+func (*preemptionChanges) reservationEnded(*Allocation, EndedReservation)         {}
 func (*preemptionChanges) allocationPosted(*Allocation)                           {}
 func (*preemptionChanges) allocationUnposted(*Allocation)                         {}
 func (*preemptionChanges) allocationResized(*Allocation)                          {}

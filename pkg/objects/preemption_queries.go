@@ -72,10 +72,16 @@ func CompareAskGroups(a, b *AskGroup) int {
 	if a.app == b.app {
 		return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)
 	}
-	if a.app.queue == b.app.queue {
-		return a.app.queue.apps.Order.Compare(a.app, b.app)
+	return compareApplications(a.app, b.app)
+}
+
+// compareApplications is negative if the asks of a come before those of b in selection order. Requires: they are
+// different applications.
+func compareApplications(a, b *Application) int {
+	if a.queue == b.queue {
+		return a.queue.apps.Order.Compare(a, b)
 	}
-	left, right := a.app.queue.pathFromRoot(), b.app.queue.pathFromRoot()
+	left, right := a.queue.pathFromRoot(), b.queue.pathFromRoot()
 	for i := range left { // both begin at root
 		if left[i] != right[i] {
 			return left[i].parent.children.Order.Compare(left[i], right[i])

@@ -14,7 +14,7 @@ func (p *Partition) QuotaShortfalls(x *Allocation) []quota.Shortfall {
 }
 
 // outlook is what will change before x is placed. Nominees of lower priority may be replaced by x (PRE-76).
-func (m *preemptionMarks) outlook(x *Allocation) quota.Outlook {
+func (m *marks) outlook(x *Allocation) quota.Outlook {
 	nominees := func(outranked bool) iter.Seq2[*quota.Application, resources.Vector] {
 		return func(yield func(*quota.Application, resources.Vector) bool) {
 			for _, y := range m.nominees {

@@ -102,15 +102,17 @@ func (*waitingChanges) replacementEnded(x, _ *Allocation) {
 
 // The other changes are no changes of which asks wait for a node.
 
-func (*waitingChanges) nominationRemoved(*Allocation, *Node)  {}
-func (*waitingChanges) placeholderEnding(*Allocation)         {}
-func (*waitingChanges) replaced(*Allocation)                  {}
-func (*waitingChanges) gangCountsChanged(*Application)        {}
-func (*waitingChanges) queueUsageChanged(*Queue)              {}
-func (*waitingChanges) queuePreemptingChanged(*Queue)         {}
-func (*waitingChanges) queueRunningChanged(*Queue)            {}
-func (*waitingChanges) queueSettingsChanged(*Queue)           {}
-func (*waitingChanges) queueChanged(*Queue)                   {}
-func (*waitingChanges) queueStateChanged(*Queue, QueueChange) {}
-func (*waitingChanges) quotasChanged(*Queue)                  {}
-func (*waitingChanges) queueTreeChanged()                     {}
+func (*waitingChanges) nominationRemoved(*Allocation, *Node)           {}
+func (*waitingChanges) reservationAdded(*Allocation, *Node)            {}
+func (*waitingChanges) reservationEnded(*Allocation, EndedReservation) {}
+func (*waitingChanges) placeholderEnding(*Allocation)                  {}
+func (*waitingChanges) replaced(*Allocation)                           {}
+func (*waitingChanges) gangCountsChanged(*Application)                 {}
+func (*waitingChanges) queueUsageChanged(*Queue)                       {}
+func (*waitingChanges) queuePreemptingChanged(*Queue)                  {}
+func (*waitingChanges) queueRunningChanged(*Queue)                     {}
+func (*waitingChanges) queueSettingsChanged(*Queue)                    {}
+func (*waitingChanges) queueChanged(*Queue)                            {}
+func (*waitingChanges) queueStateChanged(*Queue, QueueChange)          {}
+func (*waitingChanges) quotasChanged(*Queue)                           {}
+func (*waitingChanges) queueTreeChanged()                              {}

@@ -77,6 +77,16 @@ func (c Constraints) FirstBlocking(s *feasibility.Shape) (first Constraint, ok b
 	return first, false
 }
 
+// BlockedWithinCapacity reports whether a constraint other than the capacity of the cluster blocks an ask of shape s.
+func (c Constraints) BlockedWithinCapacity(s *feasibility.Shape) bool {
+	for x := range c.Each {
+		if x.kind != ClusterCapacity && x.Blocks(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // FirstTooSmall is the first constraint within which an ask of shape s can never be. ok is false if there is
 // none.
 func (c Constraints) FirstTooSmall(s *feasibility.Shape) (first Constraint, ok bool) {

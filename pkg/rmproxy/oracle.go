@@ -21,6 +21,12 @@ func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return s != nil && s.shim != nil && s.fits(ask, node)
 }
 
+// FitsWhenFree reports whether the shim would accept the node for the ask if it had the free resources (RES-4).
+func (o oracle) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
+	s := o.p.current()
+	return s != nil && s.shim != nil && s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node)}) == nil
+}
+
 // FitsWithout reports whether the ask could run on the node if the victims were gone.
 func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
 	s := o.p.current()

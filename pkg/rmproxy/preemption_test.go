@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -82,6 +83,27 @@ func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim refused")
 		assert.Equal(t, oracle{d.p}.FitsWithout("k", "n1", nil), true, "without victims Predicates is called")
+	})
+}
+
+// RES-4: before a node is reserved, Predicates is called without regard to what is free.
+func TestOracle_ReservationPredicates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakerm.Recorder{Predicate: func(_, node string) error {
+			if node == "n2" {
+				return errors.New("no")
+			}
+			return nil
+		}}
+		d := newTestInProcess(testOptions{})
+		defer d.Stop()
+		assert.Equal(t, oracle{d.p}.FitsWhenFree("k", "n1"), false, "there is no shim")
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
+		assert.NilError(t, err)
+		assert.Equal(t, oracle{d.p}.FitsWhenFree("k", "n1"), true)
+		assert.Equal(t, oracle{d.p}.FitsWhenFree("k", "n2"), false)
+		synctest.Wait()
+		assert.Assert(t, slices.Contains(s.Calls(), "fits k@n2 allocate=false"), "%q", s.Calls())
 	})
 }
 

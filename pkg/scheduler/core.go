@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/reservation"
 )
 
 // Core is the scheduler of one partition. It is not safe for concurrent use: the goroutine of package loop
@@ -27,8 +28,9 @@ type Core struct {
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
 
-	preemption  *preemption.Engine
-	constraints constraints.Cache
+	preemption   *preemption.Engine
+	reservations *reservation.Engine
+	constraints  constraints.Cache
 
 	feasible    feasibility.Mask   // scratch of decide
 	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
@@ -49,6 +51,7 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 	}
 	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt}
 	c.preemption = preemption.New(c.part, opt, engineHost{c})
+	c.reservations = reservation.New(c.part, reservationHost{c})
 	c.SetOracle(oracle)
 	return c
 }
@@ -62,6 +65,7 @@ func (c *Core) SetOracle(oracle Oracle) {
 	c.oracle = oracle
 	c.batchOracle, _ = oracle.(BatchOracle)
 	c.preemption.SetOracle(oracle)
+	c.reservations.SetOracle(oracle)
 }
 
 // Step applies one command and returns its effects. It never fails: a command that cannot be applied has an
@@ -77,6 +81,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	}
 	c.waiting.onCommand(cmd, c.part.Root().HasPending(), now)
 	c.preemption.RecordEnded(victimEnd(cmd, now), now)
+	c.reservations.ReportEnded()
 	c.finishStep(now)
 	return c.effects
 }
@@ -110,8 +115,10 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if c.notListening {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
-	if at, due := c.preemption.NextDeadline(); due && (!ok || at.Before(t)) {
-		t, ok = at, true
+	for _, next := range [...]func() (time.Time, bool){c.preemption.NextDeadline, c.reservations.NextDeadline} {
+		if at, due := next(); due && (!ok || at.Before(t)) {
+			t, ok = at, true
+		}
 	}
 	if at := c.waiting.dueAt; !at.IsZero() && (!ok || at.Before(t)) {
 		t, ok = at, true
@@ -137,6 +144,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	c.emitStateChanges()
 	c.preemption.ServeDeadlines(now)
 	c.waiting.serveDeadline(now)
+	c.reservations.ServeDeadlines(now)
 	if !c.oracleRetryAt.IsZero() && !now.Before(c.oracleRetryAt) {
 		c.oracleRetryAt = time.Time{}
 		c.part.RetryRefusedAsks()
@@ -177,6 +185,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
 		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
 		c.preemption.Reset(c.part, now)
+		c.reservations.Reset(c.part)
 		c.emit(PartitionReset(m))
 	case AddNode:
 		c.addNode(m)

@@ -81,6 +81,21 @@ func TestSchedule_SaturatedClusterIsNotSearchedAgain(t *testing.T) {
 	assert.Equal(t, got, 0.0, "heap allocations per idle cycle")
 }
 
+// RES-2: within a second of a search for reservations there is no other, and asks with a reservation are not tried again
+// and again.
+func TestSchedule_ReservationsCostAnIdleCycleNothing(t *testing.T) {
+	conf := treeConfig(2, 10)
+	conf.Reservation = configs.DefaultReservation()
+	c, now := loadedCore(t, conf, 1, 5000)
+	c.Schedule(now, 5000)
+	now = now.Add(time.Minute)
+	_, more := c.Schedule(now, 5000)
+	assert.Assert(t, !more)
+	assert.Equal(t, len(c.part.Reservations().Asks()), 1)
+	got := testing.AllocsPerRun(100, func() { c.Schedule(now, 1) })
+	assert.Equal(t, got, 0.0, "heap allocations per idle cycle")
+}
+
 func TestSchedule_DeepAndWideQueueTrees(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -34,12 +34,21 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 			}
 		}
 		x := group.SchedulableAsks()[0]
-		if n := c.firstFeasibleNode(x); n != nil {
+		if n := c.feasibleNodeOf(x, now); n != nil {
 			return x, n
 		}
+	}
+}
+
+// feasibleNodeOf is the first feasible node of x, which fits a node; nil: the RM refuses all of them, and x is
+// unschedulable.
+func (c *Core) feasibleNodeOf(x *objects.Allocation, now time.Time) *objects.Node {
+	n := c.firstFeasibleNode(x)
+	if n == nil {
 		c.part.MarkUnschedulable(x)
 		c.retryRefused(now)
 	}
+	return n
 }
 
 // retryRefused has what the RM refused evaluated again after a time.

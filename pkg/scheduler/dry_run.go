@@ -149,6 +149,8 @@ func (s *dryRunState) setVerdict(n *objects.Node) {
 	case n != nil:
 	case taken:
 		v.Reason = NodesRejectedByRM
+	case s.result.Pending && s.c.part.Reservations().Of(s.ask) != nil:
+		v.Reason, v.Subject = WaitsForReservedNode, string(s.c.part.Reservations().Of(s.ask).ID())
 	default:
 		v.Reason, v.Subject = NoNodeFits, string(s.ask.Ask().RequiredNode())
 	}

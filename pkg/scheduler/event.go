@@ -24,10 +24,12 @@ const (
 	EventCoolDownEnded                        // two leaves may preempt each other's allocations again
 	EventIgnored                              // a request of the RM changed nothing, and the interface has no answer to it
 	EventPlaceholderTooSmall                  // a placeholder is released because it is smaller than the ask
+	EventReserved                             // an ask has reserved a node
+	EventReservationEnded                     // its reservation ended
 )
 
 func (n EventKind) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended"}[n]
 }
 
 // AllocationRef names an ask or an allocation in events.
@@ -39,22 +41,23 @@ type AllocationRef struct {
 
 func (p AllocationRef) String() string { return fmt.Sprintf("%s (%s in %s)", p.Key, p.App, p.Queue) }
 
-// Event reports what only the core knows, mostly about preemption. It is for history, logs and metrics, and
+// Event reports what only the core knows, mostly about preemption and reservations. It is for history, logs and metrics, and
 // is not sent to the RM.
 type Event struct {
 	Kind    EventKind
-	Subject AllocationRef // the victim, or the nominated ask
+	Subject AllocationRef // the victim, or the nominated or reserving ask
 
-	Priority      int32 // of Subject; unset where Subject has no queue
-	Amounts       resources.Amounts
-	Node          objects.NodeID
-	Since         time.Time                  // when the ended nomination or cool-down began; EventOverdue: of the preemption
-	Preemptor     AllocationRef              // the ask that preempted, or that has the node now; zero: none
-	Reason        victim.Reason              // EventPreempted, EventNominated
-	Grace         time.Duration              // EventPreempted: the grace period of the victim
-	Victims       int                        // EventNominated: the number of victims
-	NominationEnd preemption.NominationState // EventNominationEnded
-	Message       string                     // details; may be empty
+	Priority       int32 // of Subject; unset where Subject has no queue
+	Amounts        resources.Amounts
+	Node           objects.NodeID
+	Since          time.Time                  // when the ended nomination, reservation or cool-down began; EventOverdue: of the preemption
+	Preemptor      AllocationRef              // the ask that preempted, or that has the node now; zero: none
+	Reason         victim.Reason              // EventPreempted, EventNominated
+	Grace          time.Duration              // EventPreempted: the grace period of the victim
+	Victims        int                        // EventNominated: the number of victims
+	NominationEnd  preemption.NominationState // EventNominationEnded
+	ReservationEnd objects.ReservationEnd     // EventReservationEnded: why it ended
+	Message        string                     // details; may be empty
 
 	Cycle   preemption.Cycle // EventPreemptionCycle. EventCoolDownEnded: the two leaves of the cool-down, or the one
 	Ignored Ignored          // EventIgnored; Subject then has no queue
@@ -80,6 +83,8 @@ func (e Event) String() string {
 		s += fmt.Sprintf(", by %s, victims: %d", e.Reason, e.Victims)
 	case EventNominationEnded:
 		s += ", " + e.NominationEnd.String()
+	case EventReservationEnded:
+		s += ", " + e.ReservationEnd.String()
 	}
 	if e.Preemptor != (AllocationRef{}) {
 		s += ", by " + e.Preemptor.String()

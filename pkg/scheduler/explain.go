@@ -29,7 +29,7 @@ type Explanation struct {
 	RequiredNode objects.NodeID // empty: any
 	Requested    resources.Amounts
 	Since        time.Time      // pending: created; allocated: bound; preempting: preempted
-	Node         objects.NodeID // the node of the allocation, or the nominated node
+	Node         objects.NodeID // the node of the allocation, or the nominated or reserved node
 
 	// The following fields are for pending asks.
 
@@ -83,7 +83,7 @@ type Availability struct {
 	Queue         Headroom           // of the queue of its path with the least, root excluded
 	Limit         Headroom           // of the limit of its user or group with the least
 	Cluster       Headroom           // of all nodes
-	MaxFreeOnNode resources.Quantity // the most on one node that accepts the ask, without what is held for nominated asks
+	MaxFreeOnNode resources.Quantity // the most on one node that accepts the ask, without what is held for other asks
 	LargestNode   resources.Quantity // the most that such a node has in all
 }
 
@@ -96,6 +96,7 @@ type NodeCounts struct {
 	Unschedulable int
 	TooSmall      int // its capacity is less than requested
 	TooFull       int // its free resources are less than requested
+	Reserved      int // they are not, but are held for asks that have reserved the node
 	Fitting       int // none of these
 }
 
@@ -128,6 +129,8 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e.Listening, e.MayPreempt = c.Listening(), !x.AskGroup().Held() && (len(reasons) > 0 || !due.IsZero())
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, e.Terminating = n.ID(), len(n.Preempting())
+	} else if n := c.part.Reservations().Of(x); n != nil {
+		e.Node = n.ID()
 	}
 	e.BackOffs = c.backOffs(x)
 	c.explainNodes(e, x)
@@ -161,6 +164,8 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 			continue
 		case !n.Total().Covers(v):
 			e.Nodes.TooSmall++
+		case !n.Fits(s) && len(n.ReservedFor()) > 0 && n.Available().Covers(v):
+			e.Nodes.Reserved++
 		case !n.Fits(s):
 			e.Nodes.TooFull++
 		default:
@@ -170,7 +175,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		for k, requested := range v {
 			if requested > 0 {
 				r, k := &e.Resources[i], resources.Index(k)
-				r.MaxFreeOnNode, r.LargestNode = max(r.MaxFreeOnNode, n.Free(k)), max(r.LargestNode, n.Total().At(k))
+				r.MaxFreeOnNode, r.LargestNode = max(r.MaxFreeOnNode, c.part.Reservations().FreeFor(x, n, k)), max(r.LargestNode, n.Total().At(k))
 				i++
 			}
 		}
@@ -242,7 +247,7 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return 0, r.Cluster.Max, r.Cluster.Max == 0
 		}, true)
-	case AskExceedsNodes, NoNodeFits:
+	case AskExceedsNodes, NoNodeFits, WaitsForReservedNode:
 		e.addShortages(func(r *Availability) (free, limit resources.Quantity, set bool) {
 			return r.MaxFreeOnNode, r.LargestNode, true
 		},

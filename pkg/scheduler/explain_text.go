@@ -68,6 +68,8 @@ func (e *Explanation) reasonText() string {
 		return fmt.Sprintf("there is no schedulable node; nodes: %s", e.Nodes)
 	case WaitsForVictims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", v.Subject, e.Terminating)
+	case WaitsForReservedNode:
+		return fmt.Sprintf("it has reserved node %s, and waits until enough is free there: %s", v.Subject, e.nodeReasonText())
 	case NoNodeAdmitted:
 		return fmt.Sprintf("%s; nodes: %s", v, e.Nodes)
 	case AskExceedsNodes, NoNodeFits:
@@ -110,7 +112,7 @@ func (n NodeCounts) String() string {
 		what  string
 	}{
 		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.TooSmall, "too small"},
-		{n.TooFull, "too full"}, {n.Fitting, "fitting"},
+		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.Fitting, "fitting"},
 	} {
 		if p.count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.count, p.what))

@@ -39,7 +39,7 @@ func newNominationCore(t *testing.T, timeout string, count int) *nominationCore 
 }
 
 func (w *nominationCore) conf(timeout string) configs.Partition {
-	conf, problems := queuesyaml.Load([]byte("partitions: [{preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
+	conf, problems := queuesyaml.Load([]byte("partitions: [{reservation: {enabled: false}, preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
 		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]"))
 	assert.Assert(w.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]

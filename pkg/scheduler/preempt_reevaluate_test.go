@@ -55,7 +55,7 @@ func TestPreemption_ReevaluatesWhenTheObstacleIsGone(t *testing.T) {
 			func(*evaluationCore) {}, scheduler.AddApplication{App: "other", Queue: "root.dyn.x", User: ann, Tags: map[string]string{configs.TagMax: `{"resources":{"vcore":{"value":8}}}`}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conf, problems := queuesyaml.Load(fmt.Appendf(nil, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
+			conf, problems := queuesyaml.Load(fmt.Appendf(nil, "partitions: [{reservation: {enabled: false}, placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: low}, %s]}]}]", c.queues))
 			assert.Assert(t, conf != nil, "%v", problems)
 			w := &evaluationCore{t, scheduler.New(conf.Partitions[0], nil), epoch}
 			leaf, maxTag := "root.a", ""

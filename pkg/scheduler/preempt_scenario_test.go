@@ -424,7 +424,9 @@ func (a countsAndRejects) FitsWithout(ask objects.AllocationKey, _ objects.NodeI
 func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 	rm := countsAndRejects{}
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
-	st.core = scheduler.New(st.config(t), rm)
+	conf := st.config(t)
+	conf.Reservation.Enabled = false
+	st.core = scheduler.New(conf, rm)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
 		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}

@@ -7,7 +7,7 @@ import (
 )
 
 // Schedule makes up to budget decisions and returns their effects (PRE-1, ORD-2, ORD-6, GAN-6, QUO-59,
-// QUO-60).
+// QUO-60, RES-2, RES-8).
 // more: the budget, or the bound of victim searches, ended the run. The caller must pass times that do not
 // decrease. While no RM listens it decides nothing (PRE-5, RMI-18).
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
@@ -19,12 +19,16 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		return c.effects, false
 	}
 	c.preemption.BeginRun(now)
+	c.reservations.BeginRun(now)
 	for ; budget > 0; budget-- {
 		if c.preemption.EnforceQuota(now) {
 			continue
 		}
 		c.part.RefreshShares() // nominations that ended change usage
 		x, n := c.preemption.PlaceableNominee()
+		if x == nil {
+			x, n = c.reservations.Placeable(now)
+		}
 		if x == nil {
 			if made := c.replacePlaceholders(now, budget); made > 0 {
 				budget -= made - 1
@@ -33,7 +37,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			x, n = c.decide(now)
 		}
 		if x == nil {
-			if found, more := c.preemption.Preempt(now); !found {
+			found, more := c.preemption.Preempt(now)
+			if c.reservations.ReportEnded(); !found && (more || !c.reservations.Search(now)) {
 				if !more {
 					c.reportWaiting()
 				}
@@ -48,6 +53,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		c.emitStateChanges()
 		c.emit(Allocated{x.Ask(), n.ID()})
 		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
+		c.reservations.ReportEnded()
 	}
 	return c.effects, true
 }

@@ -91,9 +91,10 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
-	Peak         resources.Amounts // of each resource, the most that either of the two was
-	UsageHistory *lifecycle.Usage  // of ended allocations; nil: none ran for a second
-	Gang         []gangs.TaskGroup // the counts of its task groups; none: it never had a placeholder
+	Peak         resources.Amounts       // of each resource, the most that either of the two was
+	UsageHistory *lifecycle.Usage        // of ended allocations; nil: none ran for a second
+	Reservations []objects.AllocationKey // its asks that have reserved a node, the oldest reservation first
+	Gang         []gangs.TaskGroup       // the counts of its task groups; none: it never had a placeholder
 	Allocations  persistent.List[AllocationView]
 }
 
@@ -111,6 +112,9 @@ type AllocationView struct {
 	Nominated   objects.NodeID // the nominated node; empty: none
 	NominatedAt time.Time      // zero: it is not nominated
 
+	Reserved   objects.NodeID // the node that the ask has reserved; empty: none
+	ReservedAt time.Time      // zero: it has reserved none
+
 	Ending   bool                  // a placeholder whose release is ordered, other than by preemption
 	Replaces objects.AllocationKey // of a pending ask: the placeholder that it replaces; empty: none
 
@@ -126,8 +130,9 @@ type NodeView struct {
 	Total       resources.Amounts
 	Allocated   resources.Amounts
 	Occupied    resources.Amounts
-	Available   resources.Amounts // negative after a shrink
-	Score       float64           // the lowest is tried first
+	Available   resources.Amounts       // negative after a shrink
+	Score       float64                 // the lowest is tried first
+	ReservedFor []objects.AllocationKey // the asks that have reserved it, the oldest reservation first
 	Allocations persistent.List[AllocationView]
 	Foreign     []*objects.Foreign
 }

@@ -118,6 +118,7 @@ func viewApplication(p *objects.Partition, a *objects.Application, allocations p
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
+		Reservations: keysOf(p.Reservations().AsksOf(a)),
 	}
 	if gang := a.Gang(); gang != nil {
 		v.Gang = slices.Clone(gang.Groups())
@@ -129,8 +130,16 @@ func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List
 	return &NodeView{
 		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
-		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(),
+		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(), ReservedFor: keysOf(n.ReservedFor()),
 	}
+}
+
+// keysOf are the keys of asks; nil: there are none.
+func keysOf(asks []*objects.Allocation) (keys []objects.AllocationKey) {
+	for _, x := range asks {
+		keys = append(keys, x.Key())
+	}
+	return keys
 }
 
 func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView {
@@ -142,6 +151,8 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 		v.Ending = p.Gangs().Ending(x)
 	} else if n := p.Nomination(x); n != nil {
 		v.Nominated, v.NominatedAt = n.ID(), p.NominatedAt(x)
+	} else if n := p.Reservations().Of(x); n != nil {
+		v.Reserved, v.ReservedAt = n.ID(), p.Reservations().Since(x)
 	} else if y := p.Gangs().Replaces(x); y != nil {
 		v.Replaces = y.Key()
 	}

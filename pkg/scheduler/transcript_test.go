@@ -106,6 +106,8 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 			return "none\n"
 		}
 		return fmt.Sprintf("at %s, and it is %s\n", at.Sub(epoch), c.now.Sub(epoch))
+	case "reservations":
+		return showReservations(c.core.Snapshot(c.now))
 	case "preempting":
 		return showPreempting(c.core.Snapshot(c.now).Root)
 	}

@@ -47,6 +47,7 @@ const (
 	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
 	NominatedNodeRejectedByRM                      // the victims on node Subject have ended, and the RM refuses it
 	WaitsForPlaceholder                            // task group Subject has placeholders, one of which it will replace
+	WaitsForReservedNode                           // node Subject, which it has reserved, has not enough free yet
 	ReplacesPlaceholder                            // the release of placeholder Subject, which it replaces, is not confirmed
 )
 
@@ -55,7 +56,7 @@ func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
-		"waitsForPlaceholder", "replacesPlaceholder",
+		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder",
 	}[o]
 }
 
@@ -111,6 +112,8 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("the resource manager rejects nominated node %s", v.Subject)
 	case WaitsForPlaceholder:
 		return fmt.Sprintf("waits for a placeholder of task group %s", v.Subject)
+	case WaitsForReservedNode:
+		return fmt.Sprintf("has reserved node %s, which has insufficient free resources yet", v.Subject)
 	case ReplacesPlaceholder:
 		return fmt.Sprintf("waits for placeholder %s to end, which it replaces", v.Subject)
 	case NodesRejectedByRM:
@@ -143,10 +146,13 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 	if o, subject := c.startReason(a); o != NotPending {
 		return o, subject
 	}
-	if o, subject := c.quotaReason(x); o != NotPending {
-		return o, subject
+	o, subject = c.quotaReason(x)
+	if n := c.part.Reservations().Of(x); n != nil && !fits && (o == NotPending || o == NoClusterHeadroom) {
+		return WaitsForReservedNode, string(n.ID()) // the cluster may have none but what will be free there
 	}
 	switch {
+	case o != NotPending:
+		return o, subject
 	case !fits:
 		return NoNodeFits, string(s.RequiredNode())
 	case c.part.Unschedulable(x):

@@ -47,6 +47,7 @@ func (t *jsonText) ask(w *scheduler.AllocationView) {
 	t.optionalTrue("originator", w.Ask.Originator)
 	t.optionalTrue("triggeredPreemption", w.Nominated != "") // the ask is nominated for a node
 	t.optional("nominatedNode", string(w.Nominated))         // ours: that node
+	t.optional("reservedNode", string(w.Reserved))           // ours: the node that the ask has reserved
 	t.optional("priorityClass", w.PriorityClass)             // ours: the class under which class quotas count it
 	t.end('}')
 }

@@ -2,6 +2,7 @@ package dao
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -27,6 +28,8 @@ type Application struct {
 	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory `json:"resourceHistory"`
 	PlaceholderData    []TaskGroup  `json:"placeholderData,omitempty"`
+	HasReserved        bool         `json:"hasReserved,omitempty"`
+	Reservations       []string     `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
 
 // TaskGroup counts the placeholders of one task group (GAN-15).
@@ -73,6 +76,8 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 	for _, t := range a.Gang {
 		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
 	}
+	v.Reservations = keyTexts(a.Reservations)
+	v.HasReserved = len(v.Reservations) > 0
 	for w := range a.Allocations.All() {
 		if w.Node == "" {
 			v.Requests = listPlaceholder{}
@@ -84,6 +89,14 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 		}
 	}
 	return v
+}
+
+// keyTexts are keys as texts; nil: there are none.
+func keyTexts(keys []objects.AllocationKey) (texts []string) {
+	for _, key := range keys {
+		texts = append(texts, string(key))
+	}
+	return texts
 }
 
 // setStateLog sets the states that were entered, and the start: when Running was first entered. An

@@ -88,6 +88,7 @@ type NodeCounts struct {
 	Unschedulable int `json:"unschedulable"`
 	TooSmall      int `json:"tooSmall"`
 	TooFull       int `json:"tooFull"`
+	Reserved      int `json:"reserved"`
 	Fitting       int `json:"fitting"`
 }
 

@@ -35,6 +35,7 @@ type Node struct {
 	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
 	IsReserved         bool              `json:"isReserved"`
+	Reservations       []string          `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
 
 // NewNode shows n with a placeholder for its allocations.
@@ -50,6 +51,9 @@ func NewNode(n *scheduler.NodeView) Node {
 		Available:   available(n),
 		Utilized:    Percentages(n.Allocated, n.Total.All()),
 		Schedulable: n.Schedulable,
+
+		IsReserved:   len(n.ReservedFor) > 0,
+		Reservations: keyTexts(n.ReservedFor),
 	}
 	if n.Allocations.Len() > 0 {
 		v.Allocations = listPlaceholder{}

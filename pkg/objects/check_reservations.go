@@ -1,0 +1,44 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// checkReservations checks that each reservation is of a pending ask and a node that accepts it, and adds what is held
+// for it. No reservation outlives its ask, its application or its node (RES-6).
+func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
+	r := &c.p.marks.reservations
+	if len(r.asks) != len(r.byAsk) {
+		return fmt.Errorf("%d asks have reservations, %d are listed", len(r.byAsk), len(r.asks))
+	}
+	ofApps, onNodes := 0, 0
+	for _, x := range r.asks {
+		n := r.byAsk[x].node
+		switch {
+		case n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()):
+			return fmt.Errorf("%s is listed with a reservation, and has none of a node that can take it", x.Key())
+		case !c.p.allocations.has(x) || !x.Pending() || x.group.held || c.p.Nomination(x) != nil:
+			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.id)
+		case !slices.Contains(n.reserved, x) || !slices.Contains(r.byApp[x.app], x):
+			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.id, x.app.id, x.Key())
+		case len(n.reserved) > 1 && x.ask.RequiredNode() == "":
+			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.id, x.Key(), len(n.reserved)-1)
+		}
+		held[n] = held[n].Add(x.ask.Amounts)
+	}
+	for a, asks := range r.byApp {
+		if ofApps += len(asks); c.p.apps[a.id] != a || len(asks) == 0 {
+			return fmt.Errorf("application %s is listed with %d reservations", a.id, len(asks))
+		}
+	}
+	for _, n := range c.p.nodes {
+		onNodes += len(n.reserved)
+	}
+	if ofApps != len(r.asks) || onNodes != len(r.asks) {
+		return fmt.Errorf("applications list %d reservations and nodes %d, there are %d", ofApps, onNodes, len(r.asks))
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Reservations: a pending ask that fits no node reserves one that it would fit if allocations on it ended. Its
+// resources are held there against other asks, as those of a nominated ask, and count in no queue (RES-5). A node has
+// the reservation of one ask, or those of any number of asks that require it. A nomination goes before reservations:
+// its ask has had victims.
+
+// reservations are the reservations of a partition.
+type reservations struct {
+	byAsk map[*Allocation]reservation
+	asks  []*Allocation                  // the asks, oldest reservation first
+	byApp map[*Application][]*Allocation // the same by application, oldest first
+}
+
+// reservation is the reserved node of an ask, and when it was reserved.
+type reservation struct {
+	node *Node
+	at   time.Time
+}
+
+func newReservations() reservations {
+	return reservations{byAsk: map[*Allocation]reservation{}, byApp: map[*Application][]*Allocation{}}
+}
+
+// ReservationEnd is why a reservation ended.
+type ReservationEnd uint8
+
+// The ends of reservations (RES-6).
+const (
+	ReservationPlaced    ReservationEnd = iota // the ask was placed, on the node or on another
+	ReservationNominated                       // the ask has victims, on the node or on another
+	ReservationCancelled                       // the ask was removed
+	ReservationResized                         // the ask requests other amounts
+	ReservationNodeLost                        // the node was removed, does not accept the ask any more, or is too small
+	ReservationLost                            // another ask needs the node: it requires it, or it preempts there and has at least the priority
+	ReservationBlocked                         // a quota, a limit or a gang blocks the ask
+	ReservationRefused                         // the node has enough free, and the RM refuses it
+	ReservationTimedOut                        // it lasted for the timeout
+	ReservationDisabled                        // the configuration has no reservations any more
+)
+
+func (e ReservationEnd) String() string {
+	return [...]string{
+		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager", "timed out", "disabled",
+	}[e]
+}
+
+// EndedReservation is a reservation that has ended.
+type EndedReservation struct {
+	Ask   *Allocation // pending, bound, or removed
+	Node  *Node       // may be removed
+	Since time.Time
+	End   ReservationEnd
+}
+
+// ReservationLedger is the part of the ledger that is about reservations.
+type ReservationLedger struct{ p *Partition }
+
+// Reservations is the part of the ledger that is about reservations.
+func (p *Partition) Reservations() ReservationLedger { return ReservationLedger{p} }
+
+// Reserve reserves n for x. An ask that requires n ends the reservations of asks that do not. Requires: x is pending and
+// has neither a reservation nor a nomination; MayReserve(x, n).
+func (l ReservationLedger) Reserve(x *Allocation, n *Node, now time.Time) {
+	l.clearOn(n, ReservationLost, func(y *Allocation) bool { return y.ask.RequiredNode() == "" })
+	r := &l.p.marks.reservations
+	r.byAsk[x] = reservation{n, now}
+	r.asks, r.byApp[x.app] = append(r.asks, x), append(r.byApp[x.app], x)
+	n.reserved = append(n.reserved, x)
+	n.held.Add(x.shape.Vector())
+	n.updateAvailable(&l.p.journal)
+	l.p.journal.reservationAdded(x, n)
+}
+
+// Clear ends the reservation of x, if it has one.
+func (l ReservationLedger) Clear(x *Allocation, end ReservationEnd) {
+	n := l.Of(x)
+	if n == nil {
+		return
+	}
+	r := &l.p.marks.reservations
+	ended := EndedReservation{x, n, r.byAsk[x].at, end}
+	delete(r.byAsk, x)
+	r.asks, n.reserved = removeAllocationFrom(r.asks, x), removeAllocationFrom(n.reserved, x)
+	if r.byApp[x.app] = removeAllocationFrom(r.byApp[x.app], x); len(r.byApp[x.app]) == 0 {
+		delete(r.byApp, x.app)
+	}
+	n.held.Sub(x.shape.Vector())
+	n.updateAvailable(&l.p.journal)
+	l.p.journal.reservationEnded(x, ended)
+	l.p.journal.nodeFreed(n)
+}
+
+// clearOn ends the reservations of n of the asks for which ends returns true.
+func (l ReservationLedger) clearOn(n *Node, end ReservationEnd, ends func(*Allocation) bool) {
+	clearEach(n.reserved, ends, func(x *Allocation) { l.Clear(x, end) })
+}
+
+// clearUnsuitable ends the reservations of n of the asks that it cannot take any more.
+func (l ReservationLedger) clearUnsuitable(n *Node) {
+	l.clearOn(n, ReservationNodeLost, func(x *Allocation) bool { return !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()) })
+}
+
+// clearFor ends the reservations of n that do not count for x, which preempts there (RES-9).
+func (l ReservationLedger) clearFor(x *Allocation, n *Node) {
+	l.clearOn(n, ReservationLost, func(y *Allocation) bool { return y.ask.Priority <= x.ask.Priority })
+}
+
+// Settings are the settings of reservations.
+func (l ReservationLedger) Settings() configs.Reservation { return l.p.conf.Reservation }
+
+// Of is the node that x has reserved; nil: none.
+func (l ReservationLedger) Of(x *Allocation) *Node {
+	if len(l.p.marks.reservations.asks) == 0 {
+		return nil
+	}
+	return l.p.marks.reservations.byAsk[x].node
+}
+
+// Since is when x reserved its node; the zero time: it has none.
+func (l ReservationLedger) Since(x *Allocation) time.Time {
+	if len(l.p.marks.reservations.asks) == 0 {
+		return time.Time{}
+	}
+	return l.p.marks.reservations.byAsk[x].at
+}
+
+// Asks are the asks with a reservation, the oldest reservation first. Read-only.
+func (l ReservationLedger) Asks() []*Allocation { return l.p.marks.reservations.asks }
+
+// AsksOf are those of an application. Read-only.
+func (l ReservationLedger) AsksOf(a *Application) []*Allocation {
+	if len(l.p.marks.reservations.asks) == 0 {
+		return nil
+	}
+	return l.p.marks.reservations.byApp[a]
+}
+
+// ReservedFor are the asks for which n is reserved, the oldest reservation first. Read-only.
+func (n *Node) ReservedFor() []*Allocation { return n.reserved }
+
+// Fits reports whether x fits the node that it has reserved, beside what is held there for nominated asks and
+// for asks that replace placeholders. Requires: x has a reservation.
+func (l ReservationLedger) Fits(x *Allocation) bool {
+	n := l.p.marks.reservations.byAsk[x].node
+	if len(n.nominees) == 0 && len(n.replacing) == 0 { // the usual case
+		return n.available.Covers(x.shape.Vector())
+	}
+	return n.freeWithoutHeld(nil, func(*Allocation) bool { return true }).Covers(x.shape.Vector())
+}
+
+// MayReserve reports whether x may reserve n: n accepts it, and would have enough without allocations. Unless x requires
+// n, nothing of n may be held for another ask.
+func (n *Node) MayReserve(x *Allocation) bool {
+	return n.Accepts(x.shape) && n.HoldsWithoutAllocations(x) &&
+		(x.ask.RequiredNode() != "" || len(n.nominees)+len(n.replacing)+len(n.reserved) == 0)
+}
+
+// HoldsWithoutAllocations reports whether n would have enough for x if all of its allocations had ended, foreign ones
+// excepted.
+func (n *Node) HoldsWithoutAllocations(x *Allocation) bool {
+	return n.total.CoversAfter(n.occupied, x.shape.Vector())
+}
+
+// MayBePlacedWithinCapacity reports whether no quota, limit or order of its queue keeps x from being placed; the capacity of the
+// cluster is not examined.
+func (x *Allocation) MayBePlacedWithinCapacity() bool {
+	if x.group.held || !x.app.StateAwareAllows() {
+		return false
+	}
+	return !x.app.Constraints().BlockedWithinCapacity(x.shape)
+}
+
+// MissingShare is the dominant share of what x lacks on n: of the resources that it requests, the largest part of the
+// capacity that would have to become free. Zero: nothing.
+func (n *Node) MissingShare(x *Allocation) float64 {
+	share := 0.0
+	for k, requested := range x.shape.Vector() {
+		k := resources.Index(k)
+		if missing := resources.SubSaturated(requested, n.available.At(k)); requested > 0 && missing > 0 {
+			share = max(share, float64(missing)/float64(n.total.At(k)))
+		}
+	}
+	return share
+}
+
+// PendingShapes sets f to the shapes of schedulable asks below q for which the queues below q have headroom.
+func (q *Queue) PendingShapes(f *feasibility.Mask) { f.CopyFrom(q.feasibleBelow()) }
+
+// KeepRequiredNodes removes from f the shapes of asks that require no node. Shapes that share a slot with one that does
+// may stay.
+func (l ReservationLedger) KeepRequiredNodes(f feasibility.Mask) { l.p.shapes.KeepRequiredNodes(f) }
+
+// CompareSelection is negative if x comes before y in selection order, whether or not they can be placed.
+func CompareSelection(x, y *Allocation) int {
+	if x.app == y.app {
+		return policies.CompareAsks(&x.key, &y.key)
+	}
+	return compareApplications(x.app, y.app)
+}
+
+// clearHeld ends the reservations of the asks of group, if they wait for placeholders: they are placed in
+// their places.
+func (l ReservationLedger) clearHeld(group *AskGroup) {
+	for _, x := range slices.Clone(l.AsksOf(group.app)) {
+		if x.group == group && group.held {
+			l.Clear(x, ReservationBlocked)
+		}
+	}
+}
+
+// NodeCount is the number of nodes, schedulable or not, of which a part may be reserved.
+func (l ReservationLedger) NodeCount() int { return len(l.p.nodes) }
+
+// FreeFor is what n has of a resource for x, which has no nomination for n: available less what is held for other asks.
+// It can be negative.
+func (l ReservationLedger) FreeFor(x *Allocation, n *Node, k resources.Index) resources.Quantity {
+	if l.Of(x) == n {
+		return resources.SubSaturated(n.free(k), -x.shape.Vector().At(k))
+	}
+	return n.free(k)
+}
+
+// RequeueUnfitting makes the unschedulable asks schedulable that fit no node any more: the RM refuses them on none.
+func (l ReservationLedger) RequeueUnfitting() {
+	r := &l.p.journal.retries
+	r.parked = slices.DeleteFunc(r.parked, func(group *AskGroup) bool {
+		if l.p.FirstFittingNode(group.id.shape) != nil {
+			return false
+		}
+		if group.requeue(); !group.empty() {
+			group.app.reindex()
+		}
+		return true
+	})
+}

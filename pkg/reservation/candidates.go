@@ -1,0 +1,126 @@
+package reservation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// candidateSearch finds the asks that may reserve a node, in selection order. It goes down from root by the masks, as a
+// decision does: queues and applications whose asks no quota allows are not visited.
+type candidateSearch struct {
+	eng        *Engine
+	now        time.Time
+	delay      time.Duration
+	left       int // how many more asks that require no node are candidates
+	found      []*objects.Allocation
+	reservable map[*feasibility.Shape]bool // whether an ask of the shape may reserve a node
+	visited    int                         // number of ask groups
+}
+
+// candidates are the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4). visited
+// is how many ask groups were visited to find them.
+func (eng *Engine) candidates(now time.Time, free int) (found []*objects.Allocation, visited int) {
+	s := candidateSearch{
+		eng: eng, now: now, delay: eng.part.Reservations().Settings().Delay, left: free + maxRefusals, reservable: map[*feasibility.Shape]bool{},
+	}
+	if len(eng.maskByDepth) == 0 {
+		eng.maskByDepth = append(eng.maskByDepth, nil)
+	}
+	eng.part.Root().PendingShapes(&eng.maskByDepth[0])
+	if free <= 0 {
+		s.left = 0
+		eng.part.Reservations().KeepRequiredNodes(eng.maskByDepth[0])
+	}
+	s.below(eng.part.Root(), 0)
+	return s.found, s.visited
+}
+
+// below searches q for the shapes of maskByDepth[level].
+func (s *candidateSearch) below(q *objects.Queue, level int) {
+	if q.Leaf() {
+		for a := range q.FeasibleApplications(s.eng.maskByDepth[level]) {
+			s.descend(level, a.RestrictToHeadroom)
+			s.of(a, level+1)
+		}
+		return
+	}
+	for child := range q.FeasibleChildren(s.eng.maskByDepth[level]) {
+		s.descend(level, child.RestrictToHeadroom)
+		s.below(child, level+1)
+	}
+}
+
+// descend sets the mask below level.
+func (s *candidateSearch) descend(level int, restrict func(feasibility.Mask)) {
+	if len(s.eng.maskByDepth) == level+1 {
+		s.eng.maskByDepth = append(s.eng.maskByDepth, nil)
+	}
+	s.eng.maskByDepth[level+1].CopyFrom(s.eng.maskByDepth[level])
+	restrict(s.eng.maskByDepth[level+1])
+}
+
+// of adds the candidates of an application. The order of its asks is not that of its groups.
+func (s *candidateSearch) of(a *objects.Application, level int) {
+	var own []*objects.Allocation
+	for group := range a.FeasibleAskGroups(s.eng.maskByDepth[level]) {
+		own = s.appendOf(own, group)
+		s.visited++
+	}
+	slices.SortFunc(own, objects.CompareSelection)
+	for _, x := range own {
+		if x.Ask().RequiredNode() == "" {
+			if s.left == 0 {
+				continue
+			}
+			if s.left--; s.left == 0 {
+				for depth := range level + 1 {
+					s.eng.part.Reservations().KeepRequiredNodes(s.eng.maskByDepth[depth])
+				}
+			}
+		}
+		s.found = append(s.found, x)
+	}
+}
+
+// appendOf appends the candidates of a group.
+func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskGroup) []*objects.Allocation {
+	p, all := s.eng.part, group.SchedulableAsks()
+	if !s.mayReserve(all[0]) {
+		return to
+	}
+	taken := 0
+	for _, x := range all {
+		if bound := x.Ask().RequiredNode() != ""; !bound {
+			if taken == s.left {
+				break
+			}
+			if at := x.Created().Add(s.delay); s.now.Before(at) {
+				s.eng.eligibleAt(at)
+				break // the asks behind it are younger
+			}
+		}
+		if until, refused := s.eng.refusedUntil[x]; refused {
+			s.eng.eligibleAt(until)
+			continue
+		}
+		if p.Nomination(x) == nil && p.Reservations().Of(x) == nil {
+			to, taken = append(to, x), taken+1
+		}
+	}
+	return to
+}
+
+// mayReserve reports whether asks like x, of its group, may reserve: they fit no node, they would fit one without
+// allocations that may be reserved, and only the capacity of the cluster blocks them. An ask that fits a node waits for
+// its turn, or the RM refuses the node.
+func (s *candidateSearch) mayReserve(x *objects.Allocation) bool {
+	may, known := s.reservable[x.Shape()]
+	if !known {
+		may = s.eng.part.FirstFittingNode(x.Shape()) == nil && s.eng.bestCovering(x, nil) != nil
+		s.reservable[x.Shape()] = may
+	}
+	return may && x.MayBePlacedWithinCapacity()
+}

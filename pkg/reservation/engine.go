@@ -1,0 +1,180 @@
+package reservation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+const (
+	// interval is the time between two searches for asks that may reserve, at least (RES-2). With more than 20,000 ask
+	// groups to visit it is longer, by intervalPerGroup each, so that searches take a few percent of a processor.
+	interval         = time.Second
+	intervalPerGroup = 50 * time.Microsecond
+	// maxReservations bounds the reservations that a search makes for asks that require no node: each looks at all nodes.
+	maxReservations = 16
+	// refusalRetry is the time after which an ask is considered again that the RM refused on maxRefusals nodes (RES-4).
+	refusalRetry = 30 * time.Second
+	// maxRefusals bounds the nodes that the RM may refuse for an ask, and the asks that it may so refuse in a search.
+	maxRefusals = 8
+)
+
+// Engine is the reservations of one partition: which asks reserve a node, and until when. It is not safe for concurrent
+// use: it belongs to the Core of the partition, which calls it in the course of its own calls.
+type Engine struct {
+	part        *objects.Partition
+	oracle      Oracle // nil: every node passes the predicates
+	host        Host
+	servedUntil time.Time // deadlines up to this time have been served
+
+	nextSearch   time.Time                         // there is no search before
+	nextEligible time.Time                         // when an ask may reserve although nothing changes; zero: none may
+	refusedUntil map[*objects.Allocation]time.Time // asks that the RM has refused, and when they are considered again
+
+	maskByDepth []feasibility.Mask // scratch of candidateSearch, by depth of the queue
+}
+
+// Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done, in the
+// order in which it was done; each comes after the change of the partition.
+type Host interface {
+	// FeasibleNode is the first node, in node order, that is feasible for x now; nil: there is none. An ask that the RM
+	// refuses on every node that fits is unschedulable then.
+	FeasibleNode(x *objects.Allocation, now time.Time) *objects.Node
+
+	// OnReserved: x has reserved n.
+	OnReserved(x *objects.Allocation, n *objects.Node)
+	// OnReservationEnd: a reservation has ended.
+	OnReservationEnd(e objects.EndedReservation)
+}
+
+// Oracle evaluates the predicates of the resource manager.
+type Oracle interface {
+	// Fits reports whether the ask may run on the node, which has the free resources for it.
+	Fits(ask objects.AllocationKey, node objects.NodeID) bool
+}
+
+// ReservationOracle is an Oracle that also answers whether an ask may run on a node when it has the free resources for
+// it, which it does not have now. Of any other Oracle Fits is called for that, too.
+type ReservationOracle interface {
+	FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool
+}
+
+// New returns the Engine of a partition, without an Oracle.
+func New(p *objects.Partition, host Host) *Engine {
+	return &Engine{part: p, host: host, refusedUntil: map[*objects.Allocation]time.Time{}}
+}
+
+// SetOracle sets the Oracle; nil: every node passes the predicates.
+func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
+
+// Reset begins anew with another partition: the RM registers anew.
+func (eng *Engine) Reset(p *objects.Partition) {
+	eng.part, eng.nextSearch, eng.nextEligible = p, time.Time{}, time.Time{}
+	clear(eng.refusedUntil)
+}
+
+// ServeDeadlines records that deadlines up to now are served by the next run. It precedes each command and each run.
+func (eng *Engine) ServeDeadlines(now time.Time) { eng.servedUntil = now }
+
+// BeginRun ends, before any decision of a run, the reservations that have timed out (RES-7), or all if the configuration
+// has none any more.
+func (eng *Engine) BeginRun(now time.Time) {
+	eng.part.Reservations().Retry() // the answers of the RM, and what depends on the time, may differ from those of the last run
+	for s := eng.part.Reservations().Settings(); len(eng.part.Reservations().Asks()) > 0; {
+		x := eng.part.Reservations().Asks()[0]
+		switch {
+		case !s.Enabled:
+			eng.part.Reservations().Clear(x, objects.ReservationDisabled)
+		case now.Before(eng.part.Reservations().Since(x).Add(s.Timeout)):
+			eng.ReportEnded()
+			return
+		default:
+			eng.part.Reservations().Clear(x, objects.ReservationTimedOut)
+		}
+	}
+	eng.ReportEnded()
+}
+
+// Placeable is the first ask with a reservation, in selection order, that can be placed now, and the node: the reserved
+// one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the RM refuses
+// although it has enough ends.
+func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node) {
+	for eng.part.Reservations().TakeMayPlace() { // again after an end, which may let another ask be placed
+		if x, n := eng.firstPlaceable(now); x != nil {
+			eng.part.Reservations().Retry() // there may be more of them
+			return x, n
+		}
+	}
+	return nil, nil
+}
+
+// firstPlaceable is Placeable, but it ends without a result when a reservation ends.
+func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.Node) {
+	for _, x := range eng.fitting() {
+		n := eng.part.Reservations().Of(x)
+		switch {
+		case !eng.part.Reservations().Fits(x):
+			if n = eng.host.FeasibleNode(x, now); n == nil {
+				continue
+			}
+		case eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()):
+			eng.part.Reservations().Clear(x, objects.ReservationRefused)
+			eng.ReportEnded()
+			return nil, nil
+		}
+		return x, n
+	}
+	return nil, nil
+}
+
+// fitting are the asks with a reservation that fit a node, that one or another, and that nothing blocks, in selection
+// order.
+func (eng *Engine) fitting() (asks []*objects.Allocation) {
+	p := eng.part
+	for _, x := range p.Reservations().Asks() {
+		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().StateAwareAllows() {
+			continue
+		}
+		if _, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); !blocked {
+			asks = append(asks, x)
+		}
+	}
+	slices.SortFunc(asks, objects.CompareSelection)
+	return asks
+}
+
+// ReportEnded reports the reservations that have ended since the last call. It must be called after each command and
+// after each placement.
+func (eng *Engine) ReportEnded() {
+	for _, e := range eng.part.Reservations().TakeEnded() {
+		eng.host.OnReservationEnd(e)
+	}
+}
+
+// NextDeadline is when BeginRun or Search next has work although no command has come; ok is false if never. Work that is
+// due already is left to the next run.
+func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
+	s := eng.part.Reservations().Settings()
+	if !s.Enabled {
+		return t, false
+	}
+	if _, asks, _ := eng.part.Counts(); asks > 0 {
+		switch {
+		case eng.part.Reservations().MayChange():
+			t = eng.nextSearch
+		case !eng.nextEligible.IsZero() && eng.nextEligible.Before(eng.nextSearch):
+			t = eng.nextSearch
+		default:
+			t = eng.nextEligible
+		}
+	}
+	ok = t.After(eng.servedUntil)
+	if asks := eng.part.Reservations().Asks(); len(asks) > 0 {
+		if at := eng.part.Reservations().Since(asks[0]).Add(s.Timeout); at.After(eng.servedUntil) && (!ok || at.Before(t)) {
+			return at, true
+		}
+	}
+	return t, ok
+}

@@ -1,0 +1,130 @@
+package reservation
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Search ends the reservations that are of no use any more, and makes those that are possible (RES-2 to RES-4). The
+// caller must have nothing left to decide. changed: there were some, and asks may be feasible now. Before
+// nextSearch it does nothing.
+func (eng *Engine) Search(now time.Time) (changed bool) {
+	if !eng.part.Reservations().Settings().Enabled || now.Before(eng.nextSearch) {
+		return false
+	}
+	eng.nextEligible = time.Time{}
+	eng.part.Reservations().ForgetChanges()
+	changed = eng.endUseless()
+	maps.DeleteFunc(eng.refusedUntil, func(_ *objects.Allocation, until time.Time) bool { return !now.Before(until) })
+	eng.part.Reservations().RequeueUnfitting()
+	free, refusals := min(eng.free(), maxReservations), 0
+	candidates, visited := eng.candidates(now, free)
+	eng.nextSearch = now.Add(max(interval, time.Duration(visited)*intervalPerGroup))
+	for _, x := range candidates {
+		unbound := x.Ask().RequiredNode() == ""
+		if unbound && free <= 0 {
+			continue
+		}
+		n, refused := eng.nodeFor(x)
+		switch {
+		case n != nil:
+			eng.part.Reservations().Reserve(x, n, now)
+			eng.ReportEnded()
+			eng.host.OnReserved(x, n)
+			if changed = true; unbound {
+				free--
+			}
+		case refused:
+			eng.refusedUntil[x] = now.Add(refusalRetry)
+			eng.eligibleAt(now.Add(refusalRetry))
+			if refusals++; refusals == maxRefusals {
+				eng.eligibleAt(now) // the others are examined by the next search
+				return changed
+			}
+		}
+	}
+	return changed
+}
+
+// eligibleAt records that an ask may reserve from a time on.
+func (eng *Engine) eligibleAt(t time.Time) {
+	if eng.nextEligible.IsZero() || t.Before(eng.nextEligible) {
+		eng.nextEligible = t
+	}
+}
+
+// endUseless ends the reservations that cannot help any more. any: there were some.
+func (eng *Engine) endUseless() (any bool) {
+	for _, x := range slices.Clone(eng.part.Reservations().Asks()) {
+		switch {
+		case !x.MayBePlacedWithinCapacity():
+			eng.part.Reservations().Clear(x, objects.ReservationBlocked)
+		case !eng.part.Reservations().Of(x).HoldsWithoutAllocations(x):
+			eng.part.Reservations().Clear(x, objects.ReservationNodeLost)
+		default:
+			continue
+		}
+		any = true
+	}
+	eng.ReportEnded()
+	return any
+}
+
+// free is how many more asks that require no node may have a reservation. It is negative if nodes were removed.
+func (eng *Engine) free() int {
+	nodes := eng.part.Reservations().NodeCount()
+	free := max(1, nodes*eng.part.Reservations().Settings().NodePercent/100)
+	for _, x := range eng.part.Reservations().Asks() {
+		if x.Ask().RequiredNode() == "" {
+			free--
+		}
+	}
+	return free
+}
+
+// nodeFor is the best covering node that the RM accepts for x; nil: none. refused: the RM has refused one.
+func (eng *Engine) nodeFor(x *objects.Allocation) (n *objects.Node, refused bool) {
+	var except []*objects.Node
+	for len(except) < maxRefusals {
+		if n = eng.bestCovering(x, except); n == nil || eng.accepts(x, n) {
+			return n, len(except) > 0
+		}
+		except = append(except, n)
+	}
+	return nil, true
+}
+
+func (eng *Engine) accepts(x *objects.Allocation, n *objects.Node) bool {
+	switch o := eng.oracle.(type) {
+	case nil:
+		return true
+	case ReservationOracle:
+		return o.FitsWhenFree(x.Key(), n.ID())
+	default:
+		return eng.oracle.Fits(x.Key(), n.ID())
+	}
+}
+
+// bestCovering is the node that x may reserve on which it lacks the least: the one with the smallest dominant share of
+// what is missing and, of several, the first by ID (RES-3). The nodes in except are left out. nil: there is none.
+func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (best *objects.Node) {
+	if id := x.Ask().RequiredNode(); id != "" {
+		if n, ok := eng.part.Node(id); ok && n.MayReserve(x) && !slices.Contains(except, n) {
+			return n
+		}
+		return nil
+	}
+	least := 0.0
+	for n := range eng.part.EachNode {
+		if !n.MayReserve(x) || slices.Contains(except, n) {
+			continue
+		}
+		if share := n.MissingShare(x); best == nil || share < least || share == least && n.ID() < best.ID() {
+			best, least = n, share
+		}
+	}
+	return best
+}

@@ -1,0 +1,26 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// reservationHost is a Core as the reservation engine sees it: it answers what scheduling knows, and makes effects of
+// what the engine does.
+type reservationHost struct{ c *Core }
+
+// FeasibleNode implements reservation.Host.
+func (h reservationHost) FeasibleNode(x *objects.Allocation, now time.Time) *objects.Node {
+	return h.c.feasibleNodeOf(x, now)
+}
+
+// OnReserved implements reservation.Host.
+func (h reservationHost) OnReserved(x *objects.Allocation, n *objects.Node) {
+	h.c.emit(Event{Kind: EventReserved}.about(x, n.ID()))
+}
+
+// OnReservationEnd implements reservation.Host.
+func (h reservationHost) OnReservationEnd(e objects.EndedReservation) {
+	h.c.emit(Event{Kind: EventReservationEnded, Since: e.Since, ReservationEnd: e.End}.about(e.Ask, e.Node.ID()))
+}
