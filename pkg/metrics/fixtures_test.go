@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +51,7 @@ type fixture struct {
 	metrics       *metrics.Metrics
 	history       *history.History
 	logs          *observer.ObservedLogs
-	blockDelivery chan struct{} // if it is not nil, deliveries of effects block until it is closed
+	blockDelivery atomic.Pointer[chan struct{}] // if it is not nil, deliveries of effects block until it is closed
 }
 
 type sinkFunc func([]scheduler.Effect)
@@ -71,8 +72,8 @@ func newFixture(t *testing.T, text string) *fixture {
 	})
 	w.Cluster = loop.NewCluster(loop.Options{SyncDelivery: true}, func(partition string) loop.Sink {
 		return sinkFunc(func(effects []scheduler.Effect) {
-			if w.blockDelivery != nil {
-				<-w.blockDelivery
+			if blocked := w.blockDelivery.Load(); blocked != nil {
+				<-*blocked
 			}
 			w.history.OnEffects(partition, effects)
 			w.metrics.OnEffects(partition, effects)

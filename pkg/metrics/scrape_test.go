@@ -115,7 +115,7 @@ func TestScrape_UnresponsivePartitionIsLeftOut(t *testing.T) {
 		l, _ := w.Partition("default")
 		release := make(chan struct{})
 		defer close(release)
-		w.blockDelivery = release
+		w.blockDelivery.Store(&release)
 		l.Send(addApplication("more", "root.prod"))
 		l.Send(addApplication("more", "root.prod"))
 		began := time.Now()
