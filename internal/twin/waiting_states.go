@@ -63,7 +63,9 @@ func (t *Twin) reportWaiting() {
 			state = objects.WaitSkipped
 		default:
 			place(w)
-			if w.ask.RequiredNode() != "" {
+			if w.reserved != "" {
+				state = objects.WaitReserved
+			} else if w.ask.RequiredNode() != "" {
 				continue
 			}
 		}

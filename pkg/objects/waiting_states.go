@@ -14,13 +14,16 @@ type WaitingState uint8
 const (
 	WaitUnreported WaitingState = 0 // nothing was reported yet
 	WaitSkipped    WaitingState = 1 // a quota keeps it from being placed, whatever nodes there are
-	WaitFailed     WaitingState = 4 // its quotas allow it, and no node can take it
+	WaitReserved   WaitingState = 3 // its quotas allow it, and it has reserved a node
+	WaitFailed     WaitingState = 4 // its quotas allow it, no node can take it, and it has reserved none
 )
 
 func (s WaitingState) String() string {
 	switch s {
 	case WaitSkipped:
 		return "SKIPPED"
+	case WaitReserved:
+		return "RESERVED"
 	case WaitFailed:
 		return "FAILED"
 	}
@@ -75,7 +78,8 @@ func (g *AskGroup) AllowedByQuotas(n int) (changed bool) {
 // allowedUnknown is the number of allowed asks of a group whose asks have changed.
 const allowedUnknown = -1
 
-// waitingChanges is what the waiting states need to know of changes: in which groups other asks wait for a node.
+// waitingChanges is what the waiting states need to know of changes: in which groups other asks wait for a
+// node, or have reserved one.
 type waitingChanges struct {
 	ignoreAllocationChanges
 	ignoreNodeChanges
@@ -90,6 +94,15 @@ func (*waitingChanges) nominationAdded(x *Allocation, _ *Node)   { x.group.allow
 func (*waitingChanges) nominationEnded(x *Allocation, _ EndedNomination) {
 	x.group.allowed = allowedUnknown
 }
+func (*waitingChanges) reservationAdded(x *Allocation, _ *Node) { x.group.allowed = allowedUnknown }
+
+// reservationEnded: the ask may have been placed, or have ended.
+func (*waitingChanges) reservationEnded(x *Allocation, _ EndedReservation) {
+	if x.group != nil {
+		x.group.allowed = allowedUnknown
+	}
+}
+
 func (*waitingChanges) askGroupHeld(group *AskGroup)      { group.allowed = allowedUnknown }
 func (*waitingChanges) replacementAdded(x, _ *Allocation) { x.group.allowed = allowedUnknown }
 
@@ -100,19 +113,17 @@ func (*waitingChanges) replacementEnded(x, _ *Allocation) {
 	}
 }
 
-// The other changes are no changes of which asks wait for a node.
+// The other changes are no changes of which asks wait for a node, or have reserved one.
 
-func (*waitingChanges) nominationRemoved(*Allocation, *Node)           {}
-func (*waitingChanges) reservationAdded(*Allocation, *Node)            {}
-func (*waitingChanges) reservationEnded(*Allocation, EndedReservation) {}
-func (*waitingChanges) placeholderEnding(*Allocation)                  {}
-func (*waitingChanges) replaced(*Allocation)                           {}
-func (*waitingChanges) gangCountsChanged(*Application)                 {}
-func (*waitingChanges) queueUsageChanged(*Queue)                       {}
-func (*waitingChanges) queuePreemptingChanged(*Queue)                  {}
-func (*waitingChanges) queueRunningChanged(*Queue)                     {}
-func (*waitingChanges) queueSettingsChanged(*Queue)                    {}
-func (*waitingChanges) queueChanged(*Queue)                            {}
-func (*waitingChanges) queueStateChanged(*Queue, QueueChange)          {}
-func (*waitingChanges) quotasChanged(*Queue)                           {}
-func (*waitingChanges) queueTreeChanged()                              {}
+func (*waitingChanges) nominationRemoved(*Allocation, *Node)  {}
+func (*waitingChanges) placeholderEnding(*Allocation)         {}
+func (*waitingChanges) replaced(*Allocation)                  {}
+func (*waitingChanges) gangCountsChanged(*Application)        {}
+func (*waitingChanges) queueUsageChanged(*Queue)              {}
+func (*waitingChanges) queuePreemptingChanged(*Queue)         {}
+func (*waitingChanges) queueRunningChanged(*Queue)            {}
+func (*waitingChanges) queueSettingsChanged(*Queue)           {}
+func (*waitingChanges) queueChanged(*Queue)                   {}
+func (*waitingChanges) queueStateChanged(*Queue, QueueChange) {}
+func (*waitingChanges) quotasChanged(*Queue)                  {}
+func (*waitingChanges) queueTreeChanged()                     {}

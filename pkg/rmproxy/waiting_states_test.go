@@ -47,10 +47,14 @@ func TestInProcess_WaitingStatesAreSentOnce(t *testing.T) {
 			"k11 of app is FAILED: its quotas allow it, and no node can take it now",
 			"k12 of app is SKIPPED: no headroom in queue root.a",
 			"k13 of app is SKIPPED: no headroom in queue root.a",
+			"k10 of app is RESERVED: it has reserved node n1",
 		})
-		d.release("k00") // k10 is placed, and the max allows k12
-		time.Sleep(time.Hour)
-		assert.DeepEqual(t, s.States()[4:], []string{"k12 of app is FAILED: its quotas allow it, and no node can take it now"})
+		d.release("k00") // k10 is placed, k11 reserves the node, and the max allows k12
+		time.Sleep(30 * time.Minute)
+		assert.DeepEqual(t, s.States()[5:], []string{
+			"k11 of app is RESERVED: it has reserved node n1",
+			"k12 of app is FAILED: its quotas allow it, and no node can take it now",
+		})
 	})
 }
 

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"iter"
 	"time"
 
@@ -82,6 +83,8 @@ func (c *Core) reportGroup(group *objects.AskGroup, count int, placed *quota.Pro
 		switch {
 		case i >= allowed:
 			state, reason = objects.WaitSkipped, blocked.String()
+		case c.part.Reservations().Of(x) != nil:
+			state, reason = objects.WaitReserved, fmt.Sprintf("it has reserved node %s", c.part.Reservations().Of(x).ID())
 		case group.Shape().RequiredNode() != "":
 			continue // no other node can take it
 		}
