@@ -34,21 +34,33 @@ func (c *Core) accepts(x *objects.Allocation, n *objects.Node) bool {
 
 // Sizes of batches. The first node is asked about alone, because nearly always it is accepted.
 const (
-	secondBatch = 8
-	maxBatch    = 64
+	firstBatch = 8
+	maxBatch   = 64
 )
 
-// firstAcceptedInBatches is firstFeasibleNode for a BatchOracle (NOD-40). A batch has the nodes whose answer is not
-// remembered, up to the first that is known to be accepted.
+// firstAcceptedInBatches is firstFeasibleNode for a BatchOracle (NOD-40).
 func (c *Core) firstAcceptedInBatches(x *objects.Allocation) *objects.Node {
-	batch, size := c.batch[:0], 1
+	n := c.part.FirstFittingNode(x.Shape())
+	if n == nil || c.accepts(x, n) {
+		return n
+	}
+	return c.firstAcceptedBehind(x, n)
+}
+
+// firstAcceptedBehind is the first node that is accepted for x, which first, its first fitting node, is not. A batch has
+// the nodes whose answer is not remembered, up to the first that is known to be accepted.
+func (c *Core) firstAcceptedBehind(x *objects.Allocation, first *objects.Node) *objects.Node {
+	batch, size := c.batch[:0], firstBatch
 	defer func() { c.batch = batch }()
 	for n := range c.part.FittingNodes(x.Shape()) {
+		if n == first {
+			continue
+		}
 		accepted, known := n.PredicateAnswer(x)
 		switch {
 		case accepted:
-			if first := c.firstAcceptedOf(x, batch); first != nil {
-				return first
+			if before := c.firstAcceptedOf(x, batch); before != nil {
+				return before
 			}
 			return n
 		case known:
@@ -57,10 +69,10 @@ func (c *Core) firstAcceptedInBatches(x *objects.Allocation) *objects.Node {
 		if batch = append(batch, n); len(batch) < size {
 			continue
 		}
-		if first := c.firstAcceptedOf(x, batch); first != nil {
-			return first
+		if accepted := c.firstAcceptedOf(x, batch); accepted != nil {
+			return accepted
 		}
-		batch, size = batch[:0], min(max(secondBatch, 8*size), maxBatch)
+		batch, size = batch[:0], min(8*size, maxBatch)
 	}
 	return c.firstAcceptedOf(x, batch)
 }
