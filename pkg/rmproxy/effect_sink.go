@@ -66,7 +66,7 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	start, internal, timedOut := 0, false, false
+	start, internal, timedOut, waits := 0, false, false, false
 	for i, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
@@ -78,8 +78,10 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
 				s.countIgnored(e)
 			}
-		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled, scheduler.AskWaits:
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
 			internal = true
+		case scheduler.AskWaits:
+			internal, waits = true, true
 		case scheduler.AskTimedOut:
 			timedOut = true
 		case scheduler.PartitionReset:
@@ -95,7 +97,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	if t.pendingResets > 0 {
 		return nil
 	}
-	if s := t.p.current(); s != nil && s.waiting != nil {
+	if s := t.p.current(); s != nil && s.waiting != nil && (waits || s.waiting.any.Load()) {
 		s.waiting.onEffects(t.partition, effects)
 	}
 	if internal || timedOut {

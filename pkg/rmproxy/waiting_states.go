@@ -3,6 +3,7 @@ package rmproxy
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
@@ -18,6 +19,7 @@ type waitingStates struct {
 	byAsk map[partitionKey]scheduler.AskWaits
 	order []partitionKey // by which they are sent; may have asks that are not in byAsk
 	wake  chan struct{}  // holds a value while byAsk may have states
+	any   atomic.Bool    // byAsk has states; changed under mu, read without it for each delivery
 }
 
 // partitionKey is an ask: two partitions may have asks with the same key.
@@ -34,6 +36,7 @@ func newWaitingStates() *waitingStates {
 func (w *waitingStates) onEffects(partition string, effects []scheduler.Effect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer w.noteAny()
 	for _, e := range effects {
 		state, waits := e.(scheduler.AskWaits)
 		switch {
@@ -44,6 +47,9 @@ func (w *waitingStates) onEffects(partition string, effects []scheduler.Effect) 
 		}
 	}
 }
+
+// noteAny is for the end of each change.
+func (w *waitingStates) noteAny() { w.any.Store(len(w.byAsk) > 0) }
 
 func (w *waitingStates) add(ask partitionKey, state scheduler.AskWaits) {
 	if _, known := w.byAsk[ask]; !known {
@@ -89,6 +95,7 @@ func (w *waitingStates) forget(partition string, e scheduler.Effect) {
 func (w *waitingStates) next() (state scheduler.AskWaits, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer w.noteAny()
 	for len(w.order) > 0 && !ok {
 		ask := w.order[0]
 		w.order = w.order[1:]
