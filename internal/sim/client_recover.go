@@ -197,16 +197,23 @@ func (c *Client) openReportedNodes(ctx context.Context, r *recovery) error {
 	return c.OpenNodes(ctx, ids...)
 }
 
-// waitForAll waits until isDone, which is called with the lock held, for each of n things. what describes them in
-// errors.
+// waitForAll waits until isDone, which is called with the lock held, for each of n things; once it is true of one, it
+// stays so. what describes them in errors.
 func (c *Client) waitForAll(ctx context.Context, what string, n int, isDone func(i int) bool) error {
-	missing := func() (left int) {
-		for i := range n {
+	first := 0 // that may not be done: each answer is looked at once, not with all others
+	missing := func() string {
+		left := 0
+		for i := first; i < n; i++ {
 			if !isDone(i) {
 				left++
 			}
 		}
-		return left
+		return fmt.Sprintf("%d of %d %s", left, n, what)
 	}
-	return c.wait(ctx, func() string { return fmt.Sprintf("%d of %d %s", missing(), n, what) }, func() bool { return missing() == 0 })
+	return c.wait(ctx, missing, func() bool {
+		for first < n && isDone(first) {
+			first++
+		}
+		return first == n
+	})
 }
