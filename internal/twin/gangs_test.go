@@ -37,7 +37,11 @@ const gangConfig = `partitions: [{name: default, preemption: {enabled: true}, li
 
 // gangRun is a random run of gangs on a few nodes. The resource manager releases placeholders in the order in which it
 // has sent them, most of them when the core has ordered it.
-func gangRun(t *testing.T, seed uint64) randomrun.Run {
+func gangRun(t *testing.T, seed uint64) randomrun.Run { return gangRunOn(t, seed, false) }
+
+// gangRunOn is gangRun; losesNodes: nodes come and go all the time, and the RM rejects some, so that asks replace
+// placeholders of other nodes.
+func gangRunOn(t *testing.T, seed uint64, losesNodes bool) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(gangConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
 	withReservations(conf, seed)
@@ -63,12 +67,15 @@ func gangRun(t *testing.T, seed uint64) randomrun.Run {
 	}
 	var apps []objects.AppID
 	var placeholders []placeholder
-	keys := 0
+	keys, kinds := 0, 40
+	if losesNodes {
+		kinds, s.Oracle = 50, randomrun.RejectSome
+	}
 	for len(s.Steps) < stepsPerRun {
 		after := time.Duration(rng.IntN(3)) * time.Second / 2
 		key := objects.AllocationKey(fmt.Sprint("k", keys))
 		group := randomrun.Pick(one, "g", "g", "h")
-		switch x := rng.IntN(40); {
+		switch x := rng.IntN(kinds); {
 		case len(apps) == 0 || x < 1:
 			id := objects.AppID(fmt.Sprint("app", len(apps)))
 			apps = append(apps, id)
@@ -102,9 +109,9 @@ func gangRun(t *testing.T, seed uint64) randomrun.Run {
 			add(after, scheduler.RemoveApplication{App: apps[rng.IntN(len(apps))]})
 		case x == 27:
 			add(after, scheduler.Release{App: apps[rng.IntN(len(apps))], Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.TimedOut)})
-		case x == 28:
+		case x == 28 || x >= 45:
 			add(after, scheduler.RemoveNode{Node: randomrun.Pick(one, nodes...)})
-		case x < 31:
+		case x < 31 || x >= 40:
 			add(after, scheduler.AddNode{Node: randomrun.Pick(one, nodes...), Total: vcore(9), Schedulable: true})
 		case x < 33:
 			add(after, scheduler.SetSchedulable{Node: randomrun.Pick(one, nodes...), Schedulable: rng.IntN(2) > 0})
@@ -123,19 +130,20 @@ func gangRun(t *testing.T, seed uint64) randomrun.Run {
 func TestRandomRuns_GangsAreReplaced(t *testing.T) {
 	runs := testscale.Runs(300)
 	seen := map[string]int{}
-	for seed := range uint64(runs) {
-		s := gangRun(t, seed)
+	for i := range uint64(runs + runs/5) {
+		seed, losesNodes := i, i >= uint64(runs)
+		s := gangRunOn(t, seed, losesNodes)
 		if f := Execute(s); f != nil {
 			shorter, g := Shorten(s, f, Execute)
-			t.Fatalf("seed %d: %v\nin short:\n%s\n%v", seed, f, shorter, g)
+			t.Fatalf("seed %d, loses nodes %t: %v\nin short:\n%s\n%v", seed, losesNodes, f, shorter, g)
 		}
 		countGangEffects(t, s, seen)
 	}
-	t.Logf("%d runs: %v", runs, seen)
+	t.Logf("%d runs, and %d that lose nodes: %v", runs, runs/5, seen)
 	for what, least := range map[string]int{
 		"replaced": 3 * runs, "placed in the place of a placeholder": runs, "elsewhere": runs / 30, "too small": runs / 2, "released by a timeout": runs / 2,
 		"asks cancelled by a timeout": runs, "Resuming": runs / 4, "Failing": runs / 4, "Failed": runs / 4, "Running, complete": runs / 4,
-		"placed when a node was removed": runs / 100,
+		"placed when a node was removed": runs / 60,
 	} {
 		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
 	}
