@@ -227,7 +227,7 @@ func (t *trace) run(
 		case p.server != nil:
 			err = p.server.Audit(ctx, p.client)
 		case p.core != nil:
-			err = p.client.CompareREST(ctx, p.core.http)
+			err = p.client.CompareREST(ctx, p.core.HTTP)
 		}
 		return err
 	}

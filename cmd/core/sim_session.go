@@ -58,7 +58,7 @@ func startKilledSession(ctx context.Context, n int, bounds queuesyaml.Options, r
 	if err != nil {
 		return nil, err
 	}
-	client, err := sim.Dial(ctx, core.rpc, simulator)
+	client, err := sim.Dial(ctx, core.GRPC, simulator)
 	if err != nil {
 		return nil, errors.Join(err, core.close())
 	}

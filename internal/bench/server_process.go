@@ -1,16 +1,14 @@
 package bench
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/serverprocess"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -27,35 +25,11 @@ func startServer(ctx context.Context, self []string) (*serverProcess, error) {
 	if len(self) == 0 {
 		return serveHere(ctx)
 	}
-	cmd := exec.CommandContext(ctx, self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error")
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	out, err := cmd.StdoutPipe()
+	p, err := serverprocess.Start(ctx, self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error")
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &serverProcess{pid: cmd.Process.Pid, stop: func() error {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			return err
-		}
-		return cmd.Wait()
-	}}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	for _, word := range strings.Fields(line) {
-		if address, ok := strings.CutPrefix(word, "grpc="); ok {
-			s.grpc = address
-		}
-		if address, ok := strings.CutPrefix(word, "http="); ok {
-			s.http = address
-		}
-	}
-	if err != nil || s.grpc == "" || s.http == "" {
-		return nil, errors.Join(fmt.Errorf("canopy serve does not say where it listens: %q", line), err, s.stop())
-	}
-	return s, nil
+	return &serverProcess{grpc: p.GRPC, http: p.HTTP, pid: p.PID(), stop: p.Stop}, nil
 }
 
 // serveHere serves in this process like canopy serve.

@@ -27,44 +27,49 @@ func (fakeScheduler) RegisterResourceManager(context.Context, *si.RegisterResour
 	return &si.RegisterResourceManagerResponse{}, nil
 }
 
-func (fakeScheduler) UpdateNode(s si.Scheduler_UpdateNodeServer) error {
+// answering is a stream of a scheduler with messages M and answers A.
+type answering[M, A any] interface {
+	Recv() (*M, error)
+	Send(*A) error
+}
+
+// answerEach answers each message of a stream.
+func answerEach[M, A any](s answering[M, A], answer func(*M) *A) error {
 	for {
 		m, err := s.Recv()
 		if err != nil {
 			return err
 		}
+		if err := s.Send(answer(m)); err != nil {
+			return err
+		}
+	}
+}
+
+func (fakeScheduler) UpdateNode(s si.Scheduler_UpdateNodeServer) error {
+	return answerEach(s, func(m *si.NodeRequest) *si.NodeResponse {
 		answer := &si.NodeResponse{}
 		for _, n := range m.Nodes {
 			answer.Accepted = append(answer.Accepted, &si.AcceptedNode{NodeID: n.NodeID})
 		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
-	}
+		return answer
+	})
 }
 
 func (fakeScheduler) UpdateApplication(s si.Scheduler_UpdateApplicationServer) error {
-	for {
-		m, err := s.Recv()
-		if err != nil {
-			return err
-		}
-		answer := &si.ApplicationResponse{}
-		for _, a := range m.New {
-			answer.Accepted = append(answer.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
-		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
+	return answerEach(s, acceptApplications)
+}
+
+func acceptApplications(m *si.ApplicationRequest) *si.ApplicationResponse {
+	answer := &si.ApplicationResponse{}
+	for _, a := range m.New {
+		answer.Accepted = append(answer.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
 	}
+	return answer
 }
 
 func (l fakeScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) error {
-	for {
-		m, err := s.Recv()
-		if err != nil {
-			return err
-		}
+	return answerEach(s, func(m *si.AllocationRequest) *si.AllocationResponse {
 		answer := &si.AllocationResponse{}
 		for _, x := range m.Allocations {
 			switch {
@@ -79,27 +84,31 @@ func (l fakeScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) e
 				answer.RejectedAllocations = append(answer.RejectedAllocations, no)
 			}
 		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
-	}
+		return answer
+	})
 }
 
-// dialFake registers a client with an ask "k" of 2 cores at a fakeScheduler. It has node "n" with 3
-// cores, and node "d", which is draining.
-func dialFake(t *testing.T, ctx context.Context, l fakeScheduler) (*sim.Client, error) {
+// serveFake serves a scheduler until the test ends.
+func serveFake(t *testing.T, ctx context.Context, scheduler si.SchedulerServer) (address string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	server := grpc.NewServer()
-	si.RegisterSchedulerServer(server, l)
+	si.RegisterSchedulerServer(server, scheduler)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
 		server.Stop()
 		assert.NilError(t, <-served)
 	})
-	c, err := sim.Dial(ctx, listener.Addr().String(), "test")
+	return listener.Addr().String()
+}
+
+// dialFake registers a client with an ask "k" of 2 cores at a fakeScheduler. It has node "n" with 3
+// cores, and node "d", which is draining.
+func dialFake(t *testing.T, ctx context.Context, l fakeScheduler) (*sim.Client, error) {
+	t.Helper()
+	c, err := sim.Dial(ctx, serveFake(t, ctx, l), "test")
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, c.Close()) })
 	assert.NilError(t, c.Register(ctx, ""))

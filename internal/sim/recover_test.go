@@ -3,13 +3,11 @@ package sim_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"google.golang.org/grpc"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/sim"
@@ -50,11 +48,7 @@ func (r *recordingScheduler) RegisterResourceManager(_ context.Context, m *si.Re
 
 func (r *recordingScheduler) UpdateNode(s si.Scheduler_UpdateNodeServer) error {
 	known := map[string]bool{}
-	for {
-		m, err := s.Recv()
-		if err != nil {
-			return err
-		}
+	return answerEach(s, func(m *si.NodeRequest) *si.NodeResponse {
 		answer := &si.NodeResponse{}
 		for _, n := range m.Nodes {
 			created := n.Action == si.NodeInfo_CREATE || n.Action == si.NodeInfo_CREATE_DRAIN
@@ -68,35 +62,21 @@ func (r *recordingScheduler) UpdateNode(s si.Scheduler_UpdateNodeServer) error {
 			known[n.NodeID] = true
 			r.record("node %s %s", n.NodeID, n.Action)
 		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
-	}
+		return answer
+	})
 }
 
 func (r *recordingScheduler) UpdateApplication(s si.Scheduler_UpdateApplicationServer) error {
-	for {
-		m, err := s.Recv()
-		if err != nil {
-			return err
-		}
-		answer := &si.ApplicationResponse{}
+	return answerEach(s, func(m *si.ApplicationRequest) *si.ApplicationResponse {
 		for _, a := range m.New {
 			r.record("application %s in %s of %s %v", a.ApplicationID, a.QueueName, a.Ugi.User, a.Tags)
-			answer.Accepted = append(answer.Accepted, &si.AcceptedApplication{ApplicationID: a.ApplicationID})
 		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
-	}
+		return acceptApplications(m)
+	})
 }
 
 func (r *recordingScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) error {
-	for {
-		m, err := s.Recv()
-		if err != nil {
-			return err
-		}
+	return answerEach(s, func(m *si.AllocationRequest) *si.AllocationResponse {
 		answer := &si.AllocationResponse{}
 		for _, x := range m.Allocations {
 			if strings.HasPrefix(x.AllocationKey, "canopy-sim-barrier") {
@@ -118,10 +98,8 @@ func (r *recordingScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationSer
 				answer.New = append(answer.New, &si.Allocation{AllocationKey: x.AllocationKey, NodeID: x.NodeID})
 			}
 		}
-		if err := s.Send(answer); err != nil {
-			return err
-		}
-	}
+		return answer
+	})
 }
 
 // placedAnswer is the number of the answer that places "k": two nodes and two applications are before it.
@@ -131,17 +109,7 @@ const placedAnswer = 5
 func startRecording(t *testing.T, r *recordingScheduler, n int) *sim.Client {
 	t.Helper()
 	ctx := testContext(t)
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	r.address = listener.Addr().String()
-	server := grpc.NewServer()
-	si.RegisterSchedulerServer(server, r)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		server.Stop()
-		assert.NilError(t, <-served)
-	})
+	r.address = serveFake(t, ctx, r)
 	c, err := sim.Dial(ctx, r.address, "test")
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, c.Close()) })
