@@ -120,6 +120,7 @@ type configurationChanges interface {
 // masks and orders are right when another consumer reads them.
 type journal struct {
 	order       ordering
+	routine     routineChanges
 	retries     retries
 	enforcement enforcement
 	preemption  preemptionChanges
@@ -133,6 +134,7 @@ type journal struct {
 
 var (
 	_ changeConsumer = (*ordering)(nil)
+	_ changeConsumer = (*routineChanges)(nil)
 	_ changeConsumer = (*retries)(nil)
 	_ changeConsumer = (*enforcement)(nil)
 	_ changeConsumer = (*preemptionChanges)(nil)

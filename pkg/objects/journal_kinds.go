@@ -5,6 +5,7 @@ package objects
 
 func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.order.askAdded(x, in)
+	j.routine.askAdded(x, in)
 	j.retries.askAdded(x, in)
 	j.enforcement.askAdded(x, in)
 	j.preemption.askAdded(x, in)
@@ -18,6 +19,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.order.askRemoved(x, from)
+	j.routine.askRemoved(x, from)
 	j.retries.askRemoved(x, from)
 	j.enforcement.askRemoved(x, from)
 	j.preemption.askRemoved(x, from)
@@ -31,6 +33,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.order.nominationAdded(x, n)
+	j.routine.nominationAdded(x, n)
 	j.retries.nominationAdded(x, n)
 	j.enforcement.nominationAdded(x, n)
 	j.preemption.nominationAdded(x, n)
@@ -44,6 +47,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.order.nominationRemoved(x, n)
+	j.routine.nominationRemoved(x, n)
 	j.retries.nominationRemoved(x, n)
 	j.enforcement.nominationRemoved(x, n)
 	j.preemption.nominationRemoved(x, n)
@@ -57,6 +61,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.order.nominationEnded(x, e)
+	j.routine.nominationEnded(x, e)
 	j.retries.nominationEnded(x, e)
 	j.enforcement.nominationEnded(x, e)
 	j.preemption.nominationEnded(x, e)
@@ -70,6 +75,7 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 
 func (j *journal) reservationAdded(x *Allocation, n *Node) {
 	j.order.reservationAdded(x, n)
+	j.routine.reservationAdded(x, n)
 	j.retries.reservationAdded(x, n)
 	j.enforcement.reservationAdded(x, n)
 	j.preemption.reservationAdded(x, n)
@@ -83,6 +89,7 @@ func (j *journal) reservationAdded(x *Allocation, n *Node) {
 
 func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
 	j.order.reservationEnded(x, e)
+	j.routine.reservationEnded(x, e)
 	j.retries.reservationEnded(x, e)
 	j.enforcement.reservationEnded(x, e)
 	j.preemption.reservationEnded(x, e)
@@ -96,6 +103,7 @@ func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
 
 func (j *journal) allocationPosted(x *Allocation) {
 	j.order.allocationPosted(x)
+	j.routine.allocationPosted(x)
 	j.retries.allocationPosted(x)
 	j.enforcement.allocationPosted(x)
 	j.preemption.allocationPosted(x)
@@ -109,6 +117,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 
 func (j *journal) allocationUnposted(x *Allocation) {
 	j.order.allocationUnposted(x)
+	j.routine.allocationUnposted(x)
 	j.retries.allocationUnposted(x)
 	j.enforcement.allocationUnposted(x)
 	j.preemption.allocationUnposted(x)
@@ -122,6 +131,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 
 func (j *journal) allocationResized(x *Allocation) {
 	j.order.allocationResized(x)
+	j.routine.allocationResized(x)
 	j.retries.allocationResized(x)
 	j.enforcement.allocationResized(x)
 	j.preemption.allocationResized(x)
@@ -135,6 +145,7 @@ func (j *journal) allocationResized(x *Allocation) {
 
 func (j *journal) allocationTagged(x *Allocation) {
 	j.order.allocationTagged(x)
+	j.routine.allocationTagged(x)
 	j.retries.allocationTagged(x)
 	j.enforcement.allocationTagged(x)
 	j.preemption.allocationTagged(x)
@@ -148,6 +159,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 
 func (j *journal) preemptionMarked(x *Allocation) {
 	j.order.preemptionMarked(x)
+	j.routine.preemptionMarked(x)
 	j.retries.preemptionMarked(x)
 	j.enforcement.preemptionMarked(x)
 	j.preemption.preemptionMarked(x)
@@ -161,6 +173,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.order.preemptionUnmarked(x)
+	j.routine.preemptionUnmarked(x)
 	j.retries.preemptionUnmarked(x)
 	j.enforcement.preemptionUnmarked(x)
 	j.preemption.preemptionUnmarked(x)
@@ -174,6 +187,7 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 
 func (j *journal) placeholderEnding(y *Allocation) {
 	j.order.placeholderEnding(y)
+	j.routine.placeholderEnding(y)
 	j.retries.placeholderEnding(y)
 	j.enforcement.placeholderEnding(y)
 	j.preemption.placeholderEnding(y)
@@ -187,6 +201,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 
 func (j *journal) replacementAdded(x, y *Allocation) {
 	j.order.replacementAdded(x, y)
+	j.routine.replacementAdded(x, y)
 	j.retries.replacementAdded(x, y)
 	j.enforcement.replacementAdded(x, y)
 	j.preemption.replacementAdded(x, y)
@@ -200,6 +215,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 
 func (j *journal) replacementEnded(x, y *Allocation) {
 	j.order.replacementEnded(x, y)
+	j.routine.replacementEnded(x, y)
 	j.retries.replacementEnded(x, y)
 	j.enforcement.replacementEnded(x, y)
 	j.preemption.replacementEnded(x, y)
@@ -213,6 +229,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 
 func (j *journal) replaced(x *Allocation) {
 	j.order.replaced(x)
+	j.routine.replaced(x)
 	j.retries.replaced(x)
 	j.enforcement.replaced(x)
 	j.preemption.replaced(x)
@@ -226,6 +243,7 @@ func (j *journal) replaced(x *Allocation) {
 
 func (j *journal) gangCountsChanged(a *Application) {
 	j.order.gangCountsChanged(a)
+	j.routine.gangCountsChanged(a)
 	j.retries.gangCountsChanged(a)
 	j.enforcement.gangCountsChanged(a)
 	j.preemption.gangCountsChanged(a)
@@ -239,6 +257,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 
 func (j *journal) askGroupHeld(group *AskGroup) {
 	j.order.askGroupHeld(group)
+	j.routine.askGroupHeld(group)
 	j.retries.askGroupHeld(group)
 	j.enforcement.askGroupHeld(group)
 	j.preemption.askGroupHeld(group)
@@ -252,6 +271,7 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 
 func (j *journal) nodeAdded(n *Node) {
 	j.order.nodeAdded(n)
+	j.routine.nodeAdded(n)
 	j.retries.nodeAdded(n)
 	j.enforcement.nodeAdded(n)
 	j.preemption.nodeAdded(n)
@@ -265,6 +285,7 @@ func (j *journal) nodeAdded(n *Node) {
 
 func (j *journal) nodeRemoved(n *Node) {
 	j.order.nodeRemoved(n)
+	j.routine.nodeRemoved(n)
 	j.retries.nodeRemoved(n)
 	j.enforcement.nodeRemoved(n)
 	j.preemption.nodeRemoved(n)
@@ -278,6 +299,7 @@ func (j *journal) nodeRemoved(n *Node) {
 
 func (j *journal) nodeUsageChanged(n *Node) {
 	j.order.nodeUsageChanged(n)
+	j.routine.nodeUsageChanged(n)
 	j.retries.nodeUsageChanged(n)
 	j.enforcement.nodeUsageChanged(n)
 	j.preemption.nodeUsageChanged(n)
@@ -291,6 +313,7 @@ func (j *journal) nodeUsageChanged(n *Node) {
 
 func (j *journal) nodeFreed(n *Node) {
 	j.order.nodeFreed(n)
+	j.routine.nodeFreed(n)
 	j.retries.nodeFreed(n)
 	j.enforcement.nodeFreed(n)
 	j.preemption.nodeFreed(n)
@@ -304,6 +327,7 @@ func (j *journal) nodeFreed(n *Node) {
 
 func (j *journal) nodeRestored(n *Node) {
 	j.order.nodeRestored(n)
+	j.routine.nodeRestored(n)
 	j.retries.nodeRestored(n)
 	j.enforcement.nodeRestored(n)
 	j.preemption.nodeRestored(n)
@@ -317,6 +341,7 @@ func (j *journal) nodeRestored(n *Node) {
 
 func (j *journal) schedulabilityChanged(n *Node) {
 	j.order.schedulabilityChanged(n)
+	j.routine.schedulabilityChanged(n)
 	j.retries.schedulabilityChanged(n)
 	j.enforcement.schedulabilityChanged(n)
 	j.preemption.schedulabilityChanged(n)
@@ -330,6 +355,7 @@ func (j *journal) schedulabilityChanged(n *Node) {
 
 func (j *journal) nodeAttributesChanged(n *Node) {
 	j.order.nodeAttributesChanged(n)
+	j.routine.nodeAttributesChanged(n)
 	j.retries.nodeAttributesChanged(n)
 	j.enforcement.nodeAttributesChanged(n)
 	j.preemption.nodeAttributesChanged(n)
@@ -343,6 +369,7 @@ func (j *journal) nodeAttributesChanged(n *Node) {
 
 func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.order.nodeBudgetsChanged(n)
+	j.routine.nodeBudgetsChanged(n)
 	j.retries.nodeBudgetsChanged(n)
 	j.enforcement.nodeBudgetsChanged(n)
 	j.preemption.nodeBudgetsChanged(n)
@@ -356,6 +383,7 @@ func (j *journal) nodeBudgetsChanged(n *Node) {
 
 func (j *journal) capacityChanged(root *Queue) {
 	j.order.capacityChanged(root)
+	j.routine.capacityChanged(root)
 	j.retries.capacityChanged(root)
 	j.enforcement.capacityChanged(root)
 	j.preemption.capacityChanged(root)

@@ -9,6 +9,7 @@ import (
 
 func (j *journal) queueUsageChanged(q *Queue) {
 	j.order.queueUsageChanged(q)
+	j.routine.queueUsageChanged(q)
 	j.retries.queueUsageChanged(q)
 	j.enforcement.queueUsageChanged(q)
 	j.preemption.queueUsageChanged(q)
@@ -22,6 +23,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.order.queuePreemptingChanged(q)
+	j.routine.queuePreemptingChanged(q)
 	j.retries.queuePreemptingChanged(q)
 	j.enforcement.queuePreemptingChanged(q)
 	j.preemption.queuePreemptingChanged(q)
@@ -35,6 +37,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 
 func (j *journal) queueRunningChanged(q *Queue) {
 	j.order.queueRunningChanged(q)
+	j.routine.queueRunningChanged(q)
 	j.retries.queueRunningChanged(q)
 	j.enforcement.queueRunningChanged(q)
 	j.preemption.queueRunningChanged(q)
@@ -48,6 +51,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 
 func (j *journal) queueSettingsChanged(q *Queue) {
 	j.order.queueSettingsChanged(q)
+	j.routine.queueSettingsChanged(q)
 	j.retries.queueSettingsChanged(q)
 	j.enforcement.queueSettingsChanged(q)
 	j.preemption.queueSettingsChanged(q)
@@ -61,6 +65,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 
 func (j *journal) queueChanged(q *Queue) {
 	j.order.queueChanged(q)
+	j.routine.queueChanged(q)
 	j.retries.queueChanged(q)
 	j.enforcement.queueChanged(q)
 	j.preemption.queueChanged(q)
@@ -74,6 +79,7 @@ func (j *journal) queueChanged(q *Queue) {
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.order.queueStateChanged(q, to)
+	j.routine.queueStateChanged(q, to)
 	j.retries.queueStateChanged(q, to)
 	j.enforcement.queueStateChanged(q, to)
 	j.preemption.queueStateChanged(q, to)
@@ -87,6 +93,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 
 func (j *journal) quotasChanged(q *Queue) {
 	j.order.quotasChanged(q)
+	j.routine.quotasChanged(q)
 	j.retries.quotasChanged(q)
 	j.enforcement.quotasChanged(q)
 	j.preemption.quotasChanged(q)
@@ -100,6 +107,7 @@ func (j *journal) quotasChanged(q *Queue) {
 
 func (j *journal) queueTreeChanged() {
 	j.order.queueTreeChanged()
+	j.routine.queueTreeChanged()
 	j.retries.queueTreeChanged()
 	j.enforcement.queueTreeChanged()
 	j.preemption.queueTreeChanged()
@@ -113,6 +121,7 @@ func (j *journal) queueTreeChanged() {
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.order.accountMembersChanged(x)
+	j.routine.accountMembersChanged(x)
 	j.retries.accountMembersChanged(x)
 	j.enforcement.accountMembersChanged(x)
 	j.preemption.accountMembersChanged(x)
@@ -126,6 +135,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.order.accountUsageChanged(x)
+	j.routine.accountUsageChanged(x)
 	j.retries.accountUsageChanged(x)
 	j.enforcement.accountUsageChanged(x)
 	j.preemption.accountUsageChanged(x)
@@ -139,6 +149,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.order.accountRunningChanged(x)
+	j.routine.accountRunningChanged(x)
 	j.retries.accountRunningChanged(x)
 	j.enforcement.accountRunningChanged(x)
 	j.preemption.accountRunningChanged(x)
@@ -152,6 +163,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 
 func (j *journal) applicationAdded(a *Application) {
 	j.order.applicationAdded(a)
+	j.routine.applicationAdded(a)
 	j.retries.applicationAdded(a)
 	j.enforcement.applicationAdded(a)
 	j.preemption.applicationAdded(a)
@@ -165,6 +177,7 @@ func (j *journal) applicationAdded(a *Application) {
 
 func (j *journal) applicationRemoved(a *Application) {
 	j.order.applicationRemoved(a)
+	j.routine.applicationRemoved(a)
 	j.retries.applicationRemoved(a)
 	j.enforcement.applicationRemoved(a)
 	j.preemption.applicationRemoved(a)
@@ -178,6 +191,7 @@ func (j *journal) applicationRemoved(a *Application) {
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.order.applicationStateChanged(a, to)
+	j.routine.applicationStateChanged(a, to)
 	j.retries.applicationStateChanged(a, to)
 	j.enforcement.applicationStateChanged(a, to)
 	j.preemption.applicationStateChanged(a, to)
@@ -191,6 +205,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.order.applicationExpired(e, to)
+	j.routine.applicationExpired(e, to)
 	j.retries.applicationExpired(e, to)
 	j.enforcement.applicationExpired(e, to)
 	j.preemption.applicationExpired(e, to)
@@ -204,6 +219,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 
 func (j *journal) runningChanged(a *Application) {
 	j.order.runningChanged(a)
+	j.routine.runningChanged(a)
 	j.retries.runningChanged(a)
 	j.enforcement.runningChanged(a)
 	j.preemption.runningChanged(a)
@@ -217,6 +233,7 @@ func (j *journal) runningChanged(a *Application) {
 
 func (j *journal) firstStartingChanged(a *Application) {
 	j.order.firstStartingChanged(a)
+	j.routine.firstStartingChanged(a)
 	j.retries.firstStartingChanged(a)
 	j.enforcement.firstStartingChanged(a)
 	j.preemption.firstStartingChanged(a)
@@ -230,6 +247,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 
 func (j *journal) mayPreemptChanged(a *Application) {
 	j.order.mayPreemptChanged(a)
+	j.routine.mayPreemptChanged(a)
 	j.retries.mayPreemptChanged(a)
 	j.enforcement.mayPreemptChanged(a)
 	j.preemption.mayPreemptChanged(a)
@@ -243,6 +261,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 
 func (j *journal) configurationChanged() {
 	j.order.configurationChanged()
+	j.routine.configurationChanged()
 	j.retries.configurationChanged()
 	j.enforcement.configurationChanged()
 	j.preemption.configurationChanged()
@@ -256,6 +275,7 @@ func (j *journal) configurationChanged() {
 
 func (j *journal) settingsApplied() {
 	j.order.settingsApplied()
+	j.routine.settingsApplied()
 	j.retries.settingsApplied()
 	j.enforcement.settingsApplied()
 	j.preemption.settingsApplied()
@@ -269,6 +289,7 @@ func (j *journal) settingsApplied() {
 
 func (j *journal) rebuilding() {
 	j.order.rebuilding()
+	j.routine.rebuilding()
 	j.retries.rebuilding()
 	j.enforcement.rebuilding()
 	j.preemption.rebuilding()
@@ -282,6 +303,7 @@ func (j *journal) rebuilding() {
 
 func (j *journal) resourceAdded() {
 	j.order.resourceAdded()
+	j.routine.resourceAdded()
 	j.retries.resourceAdded()
 	j.enforcement.resourceAdded()
 	j.preemption.resourceAdded()
@@ -295,6 +317,7 @@ func (j *journal) resourceAdded() {
 
 func (j *journal) refusalsMayEnd() {
 	j.order.refusalsMayEnd()
+	j.routine.refusalsMayEnd()
 	j.retries.refusalsMayEnd()
 	j.enforcement.refusalsMayEnd()
 	j.preemption.refusalsMayEnd()

@@ -37,6 +37,11 @@ func (p *Partition) ConfigGeneration() uint64 { return p.journal.preemption.conf
 // ResourceCount is the number of resource indexes in use. It only grows.
 func (p *Partition) ResourceCount() int { return p.names.Len() }
 
+// idle reports whether nothing is to be taken that package preemption examines after each placement.
+func (c *preemptionChanges) idle() bool {
+	return !c.recordRemovedAsks && len(c.endedNominations)+len(c.marked)+len(c.unmarked)+len(c.removedAsks) == 0
+}
+
 // TakeChangedNodes returns the nodes whose free resources or allocations changed since the last
 // call, each once, in no order. Some may be removed by now.
 func (p *Partition) TakeChangedNodes() []*Node {

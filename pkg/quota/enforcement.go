@@ -32,6 +32,9 @@ type Enforcement struct {
 	toRecheck []*Queue // whose violation may be out of date
 }
 
+// Idle reports whether no queue is above an enforced max, or may be.
+func (e *Enforcement) Idle() bool { return len(e.violating)+len(e.due)+len(e.toRecheck) == 0 }
+
 // AboveMax describes a queue that uses more than an enforced max. Preempting allocations do not
 // count.
 type AboveMax struct {

@@ -28,6 +28,9 @@ type Core struct {
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
 
+	routine      bool      // the decisions before routineUntil are routine: see Schedule
+	routineUntil time.Time // the first deadline
+
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
 	constraints  constraints.Cache
@@ -73,6 +76,7 @@ func (c *Core) SetOracle(oracle Oracle) {
 // times that do not decrease.
 func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.resetEffects()
+	c.routine = false
 	c.serveDeadlines(now)
 	c.recordFirstUse(now)
 	draining := c.draining

@@ -55,5 +55,8 @@ func (c *Core) feasibleNodeOf(x *objects.Allocation, now time.Time) *objects.Nod
 func (c *Core) retryRefused(now time.Time) {
 	if c.oracleRetryAt.IsZero() {
 		c.oracleRetryAt = now.Add(refusalRetry)
+		if c.oracleRetryAt.Before(c.routineUntil) {
+			c.routineUntil = c.oracleRetryAt
+		}
 	}
 }

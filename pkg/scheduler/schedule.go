@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
@@ -10,52 +11,114 @@ import (
 // QUO-60, RES-2, RES-8).
 // more: the budget, or the bound of victim searches, ended the run. The caller must pass times that do not
 // decrease. While no RM listens it decides nothing (PRE-5, RMI-18).
+//
+// Most decisions are routine: nothing that precedes the placement of the first feasible ask can have work, which
+// routineAt knows from the last decision that examined all of it. They examine none of it, because the code
+// of all that is not needed would take longer to fetch than the decision takes.
 func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool) {
 	c.resetEffects()
-	c.serveDeadlines(now)
-	defer c.finishStep(now)
-	c.recordFirstUse(now)
-	if c.notListening {
-		return c.effects, false
+	routine := c.routineAt(now)
+	if !routine {
+		if c.beginRun(now); c.notListening {
+			c.finishStep(now)
+			return c.effects, false
+		}
 	}
-	c.preemption.BeginRun(now)
-	c.reservations.BeginRun(now)
-	for ; budget > 0; budget-- {
-		if c.preemption.EnforceQuota(now) {
-			continue
-		}
-		c.part.RefreshShares() // nominations that ended change usage
-		x, n := c.preemption.PlaceableNominee()
-		if x == nil {
-			x, n = c.reservations.Placeable(now)
-		}
-		if x == nil {
-			if made := c.replacePlaceholders(now, budget); made > 0 {
-				budget -= made - 1
-				continue
-			}
-			x, n = c.decide(now)
-		}
-		if x == nil {
-			found, more := c.preemption.Preempt(now)
-			if c.reservations.ReportEnded(); !found && (more || !c.reservations.Search(now)) {
-				if !more {
-					c.reportWaiting()
+	for budget > 0 {
+		if routine {
+			if x, n := c.decide(now); x != nil {
+				c.place(x, n, now)
+				if budget--; c.part.Routine() {
+					continue
 				}
-				return c.effects, more
 			}
+			routine = false
+			c.beginRun(now)
 			continue
 		}
-		if err := c.part.Place(x, n, now); err != nil {
-			// decide and Place read the same accounting; a contradiction is a bug here
-			panic("scheduler: " + err.Error())
+		made, more := c.decideAll(now, budget)
+		if made == 0 {
+			c.endRun(now)
+			return c.effects, more
 		}
-		c.emitStateChanges()
-		c.emit(Allocated{x.Ask(), n.ID()})
-		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
-		c.reservations.ReportEnded()
+		budget -= made
+	}
+	if !routine {
+		c.endRun(now)
 	}
 	return c.effects, true
+}
+
+// routineAt reports whether decisions at now are routine.
+func (c *Core) routineAt(now time.Time) bool { return c.routine && now.Before(c.routineUntil) }
+
+// beginRun does what precedes the decisions of a run that is not routine.
+func (c *Core) beginRun(now time.Time) {
+	c.routine = false
+	c.serveDeadlines(now)
+	c.recordFirstUse(now)
+	if !c.notListening {
+		c.preemption.BeginRun(now)
+		c.reservations.BeginRun(now)
+	}
+}
+
+// endRun finishes such a run, and examines whether the next decisions are routine.
+func (c *Core) endRun(now time.Time) {
+	c.finishStep(now)
+	if c.routine = c.part.BeginRoutine(); !c.routine {
+		return
+	}
+	var some bool
+	if c.routineUntil, some = c.NextDeadline(); !some {
+		c.routineUntil = now.Add(maxRoutine)
+	}
+}
+
+// maxRoutine is for how long decisions are routine if there is no deadline.
+const maxRoutine = time.Minute
+
+// decideAll makes decisions in the order of ORD-6, usually one. made is how many, at most budget; 0: there is nothing
+// to decide or, with more, the bound of victim searches is reached.
+func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
+	if c.preemption.EnforceQuota(now) {
+		return 1, false
+	}
+	c.part.RefreshShares() // nominations that ended change usage
+	x, n := c.preemption.PlaceableNominee()
+	if x == nil {
+		x, n = c.reservations.Placeable(now)
+	}
+	if x == nil {
+		if made := c.replacePlaceholders(now, budget); made > 0 {
+			return made, false
+		}
+		x, n = c.decide(now)
+	}
+	if x != nil {
+		c.place(x, n, now)
+		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
+		c.reservations.ReportEnded()
+		return 1, false
+	}
+	found, more := c.preemption.Preempt(now)
+	if c.reservations.ReportEnded(); found || !more && c.reservations.Search(now) {
+		return 1, false
+	}
+	if !more {
+		c.reportWaiting()
+	}
+	return 0, more
+}
+
+// place binds x to n, and emits the placement.
+func (c *Core) place(x *objects.Allocation, n *objects.Node, now time.Time) {
+	if err := c.part.Place(x, n, now); err != nil {
+		// decide and Place read the same accounting; a contradiction is a bug here
+		panic("scheduler: " + err.Error())
+	}
+	c.emitStateChanges()
+	c.emit(Allocated{x.Ask(), n.ID()})
 }
 
 // setListening records whether an RM receives effects. When one does again, the timeouts of preemption
