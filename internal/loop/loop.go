@@ -136,8 +136,15 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-// decide lets the Core make up to n decisions (OBS-67).
+// decide lets the Core make up to n decisions.
 func (l *Loop) decide(n int) {
+	effects := l.schedule(n)
+	l.undelivered = append(l.undelivered, effects...) // the Core reuses its slice
+}
+
+// schedule lets the Core make up to n decisions and returns their effects (OBS-67). They are valid until the next call
+// of the Core.
+func (l *Loop) schedule(n int) []scheduler.Effect {
 	now := l.now()
 	if l.cachedSnapshot != nil {
 		if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
@@ -149,12 +156,12 @@ func (l *Loop) decide(n int) {
 	if l.onDecided != nil {
 		l.onDecided(l.since(now))
 	}
-	l.undelivered = append(l.undelivered, effects...) // the Core reuses its slice
 	l.needsScheduling = more
 	if len(effects) > 0 {
 		l.cachedSnapshot = nil
 	}
 	l.notifyDrained()
+	return effects
 }
 
 // drainMailbox applies all waiting commands and runs all waiting queries, in order (ORD-4).

@@ -25,8 +25,9 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 			return false
 		}
 		for n := 0; l.needsScheduling && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
-			l.decide(1)
-			l.deliver()
+			if effects := l.schedule(1); len(effects) > 0 { // everything else is delivered
+				l.sink.Deliver(effects)
+			}
 			l.noteProgress()
 			if l.hasMail.Load() {
 				break

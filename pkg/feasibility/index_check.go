@@ -2,44 +2,65 @@ package feasibility
 
 import "fmt"
 
-// Check reports the first error of x: an entry out of order or in the wrong block, an abbreviated key or a mask
+// Check reports the first error of x: an entry out of order or in the wrong place, an abbreviated key or a mask
 // that is not that of its item, or a block whose summary differs from what is below it.
 func (x *Index[T]) Check(name string) error {
-	var before *Entry[T]
+	var before T
 	n := 0
-	for m := range x.Entries {
-		if before != nil && x.Order.Compare(before.Item, m.Item) >= 0 {
+	for item := range x.All {
+		if n > 0 && x.Order.Compare(before, item) >= 0 {
 			return fmt.Errorf("%s: entry %d is out of order", name, n)
 		}
-		before = m
+		before = item
 		n++
 	}
-	if n != x.n || !x.consistent(x.root, nil) {
-		return fmt.Errorf("%s: the blocks of the index are inconsistent with its entries", name)
+	if n != x.n || x.root == nil && !x.fewConsistent() || x.root != nil && (x.few != few[T]{} || !x.consistent(x.root, nil)) {
+		return fmt.Errorf("%s: the index is inconsistent with its entries", name)
 	}
 	return nil
 }
 
-func (x *Index[T]) consistent(b, above *block[T]) bool {
-	if b == nil {
-		return true
+// fewConsistent reports whether an index without a tree has the keys and masks of its entries.
+func (x *Index[T]) fewConsistent() bool {
+	var none slot[T]
+	var union uint64
+	for i, s := range x.few.slots {
+		if i >= x.n {
+			if s != none {
+				return false
+			}
+			continue
+		}
+		m := x.Order.Entry(s.item)
+		if m.block != &x.Order.few || m.Mask.beyondFirstWord() || m.Mask.firstWord() != s.mask || x.Order.abbreviated(s.item) != s.key {
+			return false
+		}
+		union |= s.mask
 	}
+	return union == x.few.union[0]
+}
+
+func (x *Index[T]) consistent(b, above *block[T]) bool {
 	var union Mask
 	var last uint64
-	for i, m := range b.entries {
-		union.UnionWith(m.Mask)
-		last = x.Order.abbreviated(m.Item)
-		if m.block != b || !b.mask(i).Equal(m.Mask) || b.key(i) != last {
+	for i, s := range b.slots {
+		var mask Mask
+		if b.isLeaf() {
+			m := x.Order.Entry(s.item)
+			if m.block != b {
+				return false
+			}
+			mask, last = m.Mask, x.Order.abbreviated(s.item)
+		} else {
+			mask, last = b.children[i].union, b.children[i].last
+			if !x.consistent(b.children[i], b) {
+				return false
+			}
+		}
+		if union.UnionWith(mask); s.key != last || !mask.Equal(append(Mask{s.mask}, b.wideOf(i)...)) {
 			return false
 		}
 	}
-	for i, c := range b.children {
-		union.UnionWith(c.union())
-		last = c.summaryKey()
-		if !x.consistent(c, b) || !b.mask(i).Equal(c.union()) || b.key(i) != last {
-			return false
-		}
-	}
-	return b.parent == above && union.Equal(b.union()) && b.summaryKey() == last &&
-		len(b.rows) == (b.size()+1)*b.width && (above == nil || b.size() > 0)
+	return b.parent == above && union.Equal(b.union) && b.last == last && len(b.union) == b.width+1 &&
+		len(b.wide) == len(b.slots)*b.width && len(b.slots) > 0 && (b.isLeaf() || len(b.children) == len(b.slots))
 }

@@ -1,32 +1,34 @@
 package feasibility
 
-// search is an item whose position in an index is sought. Abbreviated keys decide where they differ; only where
+// search is an item whose position in a tree is sought. Abbreviated keys decide where they differ; only where
 // they are equal are the items compared.
-type search[T any] struct {
+type search[T comparable] struct {
 	item  T
 	key   uint64 // the abbreviated key of item
 	order *Order[T]
 }
 
-// sought is the search for the position of m.
-func (x *Index[T]) sought(m *Entry[T]) search[T] {
-	return search[T]{m.Item, x.Order.abbreviated(m.Item), x.Order}
+// sought is the search for the position of an item.
+func (x *Index[T]) sought(item T) search[T] {
+	return search[T]{item, x.Order.abbreviated(item), x.Order}
 }
 
-// compare orders the item and entry i of leaf block b.
+// compare orders the item and slot i of leaf block b.
 func (s *search[T]) compare(b *block[T], i int) int {
-	if key := b.key(i); s.key < key {
-		return -1
-	} else if s.key > key {
+	t := &b.slots[i]
+	if s.key != t.key {
+		if s.key < t.key {
+			return -1
+		}
 		return 1
 	}
-	return s.order.Compare(s.item, b.entries[i].Item)
+	return s.order.Compare(s.item, t.item)
 }
 
-// positionIn is the position of entry i of b, whose item it is, among the others of b. sameBlock is false if the
+// positionIn is the position of slot i of b, whose item it is, among the others of b. sameBlock is false if the
 // position may be in another block.
 func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
-	n := len(b.entries)
+	n := len(b.slots)
 	switch {
 	case i > 0 && s.compare(b, i-1) < 0:
 		j = s.between(b, 0, i-1)
@@ -38,7 +40,7 @@ func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
 }
 
-// between is the first entry from low on, and before high, that is not before the item; high: there is none.
+// between is the first slot from low on, and before high, that is not before the item; high: there is none.
 func (s *search[T]) between(b *block[T], low, high int) int {
 	for low < high {
 		if mid := (low + high) / 2; s.compare(b, mid) > 0 {
@@ -52,11 +54,11 @@ func (s *search[T]) between(b *block[T], low, high int) int {
 
 // child is the child of b that the item belongs to: the first whose last entry is not before it, or the last.
 func (s *search[T]) child(b *block[T]) int {
-	low, high := 0, len(b.children)-1
+	low, high := 0, len(b.slots)-1
 	for low < high {
 		mid := (low + high) / 2
-		key := b.key(mid)
-		if s.key > key || s.key == key && s.order.Compare(s.item, b.children[mid].last()) > 0 {
+		key := b.slots[mid].key
+		if s.key > key || s.key == key && s.order.Compare(s.item, b.children[mid].lastItem()) > 0 {
 			low = mid + 1
 		} else {
 			high = mid

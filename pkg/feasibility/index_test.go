@@ -17,6 +17,8 @@ type indexItem struct {
 	key, id int
 }
 
+func entryOfItem(t *indexItem) *Entry[*indexItem] { return &t.entry }
+
 func compareIndexItems(a, b *indexItem) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 }
@@ -41,8 +43,8 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]}}
-		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{5, 100, 2000}[r.IntN(3)]
+		x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]}}
+		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{maxFew, 5, 100, 2000}[r.IntN(4)]
 		var all []*indexItem
 		for step := range 5000 {
 			all = randomOperation(r, &x, all, step, slots, size)
@@ -64,13 +66,12 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 // Resort finds changed keys wherever they are, and builds nothing if the order is the same.
 func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
 	const n = 200
-	x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems, Abbreviate: abbreviations[2]}}
+	x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[2]}}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 10 * i, id: i}
-		all[i].entry.Item = all[i]
 		all[i].entry.Mask.Set(1, true)
-		x.Reindex(&all[i].entry, true)
+		x.Reindex(all[i], true)
 	}
 	for i := range all { // the order stays
 		all[i].key += 5
@@ -96,15 +97,14 @@ func randomOperation(r *rand.Rand, x *Index[*indexItem], all []*indexItem, step,
 	op := r.IntN(20)
 	if len(all) == 0 || op < 6 && len(all) < size {
 		m := &indexItem{key: r.IntN(50), id: step}
-		m.entry.Item = m
 		m.randomizeMask(r, slots)
-		x.Reindex(&m.entry, true)
+		x.Reindex(m, true)
 		return append(all, m)
 	}
 	i := r.IntN(len(all))
 	switch m := all[i]; {
 	case op < 8 || op < 14 && step > 3500:
-		x.Reindex(&m.entry, false)
+		x.Reindex(m, false)
 		return slices.Delete(all, i, i+1)
 	case op == 19:
 		for _, m := range all {
@@ -114,7 +114,7 @@ func randomOperation(r *rand.Rand, x *Index[*indexItem], all []*indexItem, step,
 	default:
 		m.key += r.IntN(5) - 2
 		m.randomizeMask(r, slots)
-		x.Reindex(&m.entry, true)
+		x.Reindex(m, true)
 	}
 	return all
 }
@@ -131,19 +131,18 @@ func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 
 func TestIndex_EachWithSlotIsOrdered(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: compareIndexItems}}
+	x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems}}
 	var want []int
 	for id := range 1000 {
 		m := &indexItem{key: id, id: id}
-		m.entry.Item = m
 		if m.randomizeMask(r, 4); m.entry.Mask.Has(2) {
 			want = append(want, id)
 		}
-		x.Reindex(&m.entry, true)
+		x.Reindex(m, true)
 	}
 	var got []int
 	for m := range x.EachWithSlot(2) {
-		got = append(got, m.Item.id)
+		got = append(got, m.id)
 	}
 	assert.DeepEqual(t, got, want)
 }
@@ -187,13 +186,12 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		compared := 0
-		x := Index[*indexItem]{Order: &Order[*indexItem]{Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}}
+		x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}}
 		all := make([]*indexItem, n)
 		for i := range all {
 			all[i] = &indexItem{key: r.IntN(n), id: i}
-			all[i].entry.Item = all[i]
 			all[i].randomizeMask(r, 100)
-			x.Reindex(&all[i].entry, true)
+			x.Reindex(all[i], true)
 		}
 		depth := 0
 		for b := x.root; b != nil && !b.isLeaf(); b = b.children[0] {
@@ -206,7 +204,7 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 		for range moves {
 			m := all[r.IntN(n)]
 			m.key = r.IntN(n)
-			x.Reindex(&m.entry, true)
+			x.Reindex(m, true)
 		}
 		most := bits.Len(uint(n)) + 6
 		assert.Assert(t, compared/moves <= most, "%d members: %d comparisons a move, at most %d expected",
@@ -219,21 +217,21 @@ func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
 	const n, moves = 10_000, 2000
 	compared := 0
 	x := Index[*indexItem]{Order: &Order[*indexItem]{
+		Entry:      entryOfItem,
 		Compare:    func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) },
 		Abbreviate: abbreviations[2],
 	}}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 2 * i, id: i}
-		all[i].entry.Item = all[i]
-		x.Reindex(&all[i].entry, true)
+		x.Reindex(all[i], true)
 	}
 	compared = 0
 	r := rand.New(rand.NewPCG(8, 1))
 	for range moves {
 		m := all[r.IntN(n)]
 		m.key = 2*r.IntN(n) + 1
-		x.Reindex(&m.entry, true)
+		x.Reindex(m, true)
 	}
 	assert.Assert(t, compared < moves, "%d comparisons of items in %d moves: only equal keys need one", compared, moves)
 	assert.NilError(t, x.Check("items"))

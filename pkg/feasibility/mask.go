@@ -4,6 +4,20 @@ package feasibility
 // in the set.
 type Mask []uint64
 
+// wordBits is how many slots a word of a mask has.
+const wordBits = 64
+
+// firstWord is the first word of m.
+func (m Mask) firstWord() uint64 {
+	if len(m) == 0 {
+		return 0
+	}
+	return m[0]
+}
+
+// beyondFirstWord reports whether m has a slot beyond its first word.
+func (m Mask) beyondFirstWord() bool { return len(m) > 1 && !m[1:].Empty() }
+
 // Has reports whether slot is in m.
 func (m Mask) Has(slot int) bool {
 	w := slot >> 6

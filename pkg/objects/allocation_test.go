@@ -20,7 +20,7 @@ func TestAsk_SizeClasses(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(Ask{}), uintptr(80))
 	assert.Equal(t, unsafe.Sizeof(AskDetails{}), uintptr(48))
 	assert.Equal(t, unsafe.Sizeof(Allocation{}), uintptr(80))
-	assert.Equal(t, unsafe.Sizeof(AskGroup{}), uintptr(160))
+	assert.Equal(t, unsafe.Sizeof(AskGroup{}), uintptr(152))
 	assert.Equal(t, unsafe.Sizeof(slotGroup{}), uintptr(72))
 }
 

@@ -16,7 +16,6 @@ import (
 
 // Application is the asks and allocations of one user in one leaf.
 type Application struct {
-	id    AppID
 	quota quota.Application // with the user and the accounts that limit it
 	tags  map[string]string
 	queue *Queue
@@ -24,7 +23,6 @@ type Application struct {
 
 	allocations allocationList // pending and bound
 	askGroups   askGroups      // of the pending asks
-	boundCount  int            // number of allocations
 	priority    policies.PriorityCounter
 
 	pending      resources.Vector   // requested by pending asks
@@ -34,10 +32,11 @@ type Application struct {
 	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
 	usageHistory *lifecycle.Usage   // of ended allocations; nil: none ran for a second
 
-	allocationsMade  int   // number of allocations ever made
-	firstAllocatedAt int64 // when the first of them was made, in nanoseconds since 1970
+	firstAllocatedAt int64 // when the first of its allocations was made, in nanoseconds since 1970
 
 	pendingCount     int32 // number of pending asks
+	boundCount       int32 // number of allocations
+	allocationsMade  uint8 // number of allocations ever made, counted up to RampAllocations
 	listIndex        int32 // in objectLists.apps
 	groupPriority    int32 // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
@@ -62,7 +61,7 @@ type appBuffers struct {
 }
 
 // ID is the ID that the RM has chosen.
-func (a *Application) ID() AppID { return a.id }
+func (a *Application) ID() AppID { return AppID(a.key.ID) }
 
 // User is the submitting user, with groups.
 func (a *Application) User() security.User { return a.quota.User() }

@@ -84,7 +84,7 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 		p.handleEvent(a, by, reason, now)
 	}
 	record := &lifecycle.Ended{
-		ID: string(a.id), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
+		ID: string(a.ID()), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
 		Peak: p.Peak(a), Log: slices.Clone(a.log),
 	}
 	p.forgetApplication(a) // its queue may be removed, and then indexes of its peak have no names
@@ -93,10 +93,10 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 
 // forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
 func (p *Partition) forgetApplication(a *Application) {
-	delete(p.apps, a.id)
+	delete(p.apps, a.ID())
 	p.lists.apps.remove(a)
 	p.journal.applicationRemoved(a)
-	delete(a.queue.byID, a.id)
+	delete(a.queue.byID, a.ID())
 	p.deadlines.ramping.remove(a)
 	if a.gang != nil {
 		p.gangs.timers.move(a, a.gang.Deadline(), time.Time{})

@@ -19,7 +19,7 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 	to, ok := a.state.After(e)
 	switch {
 	case !ok:
-		panic(fmt.Sprintf("objects: application %s has no transition for %s in state %s", a.id, e, a.state))
+		panic(fmt.Sprintf("objects: application %s has no transition for %s in state %s", a.ID(), e, a.state))
 	case to == a.state:
 		return
 	}

@@ -26,11 +26,11 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		id: id, tags: tags, queue: q, askGroups: newAskGroups(),
+		tags: tags, queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.quota.Init(user, &q.quota, a)
-	a.entry.Item, a.startingEntry.Item, a.entry.Mask = a, a, a.buffers.mask[:0]
+	a.entry.Mask = a.buffers.mask[:0]
 	a.pending, a.allocated, a.peak = a.buffers.pending[:0], a.buffers.allocated[:0], a.buffers.peak[:0]
 	p.apps[id] = a
 	p.lists.apps.add(a)

@@ -46,7 +46,7 @@ func askGroupIDOf(x *Allocation) askGroupID {
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
 	c := &AskGroup{id: id, app: a}
-	c.entry.Item, c.entry.Mask = c, id.shape.Mask()
+	c.entry.Mask = id.shape.Mask()
 	return c
 }
 

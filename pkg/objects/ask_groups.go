@@ -2,7 +2,6 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
 // askGroups are the ask groups of one application: their order, and an index. Most applications
@@ -58,11 +57,6 @@ func (x *askGroupIndex) remove(c *AskGroup) {
 	delete(x.gangs, c.id)
 }
 
-// askGroupOrder is the order of the ask groups of an application.
-var askGroupOrder = feasibility.Order[*AskGroup]{
-	Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) },
-}
-
 func newAskGroups() askGroups {
 	return askGroups{order: feasibility.Index[*AskGroup]{Order: &askGroupOrder}}
 }
@@ -113,5 +107,5 @@ func (s *askGroups) reindex(c *AskGroup) {
 	if mayBePlaced {
 		c.key = c.asks[c.head].key
 	}
-	s.order.Reindex(&c.entry, mayBePlaced)
+	s.order.Reindex(c, mayBePlaced)
 }

@@ -125,7 +125,7 @@ func (c *recount) auditQueue(q *Queue) error {
 		allocated.Add(a.allocated)
 		allocated.Add(a.placeholders)
 		pending.Add(a.pending)
-		c.bound[id] = a.boundCount
+		c.bound[id] = int(a.boundCount)
 		c.running[q] += boolToInt(a.quota.CountedRunning())
 	}
 	c.queue[q.path] = [2]resources.Amounts{c.p.Amounts(allocated), c.p.Amounts(pending)}
@@ -134,8 +134,8 @@ func (c *recount) auditQueue(q *Queue) error {
 		sums := memberTotals{members: len(x.Members())}
 		for _, m := range x.Members() {
 			a := m.Owner().(*Application)
-			if c.p.apps[a.id] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !m.MemberOf(x) {
-				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.id, h, q.path)
+			if c.p.apps[a.ID()] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !m.MemberOf(x) {
+				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.ID(), h, q.path)
 			}
 			held.Add(a.allocated)
 			held.Add(a.placeholders)

@@ -75,8 +75,8 @@ func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int,
 func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	key := x.Key()
 	switch {
-	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.id:
-		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.id)
+	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.ID():
+		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.ID())
 	case c.p.shapes.Find(x.ask.Request()) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
 		return fmt.Errorf("the shape of %s differs from its ask", key)
 	case x.Pending():

@@ -82,7 +82,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: preempting":                func(p *Partition) { p.mustFind("app0-0").node.preempting = nil },
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
 		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
-		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(&node(p).entry, false) },
+		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(node(p), false) },
 		"node: foreign":                   func(p *Partition) { delete(p.foreign, "daemon") },
 		"cluster: capacity":               func(p *Partition) { p.Capacity()[0]++ },
 		"application: allocated":          func(p *Partition) { app(p).allocated[0]++ },
@@ -96,7 +96,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"application: state":              func(p *Partition) { app(p).state = lifecycle.New },
 		"application: log":                func(p *Partition) { app(p).log[len(app(p).log)-1].State = lifecycle.New },
 		"application: mask":               func(p *Partition) { clear(app(p).entry.Mask) },
-		"application: not in order":       func(p *Partition) { app(p).queue.apps.Reindex(&app(p).entry, false) },
+		"application: not in order":       func(p *Partition) { app(p).queue.apps.Reindex(app(p), false) },
 		"application: not in its queue":   func(p *Partition) { delete(leaf(p).byID, "app0") },
 		"application: not in apps":        func(p *Partition) { delete(p.apps, "app0") },
 		"application: memberships":        func(p *Partition) { app(p).quota.LoseMemberships() },
@@ -131,7 +131,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: mask":             func(p *Partition) { clear(leaf(p).entry.Mask) },
 		"queue: key":              func(p *Partition) { leaf(p).key.Priority = policies.Pending(9) },
 		"queue: priorities":       func(p *Partition) { leaf(p).priorities.Add(policies.Pending(9)) },
-		"queue: not in order":     func(p *Partition) { p.root.children.Reindex(&leaf(p).entry, false) },
+		"queue: not in order":     func(p *Partition) { p.root.children.Reindex(leaf(p), false) },
 		"queue: not in queues":    func(p *Partition) { delete(p.queues, "root.b") },
 		"queue: expected release": func(p *Partition) { leaf(p).quota.ExpectedRelease()[0]++ },
 		"queue: nominated":        func(p *Partition) { p.root.quota.Nominated()[0]++ },
@@ -153,10 +153,12 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 			p.journal.order.accountMembersChanged(x)
 			x.Allocated()[1] -= 100_000
 		},
-		"preempting: unknown":             func(p *Partition) { p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
-		"nominees: not listed":            func(p *Partition) { p.marks.nominees = nil },
-		"priority class: refs":            func(p *Partition) { p.classNumbers.named[0].refs++ },
-		"completing: unknown application": func(p *Partition) { p.deadlines.completing.PushBack(completingSince{app: &Application{id: "x"}}) },
+		"preempting: unknown":  func(p *Partition) { p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
+		"nominees: not listed": func(p *Partition) { p.marks.nominees = nil },
+		"priority class: refs": func(p *Partition) { p.classNumbers.named[0].refs++ },
+		"completing: unknown application": func(p *Partition) {
+			p.deadlines.completing.PushBack(completingSince{app: &Application{key: policies.AppKey{ID: "x"}}})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := auditPartition(t)

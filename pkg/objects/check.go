@@ -64,7 +64,7 @@ func (c *recount) countAllocations() error {
 		amountIndex, queueIndex := 2, 1
 		if !x.Pending() {
 			bound++
-			c.bound[a.id]++
+			c.bound[a.ID()]++
 			if c.p.nodes[x.node.id] != x.node || !x.node.allocations.has(x, indexOnNode) {
 				return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.id)
 			}
@@ -74,11 +74,11 @@ func (c *recount) countAllocations() error {
 				amountIndex = 1
 			}
 		} else {
-			c.asks[a.id] = append(c.asks[a.id], x)
+			c.asks[a.ID()] = append(c.asks[a.ID()], x)
 		}
-		sums := c.app[a.id]
+		sums := c.app[a.ID()]
 		sums[amountIndex] = sums[amountIndex].Add(x.ask.Amounts)
-		c.app[a.id] = sums
+		c.app[a.ID()] = sums
 		for q := a.queue; q != nil; q = q.parent {
 			sums := c.queue[q.path]
 			sums[queueIndex] = sums[queueIndex].Add(x.ask.Amounts)
@@ -175,8 +175,8 @@ type totals struct {
 }
 
 func (c *recount) checkApplication(a *Application) error {
-	t := totals{amounts: c.app[a.id], asks: len(c.asks[a.id]), bound: c.bound[a.id]}
-	for _, x := range c.asks[a.id] {
+	t := totals{amounts: c.app[a.ID()], asks: len(c.asks[a.ID()]), bound: c.bound[a.ID()]}
+	for _, x := range c.asks[a.ID()] {
 		if p := policies.Pending(x.ask.Priority); p.Compare(t.top) > 0 {
 			t.top = p
 		}
@@ -201,7 +201,7 @@ func checkInGroup(x *Allocation) error {
 	}
 	inOrder := func(i int) bool { return policies.CompareAsks(&asks[i].key, &asks[i+1].key) < 0 }
 	if found && (i > 0 && !inOrder(i-1) || i+1 < len(asks) && !inOrder(i)) {
-		return fmt.Errorf("application %s has asks out of order", x.app.id)
+		return fmt.Errorf("application %s has asks out of order", x.app.ID())
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	want := t.amounts
 	for i, amounts := range []resources.Vector{a.allocated, a.placeholders, a.pending} {
 		if got := c.p.Amounts(amounts); !got.Equal(want[i]) {
-			return fmt.Errorf("application %s has allocated, placeholders or pending %v; the sum is %v", a.id, got, want[i])
+			return fmt.Errorf("application %s has allocated, placeholders or pending %v; the sum is %v", a.ID(), got, want[i])
 		}
 	}
 	inGroups := 0
@@ -220,12 +220,12 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	for i, group := range a.askGroups.list {
 		if int(group.listIndex) != i || group.empty() || a.askGroups.find(group.id) != group || group.app != a ||
 			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.held != a.holdsBack(group.id) {
-			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.id)
+			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.ID())
 		}
 		inGroups += group.PendingCount()
 		c.unschedulable += len(group.unschedulableAsks())
 		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
-			return fmt.Errorf("application %s has an ask group with the wrong slot", a.id)
+			return fmt.Errorf("application %s has an ask group with the wrong slot", a.ID())
 		}
 		if group.mayBePlaced() && a.StateAwareAllows() {
 			mask.Set(group.slotShape().Slot(), true)
@@ -233,27 +233,27 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	}
 	a.RestrictToHeadroom(mask)
 	if err := a.quota.CheckMemberships(); err != nil {
-		return fmt.Errorf("application %s: %w", a.id, err)
+		return fmt.Errorf("application %s: %w", a.ID(), err)
 	}
-	if err := a.askGroups.order.Check("ask groups of " + string(a.id)); err != nil {
+	if err := a.askGroups.order.Check("ask groups of " + string(a.ID())); err != nil {
 		return err
 	}
 	switch {
-	case inGroups != t.asks || int(a.pendingCount) != inGroups || a.boundCount != t.bound:
+	case inGroups != t.asks || int(a.pendingCount) != inGroups || int(a.boundCount) != t.bound:
 		return fmt.Errorf("application %s counts %d asks, %d in ask groups, and %d allocations; it has %d and %d",
-			a.id, a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
+			a.ID(), a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
 	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
-		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.id, a.key.Priority, t.top)
+		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.ID(), a.key.Priority, t.top)
 	case !a.quota.CheckRunning(a.runs()):
-		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.id, a.state)
+		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.ID(), a.state)
 	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
-		return fmt.Errorf("application %s is in the wrong orders", a.id)
+		return fmt.Errorf("application %s is in the wrong orders", a.ID())
 	case a.entry.Indexed() && !a.entry.Mask.Equal(mask):
-		return fmt.Errorf("the mask of application %s differs from its pending shapes", a.id)
-	case c.p.apps[a.id] != a || !c.p.lists.apps.has(a):
-		return fmt.Errorf("application %s is not listed", a.id)
-	case a.queue.byID[a.id] != a || c.p.queues[a.queue.path] != a.queue:
-		return fmt.Errorf("application %s is not listed by its queue %s", a.id, a.queue.path)
+		return fmt.Errorf("the mask of application %s differs from its pending shapes", a.ID())
+	case c.p.apps[a.ID()] != a || !c.p.lists.apps.has(a):
+		return fmt.Errorf("application %s is not listed", a.ID())
+	case a.queue.byID[a.ID()] != a || c.p.queues[a.queue.path] != a.queue:
+		return fmt.Errorf("application %s is not listed by its queue %s", a.ID(), a.queue.path)
 	}
 	return nil
 }
@@ -354,7 +354,7 @@ func (c *recount) checkLists() error {
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {
-		asks, bound = asks+int(a.pendingCount), bound+a.boundCount
+		asks, bound = asks+int(a.pendingCount), bound+int(a.boundCount)
 	}
 	for s := range p.shapes.Shapes {
 		if refs += s.Users(); s.Users() <= 0 {

@@ -19,7 +19,7 @@ func (c *recount) countApps() {
 	c.running, c.memberTotals = map[*Queue]int{}, map[*quota.Account]memberTotals{}
 	for _, a := range c.p.apps {
 		group, grouped := a.quota.LimitGroup()
-		sums := c.app[a.id]
+		sums := c.app[a.ID()]
 		for q := a.queue; q != nil; q = q.parent {
 			c.running[q] += boolToInt(a.quota.CountedRunning())
 			c.addToAccount(q.quota.Accounts()[quota.UserOrGroup{Name: a.User().Name}], a, sums)

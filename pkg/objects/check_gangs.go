@@ -14,7 +14,7 @@ func (c *recount) checkGangs() error {
 	for _, a := range p.apps {
 		if a.gang == nil {
 			if slices.ContainsFunc(a.allocations, (*Allocation).isPlaceholder) {
-				return fmt.Errorf("application %s has placeholders and no gang", a.id)
+				return fmt.Errorf("application %s has placeholders and no gang", a.ID())
 			}
 			continue
 		}
@@ -26,7 +26,7 @@ func (c *recount) checkGangs() error {
 		if at := a.gang.Deadline(); !at.IsZero() {
 			timers++
 			if _, found := slices.BinarySearchFunc(p.gangs.timers, gangTimer{at, a}, gangTimer.compare); !found {
-				return fmt.Errorf("the placeholder timeout of application %s is not listed", a.id)
+				return fmt.Errorf("the placeholder timeout of application %s is not listed", a.ID())
 			}
 		}
 	}
@@ -58,13 +58,13 @@ func (c *recount) checkGang(a *Application) (ending int, err error) {
 	for i := range a.gang.Groups() {
 		t := &a.gang.Groups()[i]
 		if t.Live() != live[t.Name] {
-			return 0, fmt.Errorf("application %s counts %d placeholders of task group %s, it has %d", a.id, t.Live(), t.Name, live[t.Name])
+			return 0, fmt.Errorf("application %s counts %d placeholders of task group %s, it has %d", a.ID(), t.Live(), t.Name, live[t.Name])
 		}
 		all += t.Live()
 		delete(live, t.Name)
 	}
 	if len(live) > 0 || all != a.gang.Live() || ending != a.gang.Ending() {
-		return 0, fmt.Errorf("application %s counts %d live and %d ending placeholders, it has %d and %d, and others of %v", a.id, a.gang.Live(), a.gang.Ending(), all, ending, live)
+		return 0, fmt.Errorf("application %s counts %d live and %d ending placeholders, it has %d and %d, and others of %v", a.ID(), a.gang.Live(), a.gang.Ending(), all, ending, live)
 	}
 	return ending, nil
 }

@@ -23,15 +23,15 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 		case !c.p.allocations.has(x) || !x.Pending() || x.group.held || c.p.Nomination(x) != nil:
 			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.id)
 		case !slices.Contains(n.reserved, x) || !slices.Contains(r.byApp[x.app], x):
-			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.id, x.app.id, x.Key())
+			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.id, x.app.ID(), x.Key())
 		case len(n.reserved) > 1 && x.ask.RequiredNode() == "":
 			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.id, x.Key(), len(n.reserved)-1)
 		}
 		held[n] = held[n].Add(x.ask.Amounts)
 	}
 	for a, asks := range r.byApp {
-		if ofApps += len(asks); c.p.apps[a.id] != a || len(asks) == 0 {
-			return fmt.Errorf("application %s is listed with %d reservations", a.id, len(asks))
+		if ofApps += len(asks); c.p.apps[a.ID()] != a || len(asks) == 0 {
+			return fmt.Errorf("application %s is listed with %d reservations", a.ID(), len(asks))
 		}
 	}
 	for _, n := range c.p.nodes {

@@ -18,11 +18,11 @@ func (c *recount) checkState(a *Application) error {
 	}
 	switch {
 	case !fits[a.state]:
-		return fmt.Errorf("application %s is %s, with %d asks and %d allocations", a.id, a.state, a.pendingCount, a.boundCount)
+		return fmt.Errorf("application %s is %s, with %d asks and %d allocations", a.ID(), a.state, a.pendingCount, a.boundCount)
 	case a.state != lifecycle.New && a.log[len(a.log)-1].State != a.state:
-		return fmt.Errorf("application %s is %s, the last state of its log is %s", a.id, a.state, a.log[len(a.log)-1].State)
+		return fmt.Errorf("application %s is %s, the last state of its log is %s", a.ID(), a.state, a.log[len(a.log)-1].State)
 	case a.completingEntry != nil && (a.state != lifecycle.Completing || a.completingEntry.Value.(completingSince).app != a):
-		return fmt.Errorf("application %s has the completing entry of another application", a.id)
+		return fmt.Errorf("application %s has the completing entry of another application", a.ID())
 	}
 	return nil
 }
@@ -33,8 +33,8 @@ func (c *recount) checkEnded() error {
 	last := int64(0)
 	for e := p.deadlines.completing.Front(); e != nil; e = e.Next() {
 		w := e.Value.(completingSince)
-		if p.apps[w.app.id] != w.app || w.app.completingEntry != e || w.since < last {
-			return fmt.Errorf("application %s is wrongly listed as completing", w.app.id)
+		if p.apps[w.app.ID()] != w.app || w.app.completingEntry != e || w.since < last {
+			return fmt.Errorf("application %s is wrongly listed as completing", w.app.ID())
 		}
 		last = w.since
 	}

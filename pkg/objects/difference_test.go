@@ -163,7 +163,7 @@ func (p *Partition) orderingText() []string {
 	out := []string{fmt.Sprint(p.quotas, p.journal.order.sharesStale)}
 	var ramping []string
 	for _, r := range p.deadlines.ramping {
-		ramping = append(ramping, fmt.Sprint(r.app.id, r.from))
+		ramping = append(ramping, fmt.Sprint(r.app.ID(), r.from))
 	}
 	slices.Sort(ramping)
 	for _, q := range p.queues {
@@ -173,11 +173,11 @@ func (p *Partition) orderingText() []string {
 		}
 		q.RestrictToHeadroom(fit)
 		var order []string
-		for c := range q.children.Entries {
-			order = append(order, string(c.Item.path))
+		for c := range q.children.All {
+			order = append(order, string(c.path))
 		}
-		for a := range q.apps.Entries {
-			order = append(order, string(a.Item.id), fmt.Sprint(a.Item.key.Shares, a.Mask))
+		for a := range q.apps.All {
+			order = append(order, string(a.ID()), fmt.Sprint(a.key.Shares, a.entry.Mask))
 		}
 		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining,
 			q.quota.Max(), q.quota.Guaranteed(), q.quota.MaxApplications(), q.conf))

@@ -29,14 +29,14 @@ func (l GangLedger) MayReplace(evaluate func(asks, placeholders []*Allocation) (
 	}
 	var all []*Application
 	for a := range c.candidates {
-		if l.p.apps[a.id] != a {
+		if l.p.apps[a.ID()] != a {
 			delete(c.candidates, a)
 			continue
 		}
 		all = append(all, a)
 	}
 	slices.SortFunc(all, func(a, b *Application) int {
-		return cmp.Or(cmp.Compare(a.key.Submitted, b.key.Submitted), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.key.Submitted, b.key.Submitted), cmp.Compare(a.ID(), b.ID()))
 	})
 	for _, a := range all {
 		asks, placeholders := a.ReplacementCandidates(l.p)

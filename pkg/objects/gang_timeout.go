@@ -18,7 +18,7 @@ type gangTimer struct {
 }
 
 func (t gangTimer) compare(other gangTimer) int {
-	return cmp.Or(t.at.Compare(other.at), cmp.Compare(t.app.id, other.app.id))
+	return cmp.Or(t.at.Compare(other.at), cmp.Compare(t.app.ID(), other.app.ID()))
 }
 
 // move changes the deadline of a; the zero time is none.

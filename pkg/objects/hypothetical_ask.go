@@ -78,7 +78,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		return nil, fmt.Errorf("%s", q.refusal(owner.Queue, owner.User))
 	}
 	a := &Application{
-		id: id, queue: q, askGroups: newAskGroups(),
+		queue: q, askGroups: newAskGroups(),
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.quota.Init(owner.User, &q.quota, a)
@@ -112,8 +112,8 @@ func (p *Partition) ScanFittingNodes(x *Allocation) iter.Seq[*Node] {
 			}
 			return
 		}
-		for m := range p.journal.order.schedulable.Entries {
-			if m.Item.Fits(x.shape) && !yield(m.Item) {
+		for n := range p.journal.order.schedulable.All {
+			if n.Fits(x.shape) && !yield(n) {
 				return
 			}
 		}

@@ -178,9 +178,11 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	p.boundCount++
 	p.countInBudgets(x)
 	p.post(x, n, 1)
-	if a.allocationsMade++; a.allocationsMade == 1 {
-		a.firstAllocatedAt = now.UnixNano()
-		p.deadlines.ramping.add(a)
+	if a.allocationsMade < policies.RampAllocations {
+		if a.allocationsMade++; a.allocationsMade == 1 {
+			a.firstAllocatedAt = now.UnixNano()
+			p.deadlines.ramping.add(a)
+		}
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
 	a.quota.SetRestarting(false)

@@ -55,7 +55,7 @@ func newNode(id NodeID, attributes map[string]string) (*Node, error) {
 		return nil, fmt.Errorf("node %s: %w", id, err)
 	}
 	n := &Node{id: id, attributes: attributes, info: info, foreign: map[AllocationKey]*Foreign{}}
-	n.key.ID, n.entry.Item, n.entry.Mask = string(id), n, n.buffers.mask[:0]
+	n.key.ID, n.entry.Mask = string(id), n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
 	return n, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -158,9 +157,9 @@ func (o *ordering) fitNode(n *Node) {
 func (o *ordering) reindexNode(n *Node) {
 	switch {
 	case !n.schedulable:
-		o.unschedulable.Reindex(&n.entry, n.registered && !n.entry.Mask.Empty())
+		o.unschedulable.Reindex(n, n.registered && !n.entry.Mask.Empty())
 	case n.entry.Indexed():
-		o.schedulable.Reindex(&n.entry, true)
+		o.schedulable.Reindex(n, true)
 	}
 }
 
@@ -171,18 +170,15 @@ func (o *ordering) indexJoining() {
 	o.joining = nil
 	if len(joining) < 64 {
 		for _, n := range joining {
-			o.schedulable.Reindex(&n.entry, true)
+			o.schedulable.Reindex(n, true)
 		}
 		return
 	}
-	all := make([]*feasibility.Entry[*Node], 0, o.schedulable.Len()+len(joining))
-	for m := range o.schedulable.Entries {
-		all = append(all, m)
+	all := make([]*Node, 0, o.schedulable.Len()+len(joining))
+	for n := range o.schedulable.All {
+		all = append(all, n)
 	}
-	for _, n := range joining {
-		all = append(all, &n.entry)
-	}
-	o.schedulable.Fill(all)
+	o.schedulable.Fill(append(all, joining...))
 }
 
 // AddForeign records a foreign allocation, or replaces the former report of the key (ASK-56).

@@ -2,16 +2,9 @@ package objects
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
-
-// nodeOrder is the order of nodes, of which the index has the scores.
-var nodeOrder = feasibility.Order[*Node]{
-	Compare:    func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) },
-	Abbreviate: func(n *Node) uint64 { return n.key.Abbreviate() },
-}
 
 // ordering is the masks of queues, accounts and nodes, the order of nodes, and the denominators of fair
 // shares. The orders of queues, applications and ask groups are in their parents; Partition.reindex updates
@@ -38,7 +31,7 @@ type ordering struct {
 func (o *ordering) nodeAdded(n *Node) { o.reindexNode(n) }
 
 // nodeRemoved: the node was made unschedulable before.
-func (o *ordering) nodeRemoved(n *Node) { o.unschedulable.Reindex(&n.entry, false) }
+func (o *ordering) nodeRemoved(n *Node) { o.unschedulable.Reindex(n, false) }
 
 func (o *ordering) nodeUsageChanged(n *Node) {
 	n.key.Score = o.scorer.score(n)
@@ -57,7 +50,7 @@ func (o *ordering) schedulabilityChanged(n *Node) {
 	if !n.schedulable {
 		former = &o.schedulable
 	}
-	former.Reindex(&n.entry, false)
+	former.Reindex(n, false)
 	if o.fitNode(n); n.schedulable {
 		o.joining = append(o.joining, n)
 	} else {

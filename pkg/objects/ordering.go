@@ -57,7 +57,7 @@ func (a *Application) reindexEntry() {
 		a.entry.Mask.CopyFrom(a.askGroups.order.Union())
 		a.RestrictToHeadroom(a.entry.Mask)
 	}
-	a.queue.apps.Reindex(&a.entry, a.pendingCount > 0)
+	a.queue.apps.Reindex(a, a.pendingCount > 0)
 }
 
 // reindexInLeaf updates a in both orders of its leaf. It reports whether the first starting
@@ -69,7 +69,7 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 		return false
 	}
 	before := q.starting.Lowest()
-	q.starting.Reindex(&a.startingEntry, a.isStarting())
+	q.starting.Reindex(a, a.isStarting())
 	after := q.starting.Lowest()
 	a.reindexEntry()
 	if before == after {
@@ -103,7 +103,7 @@ func (q *Queue) reindexWithPriority(current policies.CurrentPriority) {
 	q.key.Pending = q.Pending().Sum()
 	q.entry.Mask.CopyFrom(q.feasibleBelow())
 	q.RestrictToHeadroom(q.entry.Mask)
-	q.parent.children.Reindex(&q.entry, q.HasPending())
+	q.parent.children.Reindex(q, q.HasPending())
 }
 
 // feasibleBelow is the shapes of pending asks below q for which the queues below q have headroom.

@@ -163,8 +163,8 @@ func (p *Partition) FittingNodes(s *feasibility.Shape) iter.Seq[*Node] {
 			}
 			return
 		}
-		for m := range p.journal.order.schedulable.EachWithSlot(s.Slot()) {
-			if m.Item.Fits(s) && !yield(m.Item) {
+		for n := range p.journal.order.schedulable.EachWithSlot(s.Slot()) {
+			if n.Fits(s) && !yield(n) {
 				return
 			}
 		}

@@ -117,6 +117,7 @@ func (q *Queue) updatePolicy(conf *configs.Partition) {
 	if q.policy.prioritySort = q.conf.PrioritySort; conf.PriorityDisabled {
 		q.policy.prioritySort = policies.PriorityIgnored
 	}
+	q.applyOrders()
 }
 
 // asksMayPreempt reports whether the configuration lets asks of q preempt: by priority, or by the

@@ -73,22 +73,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.quota.Init(string(q.path), &parent.quota)
 	}
 	q.setConf(&conf)
-	q.entry.Item, q.entry.Mask = q, q.maskBuffer[:0]
-	q.children.Order = &feasibility.Order[*Queue]{
-		Compare:    func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, q.policy.prioritySort) },
-		Abbreviate: func(c *Queue) uint64 { return c.key.Abbreviate(q.policy.prioritySort) },
-	}
-	q.apps.Order = &feasibility.Order[*Application]{
-		Compare: func(a, b *Application) int {
-			return q.policy.sort.CompareApps(&a.key, &b.key, q.policy.prioritySort)
-		},
-		Abbreviate: func(a *Application) uint64 { return q.policy.sort.AbbreviateApp(&a.key, q.policy.prioritySort) },
-	}
-	q.starting.Order = &feasibility.Order[*Application]{
-		Compare: func(a, b *Application) int {
-			return policies.CompareStateAware(&a.key, &b.key, q.policy.prioritySort)
-		},
-	}
+	q.entry.Mask = q.maskBuffer[:0]
 	return q
 }
 
@@ -99,6 +84,7 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.policy = queuePolicy{
 		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset,
 	}
+	q.applyOrders()
 }
 
 // PrioritySort is how priority takes part in the order of what is below q.
@@ -233,7 +219,7 @@ func (q *Queue) Children() []*Queue {
 // Applications are the applications of a leaf in ID order, in a new slice.
 func (q *Queue) Applications() []*Application {
 	out := slices.Collect(maps.Values(q.byID))
-	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.id, b.id) })
+	slices.SortFunc(out, func(a, b *Application) int { return compareNames(a.ID(), b.ID()) })
 	return out
 }
 

@@ -80,7 +80,7 @@ func applicationsBelow(q *Queue, n int, ids []AppID) (int, []AppID) {
 	n += len(q.byID)
 	if len(q.byID) > 0 && len(ids) < maxNamed {
 		for _, a := range q.Applications() {
-			if ids = append(ids, a.id); len(ids) == maxNamed {
+			if ids = append(ids, a.ID()); len(ids) == maxNamed {
 				break
 			}
 		}
@@ -160,7 +160,7 @@ func (p *Partition) prune(q *Queue) {
 		p.lists.queues.remove(q)
 		q.removed = true
 		p.journal.queueChanged(q)
-		p.releaseNames(q)
+		q.releaseNames(p.names)
 		p.quotas.CountSettings(&q.quota, true)
 		p.journal.queueStateChanged(q, QueueRemoved)
 		q = q.parent

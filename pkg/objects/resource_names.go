@@ -28,7 +28,7 @@ func (p *Partition) internNames(q *Queue) {
 		q.eachExtraName(func(name string) { q.extraResources = append(q.extraResources, p.names.HoldName(name, by)) })
 	}
 	former.Release(p.names)
-	p.releaseIndexes(formerExtra, formerBy)
+	releaseIndexes(p.names, formerExtra, formerBy)
 	p.applySettings(q)
 }
 
@@ -41,14 +41,14 @@ func (p *Partition) applySettings(q *Queue) {
 }
 
 // releaseNames reverts the holds of internNames.
-func (p *Partition) releaseNames(q *Queue) {
-	q.quota.HeldNames().Release(p.names)
-	p.releaseIndexes(q.extraResources, q.quota.HeldBy())
+func (q *Queue) releaseNames(names *resources.NameTable) {
+	q.quota.HeldNames().Release(names)
+	releaseIndexes(names, q.extraResources, q.quota.HeldBy())
 }
 
-func (p *Partition) releaseIndexes(held []resources.Index, by resources.Holder) {
+func releaseIndexes(names *resources.NameTable, held []resources.Index, by resources.Holder) {
 	for _, k := range held {
-		p.names.ReleaseIndex(k, by)
+		names.ReleaseIndex(k, by)
 	}
 }
 

@@ -3,7 +3,6 @@ package objects
 import (
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -91,14 +90,14 @@ func (p *Partition) rebuildOrdering() {
 	p.journal.order.applyNodeOrder(&p.conf)
 	p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())
 	p.rebuildOrderingBelow(p.root)
-	var nodes, unschedulable []*feasibility.Entry[*Node]
+	var nodes, unschedulable []*Node
 	for _, n := range p.nodes {
 		n.key.Score = p.journal.order.scorer.score(n)
 		switch {
 		case n.schedulable:
-			nodes = append(nodes, &n.entry)
+			nodes = append(nodes, n)
 		case n.entry.Indexed():
-			unschedulable = append(unschedulable, &n.entry)
+			unschedulable = append(unschedulable, n)
 		}
 	}
 	p.journal.order.schedulable.Fill(nodes)
@@ -151,7 +150,7 @@ func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 		}
 	}
 	for _, a := range q.byID {
-		q.starting.Reindex(&a.startingEntry, a.isStarting())
+		q.starting.Reindex(a, a.isStarting())
 	}
 	for _, a := range q.byID {
 		a.reindexEntry()

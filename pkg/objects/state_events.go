@@ -34,7 +34,7 @@ func (p *Partition) TakeChangedQueues() []ChangedQueue {
 }
 
 func (c *stateEvents) applicationStateChanged(a *Application, to lifecycle.Change) {
-	c.applications = append(c.applications, ApplicationStateChange{a.id, a.queue.path, to})
+	c.applications = append(c.applications, ApplicationStateChange{a.ID(), a.queue.path, to})
 }
 
 func (c *stateEvents) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {

@@ -41,14 +41,14 @@ func (x *Allocation) SetWaitingState(s WaitingState) { x.boundAt = int64(s) }
 func (q *Queue) EachPendingGroup(yield func(*AskGroup) bool) { q.eachPendingGroup(yield) }
 
 func (q *Queue) eachPendingGroup(yield func(*AskGroup) bool) (more bool) {
-	for entry := range q.children.Entries {
-		if !entry.Item.eachPendingGroup(yield) {
+	for child := range q.children.All {
+		if !child.eachPendingGroup(yield) {
 			return false
 		}
 	}
 	var groups []*AskGroup // scratch
-	for entry := range q.apps.Entries {
-		groups = append(groups[:0], entry.Item.askGroups.list...)
+	for a := range q.apps.All {
+		groups = append(groups[:0], a.askGroups.list...)
 		groups = slices.DeleteFunc(groups, (*AskGroup).empty)
 		if len(groups) > 1 {
 			slices.SortFunc(groups, func(a, b *AskGroup) int {

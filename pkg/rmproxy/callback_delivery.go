@@ -53,15 +53,7 @@ func (s *session) deliverReplies(box *outbox) {
 func (s *session) deliverByCallback(partition string, effects []scheduler.Effect) {
 	s.p.callbackToken <- struct{}{}
 	defer func() { <-s.p.callbackToken }()
-	box := s.outboxes[allocationStream]
-	for !s.ended() {
-		batch := box.takeBatch()
-		if batch == nil {
-			break
-		}
-		s.callShim(batch)
-		box.delivered()
-	}
+	s.deliverPendingReplies()
 	for len(effects) > 0 && !s.ended() {
 		n := countInMessage(effects)
 		batch := s.shim.buffer[:0]
@@ -71,6 +63,28 @@ func (s *session) deliverByCallback(partition string, effects []scheduler.Effect
 		s.callShim(batch)
 		clear(batch)
 		s.shim.buffer, effects = batch, effects[n:]
+	}
+}
+
+// deliverPlacement is deliverByCallback for a single placement: with a linked shim nearly every delivery is one.
+func (s *session) deliverPlacement(e scheduler.Allocated) {
+	s.p.callbackToken <- struct{}{}
+	defer func() { <-s.p.callbackToken }()
+	s.deliverPendingReplies()
+	if s.ended() {
+		return
+	}
+	s.noteCallback(s.shim.callback.UpdateAllocation(singleAllocationResponse(e)))
+}
+
+// deliverPendingReplies delivers the answers of the API itself. The caller must hold the token.
+func (s *session) deliverPendingReplies() {
+	for box := s.outboxes[allocationStream]; box.pending.Load() && !s.ended(); box.delivered() {
+		batch := box.takeBatch()
+		if batch == nil {
+			return
+		}
+		s.callShim(batch)
 	}
 }
 
@@ -95,8 +109,13 @@ func (s *session) callShim(batch []outboundEffect) {
 	case *si.AllocationResponse:
 		err = s.shim.callback.UpdateAllocation(m)
 	}
+	s.noteCallback(err)
+}
+
+// noteCallback logs the error of a callback; nil: there is none. It does not undo the effect, which counts as
+// delivered.
+func (s *session) noteCallback(err error) {
 	if err != nil {
-		// An error of the callback does not undo the effect: it counts as delivered.
 		s.log.Error("the shim failed to process a response", zap.Error(err))
 	}
 }

@@ -48,6 +48,14 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 	// The session is read first: effects that are valid now must not reach an RM that registers
 	// in between.
 	s := t.p.current()
+	if len(effects) == 1 && s != nil && s.shim != nil && !s.waiting.any.Load() {
+		if e, ok := effects[0].(scheduler.Allocated); ok {
+			if !t.resetting() {
+				s.deliverPlacement(e)
+			}
+			return
+		}
+	}
 	effects = t.forSession(effects)
 	if len(effects) == 0 {
 		return
@@ -59,6 +67,13 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 		t.log.Warn("effects without a resource manager are not delivered", zap.Int("effects", len(effects)),
 			zap.Stringer("first", effects[0]))
 	}
+}
+
+// resetting reports whether the effects of the partition are dropped until it is reset (RMI-12).
+func (t *effectSink) resetting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.pendingResets > 0
 }
 
 // forSession returns the effects that the session delivers to the RM, and handles the others

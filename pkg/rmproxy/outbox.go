@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -63,7 +64,8 @@ const apiOrigin = ""
 // outbox is a queue of effects that are not yet delivered to the RM (RMI-27). Any number of
 // goroutines may put effects in; one at a time may take them out.
 type outbox struct {
-	wake chan struct{} // holds a value while effects may wait
+	wake    chan struct{} // holds a value while effects may wait
+	pending atomic.Bool   // there are undelivered effects; changed under mu, read without it for each delivery
 
 	mu                sync.Mutex
 	effects           []outboundEffect // in order; the first head of them are delivered and zeroed
@@ -83,6 +85,7 @@ func (b *outbox) put(partition string, effects ...scheduler.Effect) (in uint64) 
 		b.effects = append(b.effects, outboundEffect{partition, e})
 		b.bytesIn += memorySize(e)
 	}
+	b.pending.Store(b.head < len(b.effects))
 	b.signal()
 	return b.bytesIn
 }
@@ -189,6 +192,7 @@ func (b *outbox) waitBelow(ctx context.Context, in, bound uint64, timeout time.D
 }
 
 func (b *outbox) noteRemoved(bytes uint64) {
+	b.pending.Store(b.head < len(b.effects))
 	b.bytesOut += bytes
 	if b.drained != nil && bytes > 0 {
 		close(b.drained)

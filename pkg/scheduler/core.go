@@ -162,9 +162,11 @@ func (c *Core) finishStep(now time.Time) {
 }
 
 // resetEffects empties the list of effects and keeps its memory: a decision allocates nothing but its
-// effects.
+// effects. A few effects stay in memory until others take their place.
 func (c *Core) resetEffects() {
-	clear(c.effects)
+	if len(c.effects) > 8 {
+		clear(c.effects)
+	}
 	c.effects = c.effects[:0]
 }
 

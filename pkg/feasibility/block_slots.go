@@ -1,0 +1,143 @@
+package feasibility
+
+import "slices"
+
+// The slots of a block, and the words of masks that they have no place for.
+
+// wideOf is the words of the mask of slot i behind the first.
+func (b *block[T]) wideOf(i int) []uint64 { return b.wide[i*b.width : (i+1)*b.width] }
+
+// has reports whether the mask of slot i has a shape.
+func (b *block[T]) has(i, shape int) bool {
+	if shape < wordBits {
+		return b.slots[i].mask>>shape&1 != 0
+	}
+	return Mask(b.wideOf(i)).Has(shape - wordBits)
+}
+
+// intersects reports whether the mask of slot i intersects f, which is not empty.
+func (b *block[T]) intersects(i int, f Mask) bool {
+	return b.slots[i].mask&f[0] != 0 || b.width > 0 && Mask(b.wideOf(i)).Intersects(f[1:])
+}
+
+// firstSlot is the first slot whose mask intersects f. Requires: there is one.
+func (b *block[T]) firstSlot(f Mask) int {
+	i := 0
+	if b.width == 0 {
+		for first := f[0]; b.slots[i].mask&first == 0; i++ {
+		}
+		return i
+	}
+	for !b.intersects(i, f) {
+		i++
+	}
+	return i
+}
+
+// setSlot sets the key and the mask of slot i. It reports whether the mask changed.
+func (b *block[T]) setSlot(i int, key uint64, mask Mask) (maskChanged bool) {
+	s, first := &b.slots[i], mask.firstWord()
+	maskChanged = s.mask != first
+	s.key, s.mask = key, first
+	if b.widen(len(mask) - 1); b.width == 0 {
+		return maskChanged
+	}
+	words := b.wideOf(i)
+	for k := range words {
+		var word uint64
+		if k+1 < len(mask) {
+			word = mask[k+1]
+		}
+		maskChanged = maskChanged || words[k] != word
+		words[k] = word
+	}
+	return maskChanged
+}
+
+// insertSlot inserts s, with a mask, in front of slot i.
+func (b *block[T]) insertSlot(i int, s slot[T], mask Mask) {
+	b.widen(len(mask) - 1)
+	if n := len(b.slots); n == cap(b.slots) {
+		b.slots = append(make([]slot[T], 0, min(n+n/2, blockSize+1)), b.slots...)
+	}
+	b.slots = b.slots[:len(b.slots)+1]
+	copy(b.slots[i+1:], b.slots[i:])
+	b.slots[i] = s
+	b.slots[i].mask = mask.firstWord()
+	if b.width == 0 {
+		return
+	}
+	b.wide = slices.Grow(b.wide, b.width)[:len(b.wide)+b.width]
+	copy(b.wide[(i+1)*b.width:], b.wide[i*b.width:])
+	words := b.wideOf(i)
+	n := 0
+	if len(mask) > 1 {
+		n = copy(words, mask[1:])
+	}
+	clear(words[n:])
+}
+
+// removeSlot removes slot i.
+func (b *block[T]) removeSlot(i int) {
+	b.slots = slices.Delete(b.slots, i, i+1)
+	if b.width > 0 {
+		b.wide = slices.Delete(b.wide, i*b.width, (i+1)*b.width)
+	}
+}
+
+// moveSlot removes slot i and inserts it so that it becomes slot j.
+func (b *block[T]) moveSlot(i, j int) {
+	moving := b.slots[i]
+	if i < j {
+		copy(b.slots[i:j], b.slots[i+1:j+1])
+	} else {
+		copy(b.slots[j+1:i+1], b.slots[j:i])
+	}
+	b.slots[j] = moving
+	if b.width == 0 {
+		return
+	}
+	words := slices.Clone(b.wideOf(i))
+	if w := b.width; i < j {
+		copy(b.wide[i*w:j*w], b.wide[(i+1)*w:(j+1)*w])
+	} else {
+		copy(b.wide[(j+1)*w:(i+1)*w], b.wide[j*w:i*w])
+	}
+	copy(b.wideOf(j), words)
+}
+
+// refreshSummary updates the last key and the union from the slots. It reports whether one changed.
+func (b *block[T]) refreshSummary() (changed bool) {
+	var last, first uint64
+	for i := range b.slots {
+		first |= b.slots[i].mask
+	}
+	if n := len(b.slots); n > 0 {
+		last = b.slots[n-1].key
+	}
+	changed = b.last != last || b.union[0] != first
+	b.last, b.union[0] = last, first
+	for k := range b.width {
+		var all uint64
+		for at := k; at < len(b.wide); at += b.width {
+			all |= b.wide[at]
+		}
+		changed = changed || b.union[k+1] != all
+		b.union[k+1] = all
+	}
+	return changed
+}
+
+// widen gives the mask of each slot at least width words behind the first.
+func (b *block[T]) widen(width int) {
+	if width <= b.width {
+		return
+	}
+	n := len(b.slots)
+	wide := make([]uint64, n*width, cap(b.slots)*width)
+	for i := range n {
+		copy(wide[i*width:], b.wideOf(i))
+	}
+	b.wide, b.width = wide, width
+	b.union = append(make(Mask, 0, width+1), b.union...)[:width+1]
+}

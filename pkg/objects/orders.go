@@ -1,0 +1,74 @@
+package objects
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// The orders of the indexes of queues and applications, one for each policy. Queues of the same policy share them, so
+// that the memory of a queue is not read for its order.
+
+// applyOrders applies the orders of the policy of q. If they are others than before, its indexes must be built again.
+func (q *Queue) applyOrders() {
+	q.children.Order = &queueOrders[q.policy.prioritySort]
+	q.apps.Order = &applicationOrders[q.policy.sort][q.policy.prioritySort]
+	q.starting.Order = &startingOrders[q.policy.prioritySort]
+}
+
+// queueOrders are the orders of sibling queues, by the priority sort of their parent.
+var queueOrders = [...]feasibility.Order[*Queue]{
+	policies.PriorityFirst:   queueOrder(policies.PriorityFirst),
+	policies.PriorityIgnored: queueOrder(policies.PriorityIgnored),
+}
+
+func queueOrder(by policies.PrioritySort) feasibility.Order[*Queue] {
+	return feasibility.Order[*Queue]{
+		Compare:    func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, by) },
+		Entry:      func(q *Queue) *feasibility.Entry[*Queue] { return &q.entry },
+		Abbreviate: func(q *Queue) uint64 { return q.key.Abbreviate(by) },
+	}
+}
+
+// applicationOrders are the orders of the applications of a leaf, by its policies.
+var applicationOrders = [...][2]feasibility.Order[*Application]{
+	policies.FIFO:       ordersOfApplications(policies.FIFO),
+	policies.Fair:       ordersOfApplications(policies.Fair),
+	policies.StateAware: ordersOfApplications(policies.StateAware),
+}
+
+func ordersOfApplications(sort policies.AppSort) (orders [2]feasibility.Order[*Application]) {
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+		orders[by] = feasibility.Order[*Application]{
+			Compare:    func(a, b *Application) int { return sort.CompareApps(&a.key, &b.key, by) },
+			Entry:      func(a *Application) *feasibility.Entry[*Application] { return &a.entry },
+			Abbreviate: func(a *Application) uint64 { return sort.AbbreviateApp(&a.key, by) },
+		}
+	}
+	return orders
+}
+
+// startingOrders are the orders of the starting applications of a StateAware leaf, by its priority sort.
+var startingOrders = [...]feasibility.Order[*Application]{
+	policies.PriorityFirst:   startingOrder(policies.PriorityFirst),
+	policies.PriorityIgnored: startingOrder(policies.PriorityIgnored),
+}
+
+func startingOrder(by policies.PrioritySort) feasibility.Order[*Application] {
+	return feasibility.Order[*Application]{
+		Compare: func(a, b *Application) int { return policies.CompareStateAware(&a.key, &b.key, by) },
+		Entry:   func(a *Application) *feasibility.Entry[*Application] { return &a.startingEntry },
+	}
+}
+
+// askGroupOrder is the order of the ask groups of an application.
+var askGroupOrder = feasibility.Order[*AskGroup]{
+	Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) },
+	Entry:   func(g *AskGroup) *feasibility.Entry[*AskGroup] { return &g.entry },
+}
+
+// nodeOrder is the order of nodes.
+var nodeOrder = feasibility.Order[*Node]{
+	Compare:    func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) },
+	Entry:      func(n *Node) *feasibility.Entry[*Node] { return &n.entry },
+	Abbreviate: func(n *Node) uint64 { return n.key.Abbreviate() },
+}
