@@ -11,8 +11,7 @@ import (
 )
 
 // shimCallback delivers the effects of a session by calls to the shim (RMI-61). The caller must
-// hold the token of Proxy.callbackToken. Waiting callers get the token in the order in which they
-// came, so no partition starves another.
+// hold the token Proxy.callbacks.
 type shimCallback struct {
 	callback api.ResourceManagerCallback
 	buffer   []outboundEffect // buffer for the effects of one message
@@ -51,8 +50,8 @@ func (s *session) deliverReplies(box *outbox) {
 // deliverByCallback delivers effects of a partition on the calling goroutine (RMI-33, RMI-61).
 // Pending answers of the API itself come first: they are about earlier messages.
 func (s *session) deliverByCallback(partition string, effects []scheduler.Effect) {
-	s.p.callbackToken <- struct{}{}
-	defer func() { <-s.p.callbackToken }()
+	s.p.callbacks.take()
+	defer s.p.callbacks.release()
 	s.deliverPendingReplies()
 	for len(effects) > 0 && !s.ended() {
 		n := countInMessage(effects)
@@ -68,8 +67,8 @@ func (s *session) deliverByCallback(partition string, effects []scheduler.Effect
 
 // deliverPlacement is deliverByCallback for a single placement: with a linked shim nearly every delivery is one.
 func (s *session) deliverPlacement(e scheduler.Allocated) {
-	s.p.callbackToken <- struct{}{}
-	defer func() { <-s.p.callbackToken }()
+	s.p.callbacks.take()
+	defer s.p.callbacks.release()
 	s.deliverPendingReplies()
 	if s.ended() {
 		return

@@ -51,8 +51,8 @@ type Proxy struct {
 	ctx     context.Context // ends when the Proxy closes
 	cancel  context.CancelFunc
 
-	lifecycleMu   sync.Mutex    // held during a registration, a configuration change, and Close
-	callbackToken chan struct{} // holds a value during a call to a linked shim
+	lifecycleMu sync.Mutex     // held during a registration, a configuration change, and Close
+	callbacks   *callbackToken // held during a call to a linked shim
 
 	memory memoryBudgets // for messages of all streams
 
@@ -80,7 +80,7 @@ func New(e *engine.Engine, opt Options) *Proxy {
 	opt.Limits = opt.Limits.withDefaults()
 	p := &Proxy{
 		memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, engine: e, cluster: e.Cluster(),
-		callbackToken: make(chan struct{}, 1), effectSinks: map[string]*effectSink{},
+		callbacks: newCallbackToken(), effectSinks: map[string]*effectSink{},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	e.Connect(p.newEffectSink)
