@@ -67,8 +67,26 @@ func (c Constraints) Each(yield func(Constraint) bool) {
 	}
 }
 
+// onlyCapacity reports whether the capacity of the cluster is the only constraint.
+func (c Constraints) onlyCapacity() (root *Queue, only bool) {
+	if len(c.a.memberships) > 0 {
+		return nil, false
+	}
+	q := c.a.leaf
+	for ; q.parent != nil; q = q.parent {
+		if !q.unbounded {
+			return nil, false
+		}
+	}
+	return q, q.maxApplications == 0
+}
+
 // FirstBlocking is the first constraint that blocks an ask of shape s. ok is false if none does.
 func (c Constraints) FirstBlocking(s *feasibility.Shape) (first Constraint, ok bool) {
+	if root, only := c.onlyCapacity(); only {
+		x := Constraint{ClusterCapacity, root, nil}
+		return x, x.Blocks(s)
+	}
 	for x := range c.Each {
 		if x.Blocks(s) {
 			return x, true

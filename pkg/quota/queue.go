@@ -10,20 +10,22 @@ import (
 
 // Queue is the quota side of a queue: its bounds, and what counts in them.
 //
-// The fields that decisions read come first.
+// The fields that decisions read come first, in groups of 64 bytes that are read together.
 type Queue struct {
-	parent          *Queue
-	maxApplications uint64 // applications that may run; 0: any number
-	running         int    // applications in state Running
+	parent             *Queue
+	pending, allocated resources.Vector
+	boundCount         int // number of allocations of allocated
+
+	buffers queueBuffers
+
 	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
 	enforced        bool   // its max is enforced
 	recheckListed   bool   // in Enforcement.toRecheck
-
-	pending, allocated resources.Vector
-	boundCount         int // number of allocations of allocated
-	max                resources.LimitVector
-	fit                feasibility.Mask // shapes within max or, at root, the capacity; unused if unbounded
-	buffers            queueBuffers
+	maxApplications uint64 // applications that may run; 0: any number
+	running         int    // applications in state Running
+	max             resources.LimitVector
+	fit             feasibility.Mask // shapes within max or, at root, the capacity; unused if unbounded
+	fitBuffer       [2]uint64        // storage of a short fit
 
 	guaranteed       resources.LimitVector
 	capacity         resources.Vector // of the cluster: the max of root (QUO-4); root only
@@ -34,19 +36,18 @@ type Queue struct {
 	limits           []limits.Limit           // of users and groups
 	accounts         map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
 	classes          *classQuotas             // nil: none
-	heldBy           resources.Holder         // of the names in max, guaranteed and classes
 	violation        *violation               // q is above an enforced max; nil: it is not
 	enforcementDelay time.Duration            // from the violation of an enforced max to its enforcement
 
-	maxAppsCounted     bool // in Tree.maxAppsQueues
-	classQuotasCounted bool // in Tree.classQuotaQueues
+	heldBy             resources.Holder // of the names in max, guaranteed and classes
+	maxAppsCounted     bool             // in Tree.maxAppsQueues
+	classQuotasCounted bool             // in Tree.classQuotaQueues
 }
 
-// queueBuffers is the storage of short vectors and masks, so that they are in the memory of the
+// queueBuffers is the storage of short vectors, so that they are in the memory of the
 // queue. Longer ones are allocated elsewhere.
 type queueBuffers struct {
 	pending, allocated [4]resources.Quantity
-	fit                [2]uint64
 }
 
 // Settings are the quotas of a queue. They are not changed.
@@ -61,7 +62,7 @@ type Settings struct {
 // Init makes q the quota side of the queue at path, below that of its parent; nil for root.
 func (q *Queue) Init(path string, parent *Queue) {
 	q.path, q.parent = path, parent
-	q.fit, q.pending, q.allocated = q.buffers.fit[:0], q.buffers.pending[:0], q.buffers.allocated[:0]
+	q.fit, q.pending, q.allocated = q.fitBuffer[:0], q.buffers.pending[:0], q.buffers.allocated[:0]
 }
 
 // Names converts vectors to quantities by resource name.

@@ -165,24 +165,26 @@ func format(e []entry) string {
 
 func addSat(x, y Quantity) Quantity {
 	s := x + y
-	switch {
-	case y > 0 && s < x:
-		return math.MaxInt64
-	case y < 0 && s > x:
-		return math.MinInt64
+	if (x^s)&(y^s) < 0 { // the sign of s differs from that of both
+		return saturated(x)
 	}
 	return s
 }
 
 func subSat(x, y Quantity) Quantity {
 	d := x - y
-	switch {
-	case y > 0 && d > x:
-		return math.MinInt64
-	case y < 0 && d < x:
-		return math.MaxInt64
+	if (x^y)&(x^d) < 0 {
+		return saturated(x)
 	}
 	return d
+}
+
+// saturated is the end of the range of a Quantity that has the sign of x.
+func saturated(x Quantity) Quantity {
+	if x < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
 }
 
 // mulSat is x*n, saturated. Requires: n is not negative.

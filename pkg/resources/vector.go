@@ -19,8 +19,9 @@ func (v *Vector) Add(w Vector) {
 	if len(w) > len(*v) {
 		v.grow(Index(len(w) - 1))
 	}
+	total := (*v)[:len(w)]
 	for k, q := range w {
-		(*v)[k] = addSat((*v)[k], q)
+		total[k] = addSat(total[k], q)
 	}
 }
 
@@ -39,8 +40,9 @@ func (v *Vector) Sub(w Vector) {
 	if len(w) > len(*v) {
 		v.grow(Index(len(w) - 1))
 	}
+	total := (*v)[:len(w)]
 	for k, q := range w {
-		(*v)[k] = subSat((*v)[k], q)
+		total[k] = subSat(total[k], q)
 	}
 }
 
@@ -90,7 +92,9 @@ func (v Vector) Overflows(w, x Vector) bool {
 func (v *Vector) Difference(w, x, y Vector) {
 	*v = append((*v)[:0], w...)
 	v.Sub(x)
-	v.Sub(y)
+	if len(y) > 0 {
+		v.Sub(y)
+	}
 }
 
 // Sum is Amounts.Sum, computed in the order of the indexes.
@@ -169,7 +173,7 @@ func (d Denominators) DominantShare(used Vector) Share {
 		if q <= 0 || k >= len(d) || d[k] == Unmeasured {
 			continue
 		}
-		if s := Fraction(q, d[k]); s.Compare(top) > 0 {
+		if s := Fraction(q, d[k]); top.num == 0 || s.Compare(top) > 0 {
 			top = s
 		}
 	}
