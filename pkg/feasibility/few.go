@@ -7,25 +7,21 @@ package feasibility
 const maxFew = 4
 
 // few is the entries of an index without a tree, whose masks have one word.
-type few[T comparable] struct {
+type few[T any] struct {
 	union [1]uint64 // of the masks
 	slots [maxFew]slot[T]
 }
 
 // slot is an entry of an index, or a block of its tree, in the order of the index. What a search reads of entries and
 // blocks is in slots, one after the other in memory.
-type slot[T comparable] struct {
+type slot[T any] struct {
 	item T      // the item; of a block: none
 	key  uint64 // the abbreviated key of the item, or of the last item of the block
 	mask uint64 // the first word of the mask, or of the union of the masks in the block
 }
 
-func (t *few[T]) refreshUnion(n int) {
-	all := uint64(0)
-	for i := range t.slots[:n] {
-		all |= t.slots[i].mask
-	}
-	t.union[0] = all
+func (t *few[T]) refreshUnion() {
+	t.union[0] = t.slots[0].mask | t.slots[1].mask | t.slots[2].mask | t.slots[3].mask // that of no entry is empty
 }
 
 // firstOfFew is First without a tree.
@@ -52,52 +48,80 @@ func (x *Index[T]) eachOfFew(mask uint64, yield func(T) bool) {
 // reindexFew is Reindex without a tree. done is false if the item, whose entry m is, must be indexed in a tree, which
 // there is then.
 func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
-	t, indexed := &x.few, m.Indexed()
+	indexed := m.Indexed()
 	switch {
 	case !member && !indexed:
 		return true
-	case member && (m.Mask.beyondFirstWord() || !indexed && x.n == maxFew):
+	case !member:
+		x.removeFew(m)
+		return true
+	case m.Mask.beyondFirstWord() || !indexed && x.n == maxFew:
 		x.plant()
 		return false
 	}
-	at := x.n // where the item is, or will be
-	if indexed {
-		for at = 0; t.slots[at].item != item; at++ {
-		}
-	}
-	if !member {
-		x.n--
-		copy(t.slots[at:], t.slots[at+1:])
-		t.slots[x.n], m.block = slot[T]{}, nil
-		t.refreshUnion(x.n)
-		return true
-	}
+	t, key, mask := &x.few, x.Order.abbreviated(item), m.Mask.firstWord()
 	if !indexed {
-		x.n++
+		t.slots[x.n].item = item
 		m.block = &x.Order.few
+		x.n++
 	}
-	s := slot[T]{item, x.Order.abbreviated(item), m.Mask.firstWord()}
-	for ; at > 0 && x.before(&s, &t.slots[at-1]); at-- {
-		t.slots[at] = t.slots[at-1]
+	at := x.n - 1
+	if indexed {
+		at = x.positionInFew(m)
 	}
-	for ; at < x.n-1 && (indexed && x.before(&t.slots[at+1], &s)); at++ {
-		t.slots[at] = t.slots[at+1]
+	from := at
+	for at > 0 {
+		before := &t.slots[at-1]
+		if key > before.key || key == before.key && x.comesAfter(item, before.item) {
+			break
+		}
+		t.slots[at] = *before
+		at--
 	}
-	t.slots[at] = s
-	t.refreshUnion(x.n)
+	for at >= from && at < x.n-1 {
+		behind := &t.slots[at+1]
+		if key < behind.key || key == behind.key && !x.comesAfter(item, behind.item) {
+			break
+		}
+		t.slots[at] = *behind
+		at++
+	}
+	s := &t.slots[at]
+	if at != from {
+		s.item = item
+	}
+	s.key, s.mask = key, mask
+	t.refreshUnion()
 	return true
 }
 
-// before reports whether the item of s comes before that of t.
-func (x *Index[T]) before(s, t *slot[T]) bool {
-	if s.key != t.key {
-		return s.key < t.key
+// removeFew removes an entry.
+func (x *Index[T]) removeFew(m *Entry[T]) {
+	t := &x.few
+	x.n--
+	for at := x.positionInFew(m); at < x.n; at++ {
+		t.slots[at] = t.slots[at+1]
 	}
-	c := x.Order.Compare(s.item, t.item)
+	t.slots[x.n], m.block = slot[T]{}, nil
+	t.refreshUnion()
+}
+
+// positionInFew is the slot of an entry.
+func (x *Index[T]) positionInFew(m *Entry[T]) int {
+	at := 0
+	for x.Order.Entry(x.few.slots[at].item) != m {
+		at++
+	}
+	return at
+}
+
+// comesAfter reports whether an item comes after another with the same abbreviated key.
+func (x *Index[T]) comesAfter(item, other T) bool {
+	c := x.Order.Compare(item, other)
 	if c == 0 {
 		panic("feasibility: two items of an index compare equal")
 	}
-	return c < 0
+	return c > 0
 }
 
 // refreshFew updates the slots from the entries. ok is false if a mask has more than one word.
@@ -110,7 +134,7 @@ func (x *Index[T]) refreshFew() (ok bool) {
 		}
 		s.key, s.mask, m.block = x.Order.abbreviated(s.item), m.Mask.firstWord(), &x.Order.few // the order may be another one
 	}
-	x.few.refreshUnion(x.n)
+	x.few.refreshUnion()
 	return true
 }
 

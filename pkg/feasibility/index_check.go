@@ -14,7 +14,7 @@ func (x *Index[T]) Check(name string) error {
 		before = item
 		n++
 	}
-	if n != x.n || x.root == nil && !x.fewConsistent() || x.root != nil && (x.few != few[T]{} || !x.consistent(x.root, nil)) {
+	if n != x.n || x.root == nil && !x.fewConsistent() || x.root != nil && !x.consistent(x.root, nil) {
 		return fmt.Errorf("%s: the index is inconsistent with its entries", name)
 	}
 	return nil
@@ -22,11 +22,10 @@ func (x *Index[T]) Check(name string) error {
 
 // fewConsistent reports whether an index without a tree has the keys and masks of its entries.
 func (x *Index[T]) fewConsistent() bool {
-	var none slot[T]
 	var union uint64
 	for i, s := range x.few.slots {
 		if i >= x.n {
-			if s != none {
+			if s.mask|s.key != 0 {
 				return false
 			}
 			continue

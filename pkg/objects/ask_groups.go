@@ -7,9 +7,9 @@ import (
 // askGroups are the ask groups of one application: their order, and an index. Most applications
 // have one or two groups, some as many as asks.
 type askGroups struct {
+	order feasibility.Index[*AskGroup] // with schedulable asks and not held back, by the first of these
 	list  []*AskGroup                  // in no order
 	byID  *askGroupIndex               // nil: list has not been longer than maxUnindexedAskGroups
-	order feasibility.Index[*AskGroup] // with schedulable asks and not held back, by the first of these
 }
 
 // maxUnindexedAskGroups is how many groups are searched without a map.

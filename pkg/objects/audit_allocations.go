@@ -22,7 +22,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 		a.remaining--
 		a.visits++
 		if x := n.allocations[a.remaining]; x.node != n || !c.p.allocations.has(x) || !n.allocations.has(x, indexOnNode) {
-			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.id, x.Key())
+			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.ID(), x.Key())
 		}
 	}
 	adding := 1 + len(n.allocations)/addsPerCheck
@@ -33,7 +33,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool, joining m
 	for _, x := range n.allocations {
 		held.Add(x.shape.Vector())
 	}
-	c.node[n.id] = c.p.Amounts(held)
+	c.node[n.ID()] = c.p.Amounts(held)
 	a.node = nil
 	a.checked++
 	return cost + adding, c.checkNode(n, joining[n])
@@ -81,8 +81,8 @@ func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 		return fmt.Errorf("the shape of %s differs from its ask", key)
 	case x.Pending():
 		return checkInGroup(x)
-	case c.p.nodes[x.node.id] != x.node || !x.node.allocations.has(x, indexOnNode):
-		return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.id)
+	case c.p.nodes[x.node.ID()] != x.node || !x.node.allocations.has(x, indexOnNode):
+		return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.ID())
 	}
 	return nil
 }

@@ -65,10 +65,10 @@ func (c *recount) countAllocations() error {
 		if !x.Pending() {
 			bound++
 			c.bound[a.ID()]++
-			if c.p.nodes[x.node.id] != x.node || !x.node.allocations.has(x, indexOnNode) {
-				return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.id)
+			if c.p.nodes[x.node.ID()] != x.node || !x.node.allocations.has(x, indexOnNode) {
+				return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.ID())
 			}
-			c.node[x.node.id] = c.node[x.node.id].Add(x.ask.Amounts)
+			c.node[x.node.ID()] = c.node[x.node.ID()].Add(x.ask.Amounts)
 			amountIndex, queueIndex = 0, 0
 			if x.ask.Placeholder {
 				amountIndex = 1
@@ -119,7 +119,7 @@ func (c *recount) joiningNodes() map[*Node]bool {
 
 // checkNode checks a node. Requires: c.node has the sum of its allocations.
 func (c *recount) checkNode(n *Node, joining bool) error {
-	id := n.id
+	id := n.ID()
 	var occupied resources.Amounts
 	for key, f := range n.foreign {
 		if c.p.foreign[key] != f {

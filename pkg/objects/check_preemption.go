@@ -24,7 +24,7 @@ func (c *recount) checkPreemption() error {
 		}
 		notOverdue++
 		if !slices.Contains(x.node.preempting, x) {
-			return fmt.Errorf("node %s does not list %s, which is marked for preemption", x.node.id, x.Key())
+			return fmt.Errorf("node %s does not list %s, which is marked for preemption", x.node.ID(), x.Key())
 		}
 		for q := x.app.queue; q != nil; q = q.parent {
 			preempting[q] = preempting[q].Add(x.ask.Amounts)
@@ -35,11 +35,11 @@ func (c *recount) checkPreemption() error {
 	}
 	for _, x := range c.p.marks.nominees {
 		n := c.p.marks.nominated[x].node
-		if n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || !c.p.allocations.has(x) || !x.Pending() {
+		if n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !c.p.allocations.has(x) || !x.Pending() {
 			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
 		if !slices.Contains(n.nominees, x) {
-			return fmt.Errorf("node %s does not list its nominee %s", n.id, x.Key())
+			return fmt.Errorf("node %s does not list its nominee %s", n.ID(), x.Key())
 		}
 		held[n] = held[n].Add(x.ask.Amounts)
 		for q := x.app.queue; q != nil; q = q.parent {
@@ -53,7 +53,7 @@ func (c *recount) checkPreemption() error {
 	for _, n := range c.p.nodes {
 		listed, nominees, replacing = listed+len(n.preempting), nominees+len(n.nominees), replacing-len(n.replacing)
 		if got := c.p.Amounts(n.held); !got.Equal(held[n]) {
-			return fmt.Errorf("node %s holds %v, the asks for which it holds resources request %v", n.id, got, held[n])
+			return fmt.Errorf("node %s holds %v, the asks for which it holds resources request %v", n.ID(), got, held[n])
 		}
 	}
 	if replacing != 0 {

@@ -18,14 +18,14 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 	for _, x := range r.asks {
 		n := r.byAsk[x].node
 		switch {
-		case n == nil || c.p.nodes[n.id] != n || !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()):
+		case n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()):
 			return fmt.Errorf("%s is listed with a reservation, and has none of a node that can take it", x.Key())
 		case !c.p.allocations.has(x) || !x.Pending() || x.group.held || c.p.Nomination(x) != nil:
-			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.id)
+			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.ID())
 		case !slices.Contains(n.reserved, x) || !slices.Contains(r.byApp[x.app], x):
-			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.id, x.app.ID(), x.Key())
+			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.ID(), x.app.ID(), x.Key())
 		case len(n.reserved) > 1 && x.ask.RequiredNode() == "":
-			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.id, x.Key(), len(n.reserved)-1)
+			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.ID(), x.Key(), len(n.reserved)-1)
 		}
 		held[n] = held[n].Add(x.ask.Amounts)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -16,7 +17,7 @@ import (
 // and max applications are checked once more (QUO-7, LIM-12). Nothing changes if there is an error.
 func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 	if err := p.checkPlacement(x, n); err != nil {
-		return fmt.Errorf("place %s on %s: %w", x.Key(), n.id, err)
+		return fmt.Errorf("place %s on %s: %w", x.Key(), n.ID(), err)
 	}
 	p.bindAndReindex(x, n, now)
 	return nil
@@ -164,15 +165,25 @@ func (p *Partition) unregister(x *Allocation) {
 	p.shapes.Release(p.names, x.shape)
 }
 
+// usualAllocations is how many allocations a node has space for from the first on.
+const usualAllocations = 8
+
 // bindToNode makes a pending x an allocation of n.
 func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a := x.app
-	p.ClearNomination(x)
-	p.Reservations().Clear(x, ReservationPlaced)
-	p.Gangs().unlink(x)
+	if p.marks.anyOfAsks() {
+		p.ClearNomination(x)
+		p.Reservations().Clear(x, ReservationPlaced)
+	}
+	if a.gang != nil {
+		p.Gangs().unlink(x)
+	}
 	p.removePending(x)
 	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	x.node, x.boundAt = n, now.UnixNano()
+	if n.allocations == nil {
+		n.allocations = make(allocationList, 0, usualAllocations)
+	}
 	n.allocations.add(x, indexOnNode)
 	a.boundCount++
 	p.boundCount++
@@ -186,7 +197,9 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	}
 	a.rampedUp = a.rampedUp || a.allocationsMade >= policies.RampAllocations
 	a.quota.SetRestarting(false)
-	p.Gangs().bound(x, now)
+	if a.gang != nil || a.state != lifecycle.Running {
+		p.Gangs().bound(x, now)
+	}
 	p.updateRunning(a)
 }
 

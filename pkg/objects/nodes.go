@@ -110,15 +110,15 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 
 func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	if total.HasNegative() {
-		return fmt.Errorf("node %s %w", n.id, ErrNegative)
+		return fmt.Errorf("node %s %w", n.ID(), ErrNegative)
 	}
 	if err := p.names.Admit(total, resources.Cluster); err != nil {
-		return fmt.Errorf("node %s: %w", n.id, err)
+		return fmt.Errorf("node %s: %w", n.ID(), err)
 	}
 	v := p.names.Hold(total, resources.Cluster)
 	if !p.root.quota.PostCapacity(n.total, v) {
 		p.names.Release(v, resources.Cluster)
-		return fmt.Errorf("node %s: %w", n.id, ErrOverflow)
+		return fmt.Errorf("node %s: %w", n.ID(), ErrOverflow)
 	}
 	before := slices.Clone(n.total)
 	p.placedResources.SetMax(v)
@@ -144,7 +144,7 @@ func (o *ordering) fitNode(n *Node) {
 	for k := range o.names.Len() {
 		o.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
 	}
-	o.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.id))
+	o.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.ID()))
 	n.entry.Mask.Subtract(n.rejected)
 	if !n.schedulable {
 		o.shapes.KeepPinned(n.entry.Mask)

@@ -185,7 +185,7 @@ func (p *Partition) Nodes() []*Node {
 	for _, n := range p.nodes {
 		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b *Node) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(out, func(a, b *Node) int { return cmp.Compare(a.ID(), b.ID()) })
 	return out
 }
 

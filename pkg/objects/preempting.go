@@ -25,6 +25,9 @@ func newMarks() marks {
 	return marks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{}, reservations: newReservations()}
 }
 
+// anyOfAsks reports whether an ask is nominated or has reserved a node.
+func (m *marks) anyOfAsks() bool { return len(m.nominees)+len(m.reservations.asks) > 0 }
+
 // Preempt marks victims for preemption and nominates x for n (PRE-73). An older nomination of x
 // ends, and so do those for n of asks with lower priority, which are returned in the order of their
 // nomination (PRE-76); the reservation of x ends, and so do those of n of asks without a higher

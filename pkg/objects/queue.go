@@ -15,34 +15,38 @@ import (
 
 // Queue is a node of the queue tree. A leaf holds applications, a parent holds queues (QUE-1).
 //
-// The fields that decisions read come first: in a large tree a decision spends most of its time on
-// loading them.
+// The fields that decisions read come first, in groups of 64 bytes that are read together (behind 8 bytes that the
+// allocator adds): in a large tree a decision spends most of its time on loading them.
 type Queue struct {
-	parent     *Queue
-	key        policies.QueueKey               // in parent.children
-	entry      feasibility.Entry[*Queue]       // in parent.children
-	policy     queuePolicy                     // what decisions read of conf
-	priorities policies.PriorityCounter        // priorities of the children or applications
-	apps       feasibility.Index[*Application] // with something pending, in order; leaf only
+	parent *Queue
+	policy queuePolicy               // what decisions read of conf
+	entry  feasibility.Entry[*Queue] // in parent.children
 
-	children          feasibility.Index[*Queue] // with something pending, in order
-	shareDenominators resources.Denominators    // for the fair share
-	maskBuffer        [shortMask]uint64         // storage of a short mask of entry
-	quota             quota.Queue
+	key        policies.QueueKey // in parent.children
+	maskBuffer [shortMask]uint64 // storage of a short mask of entry
 
-	starting feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
+	priorities        policies.PriorityCounter // priorities of the children or applications
+	shareDenominators resources.Denominators   // for the fair share
 
-	path           QueuePath
-	changeRecorded bool                   // it is in snapshotChanges.watch
-	listIndex      int32                  // in objectLists.queues
-	removed        bool                   // was removed from the partition
-	extraResources []resources.Index      // resources in the limits and the child template of conf
-	managed        bool                   // in the configuration, not created by a placement rule
-	draining       bool                   // removed from the configuration, not empty yet
-	formerDynamic  *configs.Queue         // settings before the configuration named q; nil: q was not dynamic
-	byName         map[string]*Queue      // children
-	byID           map[AppID]*Application // leaf only
-	conf           configs.Queue          // without Children
+	children feasibility.Index[*Queue]       // with something pending, in order
+	apps     feasibility.Index[*Application] // with something pending, in order; leaf only
+
+	denominatorBuffer [shortVector]resources.Quantity // storage of few shareDenominators
+	path              QueuePath
+	changeRecorded    bool           // it is in snapshotChanges.watch
+	removed           bool           // was removed from the partition
+	managed           bool           // in the configuration, not created by a placement rule
+	draining          bool           // removed from the configuration, not empty yet
+	listIndex         int32          // in objectLists.queues
+	formerDynamic     *configs.Queue // settings before the configuration named q; nil: q was not dynamic
+
+	quota quota.Queue
+
+	starting       feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
+	extraResources []resources.Index               // resources in the limits and the child template of conf
+	byName         map[string]*Queue               // children
+	byID           map[AppID]*Application          // leaf only
+	conf           configs.Queue                   // without Children
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.
@@ -73,7 +77,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.quota.Init(string(q.path), &parent.quota)
 	}
 	q.setConf(&conf)
-	q.entry.Mask = q.maskBuffer[:0]
+	q.entry.Mask, q.shareDenominators = q.maskBuffer[:0], q.denominatorBuffer[:0]
 	return q
 }
 
