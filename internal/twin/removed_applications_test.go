@@ -80,7 +80,7 @@ var ignoredFields = map[string]bool{
 	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true, "reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true, "routineChanges.other": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
-	"Queue.buffers": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
+	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
 }
 
 // partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
