@@ -32,10 +32,12 @@ func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	switch {
 	case i > 0 && s.compare(b, i-1) < 0:
 		j = s.between(b, 0, i-1)
-	case i < n-1 && s.compare(b, i+1) > 0:
-		j = s.between(b, i+2, n) - 1
-	default:
+	case i == n-1 || s.compare(b, i+1) < 0:
 		j = i
+	case s.compare(b, n-1) > 0: // often after a placement: the least used node is used more than many then
+		j = n - 1
+	default:
+		j = s.between(b, i+2, n-1) - 1
 	}
 	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
 }

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -92,9 +93,10 @@ func CompareNodes(a, b *NodeKey) int {
 		return -1
 	case a.Score > b.Score:
 		return 1
+	case a.Score != b.Score: // one is not a number, or both
+		if c := cmp.Compare(a.Score, b.Score); c != 0 {
+			return c
+		}
 	}
-	if c := cmp.Compare(a.Score, b.Score); c != 0 { // one is not a number
-		return c
-	}
-	return cmp.Compare(a.ID, b.ID)
+	return strings.Compare(a.ID, b.ID)
 }

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -73,7 +74,7 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	if c := cmp.Compare(b.Pending, a.Pending); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.Path, b.Path)
+	return strings.Compare(a.Path, b.Path)
 }
 
 // AppKey is what applications are compared by.

@@ -89,6 +89,8 @@ func TestSchedule_RoutineDecisionsRetryRefusedAsks(t *testing.T) {
 }
 
 // refusing refuses some asks on all nodes.
-type refusing struct{ refused map[objects.AllocationKey]bool }
+type refusing struct {
+	refused map[objects.AllocationKey]bool
+}
 
 func (o *refusing) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return !o.refused[ask] }
