@@ -20,7 +20,7 @@ const (
 var layers = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry", "pkg/constraints"},
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/lifecycle"},
-	{"pkg/configs", "pkg/quota"},
+	{"pkg/affinity", "pkg/configs", "pkg/quota"},
 	{"pkg/objects"},
 	{"pkg/preemption/victim"},
 	{"pkg/preemption", "pkg/reservation"},

@@ -24,6 +24,7 @@ type Generator struct {
 	preempting       bool // some asks may preempt
 	contended        bool // and the cluster is so small that they must
 	constrained      bool // nodes have labels and taints, and asks have constraints
+	affine           bool // nodes have labels, and asks have affinity, spread and host ports
 	configuredQueues int  // queues that were configured
 	reloads          int
 	nodePool         int                 // number of node IDs
@@ -59,6 +60,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	}
 	a.Conf = a.partition()
 	a.constrained = independentGenerator(fmt.Sprint("with constraints ", a.nodePool, describePartition(a.Conf))).OneIn(constraintRuns)
+	a.affine = independentGenerator(fmt.Sprint("with affinity ", a.nodePool, describePartition(a.Conf))).OneIn(affinityRuns)
 	for range Pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -15,7 +16,10 @@ import (
 const constraintRuns = 7
 
 // nodeAttributes are labels and taints of a node, some of which cannot be read; nil: none.
-func (a *Generator) nodeAttributes() map[string]string {
+func (a *Generator) nodeAttributes(id objects.NodeID) map[string]string {
+	if a.affine {
+		return a.topologyLabels(id)
+	}
 	if !a.constrained {
 		return nil
 	}
@@ -35,8 +39,8 @@ func (a *Generator) nodeAttributes() map[string]string {
 // nodeUpdate is another capacity of a node, or other attributes.
 func (a *Generator) nodeUpdate() scheduler.Command {
 	m := scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
-	if a.constrained && independentGenerator(fmt.Sprint("update ", a.nodeCount, a.askCount)).OneIn(2) {
-		return scheduler.SetAttributes{Node: m.Node, Attributes: a.nodeAttributes()}
+	if (a.constrained || a.affine) && independentGenerator(fmt.Sprint("update ", a.nodeCount, a.askCount)).OneIn(2) {
+		return scheduler.SetAttributes{Node: m.Node, Attributes: a.nodeAttributes(m.Node)}
 	}
 	return m
 }
@@ -44,6 +48,9 @@ func (a *Generator) nodeUpdate() scheduler.Command {
 // tags are the tags of an ask; those of constraints in some runs only.
 func (a *Generator) tags(asks int) map[string]string {
 	tags := askTags(asks)
+	if a.affine {
+		return affinityTags(tags, asks)
+	}
 	g := independentGenerator(fmt.Sprint("constraints ", asks))
 	if !a.constrained || !g.OneIn(3) {
 		return tags

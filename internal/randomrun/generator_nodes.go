@@ -24,7 +24,9 @@ func (a *Generator) nodeCommand() scheduler.Command {
 
 func (a *Generator) addNode() scheduler.AddNode {
 	a.nodeCount++
-	return scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.OneIn(5), Attributes: a.nodeAttributes()}
+	n := scheduler.AddNode{Node: a.nodeID(), Total: a.capacity(), Schedulable: !a.OneIn(5)}
+	n.Attributes = a.nodeAttributes(n.Node)
+	return n
 }
 
 func (a *Generator) nodeID() objects.NodeID {
@@ -70,6 +72,9 @@ func (a *Generator) foreign() scheduler.Command {
 	}
 	if a.OneIn(15) {
 		f.Key = a.knownAsk().Key
+	}
+	if a.affine {
+		f.Tags = a.tags(-1000 - a.askCount)
 	}
 	return scheduler.ReportForeign{Foreign: f}
 }

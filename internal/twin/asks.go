@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -15,7 +14,7 @@ import (
 func (t *Twin) submit(ask *objects.Ask, class string) {
 	reason := ""
 	if w := t.allocation(ask.Key); w == nil || w.ask.App != ask.App {
-		if _, err := constraints.Parse(ask.Tags()); err != nil {
+		if constraintsUnreadable(ask) {
 			reason = "an unreadable constraint"
 		}
 	}
@@ -70,6 +69,9 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 		return
 	}
 	unknown := w == nil
+	if unknown && constraintsUnreadable(ask) {
+		t.refuse("constraints", "unreadable")
+	}
 	if w = t.upsertAsk(ask, c.Class); w.node == "" {
 		t.bind(w, on)
 	}

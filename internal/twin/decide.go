@@ -127,9 +127,14 @@ func constraintsOf(ask *objects.Ask) *constraints.Ask {
 	return parsed
 }
 
-// predicatesPass calls the Oracle.
+// predicatesPass reports whether other allocations leave n to an ask, and the Oracle accepts it.
 func (t *Twin) predicatesPass(n *node, ask *objects.Ask) bool {
-	return t.oracle == nil || t.oracle.Fits(ask.Key, n.id)
+	return t.predicatesPassWithout(n, ask, nil)
+}
+
+// predicatesPassWithout is predicatesPass when some allocations are gone. The Oracle does not know about these.
+func (t *Twin) predicatesPassWithout(n *node, ask *objects.Ask, gone []*allocation) bool {
+	return t.affinityAllows(n, ask, gone) && (t.oracle == nil || t.oracle.Fits(ask.Key, n.id))
 }
 
 // headroom is the smallest headroom from q to the root (QUO-1, QUO-4).

@@ -38,6 +38,9 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	if len(fitting) == 0 {
 		return scheduler.NoNodeFits
 	}
+	if find(fitting, func(n *node) bool { return t.affinityAllows(n, w.ask, nil) }) == nil {
+		return scheduler.NoNodeForAffinity
+	}
 	if find(fitting, func(n *node) bool { return t.predicatesPass(n, w.ask) }) == nil {
 		return scheduler.NodesRejectedByRM
 	}

@@ -264,7 +264,7 @@ func (t *Twin) replaceInPlace(asks, standIns []*allocation) bool {
 				t.timeOut(y)
 				t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.TimedOut})
 				return true
-			case n.admits(w.ask) && t.predicatesPass(n, w.ask):
+			case n.admits(w.ask) && t.predicatesPassWithout(n, w.ask, []*allocation{y}):
 				t.replace(w, y, n)
 				return true
 			}
@@ -278,7 +278,7 @@ func (t *Twin) replaceOnOtherNode(asks, standIns []*allocation) bool {
 	for _, w := range asks {
 		y := find(standIns, func(y *allocation) bool { return y.ask.TaskGroup() == w.ask.TaskGroup() })
 		for _, n := range t.nodesInOrder(c) {
-			if y != nil && c.fits(n, w.ask) && t.predicatesPass(n, w.ask) {
+			if y != nil && c.fits(n, w.ask) && t.predicatesPassWithout(n, w.ask, []*allocation{y}) {
 				t.replace(w, y, n)
 				return true
 			}

@@ -45,7 +45,7 @@ func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Tim
 // already and the next Schedule evaluates them.
 func (t *Twin) evaluationsDue() (times []time.Time) {
 	for _, w := range t.firstOfEachGroup(t.total()) {
-		at, ok := t.backedOff[askGroupKey(w.ask)]
+		at, ok := t.backedOff[t.askGroupKey(w.ask)]
 		if !ok || !t.mayPreempt(w) {
 			continue // the next Schedule evaluates it, or none does
 		}
@@ -62,8 +62,8 @@ func (t *Twin) evaluationsDue() (times []time.Time) {
 
 // abandonNomination ends the nomination of w, which is backed off: it might choose the same node.
 func (t *Twin) abandonNomination(w *allocation) {
-	kind := askGroupKey(w.ask)
-	if !slices.ContainsFunc(t.allocations, func(x *allocation) bool { return x.node == "" && x.nominated == "" && askGroupKey(x.ask) == kind }) {
+	kind := t.askGroupKey(w.ask)
+	if !slices.ContainsFunc(t.allocations, func(x *allocation) bool { return x.node == "" && x.nominated == "" && t.askGroupKey(x.ask) == kind }) {
 		t.backedOff[kind] = t.now
 	}
 	t.unnominate(w)

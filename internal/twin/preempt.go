@@ -19,8 +19,8 @@ import (
 const backOff = 5 * time.Second
 
 // askGroupKey is everything that determines the possible victims of an ask.
-func askGroupKey(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key())
+func (t *Twin) askGroupKey(ask *objects.Ask) string {
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), t.affinityOf(ask).Key())
 }
 
 // forgetGroups removes the back-offs of ask groups without pending asks.
@@ -33,10 +33,10 @@ func (t *Twin) forgetGroups() {
 		}
 	}
 	maps.DeleteFunc(t.resumeAfter, func(kind string, _ allocation) bool {
-		return !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && askGroupKey(w.ask) == kind })
+		return !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind })
 	})
 	for kind := range t.backedOff {
-		if !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && askGroupKey(w.ask) == kind }) {
+		if !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind }) {
 			delete(t.backedOff, kind)
 		}
 	}
@@ -113,12 +113,12 @@ func (t *Twin) preempt() bool {
 	}
 	firsts := t.firstOfEachGroup(c)
 	for _, w := range firsts { // also if a group before it preempts, and another ask of its group is the first then
-		if at, ok := t.backedOff[askGroupKey(w.ask)]; ok && t.mayPreempt(w) && len(t.delayEnds(w, at, t.now)) > 0 {
-			delete(t.backedOff, askGroupKey(w.ask))
+		if at, ok := t.backedOff[t.askGroupKey(w.ask)]; ok && t.mayPreempt(w) && len(t.delayEnds(w, at, t.now)) > 0 {
+			delete(t.backedOff, t.askGroupKey(w.ask))
 		}
 	}
 	for _, w := range firsts {
-		if at, ok := t.backedOff[askGroupKey(w.ask)]; ok && t.now.Before(at.Add(backOff)) {
+		if at, ok := t.backedOff[t.askGroupKey(w.ask)]; ok && t.now.Before(at.Add(backOff)) {
 			continue
 		}
 		if !t.mayPreempt(w) {
@@ -126,15 +126,15 @@ func (t *Twin) preempt() bool {
 		}
 		if t.preemptsAsGang(w) {
 			if t.preemptGang(c, w) {
-				delete(t.backedOff, askGroupKey(w.ask))
+				delete(t.backedOff, t.askGroupKey(w.ask))
 				return true
 			}
-			delete(t.resumeAfter, askGroupKey(w.ask))
-		} else if t.preemptForGroup(c, askGroupKey(w.ask)) {
-			delete(t.backedOff, askGroupKey(w.ask))
+			delete(t.resumeAfter, t.askGroupKey(w.ask))
+		} else if t.preemptForGroup(c, t.askGroupKey(w.ask)) {
+			delete(t.backedOff, t.askGroupKey(w.ask))
 			return true
 		}
-		t.backedOff[askGroupKey(w.ask)] = t.now
+		t.backedOff[t.askGroupKey(w.ask)] = t.now
 	}
 	return false
 }
@@ -142,7 +142,7 @@ func (t *Twin) preempt() bool {
 // preemptForGroup tries the asks of a group one after the other as long as the RM rejects them, up to a
 // bound; the next evaluation continues after them (ADR 43).
 func (t *Twin) preemptForGroup(c *totals, kind string) bool {
-	asks := filter(t.allocations, func(w *allocation) bool { return w.node == "" && w.nominated == "" && askGroupKey(w.ask) == kind })
+	asks := filter(t.allocations, func(w *allocation) bool { return w.node == "" && w.nominated == "" && t.askGroupKey(w.ask) == kind })
 	slices.SortFunc(asks, t.compareAsks)
 	if last, ok := t.resumeAfter[kind]; ok {
 		behind := filter(asks, func(w *allocation) bool { return t.compareAsks(w, &last) > 0 })
@@ -203,7 +203,7 @@ func (t *Twin) firstOfEachGroup(c *totals) (firsts []*allocation) {
 			var kinds []string
 			found := map[string]*allocation{}
 			for _, w := range asks {
-				kind := askGroupKey(w.ask)
+				kind := t.askGroupKey(w.ask)
 				if !slices.Contains(kinds, kind) {
 					kinds = append(kinds, kind)
 				}

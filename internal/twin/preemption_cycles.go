@@ -37,7 +37,7 @@ func (t *Twin) endCoolDowns() {
 		over := !c.active.CircuitBreaker || !t.now.Before(p.Until)
 		for _, w := range t.allocations {
 			if leaf := t.app(w.ask.App).leaf; over && (leaf == p.A || leaf == p.B) {
-				delete(t.backedOff, askGroupKey(w.ask)) // its back-off ends
+				delete(t.backedOff, t.askGroupKey(w.ask)) // its back-off ends
 			}
 		}
 		return over

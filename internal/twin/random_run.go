@@ -48,7 +48,7 @@ func newHarness(s randomrun.Run) *harness {
 	}
 	p.twin.maxCandidates, p.twin.maxRefusals = s.MaxCandidates, cmp.Or(s.MaxRefusals, p.twin.maxRefusals)
 	p.twin.maxNames, p.twin.maxAskNames = cmp.Or(s.MaxNames, p.twin.maxNames), cmp.Or(s.MaxAskNames, p.twin.maxAskNames)
-	opt.Shapes = s.Shapes
+	opt.Shapes, opt.RefusedNodes = s.Shapes, 1
 	p.second = scheduler.NewWith(s.Partition, oracle, opt)
 	return p
 }

@@ -3,6 +3,7 @@ package twin
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -68,6 +69,7 @@ type Twin struct {
 	waitingDueAt time.Time // when the waiting states are due; zero: they are not expected to be
 	waitingDue   bool      // they are due in the next Schedule that finds nothing else to do
 
+	parsed   map[*objects.Ask]*affinity.Ask // what affinityOf has parsed
 	arrivals uint64
 	now      time.Time
 	out      []scheduler.Effect
@@ -81,7 +83,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.lastQueueStates = t.queueStates()

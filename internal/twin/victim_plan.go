@@ -27,9 +27,13 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 		if !n.admits(w.ask) || len(candidates) == 0 && !waits && !t.ignoreQuotas {
 			continue
 		}
-		p, found := t.planFor(c, w, n, candidates, reason)
+		p, found := t.planFor(c, w, n, candidates, reason, nil)
 		p.cost = append(p.cost, textKey(n.id)...)
-		if found && (ok && slices.Compare(p.cost, best.cost) >= 0 || t.predicatesAccept(n, w.ask)) {
+		if found && !(ok && slices.Compare(p.cost, best.cost) >= 0) && !t.predicatesAccept(n, w.ask, p.victims) {
+			p, found = t.planFor(c, w, n, candidates, reason, func(victims []*allocation) bool { return t.predicatesAccept(n, w.ask, victims) })
+			p.cost = append(p.cost, textKey(n.id)...)
+		}
+		if found {
 			if !ok || slices.Compare(p.cost, best.cost) < 0 {
 				best, ok = p, true
 			}
@@ -41,9 +45,15 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 	return best, ok
 }
 
-// predicatesAccept calls the Oracle, and records a rejection.
-func (t *Twin) predicatesAccept(n *node, ask *objects.Ask) bool {
-	yes := t.predicatesPass(n, ask)
+// predicatesAccept reports whether other allocations leave n to an ask, without its victims and what is preempting there,
+// and the Oracle accepts it. It records a rejection after which the next ask of the group may be accepted: not one by
+// constraints that all of the group have.
+func (t *Twin) predicatesAccept(n *node, ask *objects.Ask, victims []*allocation) bool {
+	if !t.affinityAllows(n, ask, slices.Concat(victims, t.preemptingOn(n.id))) {
+		t.oracleRefused = t.oracleRefused || t.affinityOf(ask) == nil
+		return false
+	}
+	yes := t.oracle == nil || t.oracle.Fits(ask.Key, n.id)
 	t.oracleRefused = t.oracleRefused || !yes
 	return yes
 }
@@ -82,7 +92,9 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	return nodes
 }
 
-func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocation, reason string) (plan, bool) {
+// planFor is the plan for n. Without accepts it needs enough resources only; with it, an allocation is reprieved only if
+// accepts holds without the others.
+func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocation, reason string, accepts func(victims []*allocation) bool) (plan, bool) {
 	var units [][]*allocation
 	for _, y := range candidates {
 		if u := t.victimUnit(y); !slices.ContainsFunc(units, func(other []*allocation) bool { return other[0] == u[0] }) {
@@ -114,7 +126,7 @@ func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocati
 		}
 		return free.Covers(w.ask.Amounts) && (t.ignoreQuotas || t.quotasAllowWithout(c, w, victims))
 	}
-	if !fits(chosen) {
+	if !fits(chosen) || accepts != nil && !accepts(slices.Concat(chosen...)) {
 		return plan{}, false
 	}
 	slices.Reverse(chosen)
@@ -125,7 +137,7 @@ func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocati
 	for _, first := range []bool{true, false} {
 		for _, u := range slices.Clone(chosen) {
 			without := slices.DeleteFunc(slices.Clone(chosen), func(v []*allocation) bool { return v[0] == u[0] })
-			if exceeding[u[0]] == first && fits(without) {
+			if exceeding[u[0]] == first && fits(without) && (accepts == nil || accepts(slices.Concat(without...))) {
 				chosen = without
 			}
 		}

@@ -67,6 +67,17 @@ func (a *Ask) Match(n *Node) Mismatch {
 	return Matches
 }
 
+// Selects reports whether the node selector and the required node affinity of a match n, whatever its taints.
+func (a *Ask) Selects(n *Node) bool { return a == nil || a.content.selects(n) }
+
+// Tolerates reports whether a tolerates all taints of n, whatever its labels.
+func (a *Ask) Tolerates(n *Node) bool {
+	if a == nil {
+		return !n.Tainted()
+	}
+	return a.content.toleratesAll(n)
+}
+
 func (c *content) selects(n *Node) bool {
 	for key, value := range c.Selector {
 		if have, ok := n.labels[key]; !ok || have != value {
@@ -87,12 +98,12 @@ func (c *content) selects(n *Node) bool {
 func (t *Term) matches(n *Node) bool {
 	for i := range t.MatchExpressions {
 		label, exists := n.labels[t.MatchExpressions[i].Key]
-		if !t.MatchExpressions[i].matches(label, exists) {
+		if !t.MatchExpressions[i].Matches(label, exists) {
 			return false
 		}
 	}
 	for i := range t.MatchFields {
-		if !t.MatchFields[i].matches(n.name, true) {
+		if !t.MatchFields[i].Matches(n.name, true) {
 			return false
 		}
 	}

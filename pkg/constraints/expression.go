@@ -25,8 +25,8 @@ type Expression struct {
 	Values   []string `json:"values,omitempty"`
 }
 
-// matches reports whether a label fulfils e; exists is false if it is missing.
-func (e *Expression) matches(label string, exists bool) bool {
+// Matches reports whether a label fulfils e; exists is false if it is missing. Requires: Check has no error.
+func (e *Expression) Matches(label string, exists bool) bool {
 	switch e.Operator {
 	case In:
 		return exists && e.has(label)
@@ -43,7 +43,7 @@ func (e *Expression) matches(label string, exists bool) bool {
 	}
 	bound, err := strconv.ParseInt(e.Values[0], 10, 64)
 	if err != nil {
-		return false // check has refused it
+		return false // Check has refused it
 	}
 	return e.Operator == Gt && have > bound || e.Operator == Lt && have < bound
 }
@@ -57,8 +57,8 @@ func (e *Expression) has(label string) bool {
 	return false
 }
 
-// check is the error of an expression on a label.
-func (e *Expression) check() error {
+// Check is the error of an expression on a label; nil: it has none.
+func (e *Expression) Check() error {
 	if e.Key == "" {
 		return fmt.Errorf("an expression has no key")
 	}

@@ -22,7 +22,7 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 		return n, nil
 	}
 	var all []Taint
-	if err := decode(text, &all); err != nil {
+	if err := Decode(text, &all); err != nil {
 		return nil, fmt.Errorf("attribute %s: %w", TaintsAttribute, err)
 	}
 	for i := range all {
@@ -38,6 +38,12 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 
 // Name is the ID of the node.
 func (n *Node) Name() string { return n.name }
+
+// Label is the value of a label; ok is false if the node has no such label.
+func (n *Node) Label(key string) (value string, ok bool) {
+	value, ok = n.labels[key]
+	return value, ok
+}
 
 // Tainted reports whether the node keeps away asks that tolerate nothing.
 func (n *Node) Tainted() bool { return len(n.taints) > 0 }

@@ -73,7 +73,7 @@ func (t tagTexts) parse() (*Ask, error) {
 }
 
 func (a *Ask) parseSelector(text string) error {
-	if err := decode(text, &a.content.Selector); err != nil {
+	if err := Decode(text, &a.content.Selector); err != nil {
 		return err
 	}
 	if _, ok := a.content.Selector[""]; ok {
@@ -84,7 +84,7 @@ func (a *Ask) parseSelector(text string) error {
 
 func (a *Ask) parseAffinity(text string) error {
 	var read nodeAffinity
-	if err := decode(text, &read); err != nil {
+	if err := Decode(text, &read); err != nil {
 		return err
 	}
 	if len(read.Preferred) > 0 {
@@ -98,7 +98,7 @@ func (a *Ask) parseAffinity(text string) error {
 	}
 	for _, term := range read.Required.Terms {
 		for i := range term.MatchExpressions {
-			if err := term.MatchExpressions[i].check(); err != nil {
+			if err := term.MatchExpressions[i].Check(); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func (a *Ask) parseAffinity(text string) error {
 }
 
 func (a *Ask) parseTolerations(text string) error {
-	if err := decode(text, &a.content.Tolerations); err != nil {
+	if err := Decode(text, &a.content.Tolerations); err != nil {
 		return err
 	}
 	for i := range a.content.Tolerations {
@@ -126,8 +126,9 @@ func (a *Ask) parseTolerations(text string) error {
 	return nil
 }
 
-// decode reads one JSON value with known fields only.
-func decode(text string, into any) error {
+// Decode reads one JSON value with known fields only: a field that is not read may be a constraint that is not kept. The
+// text may have MaxText bytes. An error says what is wrong with it.
+func Decode(text string, into any) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("%d bytes are more than %d", len(text), MaxText)
 	}

@@ -3,6 +3,7 @@ package objects
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -29,8 +30,14 @@ type Ask struct {
 type AskDetails struct {
 	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
-	Constraints  *constraints.Ask  // on nodes, as parsed from Tags; nil: none
+	Constraints  *AskConstraints   // as parsed from Tags; nil: none
 	Tags         map[string]string // as sent; read-only
+}
+
+// AskConstraints are the constraints of an ask, which many asks share. It is immutable.
+type AskConstraints struct {
+	Nodes    *constraints.Ask // on nodes; nil: none
+	Affinity *affinity.Ask    // on the allocations around it; nil: none
 }
 
 // NewAskDetails returns the details of an ask; nil if it has none.
@@ -59,10 +66,18 @@ func (a *Ask) RequiredNode() NodeID {
 
 // Constraints are the constraints of the ask on nodes; nil: none.
 func (a *Ask) Constraints() *constraints.Ask {
-	if a.Details == nil {
+	if a.Details == nil || a.Details.Constraints == nil {
 		return nil
 	}
-	return a.Details.Constraints
+	return a.Details.Constraints.Nodes
+}
+
+// Affinity are the constraints of the ask on the allocations around it; nil: none.
+func (a *Ask) Affinity() *affinity.Ask {
+	if a.Details == nil || a.Details.Constraints == nil {
+		return nil
+	}
+	return a.Details.Constraints.Affinity
 }
 
 // Request is what decides which nodes the ask fits.
@@ -81,12 +96,16 @@ func (a *Ask) Tags() map[string]string {
 // WithTags is the ask with other tags.
 func (a *Ask) WithTags(tags map[string]string) *Ask {
 	changed := *a
-	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: a.Constraints(), Tags: tags})
+	details := AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Tags: tags}
+	if a.Details != nil {
+		details.Constraints = a.Details.Constraints
+	}
+	changed.Details = NewAskDetails(details)
 	return &changed
 }
 
-// WithConstraints is the ask with other constraints on nodes.
-func (a *Ask) WithConstraints(c *constraints.Ask) *Ask {
+// WithConstraints is the ask with other constraints; nil: none.
+func (a *Ask) WithConstraints(c *AskConstraints) *Ask {
 	changed := *a
 	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: c, Tags: a.Tags()})
 	return &changed

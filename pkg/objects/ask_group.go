@@ -3,6 +3,7 @@ package objects
 import (
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -25,9 +26,29 @@ type AskGroup struct {
 	key                  policies.AskKey              // of the first schedulable ask
 	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
-	unschedulable *allocationList // refused by the RM on every node, until a requeue; nil: none
+	setbacks *setbacks // nil: there are none
+}
 
-	resumeAfter *askPosition // where the next evaluation of preemption resumes; nil: at the first ask
+// setbacks are what few groups have: asks that were refused.
+type setbacks struct {
+	unschedulable allocationList // refused on every node, until a requeue
+	resumeAfter   askPosition    // where the next evaluation of preemption resumes; zero: at the first ask
+	refused       bool           // every node that the asks fit is refused to all of them, until a requeue (MarkGroupRefused)
+}
+
+// amendSetbacks returns the setbacks of g for a change, after which the caller must call dropSetbacks if there may be
+// none left.
+func (g *AskGroup) amendSetbacks() *setbacks {
+	if g.setbacks == nil {
+		g.setbacks = new(setbacks)
+	}
+	return g.setbacks
+}
+
+func (g *AskGroup) dropSetbacks() {
+	if s := g.setbacks; s != nil && len(s.unschedulable) == 0 && s.resumeAfter == (askPosition{}) && !s.refused {
+		g.setbacks = nil
+	}
 }
 
 // askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
@@ -36,12 +57,13 @@ type askGroupID struct {
 	shape       *feasibility.Shape
 	taskGroup   string // a gang is evaluated together, so other asks must not wait behind it
 	priority    int32
-	preempts    bool // the preemption policy allows an ask to have victims (PRE-8)
-	placeholder bool // the asks are placeholders of the task group
+	preempts    bool          // the preemption policy allows an ask to have victims (PRE-8)
+	placeholder bool          // the asks are placeholders of the task group
+	affinity    *affinity.Ask // their constraints on the allocations around them, and their labels; nil: none
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
-	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder()}
+	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder(), affinity: x.constraints()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
@@ -93,28 +115,31 @@ func (g *AskGroup) remove(x *Allocation) {
 	}
 }
 
-// unschedulableAsks are the asks that the RM refused on every node, in no order. Read-only.
+// unschedulableAsks are the asks that were refused on every node, in no order. Read-only.
 func (g *AskGroup) unschedulableAsks() allocationList {
-	if g.unschedulable == nil {
+	if g.setbacks == nil {
 		return nil
 	}
-	return *g.unschedulable
+	return g.setbacks.unschedulable
 }
 
 func (g *AskGroup) addUnschedulable(x *Allocation) {
-	if g.unschedulable == nil {
-		g.unschedulable = new(allocationList)
-	}
-	g.unschedulable.add(x, indexInUnschedulable)
+	g.amendSetbacks().unschedulable.add(x, indexInUnschedulable)
 }
 
 func (g *AskGroup) removeUnschedulable(x *Allocation) {
+	g.amendSetbacks().unschedulable.remove(x, indexInUnschedulable)
+	g.dropSetbacks()
+}
+
+// takeUnschedulable removes all unschedulable asks from g and returns them.
+func (g *AskGroup) takeUnschedulable() allocationList {
 	all := g.unschedulableAsks()
-	if all.remove(x, indexInUnschedulable); len(all) == 0 {
-		g.unschedulable = nil
-		return
+	if g.setbacks != nil {
+		g.setbacks.unschedulable = nil
+		g.dropSetbacks()
 	}
-	*g.unschedulable = all
+	return all
 }
 
 // isUnschedulable reports whether x is one of the unschedulable asks.
@@ -129,8 +154,11 @@ func (g *AskGroup) empty() bool { return g.PendingCount() == 0 }
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }
 
-// mayBePlaced reports whether g has a schedulable ask and is not held back.
-func (g *AskGroup) mayBePlaced() bool { return g.hasSchedulable() && !g.held }
+// mayBePlaced reports whether g has a schedulable ask, is not held back, and not every node is refused to it.
+func (g *AskGroup) mayBePlaced() bool { return g.hasSchedulable() && !g.held && !g.refused() }
+
+// refused reports whether every node that the asks of g fit is refused to all of them, until a requeue.
+func (g *AskGroup) refused() bool { return g.setbacks != nil && g.setbacks.refused }
 
 // Held reports whether the asks of g wait for placeholders of their task group (GAN-4).
 func (g *AskGroup) Held() bool { return g.held }

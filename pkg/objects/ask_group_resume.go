@@ -25,10 +25,11 @@ func (p askPosition) compare(other askPosition) int {
 
 // ResumeAfter makes the next EachToEvaluate begin behind x, an ask of g; nil: at the first ask.
 func (g *AskGroup) ResumeAfter(x *Allocation) {
-	g.resumeAfter = nil
 	if x != nil {
-		at := positionOf(x)
-		g.resumeAfter = &at
+		g.amendSetbacks().resumeAfter = positionOf(x)
+	} else if g.setbacks != nil {
+		g.setbacks.resumeAfter = askPosition{}
+		g.dropSetbacks()
 	}
 }
 
@@ -37,9 +38,9 @@ func (g *AskGroup) ResumeAfter(x *Allocation) {
 func (p *Partition) EachToEvaluate(group *AskGroup) iter.Seq[*Allocation] {
 	return func(yield func(*Allocation) bool) {
 		all, first := group.PendingAsks(), 0
-		if group.resumeAfter != nil {
+		if s := group.setbacks; s != nil && s.resumeAfter != (askPosition{}) {
 			found := false
-			first, found = slices.BinarySearchFunc(all, *group.resumeAfter, func(x *Allocation, to askPosition) int { return positionOf(x).compare(to) })
+			first, found = slices.BinarySearchFunc(all, s.resumeAfter, func(x *Allocation, to askPosition) int { return positionOf(x).compare(to) })
 			if found {
 				first++
 			}

@@ -15,46 +15,48 @@ type askGroups struct {
 // maxUnindexedAskGroups is how many groups are searched without a map.
 const maxUnindexedAskGroups = 8
 
-// askGroupIndex finds groups by their IDs. Groups without a task group, which are nearly all, have a
+// askGroupIndex finds groups by their IDs. Groups without a task group and affinity, which are nearly all, have a
 // map of their own, whose keys are half as large.
 type askGroupIndex struct {
-	plain map[plainGroupID]*AskGroup
-	gangs map[askGroupID]*AskGroup // nil: there never was one
+	plain  map[plainGroupID]*AskGroup
+	others map[askGroupID]*AskGroup // nil: there never was one
 }
 
-// plainGroupID is the ID of a group without a task group.
+// plainGroupID is the ID of a group without a task group and affinity.
 type plainGroupID struct {
 	shape    *feasibility.Shape
 	priority int32
 	preempts bool
 }
 
+func (id askGroupID) isPlain() bool { return id.taskGroup == "" && id.affinity == nil }
+
 func (id askGroupID) plain() plainGroupID { return plainGroupID{id.shape, id.priority, id.preempts} }
 
 func (x *askGroupIndex) find(id askGroupID) *AskGroup {
-	if id.taskGroup == "" {
+	if id.isPlain() {
 		return x.plain[id.plain()]
 	}
-	return x.gangs[id]
+	return x.others[id]
 }
 
 func (x *askGroupIndex) add(c *AskGroup) {
-	if c.id.taskGroup == "" {
+	if c.id.isPlain() {
 		x.plain[c.id.plain()] = c
 		return
 	}
-	if x.gangs == nil {
-		x.gangs = map[askGroupID]*AskGroup{}
+	if x.others == nil {
+		x.others = map[askGroupID]*AskGroup{}
 	}
-	x.gangs[c.id] = c
+	x.others[c.id] = c
 }
 
 func (x *askGroupIndex) remove(c *AskGroup) {
-	if c.id.taskGroup == "" {
+	if c.id.isPlain() {
 		delete(x.plain, c.id.plain())
 		return
 	}
-	delete(x.gangs, c.id)
+	delete(x.others, c.id)
 }
 
 func newAskGroups() askGroups {

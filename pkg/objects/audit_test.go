@@ -106,7 +106,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"ask: group":                      func(p *Partition) { pending(p).group = p.mustFind("app0-3").group },
 		"ask: unschedulable twice": func(p *Partition) {
 			c := p.mustFind("app1-5").group
-			*c.unschedulable = append(*c.unschedulable, (*c.unschedulable)[0])
+			c.setbacks.unschedulable = append(c.setbacks.unschedulable, c.setbacks.unschedulable[0])
 		},
 		"ask: not in allocations": func(p *Partition) { p.allocations.remove(pending(p)) },
 		"ask: under another key":  func(p *Partition) { p.allocations.addAt(pending(p), p.allocations.hash("other")) },

@@ -113,6 +113,8 @@ func (*gangChanges) nodeRestored(*Node)                                     {}
 func (*gangChanges) schedulabilityChanged(*Node)                            {}
 func (*gangChanges) nodeAttributesChanged(*Node)                            {}
 func (*gangChanges) nodeBudgetsChanged(*Node)                               {}
+func (*gangChanges) foreignAdded(*Node, *Foreign)                           {}
+func (*gangChanges) foreignRemoved(*Node, *Foreign)                         {}
 func (*gangChanges) capacityChanged(*Queue)                                 {}
 func (*gangChanges) queueUsageChanged(*Queue)                               {}
 func (*gangChanges) queuePreemptingChanged(*Queue)                          {}

@@ -74,7 +74,9 @@ type nodeChanges interface {
 	schedulabilityChanged(n *Node) // n was drained, or made schedulable
 	nodeAttributesChanged(n *Node) // n has other labels or taints, so other constraints admit it
 	nodeBudgetsChanged(n *Node)    // other budgets select an allocation of n
-	capacityChanged(root *Queue)   // the sum of all nodes changed
+	foreignAdded(n *Node, f *Foreign)
+	foreignRemoved(n *Node, f *Foreign)
+	capacityChanged(root *Queue) // the sum of all nodes changed
 }
 
 // queueChanges are the kinds of changes of queues.
@@ -130,6 +132,7 @@ type journal struct {
 	waiting     waitingChanges
 	answers     answerChanges
 	reserving   reservationChanges
+	affinity    affinityChanges
 }
 
 var (
@@ -144,4 +147,5 @@ var (
 	_ changeConsumer = (*waitingChanges)(nil)
 	_ changeConsumer = (*answerChanges)(nil)
 	_ changeConsumer = (*reservationChanges)(nil)
+	_ changeConsumer = (*affinityChanges)(nil)
 )

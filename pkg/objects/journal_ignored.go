@@ -40,15 +40,17 @@ func (ignoreGangChanges) replaced(*Allocation)                      {}
 func (ignoreGangChanges) gangCountsChanged(*Application)            {}
 func (ignoreGangChanges) askGroupHeld(*AskGroup)                    {}
 
-func (ignoreNodeChanges) nodeAdded(*Node)             {}
-func (ignoreNodeChanges) nodeRemoved(*Node)           {}
-func (ignoreNodeChanges) nodeUsageChanged(*Node)      {}
-func (ignoreNodeChanges) nodeFreed(*Node)             {}
-func (ignoreNodeChanges) nodeRestored(*Node)          {}
-func (ignoreNodeChanges) schedulabilityChanged(*Node) {}
-func (ignoreNodeChanges) nodeAttributesChanged(*Node) {}
-func (ignoreNodeChanges) nodeBudgetsChanged(*Node)    {}
-func (ignoreNodeChanges) capacityChanged(*Queue)      {}
+func (ignoreNodeChanges) nodeAdded(*Node)                {}
+func (ignoreNodeChanges) nodeRemoved(*Node)              {}
+func (ignoreNodeChanges) nodeUsageChanged(*Node)         {}
+func (ignoreNodeChanges) nodeFreed(*Node)                {}
+func (ignoreNodeChanges) nodeRestored(*Node)             {}
+func (ignoreNodeChanges) schedulabilityChanged(*Node)    {}
+func (ignoreNodeChanges) nodeAttributesChanged(*Node)    {}
+func (ignoreNodeChanges) nodeBudgetsChanged(*Node)       {}
+func (ignoreNodeChanges) foreignAdded(*Node, *Foreign)   {}
+func (ignoreNodeChanges) foreignRemoved(*Node, *Foreign) {}
+func (ignoreNodeChanges) capacityChanged(*Queue)         {}
 
 func (ignoreAccountChanges) accountMembersChanged(*quota.Account) {}
 func (ignoreAccountChanges) accountUsageChanged(*quota.Account)   {}

@@ -1,7 +1,7 @@
 package objects
 
-// The methods of journal, one for each kind of change: it passes the change to every consumer. Those about queues,
-// accounts, applications and the configuration are in journal_kinds_queues.go.
+// The methods of journal, one for each kind of change: it passes the change to every consumer. Those about nodes
+// are in journal_kinds_nodes.go, those about queues, accounts, applications and the configuration in journal_kinds_queues.go.
 
 func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.order.askAdded(x, in)
@@ -15,6 +15,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.waiting.askAdded(x, in)
 	j.answers.askAdded(x, in)
 	j.reserving.askAdded(x, in)
+	j.affinity.askAdded(x, in)
 }
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
@@ -29,6 +30,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.waiting.askRemoved(x, from)
 	j.answers.askRemoved(x, from)
 	j.reserving.askRemoved(x, from)
+	j.affinity.askRemoved(x, from)
 }
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
@@ -43,6 +45,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.waiting.nominationAdded(x, n)
 	j.answers.nominationAdded(x, n)
 	j.reserving.nominationAdded(x, n)
+	j.affinity.nominationAdded(x, n)
 }
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
@@ -57,6 +60,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.waiting.nominationRemoved(x, n)
 	j.answers.nominationRemoved(x, n)
 	j.reserving.nominationRemoved(x, n)
+	j.affinity.nominationRemoved(x, n)
 }
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
@@ -71,6 +75,7 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.waiting.nominationEnded(x, e)
 	j.answers.nominationEnded(x, e)
 	j.reserving.nominationEnded(x, e)
+	j.affinity.nominationEnded(x, e)
 }
 
 func (j *journal) reservationAdded(x *Allocation, n *Node) {
@@ -85,6 +90,7 @@ func (j *journal) reservationAdded(x *Allocation, n *Node) {
 	j.waiting.reservationAdded(x, n)
 	j.answers.reservationAdded(x, n)
 	j.reserving.reservationAdded(x, n)
+	j.affinity.reservationAdded(x, n)
 }
 
 func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
@@ -99,6 +105,7 @@ func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
 	j.waiting.reservationEnded(x, e)
 	j.answers.reservationEnded(x, e)
 	j.reserving.reservationEnded(x, e)
+	j.affinity.reservationEnded(x, e)
 }
 
 func (j *journal) allocationPosted(x *Allocation) {
@@ -113,6 +120,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 	j.waiting.allocationPosted(x)
 	j.answers.allocationPosted(x)
 	j.reserving.allocationPosted(x)
+	j.affinity.allocationPosted(x)
 }
 
 func (j *journal) allocationUnposted(x *Allocation) {
@@ -127,6 +135,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 	j.waiting.allocationUnposted(x)
 	j.answers.allocationUnposted(x)
 	j.reserving.allocationUnposted(x)
+	j.affinity.allocationUnposted(x)
 }
 
 func (j *journal) allocationResized(x *Allocation) {
@@ -141,6 +150,7 @@ func (j *journal) allocationResized(x *Allocation) {
 	j.waiting.allocationResized(x)
 	j.answers.allocationResized(x)
 	j.reserving.allocationResized(x)
+	j.affinity.allocationResized(x)
 }
 
 func (j *journal) allocationTagged(x *Allocation) {
@@ -155,6 +165,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 	j.waiting.allocationTagged(x)
 	j.answers.allocationTagged(x)
 	j.reserving.allocationTagged(x)
+	j.affinity.allocationTagged(x)
 }
 
 func (j *journal) preemptionMarked(x *Allocation) {
@@ -169,6 +180,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 	j.waiting.preemptionMarked(x)
 	j.answers.preemptionMarked(x)
 	j.reserving.preemptionMarked(x)
+	j.affinity.preemptionMarked(x)
 }
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
@@ -183,6 +195,7 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.waiting.preemptionUnmarked(x)
 	j.answers.preemptionUnmarked(x)
 	j.reserving.preemptionUnmarked(x)
+	j.affinity.preemptionUnmarked(x)
 }
 
 func (j *journal) placeholderEnding(y *Allocation) {
@@ -197,6 +210,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 	j.waiting.placeholderEnding(y)
 	j.answers.placeholderEnding(y)
 	j.reserving.placeholderEnding(y)
+	j.affinity.placeholderEnding(y)
 }
 
 func (j *journal) replacementAdded(x, y *Allocation) {
@@ -211,6 +225,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 	j.waiting.replacementAdded(x, y)
 	j.answers.replacementAdded(x, y)
 	j.reserving.replacementAdded(x, y)
+	j.affinity.replacementAdded(x, y)
 }
 
 func (j *journal) replacementEnded(x, y *Allocation) {
@@ -225,6 +240,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 	j.waiting.replacementEnded(x, y)
 	j.answers.replacementEnded(x, y)
 	j.reserving.replacementEnded(x, y)
+	j.affinity.replacementEnded(x, y)
 }
 
 func (j *journal) replaced(x *Allocation) {
@@ -239,6 +255,7 @@ func (j *journal) replaced(x *Allocation) {
 	j.waiting.replaced(x)
 	j.answers.replaced(x)
 	j.reserving.replaced(x)
+	j.affinity.replaced(x)
 }
 
 func (j *journal) gangCountsChanged(a *Application) {
@@ -253,6 +270,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 	j.waiting.gangCountsChanged(a)
 	j.answers.gangCountsChanged(a)
 	j.reserving.gangCountsChanged(a)
+	j.affinity.gangCountsChanged(a)
 }
 
 func (j *journal) askGroupHeld(group *AskGroup) {
@@ -267,130 +285,5 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 	j.waiting.askGroupHeld(group)
 	j.answers.askGroupHeld(group)
 	j.reserving.askGroupHeld(group)
-}
-
-func (j *journal) nodeAdded(n *Node) {
-	j.order.nodeAdded(n)
-	j.routine.nodeAdded(n)
-	j.retries.nodeAdded(n)
-	j.enforcement.nodeAdded(n)
-	j.preemption.nodeAdded(n)
-	j.snapshots.nodeAdded(n)
-	j.events.nodeAdded(n)
-	j.gangs.nodeAdded(n)
-	j.waiting.nodeAdded(n)
-	j.answers.nodeAdded(n)
-	j.reserving.nodeAdded(n)
-}
-
-func (j *journal) nodeRemoved(n *Node) {
-	j.order.nodeRemoved(n)
-	j.routine.nodeRemoved(n)
-	j.retries.nodeRemoved(n)
-	j.enforcement.nodeRemoved(n)
-	j.preemption.nodeRemoved(n)
-	j.snapshots.nodeRemoved(n)
-	j.events.nodeRemoved(n)
-	j.gangs.nodeRemoved(n)
-	j.waiting.nodeRemoved(n)
-	j.answers.nodeRemoved(n)
-	j.reserving.nodeRemoved(n)
-}
-
-func (j *journal) nodeUsageChanged(n *Node) {
-	j.order.nodeUsageChanged(n)
-	j.routine.nodeUsageChanged(n)
-	j.retries.nodeUsageChanged(n)
-	j.enforcement.nodeUsageChanged(n)
-	j.preemption.nodeUsageChanged(n)
-	j.snapshots.nodeUsageChanged(n)
-	j.events.nodeUsageChanged(n)
-	j.gangs.nodeUsageChanged(n)
-	j.waiting.nodeUsageChanged(n)
-	j.answers.nodeUsageChanged(n)
-	j.reserving.nodeUsageChanged(n)
-}
-
-func (j *journal) nodeFreed(n *Node) {
-	j.order.nodeFreed(n)
-	j.routine.nodeFreed(n)
-	j.retries.nodeFreed(n)
-	j.enforcement.nodeFreed(n)
-	j.preemption.nodeFreed(n)
-	j.snapshots.nodeFreed(n)
-	j.events.nodeFreed(n)
-	j.gangs.nodeFreed(n)
-	j.waiting.nodeFreed(n)
-	j.answers.nodeFreed(n)
-	j.reserving.nodeFreed(n)
-}
-
-func (j *journal) nodeRestored(n *Node) {
-	j.order.nodeRestored(n)
-	j.routine.nodeRestored(n)
-	j.retries.nodeRestored(n)
-	j.enforcement.nodeRestored(n)
-	j.preemption.nodeRestored(n)
-	j.snapshots.nodeRestored(n)
-	j.events.nodeRestored(n)
-	j.gangs.nodeRestored(n)
-	j.waiting.nodeRestored(n)
-	j.answers.nodeRestored(n)
-	j.reserving.nodeRestored(n)
-}
-
-func (j *journal) schedulabilityChanged(n *Node) {
-	j.order.schedulabilityChanged(n)
-	j.routine.schedulabilityChanged(n)
-	j.retries.schedulabilityChanged(n)
-	j.enforcement.schedulabilityChanged(n)
-	j.preemption.schedulabilityChanged(n)
-	j.snapshots.schedulabilityChanged(n)
-	j.events.schedulabilityChanged(n)
-	j.gangs.schedulabilityChanged(n)
-	j.waiting.schedulabilityChanged(n)
-	j.answers.schedulabilityChanged(n)
-	j.reserving.schedulabilityChanged(n)
-}
-
-func (j *journal) nodeAttributesChanged(n *Node) {
-	j.order.nodeAttributesChanged(n)
-	j.routine.nodeAttributesChanged(n)
-	j.retries.nodeAttributesChanged(n)
-	j.enforcement.nodeAttributesChanged(n)
-	j.preemption.nodeAttributesChanged(n)
-	j.snapshots.nodeAttributesChanged(n)
-	j.events.nodeAttributesChanged(n)
-	j.gangs.nodeAttributesChanged(n)
-	j.waiting.nodeAttributesChanged(n)
-	j.answers.nodeAttributesChanged(n)
-	j.reserving.nodeAttributesChanged(n)
-}
-
-func (j *journal) nodeBudgetsChanged(n *Node) {
-	j.order.nodeBudgetsChanged(n)
-	j.routine.nodeBudgetsChanged(n)
-	j.retries.nodeBudgetsChanged(n)
-	j.enforcement.nodeBudgetsChanged(n)
-	j.preemption.nodeBudgetsChanged(n)
-	j.snapshots.nodeBudgetsChanged(n)
-	j.events.nodeBudgetsChanged(n)
-	j.gangs.nodeBudgetsChanged(n)
-	j.waiting.nodeBudgetsChanged(n)
-	j.answers.nodeBudgetsChanged(n)
-	j.reserving.nodeBudgetsChanged(n)
-}
-
-func (j *journal) capacityChanged(root *Queue) {
-	j.order.capacityChanged(root)
-	j.routine.capacityChanged(root)
-	j.retries.capacityChanged(root)
-	j.enforcement.capacityChanged(root)
-	j.preemption.capacityChanged(root)
-	j.snapshots.capacityChanged(root)
-	j.events.capacityChanged(root)
-	j.gangs.capacityChanged(root)
-	j.waiting.capacityChanged(root)
-	j.answers.capacityChanged(root)
-	j.reserving.capacityChanged(root)
+	j.affinity.askGroupHeld(group)
 }

@@ -19,6 +19,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 	j.waiting.queueUsageChanged(q)
 	j.answers.queueUsageChanged(q)
 	j.reserving.queueUsageChanged(q)
+	j.affinity.queueUsageChanged(q)
 }
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
@@ -33,6 +34,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.waiting.queuePreemptingChanged(q)
 	j.answers.queuePreemptingChanged(q)
 	j.reserving.queuePreemptingChanged(q)
+	j.affinity.queuePreemptingChanged(q)
 }
 
 func (j *journal) queueRunningChanged(q *Queue) {
@@ -47,6 +49,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 	j.waiting.queueRunningChanged(q)
 	j.answers.queueRunningChanged(q)
 	j.reserving.queueRunningChanged(q)
+	j.affinity.queueRunningChanged(q)
 }
 
 func (j *journal) queueSettingsChanged(q *Queue) {
@@ -61,6 +64,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 	j.waiting.queueSettingsChanged(q)
 	j.answers.queueSettingsChanged(q)
 	j.reserving.queueSettingsChanged(q)
+	j.affinity.queueSettingsChanged(q)
 }
 
 func (j *journal) queueChanged(q *Queue) {
@@ -75,6 +79,7 @@ func (j *journal) queueChanged(q *Queue) {
 	j.waiting.queueChanged(q)
 	j.answers.queueChanged(q)
 	j.reserving.queueChanged(q)
+	j.affinity.queueChanged(q)
 }
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
@@ -89,6 +94,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.waiting.queueStateChanged(q, to)
 	j.answers.queueStateChanged(q, to)
 	j.reserving.queueStateChanged(q, to)
+	j.affinity.queueStateChanged(q, to)
 }
 
 func (j *journal) quotasChanged(q *Queue) {
@@ -103,6 +109,7 @@ func (j *journal) quotasChanged(q *Queue) {
 	j.waiting.quotasChanged(q)
 	j.answers.quotasChanged(q)
 	j.reserving.quotasChanged(q)
+	j.affinity.quotasChanged(q)
 }
 
 func (j *journal) queueTreeChanged() {
@@ -117,6 +124,7 @@ func (j *journal) queueTreeChanged() {
 	j.waiting.queueTreeChanged()
 	j.answers.queueTreeChanged()
 	j.reserving.queueTreeChanged()
+	j.affinity.queueTreeChanged()
 }
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
@@ -131,6 +139,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.waiting.accountMembersChanged(x)
 	j.answers.accountMembersChanged(x)
 	j.reserving.accountMembersChanged(x)
+	j.affinity.accountMembersChanged(x)
 }
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
@@ -145,6 +154,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.waiting.accountUsageChanged(x)
 	j.answers.accountUsageChanged(x)
 	j.reserving.accountUsageChanged(x)
+	j.affinity.accountUsageChanged(x)
 }
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
@@ -159,6 +169,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.waiting.accountRunningChanged(x)
 	j.answers.accountRunningChanged(x)
 	j.reserving.accountRunningChanged(x)
+	j.affinity.accountRunningChanged(x)
 }
 
 func (j *journal) applicationAdded(a *Application) {
@@ -173,6 +184,7 @@ func (j *journal) applicationAdded(a *Application) {
 	j.waiting.applicationAdded(a)
 	j.answers.applicationAdded(a)
 	j.reserving.applicationAdded(a)
+	j.affinity.applicationAdded(a)
 }
 
 func (j *journal) applicationRemoved(a *Application) {
@@ -187,6 +199,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.waiting.applicationRemoved(a)
 	j.answers.applicationRemoved(a)
 	j.reserving.applicationRemoved(a)
+	j.affinity.applicationRemoved(a)
 }
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
@@ -201,6 +214,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.waiting.applicationStateChanged(a, to)
 	j.answers.applicationStateChanged(a, to)
 	j.reserving.applicationStateChanged(a, to)
+	j.affinity.applicationStateChanged(a, to)
 }
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
@@ -215,6 +229,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.waiting.applicationExpired(e, to)
 	j.answers.applicationExpired(e, to)
 	j.reserving.applicationExpired(e, to)
+	j.affinity.applicationExpired(e, to)
 }
 
 func (j *journal) runningChanged(a *Application) {
@@ -229,6 +244,7 @@ func (j *journal) runningChanged(a *Application) {
 	j.waiting.runningChanged(a)
 	j.answers.runningChanged(a)
 	j.reserving.runningChanged(a)
+	j.affinity.runningChanged(a)
 }
 
 func (j *journal) firstStartingChanged(a *Application) {
@@ -243,6 +259,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.waiting.firstStartingChanged(a)
 	j.answers.firstStartingChanged(a)
 	j.reserving.firstStartingChanged(a)
+	j.affinity.firstStartingChanged(a)
 }
 
 func (j *journal) mayPreemptChanged(a *Application) {
@@ -257,6 +274,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 	j.waiting.mayPreemptChanged(a)
 	j.answers.mayPreemptChanged(a)
 	j.reserving.mayPreemptChanged(a)
+	j.affinity.mayPreemptChanged(a)
 }
 
 func (j *journal) configurationChanged() {
@@ -271,6 +289,7 @@ func (j *journal) configurationChanged() {
 	j.waiting.configurationChanged()
 	j.answers.configurationChanged()
 	j.reserving.configurationChanged()
+	j.affinity.configurationChanged()
 }
 
 func (j *journal) settingsApplied() {
@@ -285,6 +304,7 @@ func (j *journal) settingsApplied() {
 	j.waiting.settingsApplied()
 	j.answers.settingsApplied()
 	j.reserving.settingsApplied()
+	j.affinity.settingsApplied()
 }
 
 func (j *journal) rebuilding() {
@@ -299,6 +319,7 @@ func (j *journal) rebuilding() {
 	j.waiting.rebuilding()
 	j.answers.rebuilding()
 	j.reserving.rebuilding()
+	j.affinity.rebuilding()
 }
 
 func (j *journal) resourceAdded() {
@@ -313,6 +334,7 @@ func (j *journal) resourceAdded() {
 	j.waiting.resourceAdded()
 	j.answers.resourceAdded()
 	j.reserving.resourceAdded()
+	j.affinity.resourceAdded()
 }
 
 func (j *journal) refusalsMayEnd() {
@@ -327,4 +349,5 @@ func (j *journal) refusalsMayEnd() {
 	j.waiting.refusalsMayEnd()
 	j.answers.refusalsMayEnd()
 	j.reserving.refusalsMayEnd()
+	j.affinity.refusalsMayEnd()
 }

@@ -50,6 +50,9 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) && !(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !x.shape.AcceptsNode(n.info, true) {
 		return ErrDoesNotFit
 	}
+	if !p.Affinity().Check(x).Allows(n) {
+		return ErrRefused
+	}
 	if c, blocked := x.app.Constraints().FirstBlocking(x.shape); blocked {
 		if c.Kind().AboutApplications() {
 			return fmt.Errorf("applications of %s: %w", c, ErrOverLimit)

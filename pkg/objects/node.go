@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -43,8 +44,9 @@ type Node struct {
 	reserved   []*Allocation    // asks that have reserved the node, oldest reservation first
 	attributes map[string]string
 	foreign    map[AllocationKey]*Foreign
+	tracked    *affinity.Node // in affinityChanges.tracker; nil: it tracks nothing
 
-	_ [4]uint64 // makes its size class, 512 bytes, a multiple of 64, so that the groups stay together
+	_ [3]uint64 // makes its size class, 512 bytes, a multiple of 64, so that the groups stay together
 }
 
 // nodeBuffers is the storage of short vectors and masks, as appBuffers.

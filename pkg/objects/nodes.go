@@ -211,6 +211,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 	n.foreign[f.Key] = &f
 	n.occupied.Add(used)
 	n.updateAvailable(&p.journal)
+	p.journal.foreignAdded(n, &f)
 	return nil
 }
 
@@ -226,6 +227,7 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	n.occupied.Sub(was)
 	n.updateAvailable(&p.journal)
 	p.names.Release(was, resources.Cluster)
+	p.journal.foreignRemoved(n, f)
 	p.journal.nodeFreed(n)
 	return f, true
 }

@@ -113,6 +113,8 @@ func (o *ordering) rebuilding() { o.joining, o.sharesStale, o.refitAccounts = ni
 func (*ordering) nodeFreed(*Node)                       {}
 func (*ordering) nodeRestored(*Node)                    {}
 func (*ordering) nodeBudgetsChanged(*Node)              {}
+func (*ordering) foreignAdded(*Node, *Foreign)          {}
+func (*ordering) foreignRemoved(*Node, *Foreign)        {}
 func (*ordering) queuePreemptingChanged(*Queue)         {}
 func (*ordering) queueChanged(*Queue)                   {}
 func (*ordering) queueStateChanged(*Queue, QueueChange) {}

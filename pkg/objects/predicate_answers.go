@@ -89,6 +89,8 @@ func (answerChanges) nodeRestored(*Node)                        {}
 func (answerChanges) schedulabilityChanged(*Node)               {}
 func (answerChanges) nodeAttributesChanged(*Node)               {}
 func (answerChanges) nodeBudgetsChanged(*Node)                  {}
+func (answerChanges) foreignAdded(*Node, *Foreign)              {}
+func (answerChanges) foreignRemoved(*Node, *Foreign)            {}
 func (answerChanges) capacityChanged(*Queue)                    {}
 func (answerChanges) queueUsageChanged(*Queue)                  {}
 func (answerChanges) queuePreemptingChanged(*Queue)             {}

@@ -252,6 +252,8 @@ func (*preemptionChanges) allocationResized(*Allocation)                        
 func (*preemptionChanges) allocationTagged(*Allocation)                           {}
 func (*preemptionChanges) nodeFreed(*Node)                                        {}
 func (*preemptionChanges) nodeRestored(*Node)                                     {}
+func (*preemptionChanges) foreignAdded(*Node, *Foreign)                           {}
+func (*preemptionChanges) foreignRemoved(*Node, *Foreign)                         {}
 func (*preemptionChanges) capacityChanged(*Queue)                                 {}
 func (*preemptionChanges) queueUsageChanged(*Queue)                               {}
 func (*preemptionChanges) queuePreemptingChanged(*Queue)                          {}

@@ -94,6 +94,8 @@ func (*reservationChanges) replaced(*Allocation)                                
 func (*reservationChanges) gangCountsChanged(*Application)                        {}
 func (*reservationChanges) nodeRestored(*Node)                                    {}
 func (*reservationChanges) nodeBudgetsChanged(*Node)                              {}
+func (*reservationChanges) foreignAdded(*Node, *Foreign)                          {}
+func (*reservationChanges) foreignRemoved(*Node, *Foreign)                        {}
 func (*reservationChanges) queueUsageChanged(*Queue)                              {}
 func (*reservationChanges) queuePreemptingChanged(*Queue)                         {}
 func (*reservationChanges) queueRunningChanged(*Queue)                            {}

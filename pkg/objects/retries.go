@@ -43,6 +43,8 @@ func (*retries) nodeUsageChanged(*Node)                {}
 func (*retries) schedulabilityChanged(*Node)           {}
 func (*retries) nodeAttributesChanged(*Node)           {}
 func (*retries) nodeBudgetsChanged(*Node)              {}
+func (*retries) foreignAdded(*Node, *Foreign)          {}
+func (*retries) foreignRemoved(*Node, *Foreign)        {}
 func (*retries) capacityChanged(*Queue)                {}
 func (*retries) queueUsageChanged(*Queue)              {}
 func (*retries) queuePreemptingChanged(*Queue)         {}

@@ -15,7 +15,7 @@ type routineChanges struct {
 }
 
 // Routine reports whether only routine placements have changed the partition since BeginRoutine returned true.
-func (p *Partition) Routine() bool { return !p.journal.routine.other }
+func (p *Partition) Routine() bool { return !p.journal.routine.other && !p.journal.requeueDue() }
 
 // BeginRoutine reports whether nothing precedes the placement of the first feasible ask: there are no nominations,
 // preempting allocations, reservations, placeholders to replace, or queues above an enforced max, and all events and
@@ -26,7 +26,7 @@ func (p *Partition) BeginRoutine() bool {
 		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.gangs.candidates) == 0 && len(j.gangs.replacedBy) == 0 &&
 		j.enforcement.Idle() && j.preemption.idle() && len(j.reserving.ended) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
-		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested
+		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()
 	j.routine.other = !routine
 	return routine
 }
@@ -74,6 +74,8 @@ func (c *routineChanges) nodeRestored(*Node)                                    
 func (c *routineChanges) schedulabilityChanged(*Node)                           { c.other = true }
 func (c *routineChanges) nodeAttributesChanged(*Node)                           { c.other = true }
 func (c *routineChanges) nodeBudgetsChanged(*Node)                              { c.other = true }
+func (c *routineChanges) foreignAdded(*Node, *Foreign)                          { c.other = true }
+func (c *routineChanges) foreignRemoved(*Node, *Foreign)                        { c.other = true }
 func (c *routineChanges) capacityChanged(*Queue)                                { c.other = true }
 func (c *routineChanges) queuePreemptingChanged(*Queue)                         { c.other = true }
 func (c *routineChanges) queueSettingsChanged(*Queue)                           { c.other = true }

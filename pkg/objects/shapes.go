@@ -34,4 +34,5 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		}
 	}
 	p.journal.order.schedulable.RebuildMasks()
+	p.journal.affinity.shapeAdded()
 }

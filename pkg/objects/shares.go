@@ -12,7 +12,7 @@ import (
 // a decision and before it reads a Share. It does nothing if nothing changed, and takes one pass
 // over the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
-	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested {
+	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested && !p.journal.affinity.nodesOpened && !p.journal.affinity.tracking {
 		return
 	}
 	p.journal.order.indexJoining()
@@ -20,7 +20,9 @@ func (p *Partition) RefreshShares() {
 		p.journal.order.sharesStale = false
 		p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())
 	}
-	p.requeue()
+	p.journal.retries.requeue()
+	p.Affinity().requeueRefused()
+	p.journal.affinity.sweep()
 }
 
 // clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no

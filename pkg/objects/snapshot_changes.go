@@ -105,6 +105,8 @@ func (*snapshotChanges) replaced(*Allocation)                                  {
 func (*snapshotChanges) askGroupHeld(*AskGroup)                                {}
 func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination)          {}
 func (*snapshotChanges) nodeFreed(*Node)                                       {}
+func (*snapshotChanges) foreignAdded(*Node, *Foreign)                          {}
+func (*snapshotChanges) foreignRemoved(*Node, *Foreign)                        {}
 func (*snapshotChanges) nodeRestored(*Node)                                    {}
 func (*snapshotChanges) queueUsageChanged(*Queue)                              {}
 func (*snapshotChanges) queuePreemptingChanged(*Queue)                         {}

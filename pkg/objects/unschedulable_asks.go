@@ -48,13 +48,13 @@ func (r *retries) park(group *AskGroup) {
 }
 
 // requeue makes all unschedulable asks schedulable, if that was requested.
-func (p *Partition) requeue() {
-	if !p.journal.retries.requeueRequested {
+func (r *retries) requeue() {
+	if !r.requeueRequested {
 		return
 	}
-	p.journal.retries.requeueRequested = false
-	parked := p.journal.retries.parked
-	p.journal.retries.parked = nil
+	r.requeueRequested = false
+	parked := r.parked
+	r.parked = nil
 	for _, group := range parked {
 		if group.requeue(); !group.empty() {
 			group.app.reindex()
@@ -64,9 +64,7 @@ func (p *Partition) requeue() {
 
 // requeue makes all asks of g schedulable.
 func (g *AskGroup) requeue() {
-	asks := g.unschedulableAsks()
-	g.unschedulable = nil
-	for _, x := range asks {
+	for _, x := range g.takeUnschedulable() {
 		g.insert(x)
 	}
 	g.app.askGroups.reindex(g)

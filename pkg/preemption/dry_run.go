@@ -62,7 +62,7 @@ func (s *DryRun) reasons() []victim.Reason {
 
 // searchFor searches for victims by one preemption reason, and reports whether there is a plan.
 func (s *DryRun) searchFor(r victim.Reason) bool {
-	var predicates victim.Predicates
+	predicates := s.eng.checkAllocations
 	if s.ask.KnownToRM {
 		predicates = s.eng.checkPredicates
 	}

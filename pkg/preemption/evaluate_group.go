@@ -69,7 +69,7 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	reasons, _ := EntitledReasons(eng.part, x, now)
 	current.reasons = max(current.reasons, len(reasons))
 	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes && previous.reasons == current.reasons &&
-		(eng.oracle == nil || previous.first == x) { // the RM was not asked about another ask
+		(previous.first == x || !eng.answersDiffer(x)) { // nothing was asked about another ask
 		return nil // nothing has changed since
 	}
 	if len(reasons) == 0 || eng.knownInfeasible[evaluationKeyOf(x, reasons)] {

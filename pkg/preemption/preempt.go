@@ -180,14 +180,40 @@ func (eng *Engine) giveUpStaleNominations(now time.Time) (any bool) {
 // block its quotas have ended.
 func (eng *Engine) nominationIsFeasible(x *objects.Allocation) bool {
 	return eng.part.FitsNominated(x) && eng.mayStart(x.Application()) && len(eng.part.QuotaShortfalls(x)) == 0 &&
-		(eng.oracle == nil || eng.oracle.Fits(x.Key(), eng.part.Nomination(x).ID()))
+		eng.nomineeAccepted(x)
 }
 
-// checkPredicates asks the RM, and records that it was asked and whether it refused.
+// nomineeAccepted reports whether other allocations leave to x the node for which it is nominated, and the RM accepts it.
+func (eng *Engine) nomineeAccepted(x *objects.Allocation) bool {
+	n := eng.part.Nomination(x)
+	return eng.part.Affinity().Check(x).Allows(n) && (eng.oracle == nil || eng.oracle.Fits(x.Key(), n.ID()))
+}
+
+// answersDiffer reports whether other asks of the group of x may have nodes that are refused to x: by the RM, or by the
+// anti-affinity of others that selects x by labels that they do not have.
+func (eng *Engine) answersDiffer(x *objects.Allocation) bool {
+	return eng.oracle != nil || !x.Constrained() && eng.part.Affinity().Check(x).MayRefuse()
+}
+
+// checkPredicates is whether other allocations leave n to x when victims and preempting allocations of n are gone, and
+// the RM accepts it (CON-23, PRE-47). It records whether that holds for x only, and whether another ask of its group may
+// have another answer.
 func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+	eng.oracleAsked = eng.oracleAsked || eng.oracle != nil
+	if !eng.checkAllocations(x, n, victims) {
+		return false
+	}
 	accepted := eng.askOracle(x, n, victims)
-	eng.oracleAsked, eng.oracleRefused = eng.oracleAsked || eng.oracle != nil, eng.oracleRefused || !accepted
+	eng.oracleRefused = eng.oracleRefused || !accepted
 	return accepted
+}
+
+// checkAllocations is checkPredicates for an ask that the RM does not know.
+func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+	check := eng.part.Affinity().Check(x)
+	allowed := check.Without(victims).Without(n.Preempting()).Allows(n)
+	eng.oracleAsked, eng.oracleRefused = eng.oracleAsked || check.MayRefuse(), eng.oracleRefused || !allowed && !x.Constrained()
+	return allowed
 }
 
 // askOracle asks the RM about x on n without victims, if it can answer that (PRE-47, PRE-49).
@@ -222,7 +248,7 @@ func (eng *Engine) applyPlan(plan victim.Plan, now time.Time) {
 func (eng *Engine) PlaceableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range eng.part.Nominees() {
 		n := eng.part.Nomination(x)
-		if eng.part.FitsNominated(x) && x.Application().StateAwareAllows() && !eng.isBlocked(x) && (eng.oracle == nil || eng.oracle.Fits(x.Key(), n.ID())) {
+		if eng.part.FitsNominated(x) && x.Application().StateAwareAllows() && !eng.isBlocked(x) && eng.nomineeAccepted(x) {
 			return x, n
 		}
 	}

@@ -119,7 +119,7 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 			if n = eng.host.FeasibleNode(x, now); n == nil {
 				continue
 			}
-		case eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()):
+		case !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()):
 			eng.part.Reservations().Clear(x, objects.ReservationRefused)
 			eng.ReportEnded()
 			return nil, nil
@@ -134,7 +134,7 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 func (eng *Engine) fitting() (asks []*objects.Allocation) {
 	p := eng.part
 	for _, x := range p.Reservations().Asks() {
-		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().StateAwareAllows() {
+		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().StateAwareAllows() {
 			continue
 		}
 		if _, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); !blocked {

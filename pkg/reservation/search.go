@@ -97,7 +97,11 @@ func (eng *Engine) nodeFor(x *objects.Allocation) (n *objects.Node, refused bool
 	return nil, true
 }
 
+// accepts reports whether other allocations leave n to x now, and the RM accepts it.
 func (eng *Engine) accepts(x *objects.Allocation, n *objects.Node) bool {
+	if !eng.part.Affinity().Check(x).Allows(n) {
+		return false
+	}
 	switch o := eng.oracle.(type) {
 	case nil:
 		return true

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 )
 
@@ -65,5 +66,35 @@ func TestConstraints_OverGRPC(t *testing.T) {
 	update(map[string]string{"zone": "a", "disk": "ssd"})
 	placed := receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
 	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "waits on gpu")
+	r.check()
+}
+
+// Pod affinity over gRPC: an unreadable one is rejected with the tag and the reason, and anti-affinity keeps the second ask
+// away from the node of the first until that is released (CON-18, CON-25, CON-26).
+func TestConstraints_AffinityOverGRPC(t *testing.T) {
+	r := newRegisteredRig(t, testOptions{})
+	r.withNodeAndApp()
+	nodes, allocations := r.openNodeStream(), r.openAllocationStream()
+	named := fakerm.Node("named")
+	named.Attributes = map[string]string{"host": "named"}
+	assert.NilError(t, nodes.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{named}}))
+	asks := []*si.Allocation{fakerm.Ask("bad", "app"), fakerm.Ask("first", "app"), fakerm.Ask("second", "app")}
+	asks[0].AllocationTags = map[string]string{affinity.SpreadTag: `[{"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule"}]`}
+	for _, a := range asks[1:] {
+		a.AllocationTags = map[string]string{
+			"kubernetes.io/label/app": "db", constraints.SelectorTag: `{"host":"named"}`,
+			affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"db"}}}]}`,
+		}
+	}
+	assert.NilError(t, allocations.Send(&si.AllocationRequest{Allocations: asks}))
+	refusals := receive(t, allocations, 1, (*si.AllocationResponse).GetRejectedAllocations)
+	assert.Equal(t, refusals[0].AllocationKey+": "+refusals[0].Reason, "bad: tag canopy.scheduler/topologySpreadConstraints: constraint 1: topologyKey is missing")
+	placed := receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
+	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "first on named")
+	assert.NilError(t, allocations.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
+		{ApplicationID: "app", AllocationKey: "first", PartitionName: "default", TerminationType: si.TerminationType_STOPPED_BY_RM},
+	}}}))
+	placed = receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
+	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "second on named")
 	r.check()
 }

@@ -30,7 +30,7 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitAskRejected(ask, err)
 		return
 	}
-	ask, err := c.withConstraints(ask)
+	ask, ignored, err := c.withConstraints(ask)
 	if err == nil {
 		err = wellFormed(ask)
 	}
@@ -41,23 +41,23 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitAskRejected(ask, err)
 		return
 	}
-	for _, part := range ask.Constraints().Ignored() {
+	for _, part := range ignored {
 		c.emitIgnored(IgnoredPreference, ask.Key, ask.App, part+" has no effect")
 	}
 	c.emitStateChanges()
 }
 
-// withConstraints is the ask with the constraints on nodes that its tags say. The error, of a tag that cannot be read,
-// is a constraintError.
-func (c *Core) withConstraints(ask *objects.Ask) (*objects.Ask, error) {
-	parsed, err := c.constraints.Parse(ask.Tags())
+// withConstraints is the ask with the constraints that its tags say; ignored names the parts of them that have no effect.
+// The error, of a tag that cannot be read, is a constraintError.
+func (c *Core) withConstraints(ask *objects.Ask) (constrained *objects.Ask, ignored []string, err error) {
+	parsed, ignored, err := c.constraints.parse(ask.Tags())
 	switch {
 	case err != nil:
-		return ask, constraintError{err}
+		return ask, nil, constraintError{err}
 	case parsed == nil:
-		return ask, nil
+		return ask, ignored, nil
 	}
-	return ask.WithConstraints(parsed), nil
+	return ask.WithConstraints(parsed), ignored, nil
 }
 
 // constraintError is the error of a constraint that cannot be read.
@@ -128,6 +128,10 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID), true})
 		return
 	}
+	var unreadable error
+	if !known {
+		ask, _, unreadable = c.withConstraints(ask) // it runs whatever they say
+	}
 	err := wellFormed(ask)
 	if known {
 		if err = c.updateKnown(x, ask); err == nil {
@@ -140,6 +144,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.emitReportRejected(ask, err)
 		return
 	}
+	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
 	c.emitStateChanges()
 	c.emit(Allocated{x.Ask(), nodeID})
 }

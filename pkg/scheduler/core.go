@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -33,7 +32,7 @@ type Core struct {
 
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
-	constraints  constraints.Cache
+	constraints  constraintCache
 
 	feasible    feasibility.Mask   // scratch of decide
 	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue

@@ -40,20 +40,25 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 	}
 }
 
-// feasibleNodeOf is the first feasible node of x, which fits a node; nil: the RM refuses all of them, and x is
-// unschedulable.
+// feasibleNodeOf is the first feasible node of x, which fits a node; nil: all of them are refused to it, by the RM or by
+// other allocations, and x is unschedulable.
 func (c *Core) feasibleNodeOf(x *objects.Allocation, now time.Time) *objects.Node {
-	n := c.firstFeasibleNode(x)
-	if n == nil {
+	check := c.part.Affinity().Check(x)
+	n := c.firstFeasibleOf(x, check)
+	switch {
+	case n != nil:
+	case x.Constrained() && (c.oracle == nil || c.part.Affinity().FirstAllowedNode(x.Shape(), check) == nil):
+		c.part.Affinity().MarkGroupRefused(x)
+	default:
 		c.part.MarkUnschedulable(x)
 		c.retryRefused(now)
 	}
 	return n
 }
 
-// retryRefused has what the RM refused evaluated again after a time.
+// retryRefused has what the RM refused evaluated again after a time. Without predicates it has refused nothing.
 func (c *Core) retryRefused(now time.Time) {
-	if c.oracleRetryAt.IsZero() {
+	if c.oracle != nil && c.oracleRetryAt.IsZero() {
 		c.oracleRetryAt = now.Add(refusalRetry)
 		if c.oracleRetryAt.Before(c.routineUntil) {
 			c.routineUntil = c.oracleRetryAt

@@ -54,7 +54,7 @@ func (s *dryRunState) findOrCreateAsk() error {
 			s.mustStartFirst = a.Queue().FirstStarting()
 		}
 	} else {
-		ask, badTag := s.c.withConstraints(s.request.Ask)
+		ask, _, badTag := s.c.withConstraints(s.request.Ask)
 		x, err := s.c.part.NewHypotheticalAsk(s.request.Class, ask, s.request.Applicant, s.now)
 		if err = errors.Join(s.c.mayNameClass(s.request.NamedClass), badTag, wellFormed(ask), err); err != nil {
 			return fmt.Errorf("%w: %w", ErrWouldBeRejected, err)
@@ -126,7 +126,11 @@ func (s *dryRunState) startReason() (o PendingReason, subject string) {
 
 // firstFeasibleNode is the first node that is feasible for the ask now; nil: none is.
 func (s *dryRunState) firstFeasibleNode() *objects.Node {
+	check := s.c.part.Affinity().Check(s.ask)
 	for n := range s.c.part.ScanFittingNodes(s.ask) {
+		if !check.Allows(n) {
+			continue
+		}
 		if !s.result.Pending || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
 			return n
 		}
@@ -147,6 +151,8 @@ func (s *dryRunState) setVerdict(n *objects.Node) {
 	v.Reason, v.Subject = WaitsForTurn, ""
 	switch {
 	case n != nil:
+	case taken && !s.allowedOnFittingNode():
+		v.Reason = NoNodeForAffinity
 	case taken:
 		v.Reason = NodesRejectedByRM
 	case s.result.Pending && s.c.part.Reservations().Of(s.ask) != nil:
@@ -160,6 +166,17 @@ func (s *dryRunState) setVerdict(n *objects.Node) {
 func (s *dryRunState) hasFittingNode() bool {
 	for range s.c.part.ScanFittingNodes(s.ask) {
 		return true
+	}
+	return false
+}
+
+// allowedOnFittingNode reports whether other allocations leave a node to the ask that it fits.
+func (s *dryRunState) allowedOnFittingNode() bool {
+	check := s.c.part.Affinity().Check(s.ask)
+	for n := range s.c.part.ScanFittingNodes(s.ask) {
+		if check.Allows(n) {
+			return true
+		}
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -98,6 +99,14 @@ type NodeCounts struct {
 	TooFull       int // its free resources are less than requested
 	Reserved      int // they are not, but are held for asks that have reserved the node
 	Fitting       int // none of these
+
+	// Of the nodes that it fits, those that other allocations refuse to it (CON-27).
+
+	PortTaken          int // an allocation on the node uses one of its host ports
+	Spread             int // by a topology spread constraint
+	Affinity           int // by its pod affinity
+	AntiAffinity       int // by its pod anti-affinity
+	OthersAntiAffinity int // by the anti-affinity of an allocation
 }
 
 // Explain explains the ask or allocation of a key. It changes nothing. It reads each queue of its path and
@@ -147,6 +156,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 			e.Resources = append(e.Resources, Availability{Resource: c.part.ResourceName(resources.Index(k)), Requested: requested})
 		}
 	}
+	check := c.part.Affinity().Check(x)
 	for n := range c.part.EachNode {
 		e.Nodes.Total++
 		switch {
@@ -169,7 +179,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		case !n.Fits(s):
 			e.Nodes.TooFull++
 		default:
-			e.Nodes.Fitting++
+			e.Nodes.addFitting(check.Refusal(n))
 		}
 		i := 0
 		for k, requested := range v {
@@ -181,6 +191,14 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		}
 	}
 	sortResources(e.Resources)
+}
+
+// addFitting counts a node that the ask fits, by what other allocations refuse.
+func (n *NodeCounts) addFitting(r affinity.Refusal) {
+	*[...]*int{
+		affinity.Allowed: &n.Fitting, affinity.PortTaken: &n.PortTaken, affinity.SpreadExceeded: &n.Spread, affinity.AffinityMissing: &n.Affinity,
+		affinity.AntiAffinity: &n.AntiAffinity, affinity.OthersAntiAffinity: &n.OthersAntiAffinity,
+	}[r]++
 }
 
 // explainQuotas finds, for each resource, the queue max and the limit with the least headroom (OBS-42).

@@ -31,7 +31,7 @@ func (r BackOffReason) Code() string {
 
 // backOffs are the back-offs of x. Requires: it is pending.
 func (c *Core) backOffs(x *objects.Allocation) (all []BackOff) {
-	if c.part.Unschedulable(x) {
+	if c.oracle != nil && c.part.Unschedulable(x) {
 		all = append(all, BackOff{Reason: BackOffReason{refused: true}, Until: c.oracleRetryAt})
 	}
 	if b := c.preemption.BackOffOf(x.AskGroup()); b.Reason != preemption.NoBackOff && c.part.Nomination(x) == nil {
@@ -66,7 +66,10 @@ type BackedOff struct {
 
 // backedOff are the asks that the RM refused, and the groups that preemption has evaluated without a result.
 func (c *Core) backedOff() (refused, noVictims BackedOff) {
-	if refused.Count = c.part.UnschedulableCount(); refused.Count > 0 {
+	if c.oracle != nil {
+		refused.Count = c.part.UnschedulableCount()
+	}
+	if refused.Count > 0 {
 		refused.Until = c.oracleRetryAt
 	}
 	noVictims.Count, noVictims.Until = c.preemption.BackedOff()

@@ -78,6 +78,8 @@ func (e *Explanation) reasonText() string {
 		return "it " + v.String()
 	case NoSuchResource:
 		return v.String() + requestText
+	case NoNodeForAffinity:
+		return fmt.Sprintf("%s; nodes: %s", v, e.Nodes)
 	case NodesRejectedByRM:
 		return fmt.Sprintf("the resource manager rejects every node with sufficient free resources; nodes: %s", e.Nodes)
 	}
@@ -112,7 +114,8 @@ func (n NodeCounts) String() string {
 		what  string
 	}{
 		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.TooSmall, "too small"},
-		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.Fitting, "fitting"},
+		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.PortTaken, "without a free host port"}, {n.Spread, "refused by topology spread"},
+		{n.Affinity, "refused by pod affinity"}, {n.AntiAffinity, "refused by pod anti-affinity"}, {n.OthersAntiAffinity, "refused by the anti-affinity of allocations"}, {n.Fitting, "fitting"},
 	} {
 		if p.count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.count, p.what))

@@ -2,16 +2,25 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// firstFeasibleNode is the first node, in node order, that has the free resources for x and that the Oracle
-// (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33).
+// firstFeasibleNode is the first node, in node order, that has the free resources for x, that other allocations leave to it
+// and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33, CON-13).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
+	return c.firstFeasibleOf(x, c.part.Affinity().Check(x))
+}
+
+// firstFeasibleOf is firstFeasibleNode for what check leaves to x.
+func (c *Core) firstFeasibleOf(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
 	if c.oracle == nil {
-		return c.part.FirstFittingNode(x.Shape())
+		return c.part.Affinity().FirstAllowedNode(x.Shape(), check)
 	}
 	if c.batchOracle != nil {
-		return c.firstAcceptedInBatches(x)
+		return c.firstAcceptedInBatches(x, check)
 	}
-	for n := range c.part.FittingNodes(x.Shape()) {
+	return c.firstAcceptedOneByOne(x, check)
+}
+
+func (c *Core) firstAcceptedOneByOne(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
+	for n := range c.part.Affinity().AllowedNodes(x.Shape(), check) {
 		if c.accepts(x, n) {
 			return n
 		}
@@ -39,20 +48,20 @@ const (
 )
 
 // firstAcceptedInBatches is firstFeasibleNode for a BatchOracle (NOD-40).
-func (c *Core) firstAcceptedInBatches(x *objects.Allocation) *objects.Node {
-	n := c.part.FirstFittingNode(x.Shape())
+func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
+	n := c.part.Affinity().FirstAllowedNode(x.Shape(), check)
 	if n == nil || c.accepts(x, n) {
 		return n
 	}
-	return c.firstAcceptedBehind(x, n)
+	return c.firstAcceptedBehind(x, check, n)
 }
 
-// firstAcceptedBehind is the first node that is accepted for x, which first, its first fitting node, is not. A batch has
+// firstAcceptedBehind is the first node that is accepted for x, which first, the first that check leaves to it, is not. A batch has
 // the nodes whose answer is not remembered, up to the first that is known to be accepted.
-func (c *Core) firstAcceptedBehind(x *objects.Allocation, first *objects.Node) *objects.Node {
+func (c *Core) firstAcceptedBehind(x *objects.Allocation, check objects.NodeCheck, first *objects.Node) *objects.Node {
 	batch, size := c.batch[:0], firstBatch
 	defer func() { c.batch = batch }()
-	for n := range c.part.FittingNodes(x.Shape()) {
+	for n := range c.part.Affinity().AllowedNodes(x.Shape(), check) {
 		if n == first {
 			continue
 		}

@@ -29,11 +29,14 @@ func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.
 
 // constraintKey is the key of the constraints that tags say, or what is wrong with them; "none" if there are none.
 func (c *Core) constraintKey(tags map[string]string) string {
-	parsed, err := c.constraints.Parse(tags)
-	if err != nil {
+	parsed, _, err := c.constraints.parse(tags)
+	switch {
+	case err != nil:
 		return err.Error()
+	case parsed == nil:
+		return "none"
 	}
-	return cmp.Or(parsed.Key(), "none")
+	return cmp.Or(parsed.Nodes.Key()+parsed.Affinity.Key(), "none")
 }
 
 // contradictionError is why a repeated ask or report is rejected (ASK-27).

@@ -40,7 +40,7 @@ type replacementRun struct {
 	now                time.Time
 	asks, placeholders []*objects.Allocation // that are not paired yet, in order
 	made, budget       int
-	refused            []*objects.AskGroup // whose first ask has no result, so that no other has one; only without predicates
+	refused            []*objects.AskGroup // whose first ask has no result, so that no other has one; only if asks of a group are alike
 }
 
 // alikeRefused reports whether an ask like x was tried without a result.
@@ -50,7 +50,7 @@ func (r *replacementRun) alikeRefused(x *objects.Allocation) bool {
 
 // refuse records that x has no result.
 func (r *replacementRun) refuse(x *objects.Allocation) {
-	if r.c.oracle == nil {
+	if r.c.oracle == nil && (x.Constrained() || !r.c.part.Affinity().Check(x).MayRefuse()) {
 		r.refused = append(r.refused, x.AskGroup())
 	}
 }
@@ -78,7 +78,7 @@ func (r *replacementRun) replaceInPlace(ask int) bool {
 			r.c.releaseTooSmall(x, y)
 			r.placeholders = slices.Delete(r.placeholders, j, j+1)
 			r.made++
-		case r.accepts(x, y.Node()):
+		case r.accepts(x, y):
 			r.replace(ask, j, y.Node())
 			return true
 		default:
@@ -99,13 +99,13 @@ func (r *replacementRun) onOtherNodes() {
 			i++
 			continue
 		}
-		if n := r.c.firstFeasibleNode(x); n != nil {
+		y := r.placeholders[j]
+		if n := r.c.firstFeasibleOf(x, r.c.part.Affinity().Check(x).Without([]*objects.Allocation{y})); n != nil {
 			r.replace(i, j, n)
 			continue
 		}
-		if r.refuse(x); r.c.oracle != nil {
-			r.c.retryRefused(r.now) // the RM may have refused nodes
-		}
+		r.refuse(x)
+		r.c.retryRefused(r.now) // the RM may have refused nodes
 		i++
 	}
 }
@@ -120,9 +120,10 @@ func (r *replacementRun) replace(ask, placeholder int, n *objects.Node) {
 	r.made++
 }
 
-// accepts reports whether x may be placed on n, where a placeholder holds its resources.
-func (r *replacementRun) accepts(x *objects.Allocation, n *objects.Node) bool {
-	if !n.Accepts(x.Shape()) {
+// accepts reports whether x may be placed on the node of placeholder y, which holds its resources.
+func (r *replacementRun) accepts(x, y *objects.Allocation) bool {
+	n := y.Node()
+	if !n.Accepts(x.Shape()) || !r.c.part.Affinity().Check(x).Without([]*objects.Allocation{y}).Allows(n) {
 		return false
 	}
 	if r.c.accepts(x, n) {

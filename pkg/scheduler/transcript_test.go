@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
@@ -225,7 +226,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		assert.Assert(t, ok, d.Pos)
 		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type")), Scope: scope}
 	case "foreign":
-		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d)}}
+		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d), Tags: inputLines(d)}}
 	case "release-foreign":
 		return scheduler.ReleaseForeign{Key: key}
 	case "remove-partition":
@@ -258,6 +259,7 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 // inputNames are short names of tags and attributes.
 var inputNames = map[string]string{
 	"selector": constraints.SelectorTag, "affinity": constraints.AffinityTag, "tolerations": constraints.TolerationsTag, "taints": constraints.TaintsAttribute,
+	"podAffinity": affinity.PodAffinityTag, "podAntiAffinity": affinity.PodAntiAffinityTag, "spread": affinity.SpreadTag, "ports": affinity.PortsTag,
 }
 
 // inputLines are the lines of the input, each a name and a value; nil: there are none.

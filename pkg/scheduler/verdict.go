@@ -43,6 +43,7 @@ const (
 	NoQueueHeadroom                                // queue Subject has no headroom
 	NoClusterHeadroom                              // root, whose max is the capacity of the cluster, has no headroom
 	NoNodeFits                                     // no schedulable node has enough free; with Subject: required node
+	NoNodeForAffinity                              // affinity, anti-affinity, spread or host ports leave it no node that has enough free
 	NodesRejectedByRM                              // the RM refused every node that has enough free
 	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
 	NominatedNodeRejectedByRM                      // the victims on node Subject have ended, and the RM refuses it
@@ -55,7 +56,7 @@ const (
 func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
-		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
+		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder",
 	}[o]
 }
@@ -116,6 +117,8 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("has reserved node %s, which has insufficient free resources yet", v.Subject)
 	case ReplacesPlaceholder:
 		return fmt.Sprintf("waits for placeholder %s to end, which it replaces", v.Subject)
+	case NoNodeForAffinity:
+		return "pod affinity, anti-affinity, topology spread or host ports leave it no node with sufficient free resources"
 	case NodesRejectedByRM:
 		return "the resource manager rejects every node with sufficient free resources"
 	}
@@ -155,6 +158,8 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return o, subject
 	case !fits:
 		return NoNodeFits, string(s.RequiredNode())
+	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x)) == nil:
+		return NoNodeForAffinity, ""
 	case c.part.Unschedulable(x):
 		return NodesRejectedByRM, ""
 	}

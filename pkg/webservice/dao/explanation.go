@@ -90,6 +90,14 @@ type NodeCounts struct {
 	TooFull       int `json:"tooFull"`
 	Reserved      int `json:"reserved"`
 	Fitting       int `json:"fitting"`
+
+	// Of the nodes that the ask fits, those that other allocations refuse to it.
+
+	PortTaken          int `json:"portTaken,omitempty"`
+	Spread             int `json:"spread,omitempty"`
+	Affinity           int `json:"affinity,omitempty"`
+	AntiAffinity       int `json:"antiAffinity,omitempty"`
+	OthersAntiAffinity int `json:"othersAntiAffinity,omitempty"`
 }
 
 // UnknownKey is the 404 for a key that no ask and no allocation has now (OBS-44).

@@ -1,0 +1,158 @@
+package affinity
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// resolve finds or makes what counts for the constraints of k. Requires: no allocation of k is on a node.
+func (t *Tracker) resolve(k *Kind) {
+	c := &k.ask.content
+	k.selectsSelf = !slices.ContainsFunc(c.Affinity, func(term Term) bool { return !term.selects(k.namespace, k.labels) })
+	var done []string
+	for i := range c.Affinity {
+		if key := c.Affinity[i].TopologyKey; !slices.Contains(done, key) {
+			done = append(done, key)
+			k.affinity = append(k.affinity, t.counterOf(key, c.Affinity, nil, opens))
+		}
+	}
+	for i := range c.AntiAffinity {
+		term := &c.AntiAffinity[i]
+		k.antiAffinity = append(k.antiAffinity, t.counterOf(term.TopologyKey, c.AntiAffinity[i:i+1], nil, closes))
+		if h := t.holderOf(term); !slices.Contains(k.holds, h) {
+			h.users++
+			k.holds = append(k.holds, h)
+		}
+	}
+	var keys []string
+	for i := range c.Spread {
+		keys = append(keys, c.Spread[i].TopologyKey)
+	}
+	for i := range c.Spread {
+		s := &c.Spread[i]
+		scope := &spreadDomains{keys: keys, nodesKey: c.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
+		of := Term{Namespaces: []string{c.Namespace}, Selector: s.Selector, TopologyKey: s.TopologyKey}
+		k.spread = append(k.spread, spreadCounter{t.counterOf(s.TopologyKey, []Term{of}, scope, opens), s})
+	}
+}
+
+// What a higher count of a counter may do to asks.
+const (
+	opens  = true  // let some be placed
+	closes = false // only keep them away
+)
+
+// counterID is what distinguishes counters.
+type counterID struct {
+	Topology     string
+	Terms        []Term
+	Keys         []string
+	Nodes        string
+	AllNodes     bool
+	SkipsTainted bool
+	Spread       bool
+}
+
+// counterOf finds or makes a counter, for one more kind.
+func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadDomains, opens bool) *counter {
+	id := counterID{Topology: topologyKey, Terms: slices.Clone(terms)}
+	for i := range id.Terms {
+		id.Terms[i].TopologyKey = ""
+	}
+	if scope != nil {
+		id.Spread, id.Keys, id.AllNodes, id.SkipsTainted = true, scope.keys, scope.allNodes, scope.skipsTainted
+		if !scope.allNodes || scope.skipsTainted {
+			id.Nodes = scope.nodesKey
+		}
+	}
+	text := textOf(id)
+	c := t.counters[text]
+	if c == nil {
+		c = &counter{id: text, terms: id.Terms, topology: t.topologyOf(topologyKey), spread: scope}
+		if t.counters == nil {
+			t.counters = map[string]*counter{}
+		}
+		t.counters[text] = c
+		t.fill(c)
+	}
+	c.users++
+	c.opens = c.opens || opens
+	return c
+}
+
+// fill counts the allocations that are on nodes already.
+func (t *Tracker) fill(c *counter) {
+	for _, k := range t.kinds {
+		if c.selects(k) {
+			k.selectedBy = append(k.selectedBy, c)
+		}
+	}
+	for _, n := range t.nodes {
+		if n == nil {
+			continue
+		}
+		c.addNode(n)
+		for k, count := range n.kinds {
+			if last := len(k.selectedBy) - 1; last >= 0 && k.selectedBy[last] == c {
+				c.add(c.at[n.slot], count)
+			}
+		}
+	}
+}
+
+// holderOf finds or makes the holder of an anti-affinity term. It counts no allocation yet: the kind for which it is
+// made has none.
+func (t *Tracker) holderOf(term *Term) *holder {
+	id := textOf(term)
+	h := t.holders[id]
+	if h != nil {
+		return h
+	}
+	h = &holder{id: id, term: *term, topology: t.topologyOf(term.TopologyKey)}
+	if t.holders == nil {
+		t.holders = map[string]*holder{}
+	}
+	t.holders[id] = h
+	for _, k := range t.kinds {
+		if term.selects(k.namespace, k.labels) {
+			k.refusedBy = append(k.refusedBy, h)
+		}
+	}
+	return h
+}
+
+func textOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("affinity: a constraint that was decoded cannot be encoded: " + err.Error())
+	}
+	return string(text)
+}
+
+// forget drops what counts for the constraints of a kind that has no users and is not listed any more.
+func (t *Tracker) forget(k *Kind) {
+	all := slices.Concat(k.affinity, k.antiAffinity)
+	for _, s := range k.spread {
+		all = append(all, s.counter)
+	}
+	for _, c := range all {
+		if c.users--; c.users > 0 {
+			continue
+		}
+		delete(t.counters, c.id)
+		t.dropTopology(c.topology)
+		for _, other := range t.kinds {
+			other.selectedBy = slices.DeleteFunc(other.selectedBy, func(x *counter) bool { return x == c })
+		}
+	}
+	for _, h := range k.holds {
+		if h.users--; h.users > 0 {
+			continue
+		}
+		delete(t.holders, h.id)
+		t.dropTopology(h.topology)
+		for _, other := range t.kinds {
+			other.refusedBy = slices.DeleteFunc(other.refusedBy, func(x *holder) bool { return x == h })
+		}
+	}
+}

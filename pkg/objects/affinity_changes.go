@@ -1,0 +1,192 @@
+package objects
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+)
+
+// affinityChanges counts the allocations that affinity, anti-affinity and spread select, and knows the ask groups to
+// which every node is refused (ADR 67). As long as no ask and no allocation has such constraints it tracks nothing.
+type affinityChanges struct {
+	ignoreGangChanges
+	ignoreAccountChanges
+	ignoreApplicationChanges
+
+	nodes       *indexedList[Node] // of the partition
+	tracker     affinity.Tracker
+	tracking    bool        // tracker has all nodes and allocations
+	refused     []*AskGroup // to which every node is refused that they fit; some may be empty by now
+	nodesOpened bool        // a node may be allowed that was refused: the next RefreshShares requeues
+	allowed     allowedNodesCache
+	maxRefused  int // how many refused nodes a search tries one by one
+}
+
+// requeueDue reports whether something waits for a node that is not refused any more, and there may be one.
+func (j *journal) requeueDue() bool {
+	return j.affinity.nodesOpened && len(j.affinity.refused)+len(j.retries.parked)+len(j.gangs.unavailable) > 0
+}
+
+// track begins to track the nodes and the allocations that there are.
+func (c *affinityChanges) track() {
+	c.tracking = true
+	for _, n := range c.nodes.all {
+		c.trackNode(n)
+	}
+}
+
+func (c *affinityChanges) trackNode(n *Node) {
+	n.tracked = c.tracker.AddNode(n.info)
+	for _, x := range n.allocations {
+		c.tracker.Place(x.ask.Affinity(), x.ask.Tags(), n.tracked)
+	}
+	for _, f := range n.foreign {
+		c.tracker.Place(f.affinity(), f.Tags, n.tracked)
+	}
+}
+
+// sweep forgets what is not needed any more.
+func (c *affinityChanges) sweep() {
+	switch {
+	case !c.tracking:
+	case c.tracker.Active():
+		if c.tracker.Sweep() {
+			c.allowed = allowedNodesCache{} // some kinds are gone
+		}
+	default:
+		for _, n := range c.nodes.all {
+			n.tracked = nil
+		}
+		c.tracker.Reset()
+		c.tracking, c.allowed = false, allowedNodesCache{}
+	}
+}
+
+func (c *affinityChanges) askAdded(x *Allocation, _ groupPosition) {
+	if !x.Constrained() {
+		return
+	}
+	if !c.tracking {
+		c.track()
+	}
+	c.tracker.Acquire(x.ask.Affinity(), x.ask.Tags())
+}
+
+func (c *affinityChanges) askRemoved(x *Allocation, _ *AskGroup) {
+	if x.Constrained() {
+		c.tracker.Release(x.ask.Affinity(), x.ask.Tags())
+	}
+}
+
+func (c *affinityChanges) allocationPosted(x *Allocation) {
+	switch {
+	case c.tracking:
+		if opens := c.tracker.Place(x.ask.Affinity(), x.ask.Tags(), x.node.tracked); opens {
+			c.nodesOpened = true
+		}
+	case x.Constrained():
+		c.track() // x is on its node already
+	}
+}
+
+func (c *affinityChanges) allocationUnposted(x *Allocation) {
+	if c.tracking {
+		c.tracker.Unplace(x.ask.Affinity(), x.ask.Tags(), x.node.tracked)
+	}
+}
+
+func (c *affinityChanges) foreignAdded(n *Node, f *Foreign) {
+	switch {
+	case c.tracking:
+		if opens := c.tracker.Place(f.affinity(), f.Tags, n.tracked); opens {
+			c.nodesOpened = true
+		}
+	case f.affinity().Key() != "":
+		c.track()
+	}
+}
+
+func (c *affinityChanges) foreignRemoved(n *Node, f *Foreign) {
+	if c.tracking {
+		c.tracker.Unplace(f.affinity(), f.Tags, n.tracked)
+	}
+}
+
+// affinity is the constraints of a foreign allocation, which keep others away; nil: none, or some that cannot be read.
+func (f *Foreign) affinity() *affinity.Ask {
+	parsed, _, _ := affinity.Parse(f.Tags, nil)
+	return parsed
+}
+
+// nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed follows
+// when n is schedulable.
+func (c *affinityChanges) nodeAdded(n *Node) {
+	if c.tracking {
+		c.allowed.invalidate()
+		c.trackNode(n)
+	}
+}
+
+// nodeRemoved: the domain with the fewest may be gone. The foreign allocations of n go with it.
+func (c *affinityChanges) nodeRemoved(n *Node) {
+	if c.tracking {
+		c.allowed.invalidate()
+		c.tracker.RemoveNode(n.tracked)
+		n.tracked = nil
+		c.nodesOpened = true
+	}
+}
+
+// nodeAttributesChanged: nodeFreed follows.
+func (c *affinityChanges) nodeAttributesChanged(n *Node) {
+	if c.tracking {
+		c.allowed.invalidate()
+		c.tracker.UpdateNode(n.tracked, n.info)
+	}
+}
+
+// nodeFreed: an allocation may have ended, or n may have enough resources now.
+func (c *affinityChanges) nodeFreed(*Node) { c.nodesOpened = c.tracking }
+
+func (c *affinityChanges) settingsApplied() { c.nodesOpened = c.tracking }
+
+// nodeUsageChanged: the place of n in the node order, the shapes that fit it, or what its ports refuse may be others.
+func (c *affinityChanges) nodeUsageChanged(n *Node) { c.allowed.add(n, len(c.nodes.all)) }
+
+func (c *affinityChanges) schedulabilityChanged(n *Node) { c.allowed.add(n, len(c.nodes.all)) }
+func (c *affinityChanges) resourceAdded()                { c.allowed.invalidate() }
+
+// shapeAdded: the masks of nodes have a shape more.
+func (c *affinityChanges) shapeAdded() { c.allowed.invalidate() }
+
+// rebuilding requeues the groups: their indexes are filled again.
+func (c *affinityChanges) rebuilding() {
+	c.allowed.invalidate()
+	for _, group := range c.refused {
+		group.clearRefused()
+	}
+	c.refused = nil
+}
+
+// The other changes are about no node, or open none by themselves: nodeFreed follows where they do.
+
+func (*affinityChanges) nominationAdded(*Allocation, *Node)             {}
+func (*affinityChanges) nominationRemoved(*Allocation, *Node)           {}
+func (*affinityChanges) nominationEnded(*Allocation, EndedNomination)   {}
+func (*affinityChanges) reservationAdded(*Allocation, *Node)            {}
+func (*affinityChanges) reservationEnded(*Allocation, EndedReservation) {}
+func (*affinityChanges) allocationResized(*Allocation)                  {}
+func (*affinityChanges) allocationTagged(*Allocation)                   {}
+func (*affinityChanges) preemptionMarked(*Allocation)                   {}
+func (*affinityChanges) preemptionUnmarked(*Allocation)                 {}
+func (*affinityChanges) nodeRestored(*Node)                             {}
+func (*affinityChanges) nodeBudgetsChanged(*Node)                       {}
+func (*affinityChanges) capacityChanged(*Queue)                         {}
+func (*affinityChanges) queueUsageChanged(*Queue)                       {}
+func (*affinityChanges) queuePreemptingChanged(*Queue)                  {}
+func (*affinityChanges) queueRunningChanged(*Queue)                     {}
+func (*affinityChanges) queueSettingsChanged(*Queue)                    {}
+func (*affinityChanges) queueChanged(*Queue)                            {}
+func (*affinityChanges) queueStateChanged(*Queue, QueueChange)          {}
+func (*affinityChanges) quotasChanged(*Queue)                           {}
+func (*affinityChanges) queueTreeChanged()                              {}
+func (*affinityChanges) configurationChanged()                          {}
+func (*affinityChanges) refusalsMayEnd()                                {}

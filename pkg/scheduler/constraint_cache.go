@@ -1,0 +1,48 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// constraintCache parses the constraints of asks, and remembers the results: thousands of asks have the same. The zero
+// value is empty.
+type constraintCache struct {
+	nodes    constraints.Cache
+	affinity affinity.Cache
+	shared   map[objects.AskConstraints]*objects.AskConstraints
+}
+
+// maxSharedConstraints is how many results are remembered. When there would be more, all are forgotten.
+const maxSharedConstraints = 1024
+
+// parse reads the constraints of an ask from its tags; nil: there are none. ignored names the parts that have no effect.
+// An error names the tag.
+func (c *constraintCache) parse(tags map[string]string) (all *objects.AskConstraints, ignored []string, err error) {
+	nodes, err := c.nodes.Parse(tags)
+	if err != nil {
+		return nil, nil, err
+	}
+	around, preferences, err := c.affinity.Parse(tags, nodes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ignored = nodes.Ignored(); len(preferences) > 0 {
+		ignored = slices.Concat(ignored, preferences)
+	}
+	parsed := objects.AskConstraints{Nodes: nodes, Affinity: around}
+	if parsed == (objects.AskConstraints{}) {
+		return nil, ignored, nil
+	}
+	if known := c.shared[parsed]; known != nil {
+		return known, ignored, nil
+	}
+	if c.shared == nil || len(c.shared) >= maxSharedConstraints {
+		c.shared = map[objects.AskConstraints]*objects.AskConstraints{}
+	}
+	c.shared[parsed] = &parsed
+	return &parsed, ignored, nil
+}
