@@ -41,7 +41,10 @@ func auditable(s workload.Spec) workload.Spec {
 	if s.Preemptors > 0 {
 		s = withFewPreemptors(s, perNode)
 	}
-	s.Nodes = min(s.Nodes, auditedNodes)
+	if s.Nodes = min(s.Nodes, auditedNodes); s.Constraint != "" { // one for each node at most, and all are compared with all
+		s.Asks = min(s.Asks, s.Nodes)
+		s.Shapes, s.Priorities = min(s.Shapes, s.Asks), min(s.Priorities, s.Asks)
+	}
 	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, workload.ViaCore
 	return s
 }

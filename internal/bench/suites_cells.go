@@ -94,6 +94,22 @@ func nodesPlan(s Scale) Plan {
 	return p
 }
 
+// constraintsPlan has the asks of scheduler_perf, the benchmark of kube-scheduler. In node order fair the last nodes that got
+// an ask come last, in binpacking first: there an ask is refused by all that went before.
+func constraintsPlan(s Scale) Plan {
+	p := Plan{Name: "constraints", About: "Constraints on nodes and on allocations around an ask, after scheduler_perf of kube-scheduler.", Axis: "nodes"}
+	for _, order := range []string{"fair", "binpacking"} {
+		for _, constraint := range workload.Constraints() {
+			for _, nodes := range []int{500, 5000, 20_000} {
+				spec := baseSpec(min(s.of(10_000, 1000), nodes/2))
+				spec.Fanout, spec.Nodes, spec.NodeSort, spec.Constraint = 1, nodes, order, constraint
+				p.cells = append(p.cells, fillCell(fmt.Sprint(constraint, "-", order, "-", nodes), constraint+" "+order, nodes, spec))
+			}
+		}
+	}
+	return p
+}
+
 func shapesPlan(s Scale) Plan {
 	p := Plan{Name: "shapes", About: "Increasing numbers of sizes of asks, in 32 x 32 leaves.", Axis: "shapes"}
 	for _, shapes := range []int{1, 10, 50, 200, 1000, 4000} {

@@ -63,7 +63,7 @@ func newStream(spec workload.Spec, seed uint64) (*stream, error) {
 		return nil, err
 	}
 	for i := range spec.Nodes {
-		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Capacity: s.size, Draining: true})
+		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Capacity: s.size, Draining: true, Attributes: s.labels(i)})
 	}
 	for i := range len(s.leaves) * spec.AppsPerLeaf {
 		s.apps = append(s.apps, sim.Application{
@@ -101,6 +101,9 @@ func (s *stream) finish() error {
 		hashNumber(h, int(d.priority))
 	}
 	text(fmt.Sprint(s.spec.Asks, s.spec.Tags, s.spec.Churn, s.spec.Rate))
+	if s.spec.Constraint != "" {
+		text(s.spec.Constraint)
+	}
 	if p := s.spec; p.Preemptors > 0 {
 		text(fmt.Sprint(p.Preemptors, p.PreemptBy, p.Victims, p.PreemptorSizes, p.AtOnce))
 	}
@@ -228,6 +231,9 @@ func (s *stream) ask(i int) *objects.Ask {
 
 // tags are like those of a pod: some are the same for all of an application.
 func (s *stream) tags(i int) map[string]string {
+	if s.spec.Constraint != "" {
+		return s.constraintTags(i)
+	}
 	if s.spec.Tags == 0 {
 		return nil
 	}

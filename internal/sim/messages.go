@@ -19,6 +19,8 @@ type Node struct {
 	ID       objects.NodeID
 	Capacity resources.Amounts
 	Draining bool // it is registered as draining
+
+	Attributes map[string]string // labels and taints; nil: none
 }
 
 // Application is an application and its leaf queue.

@@ -69,6 +69,9 @@ func (s Spec) Check() error {
 	c.oneOf("sort", s.Sort, "fifo", "fair", "stateaware")
 	c.oneOf("node-sort", s.NodeSort, "fair", "binpacking")
 	c.oneOf("via", s.Via, ViaCore, ViaInProcess, ViaGRPC)
+	if s.Constraint != "" {
+		c.oneOf("constraint", s.Constraint, Constraints()...)
+	}
 	s.checkPreemptors(&c)
 	if len(c.errs) > 0 {
 		return errors.Join(c.errs...)
@@ -120,6 +123,8 @@ func (s Spec) checkSize() error {
 			leaves, s.AppsPerLeaf, maxApps)
 	case int(s.Bound*float64(leaves)) == 0 && s.Bound > 0:
 		return fmt.Errorf("--bound %g of %d leaves is less than one leaf", s.Bound, leaves)
+	case s.Constraint == AntiAffinity && s.Asks > s.Nodes:
+		return fmt.Errorf("--constraint %s places one ask on each node at most: %d --asks are more than %d --nodes", AntiAffinity, s.Asks, s.Nodes)
 	case float64(s.Asks)*s.Churn > 10*MaxAsks:
 		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*MaxAsks)
 	}

@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
+)
+
+// Constraints of asks, and the labels and taints of nodes that they are about (workload.Constraints).
+
+const (
+	zoneLabel = "topology.kubernetes.io/zone"
+	hostLabel = "kubernetes.io/hostname"
+	colour    = "kubernetes.io/label/color"
+)
+
+// labels are the labels and the taint of the i-th node; nil: no ask has constraints.
+func (s *stream) labels(i int) map[string]string {
+	if s.spec.Constraint == "" {
+		return nil
+	}
+	labels := map[string]string{zoneLabel: fmt.Sprint("moon-", i%3+1), hostLabel: "node-" + padded(i, 6)}
+	if i%4 == 0 && s.spec.Constraint == workload.Taints {
+		labels[constraints.TaintsAttribute] = `[{"key":"dedicated","value":"bench","effect":"NoSchedule"}]`
+	}
+	return labels
+}
+
+// constraintTags are the tags of the i-th ask with its constraint.
+func (s *stream) constraintTags(i int) map[string]string {
+	blue := `"labelSelector":{"matchLabels":{"color":"blue"}}`
+	term := func(key string) string {
+		return `{"requiredDuringSchedulingIgnoredDuringExecution":[{` + blue + `,"topologyKey":"` + key + `"}]}`
+	}
+	spread := func(key string) map[string]string {
+		return map[string]string{colour: "blue", affinity.SpreadTag: `[{"maxSkew":1,"topologyKey":"` + key + `","whenUnsatisfiable":"DoNotSchedule",` + blue + `}]`}
+	}
+	switch s.spec.Constraint {
+	case workload.NodeAffinity:
+		return map[string]string{constraints.AffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"` +
+			zoneLabel + `","operator":"In","values":["moon-1","moon-2"]}]}]}}`}
+	case workload.Taints:
+		return map[string]string{constraints.TolerationsTag: `[{"key":"dedicated","operator":"Exists"}]`}
+	case workload.PodAffinity:
+		return map[string]string{colour: "blue", affinity.PodAffinityTag: term(zoneLabel)}
+	case workload.AntiAffinity:
+		return map[string]string{colour: "blue", affinity.PodAntiAffinityTag: term(hostLabel)}
+	case workload.Spread:
+		return spread(zoneLabel)
+	case workload.SpreadNodes:
+		return spread(hostLabel)
+	}
+	green := `{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"color":"green"}},"topologyKey":"` + hostLabel + `"}]}`
+	switch i % 3 {
+	case 0:
+		return map[string]string{colour: "blue", affinity.PodAffinityTag: term(zoneLabel)}
+	case 1:
+		return map[string]string{colour: "green", affinity.PodAntiAffinityTag: green}
+	}
+	return map[string]string{colour: "white"}
+}
