@@ -85,14 +85,11 @@ func (s *candidateSearch) of(a *objects.Application, level int) {
 	}
 }
 
-// appendOf appends the candidates of a group.
+// appendOf appends the candidates of a group. Nodes are looked at last, and only for asks that lack nothing else: an ask
+// that is too young, was refused, or has a reservation costs no look at any node.
 func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskGroup) []*objects.Allocation {
-	p, all := s.eng.part, group.SchedulableAsks()
-	if !s.mayReserve(all[0]) {
-		return to
-	}
-	taken := 0
-	for _, x := range all {
+	p, taken := s.eng.part, 0
+	for _, x := range group.SchedulableAsks() {
 		if bound := x.Ask().RequiredNode() != ""; !bound {
 			if taken == s.left {
 				break
@@ -106,9 +103,13 @@ func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskG
 			s.eng.eligibleAt(until)
 			continue
 		}
-		if p.Nomination(x) == nil && p.Reservations().Of(x) == nil {
-			to, taken = append(to, x), taken+1
+		if p.Nomination(x) != nil || p.Reservations().Of(x) != nil {
+			continue
 		}
+		if taken == 0 && !s.mayReserve(x) {
+			break // nor may the other asks of the group
+		}
+		to, taken = append(to, x), taken+1
 	}
 	return to
 }
@@ -119,7 +120,7 @@ func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskG
 func (s *candidateSearch) mayReserve(x *objects.Allocation) bool {
 	may, known := s.reservable[x.Shape()]
 	if !known {
-		may = s.eng.part.FirstFittingNode(x.Shape()) == nil && s.eng.bestCovering(x, nil) != nil
+		may = s.eng.part.FirstFittingNode(x.Shape()) == nil && s.eng.mayReserveAny(x)
 		s.reservable[x.Shape()] = may
 	}
 	return may && x.MayBePlacedWithinCapacity()

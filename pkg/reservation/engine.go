@@ -9,10 +9,12 @@ import (
 )
 
 const (
-	// interval is the time between two searches for asks that may reserve, at least (RES-2). With more than 20,000 ask
-	// groups to visit it is longer, by intervalPerGroup each, so that searches take a few percent of a processor.
+	// interval is the time between two searches for asks that may reserve, at least (RES-2). After a search that has
+	// visited many ask groups (about 1.5 us each) or nodes (about 30 ns each, once for each shape that fits none) it is
+	// longer, by intervalPerGroup and intervalPerNode each, so that searches take a few percent of a processor.
 	interval         = time.Second
 	intervalPerGroup = 50 * time.Microsecond
+	intervalPerNode  = time.Microsecond
 	// maxReservations bounds the reservations that a search makes for asks that require no node: each looks at all nodes.
 	maxReservations = 16
 	// refusalRetry is the time after which an ask is considered again that the RM refused on maxRefusals nodes (RES-4).
@@ -33,7 +35,8 @@ type Engine struct {
 	nextEligible time.Time                         // when an ask may reserve although nothing changes; zero: none may
 	refusedUntil map[*objects.Allocation]time.Time // asks that the RM has refused, and when they are considered again
 
-	maskByDepth []feasibility.Mask // scratch of candidateSearch, by depth of the queue
+	visitedNodes int                // how many nodes the last search has looked at
+	maskByDepth  []feasibility.Mask // scratch of candidateSearch, by depth of the queue
 }
 
 // Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done, in the

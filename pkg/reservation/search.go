@@ -21,8 +21,12 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 	maps.DeleteFunc(eng.refusedUntil, func(_ *objects.Allocation, until time.Time) bool { return !now.Before(until) })
 	eng.part.Reservations().RequeueUnfitting()
 	free, refusals := min(eng.free(), maxReservations), 0
+	eng.visitedNodes = 0
 	candidates, visited := eng.candidates(now, free)
-	eng.nextSearch = now.Add(max(interval, time.Duration(visited)*intervalPerGroup))
+	defer func() {
+		spent := time.Duration(visited)*intervalPerGroup + time.Duration(eng.visitedNodes)*intervalPerNode
+		eng.nextSearch = now.Add(max(interval, spent))
+	}()
 	for _, x := range candidates {
 		unbound := x.Ask().RequiredNode() == ""
 		if unbound && free <= 0 {
@@ -123,6 +127,7 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 	}
 	least := 0.0
 	for n := range eng.part.EachNode {
+		eng.visitedNodes++
 		if !n.MayReserve(x) || slices.Contains(except, n) {
 			continue
 		}
@@ -131,4 +136,20 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 		}
 	}
 	return best
+}
+
+// mayReserveAny reports whether there is a node that x may reserve. For most asks one of the first nodes is one, so it
+// costs less than bestCovering. Only a search without a result counts as visits: nodes come in no order, and the time of
+// the next search must not depend on it.
+func (eng *Engine) mayReserveAny(x *objects.Allocation) bool {
+	if x.Ask().RequiredNode() != "" {
+		return eng.bestCovering(x, nil) != nil
+	}
+	for n := range eng.part.EachNode {
+		if n.MayReserve(x) {
+			return true
+		}
+	}
+	eng.visitedNodes += eng.part.Reservations().NodeCount()
+	return false
 }
