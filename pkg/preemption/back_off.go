@@ -207,6 +207,10 @@ func (eng *Engine) nextDelayEnd() (time.Time, bool) {
 		if e.delayEndsAt.After(eng.servedUntil) {
 			return e.delayEndsAt, true
 		}
+		if !e.waiting { // it is listed for evaluation already, and must not hide the delays behind it
+			b.setDelayEnd(e, time.Time{})
+			continue
+		}
 		if eng.refreshDelay(e); !e.delayEndsAt.IsZero() && !e.delayEndsAt.After(eng.servedUntil) {
 			return time.Time{}, false
 		}
