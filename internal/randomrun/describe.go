@@ -54,6 +54,8 @@ func DescribeAsk(a *objects.Ask) string {
 	}
 	if a.Placeholder {
 		s += fmt.Sprintf(" placeholder of %q", a.TaskGroup())
+	} else if a.TaskGroup() != "" {
+		s += fmt.Sprintf(" of task group %q", a.TaskGroup())
 	}
 	if len(a.Tags()) > 0 {
 		s += fmt.Sprintf(" tags %q", a.Tags())

@@ -52,10 +52,22 @@ func (a *Generator) gang() gangs.Spec {
 	if !a.OneIn(3) {
 		s.Requested = resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 2, 3, 4, 8), "memory": Pick[resources.Quantity](a, 0, 1, 2)})
 	}
+	if a.OneIn(3) {
+		s.Virtual = a.virtualGroups()
+	}
 	if a.OneIn(6) {
 		s.Created = StartTime().Add(time.Duration(a.IntN(600)) * time.Second)
 	}
 	return s
+}
+
+// virtualGroups are task groups whose members are placed together.
+func (a *Generator) virtualGroups() []gangs.VirtualGroup {
+	groups := []gangs.VirtualGroup{{Name: "g", MinMember: 1 + a.IntN(3)}}
+	if a.OneIn(3) {
+		groups = append(groups, gangs.VirtualGroup{Name: "h", MinMember: 1 + a.IntN(2)})
+	}
+	return groups
 }
 
 // gangMember is the ask, perhaps as a member of a task group, or as a placeholder.

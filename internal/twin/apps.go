@@ -25,6 +25,7 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 		return
 	}
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, gang: c.Gang})
+	t.app(c.App).declareVirtual()
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {

@@ -103,6 +103,8 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 		return "the key belongs to another application"
 	case w == nil && ask.Placeholder && ask.TaskGroup() == "":
 		return "a placeholder of no task group"
+	case w == nil && ask.Placeholder && len(t.app(ask.App).gang.Virtual) > 0:
+		return "a placeholder beside virtual ones"
 	case ask.Amounts.HasNegative():
 		return "a negative quantity"
 	case ask.Amounts.IsZero():

@@ -10,11 +10,21 @@ import (
 )
 
 // decide finds the first ask, in the order of queues, applications and asks, that is within its quotas
-// and fits on a node; nil: there is none.
+// and fits on a node; nil: there is none. A member that is placed together with others has its turn if all can be placed;
+// its node is empty then.
 func (t *Twin) decide() (*allocation, objects.NodeID) {
 	c := t.total()
 	nodes := t.nodesInOrder(c)
 	for _, w := range t.asksInOrder(c, t.root) {
+		if t.waitsForMembers(w) {
+			if !slices.Contains(t.gangsRefused, w.ask.App) && t.applicationMayStart(c, w) {
+				if _, _, ok := t.planTogether(t.app(w.ask.App)); ok {
+					return w, ""
+				}
+				t.gangsRefused = append(t.gangsRefused, w.ask.App)
+			}
+			continue
+		}
 		if _, limited := t.limitObstacle(c, w); t.heldBack(w) || limited || !t.withinQuota(c, w) {
 			continue
 		}

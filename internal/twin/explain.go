@@ -11,7 +11,11 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	if t.replaces(w) != nil {
 		return scheduler.ReplacesPlaceholder
 	}
-	if t.heldBack(w) {
+	if t.waitsForMembers(w) {
+		if _, incomplete := t.members(c, a); incomplete {
+			return scheduler.WaitsForMembers
+		}
+	} else if t.heldBack(w) {
 		return scheduler.WaitsForPlaceholder
 	}
 	if o, lasts := t.permanentObstacle(c, w); lasts {
@@ -40,6 +44,9 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	}
 	if find(fitting, func(n *node) bool { return t.affinityAllows(n, w.ask, nil) }) == nil {
 		return scheduler.NoNodeForAffinity
+	}
+	if t.waitsForMembers(w) {
+		return scheduler.GangDoesNotFit
 	}
 	if find(fitting, func(n *node) bool { return t.predicatesPass(n, w.ask) }) == nil {
 		return scheduler.NodesRejectedByRM

@@ -60,7 +60,13 @@ func (t *Twin) heldBack(w *allocation) bool {
 
 // liveStandIns counts the placeholders of an application, or of one of its task groups, that have not timed out.
 func (t *Twin) liveStandIns(id objects.AppID, group string) int {
-	return len(filter(t.allocations, func(y *allocation) bool {
+	virtual := 0
+	for _, v := range t.app(id).gang.Virtual {
+		if group == "" || v.Name == group {
+			virtual += t.minMember(id, v.Name)
+		}
+	}
+	return virtual + len(filter(t.allocations, func(y *allocation) bool {
 		return y.ask.App == id && isStandIn(y) && !y.timedOut && (group == "" || y.ask.TaskGroup() == group)
 	}))
 }
@@ -73,6 +79,9 @@ func (t *Twin) replaces(w *allocation) *allocation {
 // standInAdded counts a new placeholder and begins the timeout.
 func (t *Twin) standInAdded(a *app, y *allocation) {
 	if !isStandIn(y) {
+		if t.minMember(a.id, y.ask.TaskGroup()) > 0 && !y.ask.Placeholder && a.gangDeadline.IsZero() {
+			a.gangDeadline = t.gangTimeout(a)
+		}
 		return
 	}
 	t.group(a, y).count++
@@ -116,6 +125,10 @@ func (t *Twin) endTimeoutIfNoneLives(a *app) {
 // onBound updates the state of the application of w, which has a node now.
 func (t *Twin) onBound(a *app, w *allocation) {
 	if !isStandIn(w) {
+		if t.minMember(a.id, w.ask.TaskGroup()) > 0 && !w.ask.Placeholder {
+			a.endWait(false)
+			a.gangDeadline = time.Time{}
+		}
 		if a.state == lifecycle.Resuming {
 			t.enterState(a, lifecycle.Accepted, lifecycle.ReasonAllocated)
 		}
@@ -210,6 +223,7 @@ func (t *Twin) runGangTimers() {
 		var released, cancelled []*allocation
 		for _, w := range byKey(t.allocationsOf(a.id)) {
 			switch {
+			case len(a.gang.Virtual) > 0 && (!incomplete || a.gang.Style != gangs.Hard):
 			case w.node == "" && (incomplete || isStandIn(w)):
 				cancelled = append(cancelled, w)
 				if isStandIn(w) {
@@ -224,6 +238,9 @@ func (t *Twin) runGangTimers() {
 			case incomplete:
 				t.timeOut(w)
 			}
+		}
+		if a.waits {
+			a.endWait(true)
 		}
 		t.updateIdle(a, false)
 		t.emitStates()

@@ -93,3 +93,24 @@ func (t *Twin) waitStart(at time.Time) time.Time {
 	}
 	return at
 }
+
+func (t *Twin) unnominate(w *allocation) {
+	if w.nominated != "" {
+		t.gangsRefused = nil
+	}
+	w.nominated = ""
+	t.nominees = slices.DeleteFunc(t.nominees, func(x *allocation) bool { return x == w })
+}
+
+// dropNominations removes nominations of asks that are not pending, or whose node is not available.
+func (t *Twin) dropNominations() {
+	t.nominees = slices.DeleteFunc(t.nominees, func(w *allocation) bool {
+		n := t.node(w.nominated)
+		lost := !slices.Contains(t.allocations, w) || w.node != "" || n == nil || !n.admits(w.ask)
+		if lost {
+			t.gangsRefused = nil
+			w.nominated = ""
+		}
+		return lost
+	})
+}

@@ -51,6 +51,7 @@ type app struct {
 	groups          []*taskGroup      // of its placeholders, by the first
 	gangDeadline    time.Time         // end of the placeholder timeout; zero: none
 	gangStarted     bool              // the timeout began anew with an allocated placeholder
+	waits           bool              // its members wait to be placed together
 }
 
 // allocation is an ask or, once it has a node, an allocation.
@@ -70,6 +71,7 @@ type allocation struct {
 	victimLeaves    []objects.QueuePath // leaves of its victims
 	reserved        objects.NodeID      // the node that it has reserved; empty: none
 	reservedAt      time.Time           // when
+	together        bool                // with the other members of its gang
 
 	reported objects.WaitingState // the waiting state that was said last
 

@@ -80,23 +80,6 @@ func (t *Twin) availableFor(c *totals, w *allocation, n *node) resources.Amounts
 	return free
 }
 
-func (t *Twin) unnominate(w *allocation) {
-	w.nominated = ""
-	t.nominees = slices.DeleteFunc(t.nominees, func(x *allocation) bool { return x == w })
-}
-
-// dropNominations removes nominations of asks that are not pending, or whose node is not available.
-func (t *Twin) dropNominations() {
-	t.nominees = slices.DeleteFunc(t.nominees, func(w *allocation) bool {
-		n := t.node(w.nominated)
-		lost := !slices.Contains(t.allocations, w) || w.node != "" || n == nil || !n.admits(w.ask)
-		if lost {
-			w.nominated = ""
-		}
-		return lost
-	})
-}
-
 // preempt preempts for the first ask that finds victims.
 func (t *Twin) preempt() bool {
 	c := t.total()

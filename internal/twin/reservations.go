@@ -26,6 +26,13 @@ func (t *Twin) reservedOn(id objects.NodeID) []*allocation {
 }
 
 func (t *Twin) unreserve(w *allocation) {
+	t.gangsRefused = nil
+	if w.together {
+		for _, x := range t.reservedTogether() {
+			x.together = false
+			t.unreserve(x)
+		}
+	}
 	w.reserved, w.reservedAt = "", time.Time{}
 	t.reserving = slices.DeleteFunc(t.reserving, func(x *allocation) bool { return x == w })
 }
@@ -35,7 +42,7 @@ func (t *Twin) unreserve(w *allocation) {
 func (t *Twin) dropReservations() {
 	for _, w := range slices.Clone(t.reserving) {
 		n := t.node(w.reserved)
-		if !slices.Contains(t.allocations, w) || w.node != "" || t.heldBack(w) || n == nil || !n.admits(w.ask) || !n.total.Covers(w.ask.Amounts) {
+		if !slices.Contains(t.allocations, w) || w.node != "" || t.heldBack(w) != w.together || n == nil || !n.admits(w.ask) || !n.total.Covers(w.ask.Amounts) {
 			t.unreserve(w)
 		}
 	}
@@ -50,10 +57,22 @@ func (t *Twin) expireReservations() {
 	}
 }
 
-// bindableReservation is the first ask with a reservation that can be bound, to its node or to another.
+// bindableReservation is the first ask with a reservation that can be bound, to its node or to another. The node of a
+// member of a gang is empty: all have their turn.
 func (t *Twin) bindableReservation() (*allocation, objects.NodeID) {
 	c := t.total()
 	for _, w := range t.inSelectionOrder(c, t.reserving) {
+		if w.together {
+			if w == t.inSelectionOrder(c, t.reservedTogether())[0] && t.gangFitsReserved(c) {
+				if t.gangAccepted() {
+					return w, ""
+				}
+				t.refuseReservation(t.gangRefused())
+				t.unreserve(w)
+				return t.bindableReservation()
+			}
+			continue
+		}
 		if _, limited := t.limitObstacle(c, w); limited || !t.withinQuota(c, w) || !t.applicationMayStart(c, w) {
 			continue
 		}
@@ -109,6 +128,7 @@ func (t *Twin) reserve() (changed bool) {
 			delete(t.reservationRefused, key)
 		}
 	}
+	changed = t.reserveForGang() || changed
 	free, refusals := min(t.freeReservations(), reservationsPerSearch), 0
 	for _, w := range t.reservationCandidates(free) {
 		unbound := w.ask.RequiredNode() == ""
@@ -140,7 +160,7 @@ func (t *Twin) reserve() (changed bool) {
 
 // freeReservations is how many more asks may reserve, those that require a node excepted.
 func (t *Twin) freeReservations() int {
-	unbound := filter(t.reserving, func(w *allocation) bool { return w.ask.RequiredNode() == "" })
+	unbound := filter(t.reserving, func(w *allocation) bool { return w.ask.RequiredNode() == "" && !w.together })
 	return max(1, len(t.nodes)*t.reservation.NodePercent/100) - len(unbound)
 }
 
@@ -148,7 +168,7 @@ func (t *Twin) freeReservations() int {
 func (t *Twin) uselessReservations() []*allocation {
 	c := t.total()
 	return filter(t.reserving, func(w *allocation) bool {
-		return !t.withinQuotaOfQueues(c, w) || !t.applicationMayStart(c, w) || !t.holdsWithoutAllocations(c, t.node(w.reserved), w)
+		return !w.together && !t.withinQuotaOfQueues(c, w) || !w.together && !t.applicationMayStart(c, w) || !w.together && !t.holdsWithoutAllocations(c, t.node(w.reserved), w)
 	})
 }
 
@@ -249,6 +269,9 @@ func (t *Twin) reservationTimes() (times []time.Time) {
 	search := t.nextReservations.After(t.now) // else the next Schedule does
 	if search && len(t.uselessReservations()) > 0 {
 		times = append(times, t.nextReservations)
+	}
+	if search {
+		times = append(times, t.gangReservationTimes()...)
 	}
 	full := t.freeReservations() <= 0
 	for _, w := range t.mayReserve() {

@@ -66,6 +66,9 @@ type Twin struct {
 	lastQueueStates map[objects.QueuePath]queueState // at the last comparison
 	queueChanges    []string                         // changes of queues since the start of the step, as effects have them
 
+	gangsRefused []objects.AppID // whose members did not fit together since the last change, in this run of decisions
+	runContinues bool            // the budget ended the last run
+
 	waitingDueAt time.Time // when the waiting states are due; zero: they are not expected to be
 	waitingDue   bool      // they are due in the next Schedule that finds nothing else to do
 
@@ -92,7 +95,7 @@ func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lif
 
 // Step applies a command and returns its effects.
 func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
-	t.now, t.out, t.queueChanges = now, nil, nil
+	t.now, t.out, t.queueChanges, t.runContinues = now, nil, nil, false
 	t.runTimers()
 	t.compareQueues()
 	switch c := cmd.(type) {
@@ -159,7 +162,11 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.endCoolDowns()
 	t.expireNominations()
 	t.expireReservations()
-	for range budget {
+	if !t.runContinues {
+		t.gangsRefused = nil
+	}
+	t.runContinues = false
+	for ; budget > 0; budget-- {
 		if t.enforceQuotas() {
 			t.forgetGroups()
 			continue
@@ -175,6 +182,13 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			w, n = t.decide()
 		}
 		switch {
+		case w != nil && n == "":
+			asks, on := t.gangPlacement(w)
+			for i, w := range asks {
+				t.bind(w, on[i])
+			}
+			t.forgetGroups()
+			budget -= len(asks) - 1
 		case w != nil:
 			t.bind(w, n)
 			t.forgetGroups()
@@ -183,6 +197,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			return t.out, false
 		}
 	}
+	t.runContinues = true
 	return t.out, true
 }
 

@@ -39,11 +39,7 @@ func (t *Twin) reportWaiting() {
 	var started []*app
 	place := func(w *allocation) {
 		a := t.app(w.ask.App)
-		after.apps[a.id].allocated = after.apps[a.id].allocated.Add(w.ask.Amounts)
-		after.apps[a.id].counts = true
-		for _, q := range t.pathQueues(a.leaf) {
-			after.allocated[q.path] = after.allocated[q.path].Add(w.ask.Amounts)
-		}
+		t.countAsPlaced(after, w)
 		if a.askedAgain {
 			a.askedAgain = false
 			started = append(started, a)
@@ -53,13 +49,22 @@ func (t *Twin) reportWaiting() {
 		place(w)
 	}
 	for _, w := range t.allAsksByGroup(now) {
-		if w.nominated != "" || t.replaces(w) != nil || t.heldBack(w) {
+		together := t.waitsForMembers(w)
+		if w.nominated != "" || t.replaces(w) != nil || t.heldBack(w) && !together {
 			continue
+		}
+		blocked := false
+		if a := t.app(w.ask.App); together {
+			members, incomplete := t.members(now, a)
+			if incomplete {
+				continue
+			}
+			blocked = t.quotaBlocksTogether(a, members, false)
 		}
 		_, limited := t.limitObstacle(after, w)
 		state := objects.WaitFailed
 		switch {
-		case limited || !t.applicationMayStart(now, w) || !t.withinMax(after, w):
+		case blocked || limited || !t.applicationMayStart(now, w) || !t.withinMax(after, w):
 			state = objects.WaitSkipped
 		default:
 			place(w)
@@ -76,6 +81,16 @@ func (t *Twin) reportWaiting() {
 	}
 	for _, a := range started {
 		a.askedAgain = true
+	}
+}
+
+// countAsPlaced adds w to the totals as if it was placed.
+func (t *Twin) countAsPlaced(c *totals, w *allocation) {
+	a := t.app(w.ask.App)
+	c.apps[a.id].allocated = c.apps[a.id].allocated.Add(w.ask.Amounts)
+	c.apps[a.id].counts = true
+	for _, q := range t.pathQueues(a.leaf) {
+		c.allocated[q.path] = c.allocated[q.path].Add(w.ask.Amounts)
 	}
 }
 

@@ -16,6 +16,10 @@ type Gang struct {
 	deadline time.Time   // of the placeholders; zero: none
 	started  bool        // the timeout has begun anew with the first placeholder that was allocated
 	resumed  bool        // the application fell back to ordinary scheduling
+
+	// of virtual placeholders:
+	members []int  // by task group: pending asks, while they wait to be placed together
+	refusal string // why they could not be placed together; empty: not tried since something has changed
 }
 
 // TaskGroup counts the placeholders of one task group (GAN-3).
@@ -31,8 +35,15 @@ type TaskGroup struct {
 // Live is how many placeholders have not ended. One that has timed out has ended when its release was ordered.
 func (t *TaskGroup) Live() int { return t.Count - t.Replaced - t.TimedOut - t.ended }
 
-// New is the gang of an application without placeholders.
-func New(s Spec) *Gang { return &Gang{spec: s} }
+// New is the gang of an application without placeholders, except for virtual ones, which there are from the beginning.
+func New(s Spec) *Gang {
+	g := &Gang{spec: s, members: make([]int, len(s.Virtual))}
+	for _, v := range s.Virtual {
+		g.groups = append(g.groups, TaskGroup{Name: v.Name, MinResources: v.MinResources, Count: v.MinMember})
+		g.live += v.MinMember
+	}
+	return g
+}
 
 // Style is the style of g.
 func (g *Gang) Style() Style { return g.spec.Style }

@@ -35,6 +35,7 @@ type Spec struct {
 	Timeout   time.Duration     // placeholder timeout; zero or less: DefaultTimeout
 	Created   time.Time         // creation time of the RM's object; zero: not known
 	Style     Style
+	Virtual   []VirtualGroup // task groups whose placeholders are virtual; empty: the RM sends placeholders
 }
 
 // TimeoutOf is a timeout in milliseconds. Zero, a negative number and one that is too large for a duration are not
@@ -48,7 +49,7 @@ func TimeoutOf(milliseconds int64) time.Duration {
 
 // Declared reports whether s declares anything.
 func (s *Spec) Declared() bool {
-	return !s.Requested.IsZero() || s.Timeout > 0 || s.Style != Soft || !s.Created.IsZero()
+	return !s.Requested.IsZero() || s.Timeout > 0 || s.Style != Soft || !s.Created.IsZero() || len(s.Virtual) > 0
 }
 
 // minTimeout is the least time that a gang has, however old its application is.

@@ -138,7 +138,7 @@ func (p *Partition) addPending(x *Allocation) {
 	if group == nil {
 		in = firstOfNewGroup
 		group = newAskGroup(id, a)
-		group.held = a.holdsBack(id)
+		group.hold = a.holdOf(id)
 		p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota))
 		a.askGroups.add(group)
 	}
@@ -148,6 +148,7 @@ func (p *Partition) addPending(x *Allocation) {
 	x.group = group
 	p.journal.askAdded(x, in)
 	a.askGroups.reindex(group)
+	p.Gangs().memberAdded(x)
 	a.pendingCount++
 	a.priority.Add(policies.Pending(x.ask.Priority))
 	a.pending.Add(x.shape.Vector())
@@ -162,6 +163,7 @@ func (p *Partition) removePending(x *Allocation) {
 		p.setMaxAppsCheck(group, quota.MaxAppsUnchecked)
 	}
 	p.journal.askRemoved(x, group)
+	p.Gangs().memberRemoved(x)
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))
 	a.pending.Sub(x.shape.Vector())

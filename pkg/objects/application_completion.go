@@ -100,6 +100,7 @@ func (p *Partition) forgetApplication(a *Application) {
 	p.deadlines.ramping.remove(a)
 	if a.gang != nil {
 		p.gangs.timers.move(a, a.gang.Deadline(), time.Time{})
+		delete(p.gangs.complete, a)
 	}
 	p.leaveAccounts(a)
 	p.prune(a.queue)

@@ -156,6 +156,9 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if a.state == lifecycle.Failing {
 		return nil, fmt.Errorf("application %s %w", ask.App, ErrFailing)
 	}
+	if ask.Placeholder && a.gang != nil && a.gang.Virtual() {
+		return nil, fmt.Errorf("application %s %w", ask.App, ErrVirtualPlaceholders)
+	}
 	if x, ok := p.allocations.get(ask.Key); ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}

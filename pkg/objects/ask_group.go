@@ -20,7 +20,7 @@ type AskGroup struct {
 	listIndex            int32                        // in askGroups.list
 	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
 	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
-	held                 bool                         // the asks wait for placeholders of their task group (GAN-4)
+	hold                 hold                         // whether the asks wait for placeholders, or for each other
 	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
 	allowed              int32                        // how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed
 	key                  policies.AskKey              // of the first schedulable ask
@@ -50,6 +50,15 @@ func (g *AskGroup) dropSetbacks() {
 		g.setbacks = nil
 	}
 }
+
+// hold is whether the asks of a group wait for placeholders of their task group, virtual ones included (GAN-4).
+type hold uint8
+
+const (
+	notHeld   hold = iota
+	heldBack       // they are not in the order
+	heldReady      // they are in the order, and are placed together with the other members of their gang (GAN-21)
+)
 
 // askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
 // oldest, and an ask that becomes older stays entitled to preempt.
@@ -154,14 +163,17 @@ func (g *AskGroup) empty() bool { return g.PendingCount() == 0 }
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }
 
-// mayBePlaced reports whether g has a schedulable ask, is not held back, and not every node is refused to it.
-func (g *AskGroup) mayBePlaced() bool { return g.hasSchedulable() && !g.held && !g.refused() }
+// mayBePlaced reports whether g has a schedulable ask, is not held back or may be placed together with others, and not every
+// node is refused to it.
+func (g *AskGroup) mayBePlaced() bool {
+	return g.hasSchedulable() && g.hold != heldBack && !g.refused()
+}
 
 // refused reports whether every node that the asks of g fit is refused to all of them, until a requeue.
 func (g *AskGroup) refused() bool { return g.setbacks != nil && g.setbacks.refused }
 
 // Held reports whether the asks of g wait for placeholders of their task group (GAN-4).
-func (g *AskGroup) Held() bool { return g.held }
+func (g *AskGroup) Held() bool { return g.hold != notHeld }
 
 func (g *AskGroup) find(x *Allocation) (int, bool) {
 	if g.hasSchedulable() && g.asks[g.head] == x { // the usual case

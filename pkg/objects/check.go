@@ -219,7 +219,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	var mask feasibility.Mask
 	for i, group := range a.askGroups.list {
 		if int(group.listIndex) != i || group.empty() || a.askGroups.find(group.id) != group || group.app != a ||
-			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.held != a.holdsBack(group.id) {
+			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.hold != a.holdOf(group.id) {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.ID())
 		}
 		inGroups += group.PendingCount()

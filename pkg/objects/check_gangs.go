@@ -54,9 +54,15 @@ func (c *recount) checkGang(a *Application) (ending int, err error) {
 			return 0, fmt.Errorf("placeholder %s ends and is pending", x.Key())
 		}
 	}
-	all := 0
+	all, members := 0, a.pendingMembers()
 	for i := range a.gang.Groups() {
 		t := &a.gang.Groups()[i]
+		if a.gang.Virtual() {
+			live[t.Name] = t.Live() // there are no allocations
+			if got := a.gang.Members(t.Name); a.gang.Waits() && got != members[t.Name] {
+				return 0, fmt.Errorf("application %s counts %d members of task group %s, it has %d", a.ID(), got, t.Name, members[t.Name])
+			}
+		}
 		if t.Live() != live[t.Name] {
 			return 0, fmt.Errorf("application %s counts %d placeholders of task group %s, it has %d", a.ID(), t.Live(), t.Name, live[t.Name])
 		}
@@ -67,6 +73,17 @@ func (c *recount) checkGang(a *Application) (ending int, err error) {
 		return 0, fmt.Errorf("application %s counts %d live and %d ending placeholders, it has %d and %d, and others of %v", a.ID(), a.gang.Live(), a.gang.Ending(), all, ending, live)
 	}
 	return ending, nil
+}
+
+// pendingMembers counts the pending asks of each task group, without placeholders.
+func (a *Application) pendingMembers() map[string]int {
+	members := map[string]int{}
+	for _, x := range a.allocations {
+		if x.Pending() && !x.ask.Placeholder {
+			members[x.ask.TaskGroup()]++
+		}
+	}
+	return members
 }
 
 // checkReplacements checks that replacements are linked both ways, and that each ask waits and is no larger than its
@@ -82,7 +99,7 @@ func (c *recount) checkReplacements() error {
 		switch {
 		case p.gangs.replacing[x] != y || mark.timedOut || mark.replaced || p.Preempting(y):
 			return fmt.Errorf("ask %s and placeholder %s are not linked", x.Key(), y.Key())
-		case !x.Pending() || !x.group.held || x.app != y.app || x.ask.TaskGroup() != y.ask.TaskGroup() || p.Nomination(x) != nil:
+		case !x.Pending() || !x.group.Held() || x.app != y.app || x.ask.TaskGroup() != y.ask.TaskGroup() || p.Nomination(x) != nil:
 			return fmt.Errorf("ask %s does not wait for placeholder %s", x.Key(), y.Key())
 		case !y.shape.Vector().Covers(x.shape.Vector()):
 			return fmt.Errorf("ask %s requests more than placeholder %s", x.Key(), y.Key())

@@ -16,6 +16,9 @@ type gangChanges struct {
 	candidates  map[*Application]struct{} // to evaluate
 	unavailable map[*Application]struct{} // evaluated, with asks and placeholders and without a result
 	replacedBy  []*Allocation             // bound in the place of placeholders, since TakeReplaced
+
+	refused      map[*Application]refusedGang // gangs that could not be placed together
+	retryRefused bool                         // they are tried again
 }
 
 // MayReplace calls evaluate with the asks that wait and the placeholders that may be replaced of each application in
@@ -55,7 +58,7 @@ func (l GangLedger) MayReplace(evaluate func(asks, placeholders []*Allocation) (
 
 // add has a evaluated, if asks of it wait for placeholders.
 func (c *gangChanges) add(a *Application) {
-	if a.gang == nil || !slices.ContainsFunc(a.askGroups.list, (*AskGroup).Held) {
+	if a.gang == nil || a.gang.Virtual() || !slices.ContainsFunc(a.askGroups.list, (*AskGroup).Held) {
 		return
 	}
 	if c.candidates == nil {
@@ -72,6 +75,16 @@ func (c *gangChanges) retry() {
 	clear(c.unavailable)
 }
 
+func (c *gangChanges) gangRefused(a *Application, members []MemberGroup) {
+	if c.refused == nil {
+		c.refused = map[*Application]refusedGang{}
+	}
+	c.refused[a] = newRefusedGang(members)
+}
+
+// mayFit has the gangs that were refused tried again.
+func (c *gangChanges) mayFit() { c.retryRefused = len(c.refused) > 0 }
+
 func (c *gangChanges) addIfGang(x *Allocation) {
 	if x.app.gang != nil && x.ask.TaskGroup() != "" {
 		c.add(x.app)
@@ -86,12 +99,18 @@ func (c *gangChanges) preemptionUnmarked(x *Allocation)                 { c.addI
 func (c *gangChanges) replacementEnded(x, _ *Allocation)                { c.add(x.app) }
 func (c *gangChanges) askGroupHeld(group *AskGroup)                     { c.add(group.app) }
 func (c *gangChanges) replaced(x *Allocation)                           { c.replacedBy = append(c.replacedBy, x) }
-func (c *gangChanges) nodeFreed(*Node)                                  { c.retry() }
-func (c *gangChanges) refusalsMayEnd()                                  { c.retry() }
 func (c *gangChanges) applicationRemoved(a *Application) {
 	delete(c.candidates, a)
 	delete(c.unavailable, a)
+	delete(c.refused, a)
 }
+
+func (c *gangChanges) nodeFreed(*Node) {
+	c.retry()
+	c.mayFit()
+}
+
+func (c *gangChanges) refusalsMayEnd() { c.retry() }
 
 // The other changes give no ask a placeholder to replace, and no node free resources without nodeFreed.
 
@@ -115,14 +134,10 @@ func (*gangChanges) nodeAttributesChanged(*Node)                            {}
 func (*gangChanges) nodeBudgetsChanged(*Node)                               {}
 func (*gangChanges) foreignAdded(*Node, *Foreign)                           {}
 func (*gangChanges) foreignRemoved(*Node, *Foreign)                         {}
-func (*gangChanges) capacityChanged(*Queue)                                 {}
 func (*gangChanges) queueUsageChanged(*Queue)                               {}
 func (*gangChanges) queuePreemptingChanged(*Queue)                          {}
-func (*gangChanges) queueRunningChanged(*Queue)                             {}
-func (*gangChanges) queueSettingsChanged(*Queue)                            {}
 func (*gangChanges) queueChanged(*Queue)                                    {}
 func (*gangChanges) queueStateChanged(*Queue, QueueChange)                  {}
-func (*gangChanges) quotasChanged(*Queue)                                   {}
 func (*gangChanges) queueTreeChanged()                                      {}
 func (*gangChanges) applicationAdded(*Application)                          {}
 func (*gangChanges) applicationStateChanged(*Application, lifecycle.Change) {}
@@ -130,3 +145,7 @@ func (*gangChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
 func (*gangChanges) runningChanged(*Application)                            {}
 func (*gangChanges) firstStartingChanged(*Application)                      {}
 func (*gangChanges) mayPreemptChanged(*Application)                         {}
+func (*gangChanges) capacityChanged(*Queue)                                 {}
+func (*gangChanges) queueSettingsChanged(*Queue)                            {}
+func (*gangChanges) quotasChanged(*Queue)                                   {}
+func (*gangChanges) queueRunningChanged(*Queue)                             {}

@@ -71,6 +71,11 @@ func (l GangLedger) ExpireNext(now time.Time) (out GangTimeout, ok bool) {
 		}
 		l.p.handleEvent(a, event, lifecycle.ReasonReservationTimeout, now)
 	}
+	if a.gang.Virtual() {
+		out.Cancelled = l.expireVirtual(a, failed)
+		l.p.onAllocationRemoved(a, false, now)
+		return out, true
+	}
 	for _, x := range a.Allocations() {
 		switch {
 		case x.Pending() && (failed || x.isPlaceholder()):
@@ -88,6 +93,29 @@ func (l GangLedger) ExpireNext(now time.Time) (out GangTimeout, ok bool) {
 	return out, true
 }
 
+// expireVirtual ends the virtual placeholders of a: its members do not wait for each other any more. If the gang is Hard
+// and failed takes its application with it, its asks are cancelled, and returned in key order (GAN-22).
+func (l GangLedger) expireVirtual(a *Application, failed bool) (cancelled []*Allocation) {
+	if l.p.Reservations().Gang() == a {
+		l.p.Reservations().ClearTogether(ReservationTimedOut)
+	}
+	l.count(a, func(g *gangs.Gang) bool {
+		g.TimeOutVirtual()
+		return true
+	})
+	l.updateComplete(a)
+	if failed && a.gang.Style() == gangs.Hard {
+		for _, x := range a.Allocations() {
+			if x.Pending() {
+				l.p.removeAsk(x)
+				cancelled = append(cancelled, x)
+			}
+		}
+	}
+	l.p.reindex(a)
+	return cancelled
+}
+
 // cancelTimedOut removes a pending ask. A placeholder is counted as timed out.
 func (l GangLedger) cancelTimedOut(x *Allocation) {
 	if x.isPlaceholder() {
@@ -99,7 +127,7 @@ func (l GangLedger) cancelTimedOut(x *Allocation) {
 }
 
 func (l GangLedger) countTimeOut(y *Allocation) {
-	l.count(y, func(g *gangs.Gang) bool { return g.TimeOut(y.ask.TaskGroup()) })
+	l.count(y.app, func(g *gangs.Gang) bool { return g.TimeOut(y.ask.TaskGroup()) })
 }
 
 // onPlaceholdersEnded ends the states that wait for placeholders to end: Resuming when all releases that were ordered

@@ -19,6 +19,7 @@ type gangState struct {
 	ending    map[*Allocation]endingPlaceholder
 	replacing map[*Allocation]*Allocation // a pending ask, and the placeholder that it replaces
 	timers    gangTimers
+	complete  map[*Application]struct{} // have enough members, which wait to be placed together; nil: none ever had
 }
 
 func newGangState() gangState {
@@ -73,21 +74,30 @@ func (a *Application) DeclareGang(s gangs.Spec) {
 // isPlaceholder reports whether x is a placeholder of a task group.
 func (x *Allocation) isPlaceholder() bool { return x.ask.Placeholder && x.ask.TaskGroup() != "" }
 
-// holdsBack reports whether the asks of a group with this ID wait for placeholders of their task group.
-func (a *Application) holdsBack(id askGroupID) bool {
-	return a.gang != nil && !id.placeholder && id.taskGroup != "" && a.gang.HoldsBack(id.taskGroup)
+// holdOf is whether the asks of a group with this ID wait for placeholders of their task group, or for each other.
+func (a *Application) holdOf(id askGroupID) hold {
+	switch {
+	case a.gang == nil || id.placeholder || id.taskGroup == "" || !a.gang.HoldsBack(id.taskGroup):
+		return notHeld
+	case a.gang.Ready():
+		return heldReady
+	}
+	return heldBack
 }
 
-// added counts x if it is a placeholder. The caller reindexes the application.
+// added counts x if it is a placeholder, and begins the timeout if it is a member that the gang waits for. The caller reindexes the application.
 func (l GangLedger) added(x *Allocation, now time.Time) {
+	a := x.app
 	if !x.isPlaceholder() {
+		if a.gang != nil && a.gang.MinMember(x.ask.TaskGroup()) > 0 {
+			l.begin(a, now)
+		}
 		return
 	}
-	a := x.app
 	if a.gang == nil {
 		a.gang = gangs.New(gangs.Spec{})
 	}
-	l.count(x, func(g *gangs.Gang) bool { return g.Add(x.ask.TaskGroup(), x.ask.Amounts, now) })
+	l.count(a, func(g *gangs.Gang) bool { return g.Add(x.ask.TaskGroup(), x.ask.Amounts, now) })
 }
 
 // removed counts the end of x if it is a placeholder. The caller reindexes the application.
@@ -97,7 +107,7 @@ func (l GangLedger) removed(x *Allocation) {
 	}
 	mark, ending := l.p.gangs.ending[x]
 	delete(l.p.gangs.ending, x)
-	l.count(x, func(g *gangs.Gang) bool {
+	l.count(x.app, func(g *gangs.Gang) bool {
 		if ending {
 			g.CountEnding(-1)
 		}
@@ -111,10 +121,9 @@ func (l GangLedger) removed(x *Allocation) {
 	})
 }
 
-// count changes the counts of the gang of a placeholder, and what follows from them. change reports whether the task
+// count changes the counts of the gang of an application, and what follows from them. change reports whether a task
 // group holds asks back now or no longer. The caller reindexes the application.
-func (l GangLedger) count(x *Allocation, change func(*gangs.Gang) (holdChanged bool)) {
-	a := x.app
+func (l GangLedger) count(a *Application, change func(*gangs.Gang) (holdChanged bool)) {
 	before := a.gang.Deadline()
 	holdChanged := change(a.gang)
 	l.p.gangs.timers.move(a, before, a.gang.Deadline())
@@ -123,8 +132,8 @@ func (l GangLedger) count(x *Allocation, change func(*gangs.Gang) (holdChanged b
 		return
 	}
 	for _, group := range a.askGroups.list {
-		if held := a.holdsBack(group.id); held != group.held {
-			group.held = held
+		if hold := a.holdOf(group.id); hold != group.hold {
+			group.hold = hold
 			a.askGroups.reindex(group)
 			l.p.Reservations().clearHeld(group)
 			l.p.journal.askGroupHeld(group)
@@ -137,6 +146,9 @@ func (l GangLedger) count(x *Allocation, change func(*gangs.Gang) (holdChanged b
 func (l GangLedger) bound(x *Allocation, now time.Time) {
 	a := x.app
 	if !x.isPlaceholder() {
+		if a.gang != nil && a.gang.MinMember(x.ask.TaskGroup()) > 0 {
+			l.endWait(a)
+		}
 		for a.state == lifecycle.Accepted || a.state == lifecycle.Resuming {
 			l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonAllocated, now)
 		}
@@ -158,7 +170,7 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 // replaced, in key order (GAN-5). Both are new slices; without asks there are no placeholders either.
 func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
 	for _, group := range a.askGroups.list {
-		if !group.held {
+		if !group.Held() {
 			continue
 		}
 		for _, x := range group.PendingAsks() {

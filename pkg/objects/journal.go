@@ -56,12 +56,13 @@ type allocationChanges interface {
 
 // gangChangeKinds are the kinds of changes of gangs.
 type gangChangeKinds interface {
-	placeholderEnding(y *Allocation)   // the release of placeholder y is ordered, other than by preemption
-	replacementAdded(x, y *Allocation) // x will be placed when the release of placeholder y is confirmed
-	replacementEnded(x, y *Allocation) // it will not, or is being placed
-	replaced(x *Allocation)            // x was placed because a placeholder has ended
-	gangCountsChanged(a *Application)  // the counts of a task group of a changed
-	askGroupHeld(group *AskGroup)      // the asks of group wait for placeholders, or no longer
+	placeholderEnding(y *Allocation)                   // the release of placeholder y is ordered, other than by preemption
+	replacementAdded(x, y *Allocation)                 // x will be placed when the release of placeholder y is confirmed
+	replacementEnded(x, y *Allocation)                 // it will not, or is being placed
+	replaced(x *Allocation)                            // x was placed because a placeholder has ended
+	gangCountsChanged(a *Application)                  // the counts of a task group of a changed
+	gangRefused(a *Application, members []MemberGroup) // the members of a cannot be placed together now
+	askGroupHeld(group *AskGroup)                      // the asks of group wait for placeholders, or no longer
 }
 
 // nodeChanges are the kinds of changes of nodes.

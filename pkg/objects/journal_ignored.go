@@ -37,6 +37,7 @@ func (ignoreGangChanges) placeholderEnding(*Allocation)             {}
 func (ignoreGangChanges) replacementAdded(*Allocation, *Allocation) {}
 func (ignoreGangChanges) replacementEnded(*Allocation, *Allocation) {}
 func (ignoreGangChanges) replaced(*Allocation)                      {}
+func (ignoreGangChanges) gangRefused(*Application, []MemberGroup)   {}
 func (ignoreGangChanges) gangCountsChanged(*Application)            {}
 func (ignoreGangChanges) askGroupHeld(*AskGroup)                    {}
 

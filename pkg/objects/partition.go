@@ -27,6 +27,8 @@ var (
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
 	ErrFailing     = errors.New("is Failing") // it takes no asks and no allocations
+
+	ErrVirtualPlaceholders = errors.New("has virtual placeholders, and takes no others")
 )
 
 // Partition owns all objects; only its methods change them.

@@ -1,6 +1,8 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/feasibility"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+)
 
 // Answers of the predicates of the resource manager, remembered for asks of which it says that they have the same
 // answers (NOD-41). A node keeps its own, and forgets them when anything about it changes.
@@ -81,6 +83,7 @@ func (answerChanges) replacementAdded(*Allocation, *Allocation) {}
 func (answerChanges) replacementEnded(*Allocation, *Allocation) {}
 func (answerChanges) replaced(*Allocation)                      {}
 func (answerChanges) gangCountsChanged(*Application)            {}
+func (answerChanges) gangRefused(*Application, []MemberGroup)   {}
 func (answerChanges) askGroupHeld(*AskGroup)                    {}
 func (answerChanges) nodeAdded(*Node)                           {}
 func (answerChanges) nodeRemoved(*Node)                         {}

@@ -242,6 +242,7 @@ func (*preemptionChanges) replacementAdded(*Allocation, *Allocation)            
 func (*preemptionChanges) replacementEnded(*Allocation, *Allocation)              {}
 func (*preemptionChanges) replaced(*Allocation)                                   {}
 func (*preemptionChanges) gangCountsChanged(*Application)                         {}
+func (*preemptionChanges) gangRefused(*Application, []MemberGroup)                {}
 func (*preemptionChanges) nominationAdded(*Allocation, *Node)                     {}
 func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
 func (*preemptionChanges) reservationAdded(*Allocation, *Node)                    {}

@@ -102,7 +102,7 @@ func (q *Queue) pathFromRoot() (path []*Queue) {
 // MayPreempt reports whether the preemption policy of the asks allows them to preempt (PRE-8), and
 // the configuration lets them or they require a node (PRE-98). Asks that wait for placeholders do not preempt (GAN-4).
 func (g *AskGroup) MayPreempt() bool {
-	return g.id.preempts && !g.held && (g.app.queue.policy.mayPreempt || g.id.shape.RequiredNode() != "")
+	return g.id.preempts && !g.Held() && (g.app.queue.policy.mayPreempt || g.id.shape.RequiredNode() != "")
 }
 
 // MarkPreemptorListed makes addPreemptor skip g.
@@ -161,7 +161,7 @@ func (x *Allocation) PreemptsAsGang() bool {
 // Requires: x has a task group, is pending and has no nomination.
 func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
 	for _, y := range x.app.allocations {
-		if y.Pending() && y.ask.TaskGroup() == x.ask.TaskGroup() && !y.group.held && p.Nomination(y) == nil {
+		if y.Pending() && y.ask.TaskGroup() == x.ask.TaskGroup() && !y.group.Held() && p.Nomination(y) == nil {
 			all = append(all, y)
 		}
 	}

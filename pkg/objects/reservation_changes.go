@@ -92,6 +92,7 @@ func (*reservationChanges) placeholderEnding(*Allocation)                       
 func (*reservationChanges) replacementAdded(*Allocation, *Allocation)             {}
 func (*reservationChanges) replaced(*Allocation)                                  {}
 func (*reservationChanges) gangCountsChanged(*Application)                        {}
+func (*reservationChanges) gangRefused(*Application, []MemberGroup)               {}
 func (*reservationChanges) nodeRestored(*Node)                                    {}
 func (*reservationChanges) nodeBudgetsChanged(*Node)                              {}
 func (*reservationChanges) foreignAdded(*Node, *Foreign)                          {}

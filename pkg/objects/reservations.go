@@ -20,12 +20,15 @@ type reservations struct {
 	byAsk map[*Allocation]reservation
 	asks  []*Allocation                  // the asks, oldest reservation first
 	byApp map[*Application][]*Allocation // the same by application, oldest first
+	gang  *Application                   // whose members have reserved nodes together (RES-11); nil: none
+	// Invariant: gang has at least one such reservation.
 }
 
 // reservation is the reserved node of an ask, and when it was reserved.
 type reservation struct {
-	node *Node
-	at   time.Time
+	node     *Node
+	at       time.Time
+	together bool // of a member of a gang, with those of the other members
 }
 
 func newReservations() reservations {
@@ -47,11 +50,12 @@ const (
 	ReservationRefused                         // the node has enough free, and the RM refuses it
 	ReservationTimedOut                        // it lasted for the timeout
 	ReservationDisabled                        // the configuration has no reservations any more
+	ReservationMoved                           // the ask is a member of a gang for which other nodes are better now
 )
 
 func (e ReservationEnd) String() string {
 	return [...]string{
-		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager", "timed out", "disabled",
+		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager", "timed out", "disabled", "moved",
 	}[e]
 }
 
@@ -73,8 +77,12 @@ func (p *Partition) Reservations() ReservationLedger { return ReservationLedger{
 // has neither a reservation nor a nomination; MayReserve(x, n).
 func (l ReservationLedger) Reserve(x *Allocation, n *Node, now time.Time) {
 	l.clearOn(n, ReservationLost, func(y *Allocation) bool { return y.ask.RequiredNode() == "" })
-	r := &l.p.marks.reservations
-	r.byAsk[x] = reservation{n, now}
+	l.add(x, reservation{node: n, at: now})
+}
+
+func (l ReservationLedger) add(x *Allocation, made reservation) {
+	r, n := &l.p.marks.reservations, made.node
+	r.byAsk[x] = made
 	r.asks, r.byApp[x.app] = append(r.asks, x), append(r.byApp[x.app], x)
 	n.reserved = append(n.reserved, x)
 	n.held.Add(x.shape.Vector())
@@ -82,13 +90,20 @@ func (l ReservationLedger) Reserve(x *Allocation, n *Node, now time.Time) {
 	l.p.journal.reservationAdded(x, n)
 }
 
-// Clear ends the reservation of x, if it has one.
+// Clear ends the reservation of x, if it has one. Reservations that were made together end together.
 func (l ReservationLedger) Clear(x *Allocation, end ReservationEnd) {
-	n := l.Of(x)
-	if n == nil {
-		return
+	switch {
+	case l.Of(x) == nil:
+	case l.p.marks.reservations.byAsk[x].together:
+		l.ClearTogether(end)
+	default:
+		l.clear(x, end)
 	}
+}
+
+func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	r := &l.p.marks.reservations
+	n := r.byAsk[x].node
 	ended := EndedReservation{x, n, r.byAsk[x].at, end}
 	delete(r.byAsk, x)
 	r.asks, n.reserved = removeAllocationFrom(r.asks, x), removeAllocationFrom(n.reserved, x)
@@ -175,7 +190,7 @@ func (n *Node) HoldsWithoutAllocations(x *Allocation) bool {
 // MayBePlacedWithinCapacity reports whether no quota, limit or order of its queue keeps x from being placed; the capacity of the
 // cluster is not examined.
 func (x *Allocation) MayBePlacedWithinCapacity() bool {
-	if x.group.held || !x.app.StateAwareAllows() {
+	if x.group.Held() || !x.app.StateAwareAllows() {
 		return false
 	}
 	return !x.app.Constraints().BlockedWithinCapacity(x.shape)
@@ -184,10 +199,15 @@ func (x *Allocation) MayBePlacedWithinCapacity() bool {
 // MissingShare is the dominant share of what x lacks on n: of the resources that it requests, the largest part of the
 // capacity that would have to become free. Zero: nothing.
 func (n *Node) MissingShare(x *Allocation) float64 {
+	return n.MissingShareWith(x.shape, nil)
+}
+
+// MissingShareWith is MissingShare for an ask of shape s when used is used of n, too.
+func (n *Node) MissingShareWith(s *feasibility.Shape, used resources.Vector) float64 {
 	share := 0.0
-	for k, requested := range x.shape.Vector() {
+	for k, requested := range s.Vector() {
 		k := resources.Index(k)
-		if missing := resources.SubSaturated(requested, n.available.At(k)); requested > 0 && missing > 0 {
+		if missing := resources.SubSaturated(requested, resources.SubSaturated(n.available.At(k), used.At(k))); requested > 0 && missing > 0 {
 			share = max(share, float64(missing)/float64(n.total.At(k)))
 		}
 	}
@@ -213,7 +233,7 @@ func CompareSelection(x, y *Allocation) int {
 // their places.
 func (l ReservationLedger) clearHeld(group *AskGroup) {
 	for _, x := range slices.Clone(l.AsksOf(group.app)) {
-		if x.group == group && group.held {
+		if x.group == group && group.Held() {
 			l.Clear(x, ReservationBlocked)
 		}
 	}

@@ -77,6 +77,7 @@ func (s *snapshotChanges) placeholderEnding(y *Allocation)                    { 
 func (s *snapshotChanges) replacementAdded(x, _ *Allocation)                  { s.allocation(x) }
 func (s *snapshotChanges) replacementEnded(x, _ *Allocation)                  { s.allocation(x) }
 func (s *snapshotChanges) gangCountsChanged(a *Application)                   { s.application(a) }
+func (*snapshotChanges) gangRefused(*Application, []MemberGroup)              {}
 func (s *snapshotChanges) nodeAdded(n *Node)                                  { s.node(n) }
 func (s *snapshotChanges) nodeRemoved(n *Node)                                { s.node(n) }
 func (s *snapshotChanges) nodeUsageChanged(n *Node)                           { s.node(n) }

@@ -115,15 +115,16 @@ func (*waitingChanges) replacementEnded(x, _ *Allocation) {
 
 // The other changes are no changes of which asks wait for a node, or have reserved one.
 
-func (*waitingChanges) nominationRemoved(*Allocation, *Node)  {}
-func (*waitingChanges) placeholderEnding(*Allocation)         {}
-func (*waitingChanges) replaced(*Allocation)                  {}
-func (*waitingChanges) gangCountsChanged(*Application)        {}
-func (*waitingChanges) queueUsageChanged(*Queue)              {}
-func (*waitingChanges) queuePreemptingChanged(*Queue)         {}
-func (*waitingChanges) queueRunningChanged(*Queue)            {}
-func (*waitingChanges) queueSettingsChanged(*Queue)           {}
-func (*waitingChanges) queueChanged(*Queue)                   {}
-func (*waitingChanges) queueStateChanged(*Queue, QueueChange) {}
-func (*waitingChanges) quotasChanged(*Queue)                  {}
-func (*waitingChanges) queueTreeChanged()                     {}
+func (*waitingChanges) nominationRemoved(*Allocation, *Node)    {}
+func (*waitingChanges) placeholderEnding(*Allocation)           {}
+func (*waitingChanges) replaced(*Allocation)                    {}
+func (*waitingChanges) gangCountsChanged(*Application)          {}
+func (*waitingChanges) gangRefused(*Application, []MemberGroup) {}
+func (*waitingChanges) queueUsageChanged(*Queue)                {}
+func (*waitingChanges) queuePreemptingChanged(*Queue)           {}
+func (*waitingChanges) queueRunningChanged(*Queue)              {}
+func (*waitingChanges) queueSettingsChanged(*Queue)             {}
+func (*waitingChanges) queueChanged(*Queue)                     {}
+func (*waitingChanges) queueStateChanged(*Queue, QueueChange)   {}
+func (*waitingChanges) quotasChanged(*Queue)                    {}
+func (*waitingChanges) queueTreeChanged()                       {}

@@ -102,7 +102,8 @@ func (eng *Engine) BeginRun(now time.Time) {
 
 // Placeable is the first ask with a reservation, in selection order, that can be placed now, and the node: the reserved
 // one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the RM refuses
-// although it has enough ends.
+// although it has enough ends. A member of a gang is the first of those that can be placed together on their reserved
+// nodes (RES-11).
 func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node) {
 	for eng.part.Reservations().TakeMayPlace() { // again after an end, which may let another ask be placed
 		if x, n := eng.firstPlaceable(now); x != nil {
@@ -118,6 +119,12 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 	for _, x := range eng.fitting() {
 		n := eng.part.Reservations().Of(x)
 		switch {
+		case eng.part.Reservations().Together(x):
+			if !eng.acceptsTogether(now) {
+				eng.part.Reservations().ClearTogether(objects.ReservationRefused)
+				eng.ReportEnded()
+				return nil, nil
+			}
 		case !eng.part.Reservations().Fits(x):
 			if n = eng.host.FeasibleNode(x, now); n == nil {
 				continue
@@ -136,7 +143,13 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 // order.
 func (eng *Engine) fitting() (asks []*objects.Allocation) {
 	p := eng.part
+	if x := eng.fittingGang(); x != nil {
+		asks = append(asks, x)
+	}
 	for _, x := range p.Reservations().Asks() {
+		if p.Reservations().Together(x) {
+			continue
+		}
 		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().StateAwareAllows() {
 			continue
 		}

@@ -17,11 +17,14 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 	}
 	eng.nextEligible = time.Time{}
 	eng.part.Reservations().ForgetChanges()
+	eng.visitedNodes = 0
 	changed = eng.endUseless()
 	maps.DeleteFunc(eng.refusedUntil, func(_ *objects.Allocation, until time.Time) bool { return !now.Before(until) })
+	if eng.reserveForGang(now) {
+		changed = true
+	}
 	eng.part.Reservations().RequeueUnfitting()
 	free, refusals := min(eng.free(), maxReservations), 0
-	eng.visitedNodes = 0
 	candidates, visited := eng.candidates(now, free)
 	defer func() {
 		spent := time.Duration(visited)*intervalPerGroup + time.Duration(eng.visitedNodes)*intervalPerNode
@@ -42,8 +45,7 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 				free--
 			}
 		case refused:
-			eng.refusedUntil[x] = now.Add(refusalRetry)
-			eng.eligibleAt(now.Add(refusalRetry))
+			eng.refuseUntil(x, now.Add(refusalRetry))
 			if refusals++; refusals == maxRefusals {
 				eng.eligibleAt(now) // the others are examined by the next search
 				return changed
@@ -64,6 +66,8 @@ func (eng *Engine) eligibleAt(t time.Time) {
 func (eng *Engine) endUseless() (any bool) {
 	for _, x := range slices.Clone(eng.part.Reservations().Asks()) {
 		switch {
+		case eng.part.Reservations().Together(x):
+			continue // see reserveForGang
 		case !x.MayBePlacedWithinCapacity():
 			eng.part.Reservations().Clear(x, objects.ReservationBlocked)
 		case !eng.part.Reservations().Of(x).HoldsWithoutAllocations(x):
@@ -82,7 +86,7 @@ func (eng *Engine) free() int {
 	nodes := eng.part.Reservations().NodeCount()
 	free := max(1, nodes*eng.part.Reservations().Settings().NodePercent/100)
 	for _, x := range eng.part.Reservations().Asks() {
-		if x.Ask().RequiredNode() == "" {
+		if x.Ask().RequiredNode() == "" && !eng.part.Reservations().Together(x) {
 			free--
 		}
 	}

@@ -191,3 +191,37 @@ func TestReadGang_AllFields(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, !got.Declared())
 }
+
+// The tags of virtual placeholders are read at admission; members are placed together, and a placeholder is rejected
+// (GAN-19, GAN-20).
+func TestGangs_VirtualPlaceholders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rm := newGangRM(t, "Soft", 0, 1)
+		submit := func(id, queue, groups string) {
+			app := fakerm.App(id, queue)
+			app.Tags = map[string]string{gangs.VirtualPlaceholdersTag: "true", gangs.TaskGroupsTag: groups}
+			assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
+		}
+		for groups, want := range map[string]string{
+			``: "tag yunikorn.apache.org/task-groups: virtual placeholders need task groups",
+			`[{"name":"g","minMember":2,"minResource":{"cpu":"3m"}}]`: "queue root.small cannot fit application other: task group request {vcore=6} larger than max queue allocation ≤{vcore=5}",
+		} {
+			submit("other", "root.small", groups)
+			assert.Equal(t, receive(t, rm.apps, 1, (*si.ApplicationResponse).GetRejected)[0].Reason, want)
+		}
+		submit("virtual", "root.a", `[{"name":"g","minMember":2}]`)
+		receive(t, rm.apps, 1, (*si.ApplicationResponse).GetAccepted)
+		ask := func(key string, placeholder bool) {
+			x := fakerm.Ask(key, "virtual")
+			x.ResourcePerAlloc, x.TaskGroupName, x.Placeholder = vcores(3), "g", placeholder
+			assert.NilError(t, rm.allox.Send(&si.AllocationRequest{Allocations: []*si.Allocation{x}}))
+		}
+		ask("holder", true)
+		rejected := receive(t, rm.allox, 1, (*si.AllocationResponse).GetRejectedAllocations)
+		assert.Equal(t, rejected[0].Reason, "application virtual has virtual placeholders, and takes no others")
+		ask("k1", false)
+		ask("k2", false)
+		rm.placed("k1", "k2")
+		rm.states("Accepted", "Running")
+	})
+}

@@ -78,13 +78,17 @@ func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
 	return nil
 }
 
-// readGang reads what an application declares about its gang (GAN-1, GAN-2).
+// readGang reads what an application declares about its gang (GAN-1, GAN-2, GAN-19).
 func readGang(a *si.AddApplicationRequest) (s gangs.Spec, err error) {
 	s.Style, s.Timeout = gangs.StyleOf(a.GangSchedulingStyle), gangs.TimeoutOf(a.ExecutionTimeoutMilliSeconds)
 	if sec, ok := parseUnixSeconds(a.Tags[appCreationTimeTag]); ok {
 		s.Created = time.Unix(sec, 0).UTC()
 	}
+	if s.Virtual, err = gangs.ReadVirtual(a.Tags); err != nil {
+		return s, err
+	}
 	if a.PlaceholderAsk == nil {
+		s.Requested = gangs.RequestedBy(s.Virtual)
 		return s, nil
 	}
 	if s.Requested, err = amountsFromProto(a.PlaceholderAsk); err == nil && s.Requested.HasNegative() {

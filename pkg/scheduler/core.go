@@ -34,10 +34,12 @@ type Core struct {
 	reservations *reservation.Engine
 	constraints  constraintCache
 
-	feasible    feasibility.Mask   // scratch of decide
-	maskByDepth []feasibility.Mask // scratch of findGroup, by depth of the queue
-	batch       []*objects.Node    // scratch of firstAcceptedInBatches
-	batchIDs    []objects.NodeID   // scratch of firstAcceptedOf
+	runContinues bool               // the budget ended the last run of decisions, and no command came since: the next one continues it
+	gangPlan     gangPlan           // what decide has found for a gang, until it is placed
+	feasible     feasibility.Mask   // scratch of decide
+	maskByDepth  []feasibility.Mask // scratch of findGroup, by depth of the queue
+	batch        []*objects.Node    // scratch of firstAcceptedInBatches
+	batchIDs     []objects.NodeID   // scratch of firstAcceptedOf
 }
 
 // New returns a Core for a partition without nodes and applications. With a nil oracle every node passes
@@ -78,6 +80,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.routine = false
 	c.serveDeadlines(now)
 	c.recordFirstUse(now)
+	c.runContinues = false
 	draining := c.draining
 	if c.apply(now, cmd); c.draining != draining {
 		c.stateSince = now

@@ -7,7 +7,8 @@ import (
 )
 
 // decide finds the first ask, in the order of queues, applications and asks, that is feasible, and its
-// first feasible node; nil: there is none (ORD-1, ORD-8, NOD-32).
+// first feasible node; nil: there is none (ORD-1, ORD-8, NOD-32), or it is a member of a gang that is placed together,
+// and c.gangPlan has all of them (GAN-20).
 //
 // It begins with the shapes that fit some node, and goes down from root. At each level it takes the first
 // child that has one of these shapes pending, and removes the shapes for which that child has no headroom.
@@ -34,6 +35,12 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 			}
 		}
 		x := group.SchedulableAsks()[0]
+		if group.PlacedTogether() {
+			if c.planGang(group.Application(), now) {
+				return nil, nil // the plan has the asks and their nodes
+			}
+			continue
+		}
 		if n := c.feasibleNodeOf(x, now); n != nil {
 			return x, n
 		}

@@ -22,7 +22,7 @@ const (
 	RejectedOverflow           Rejection = "amounts-overflow"        // the sums of quantities would exceed 64 bits
 	RejectedNames              Rejection = "too-many-resource-names" // no more resource names can be registered
 	RejectedContradiction      Rejection = "changed-content"         // a known key with another priority, task group or node
-	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, or unreadable
+	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, a placeholder beside virtual ones, or unreadable
 	RejectedConstraint         Rejection = "invalid-constraint"      // a node selector, affinity or toleration
 	RejectedPartition          Rejection = "unknown-partition"
 	RejectedOther              Rejection = "other"
@@ -59,7 +59,7 @@ func rejectionOf(err error) Rejection {
 		return RejectedContradiction
 	case errors.As(err, new(constraintError)):
 		return RejectedConstraint
-	case errors.Is(err, errNoTaskGroup):
+	case errors.Is(err, errNoTaskGroup), errors.Is(err, objects.ErrVirtualPlaceholders):
 		return RejectedMalformed
 	}
 	return RejectedOther

@@ -171,7 +171,7 @@ func (st *scenarioCore) mustApply(t *testing.T, cmd scheduler.Command) {
 }
 
 // config writes the queues as a queues.yaml and loads it.
-func (st *scenarioCore) config(t *testing.T) configs.Partition {
+func (st *scenarioCore) config(t testing.TB) configs.Partition {
 	root := map[string]any{"name": "root", "submitacl": "*"}
 	for _, q := range st.queues {
 		at := root

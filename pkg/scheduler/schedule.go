@@ -23,7 +23,11 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			c.finishStep(now)
 			return c.effects, false
 		}
+		if !c.runContinues { // GAN-21
+			c.part.Gangs().ExpireRefusals()
+		}
 	}
+	c.runContinues = false
 	for budget > 0 {
 		if routine {
 			if x, n := c.decide(now); x != nil {
@@ -32,7 +36,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 					continue
 				}
 			}
-			routine = false
+			routine, c.gangPlan = false, gangPlan{} // a gang is not placed by a routine decision
 			c.beginRun(now)
 			continue
 		}
@@ -46,6 +50,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	if !routine {
 		c.endRun(now)
 	}
+	c.runContinues = true
 	return c.effects, true
 }
 
@@ -79,7 +84,7 @@ func (c *Core) endRun(now time.Time) {
 const maxRoutine = time.Minute
 
 // decideAll makes decisions in the order of ORD-6, usually one. made is how many, at most budget; 0: there is nothing
-// to decide or, with more, the bound of victim searches is reached.
+// to decide or, with more, the bound of victim searches is reached. A gang that is placed together may exceed the budget.
 func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	if c.preemption.EnforceQuota(now) {
 		return 1, false
@@ -87,13 +92,18 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	c.part.RefreshShares() // nominations that ended change usage
 	x, n := c.preemption.PlaceableNominee()
 	if x == nil {
-		x, n = c.reservations.Placeable(now)
+		if x, n = c.reservations.Placeable(now); x != nil && c.part.Reservations().Together(x) {
+			return c.placeReservedGang(now), false
+		}
 	}
 	if x == nil {
 		if made := c.replacePlaceholders(now, budget); made > 0 {
 			return made, false
 		}
-		x, n = c.decide(now)
+		c.part.Gangs().RetryRefused()
+		if x, n = c.decide(now); len(c.gangPlan.members) > 0 {
+			return c.placeGang(now), false
+		}
 	}
 	if x != nil {
 		c.place(x, n, now)

@@ -248,6 +248,14 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 	if d.HasArg("gang") {
 		s.Requested = resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(number(t, d, "gang"))})
 	}
+	if arg, ok := d.Arg("virtual"); ok { // task groups and how many members they need: g:2
+		for _, group := range arg.Vals {
+			name, members, _ := strings.Cut(group, ":")
+			n, err := strconv.Atoi(members)
+			assert.NilError(t, err)
+			s.Virtual = append(s.Virtual, gangs.VirtualGroup{Name: name, MinMember: n})
+		}
+	}
 	if d.HasArg("timeout") {
 		timeout, err := time.ParseDuration(text(d, "timeout"))
 		assert.NilError(t, err)

@@ -50,6 +50,8 @@ const (
 	WaitsForPlaceholder                            // task group Subject has placeholders, one of which it will replace
 	WaitsForReservedNode                           // node Subject, which it has reserved, has not enough free yet
 	ReplacesPlaceholder                            // the release of placeholder Subject, which it replaces, is not confirmed
+	WaitsForMembers                                // its gang is placed together, and has too few asks of task group Subject
+	GangDoesNotFit                                 // its gang is placed together, and cannot be now: Subject
 )
 
 // Code is a stable code, for programs.
@@ -57,7 +59,7 @@ func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
-		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder",
+		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder", "waitsForMembers", "gangDoesNotFit",
 	}[o]
 }
 
@@ -119,6 +121,10 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("waits for placeholder %s to end, which it replaces", v.Subject)
 	case NoNodeForAffinity:
 		return "pod affinity, anti-affinity, topology spread or host ports leave it no node with sufficient free resources"
+	case WaitsForMembers:
+		return fmt.Sprintf("its gang waits for more members of task group %s", v.Subject)
+	case GangDoesNotFit:
+		return fmt.Sprintf("its gang cannot be placed together: %s", v.Subject)
 	case NodesRejectedByRM:
 		return "the resource manager rejects every node with sufficient free resources"
 	}
@@ -160,21 +166,40 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return NoNodeFits, string(s.RequiredNode())
 	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x)) == nil:
 		return NoNodeForAffinity, ""
+	case gangRefusalOf(x) != "":
+		return GangDoesNotFit, gangRefusalOf(x)
 	case c.part.Unschedulable(x):
 		return NodesRejectedByRM, ""
 	}
 	return WaitsForTurn, ""
 }
 
-// gangReason is why an ask waits for a placeholder; NotPending: it does not, or is hypothetical (GAN-4).
+// gangReason is why an ask waits for a placeholder, or for other members of its gang; NotPending: it does not, or is
+// hypothetical (GAN-4, GAN-23).
 func (c *Core) gangReason(x *objects.Allocation) (o PendingReason, subject string) {
 	if y := c.part.Gangs().Replaces(x); y != nil {
 		return ReplacesPlaceholder, string(y.Key())
 	}
-	if group := x.AskGroup(); group != nil && group.Held() {
-		return WaitsForPlaceholder, x.Ask().TaskGroup()
+	group := x.AskGroup()
+	switch {
+	case group == nil || !group.Held():
+		return NotPending, ""
+	case group.WaitsForMembers():
+		if taskGroup, incomplete := group.Application().Gang().Incomplete(); incomplete {
+			return WaitsForMembers, taskGroup
+		}
+		return NotPending, ""
 	}
-	return NotPending, ""
+	return WaitsForPlaceholder, x.Ask().TaskGroup()
+}
+
+// gangRefusalOf is why the gang of x could not be placed together; empty: it does not wait for that, or was not tried
+// since something has changed (GAN-23).
+func gangRefusalOf(x *objects.Allocation) string {
+	if group := x.AskGroup(); group != nil && group.WaitsForMembers() {
+		return group.Application().Gang().Refusal()
+	}
+	return ""
 }
 
 // permanentReason is why x could not be placed even if all other allocations had ended; NotPending: there

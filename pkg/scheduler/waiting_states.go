@@ -66,8 +66,11 @@ func (c *Core) reportWaiting() {
 	}
 	for group := range c.part.Root().EachPendingGroup {
 		c.waiting.last++
-		if !group.Held() { // otherwise there are placeholders for them
+		switch {
+		case !group.Held():
 			c.reportGroup(group, group.PendingCount()-haveNode[group], &placed)
+		case group.WaitsForMembers(): // otherwise there are placeholders for them
+			c.reportMembers(group, &placed)
 		}
 	}
 }
@@ -75,6 +78,11 @@ func (c *Core) reportWaiting() {
 // reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.
 func (c *Core) reportGroup(group *objects.AskGroup, count int, placed *quota.Projection) {
 	allowed, blocked := c.allowedByQuotas(group, count, placed)
+	c.reportStates(group, allowed, blocked)
+}
+
+// reportStates emits the states that have changed of the asks of a group, of which the quotas allow the first ones.
+func (c *Core) reportStates(group *objects.AskGroup, allowed int, blocked Verdict) {
 	if !group.AllowedByQuotas(allowed) {
 		return
 	}
@@ -93,6 +101,22 @@ func (c *Core) reportGroup(group *objects.AskGroup, count int, placed *quota.Pro
 			c.emit(AskWaits{x.Key(), x.Application().ID(), state, reason})
 		}
 	}
+}
+
+// reportMembers is reportGroup for members of a gang that are placed together: nodes help them only if there are enough
+// of them and the quotas allow all (GAN-24).
+func (c *Core) reportMembers(group *objects.AskGroup, placed *quota.Projection) {
+	a := group.Application()
+	if _, incomplete := a.Gang().Incomplete(); incomplete {
+		return
+	}
+	if by, _, _, blocked := c.part.Gangs().BlockedTogether(a, c.part.Gangs().Members(a)); blocked {
+		var v Verdict
+		v.Reason, v.Subject = constraintReason(by, false)
+		c.reportStates(group, 0, v)
+		return
+	}
+	c.reportGroup(group, group.PendingCount(), placed)
 }
 
 // failedReason is the reason of an ask that has failed. The resource manager may tell it to users.

@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -39,4 +40,29 @@ func TestGangs_PlaceholderData(t *testing.T) {
 	mustCall(t, l, ask("k2", 2, false), ask("k3", 2, false))
 	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`, "k3 is larger than p3")
 	assert.Equal(t, data("b"), "")
+}
+
+// Virtual placeholders are shown like others: they are there from the beginning, and end together (GAN-27).
+func TestGangs_VirtualPlaceholderData(t *testing.T) {
+	c := startCluster(t, limitsYAML)
+	l, _ := c.Partition("default")
+	vcore := func(n int64) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
+	}
+	mustCall(t, l,
+		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true},
+		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "ann"}, Gang: gangs.Spec{
+			Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: 2, MinResources: vcore(3)}, {Name: "h", MinMember: 1}},
+		}},
+	)
+	data := func() string {
+		var app struct{ PlaceholderData json.RawMessage }
+		assert.NilError(t, json.Unmarshal(fetch(c, "/ws/v1/partition/default/application/a").Body.Bytes(), &app))
+		return string(app.PlaceholderData)
+	}
+	assert.Equal(t, data(), `[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":0,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":0,"timedout":0}]`)
+	for key, group := range map[objects.AllocationKey]string{"g1": "g", "g2": "g", "h1": "h"} {
+		mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(2), Details: &objects.AskDetails{TaskGroup: group}}})
+	}
+	assert.Equal(t, data(), `[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":2,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":1,"timedout":0}]`)
 }

@@ -1,0 +1,190 @@
+package twin
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Reservations of the members of a gang together (RES-11).
+
+// reservedTogether are the asks that have reserved nodes together, in the order of their reservations.
+func (t *Twin) reservedTogether() []*allocation {
+	return filter(t.reserving, func(w *allocation) bool { return w.together })
+}
+
+// reserveForGang makes or changes the reservations of one gang.
+func (t *Twin) reserveForGang() (changed bool) {
+	if held := t.reservedTogether(); len(held) > 0 {
+		a := t.app(held[0].ask.App)
+		nodes, refused := t.gangNodes(a)
+		if nodes != nil {
+			return t.reserveTogether(a, nodes)
+		}
+		t.refuseReservation(refused)
+		t.unreserve(held[0])
+		changed = true
+	}
+	for _, a := range t.waitingGangs() {
+		if t.now.Before(t.gangMayReserveFrom(a)) {
+			continue
+		}
+		nodes, refused := t.gangNodes(a)
+		if nodes != nil {
+			return t.reserveTogether(a, nodes) || changed
+		}
+		t.refuseReservation(refused)
+	}
+	return changed
+}
+
+// waitingGangs are the applications with enough members that wait for each other, in order.
+func (t *Twin) waitingGangs() (apps []*app) {
+	c := t.total()
+	for _, q := range t.leavesInOrder(c, t.root) {
+		for _, a := range t.allAppsInOrder(c, q) {
+			if _, incomplete := t.members(c, a); a.waits && !incomplete {
+				apps = append(apps, a)
+			}
+		}
+	}
+	return apps
+}
+
+// gangMayReserveFrom is when all members of a are old enough, and none was refused recently.
+func (t *Twin) gangMayReserveFrom(a *app) (at time.Time) {
+	members, _ := t.members(t.total(), a)
+	for _, w := range members {
+		for _, from := range []time.Time{w.created.Add(t.reservation.Delay), t.reservationRefused[w.ask.Key]} {
+			if from.After(at) {
+				at = from
+			}
+		}
+	}
+	return at
+}
+
+// refuseReservation keeps an ask from reserving nodes for a time; nil: none.
+func (t *Twin) refuseReservation(w *allocation) {
+	if w != nil {
+		t.reservationRefused[w.ask.Key] = t.now.Add(reservationRefusalRetry)
+	}
+}
+
+// gangNodes are the nodes that the members of a may reserve, each the one on which it lacks the least of those that the RM
+// accepts; nil: there are not enough, or something else blocks them. refused is the first member that the RM refuses.
+func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
+	c := t.total()
+	members, _ := t.members(c, a)
+	if t.quotaBlocksTogether(a, members, false) || !t.applicationMayStart(c, members[0]) {
+		return nil, nil
+	}
+	used := map[objects.NodeID]resources.Amounts{}
+	for _, w := range members {
+		nodes := filter(t.nodes, func(n *node) bool {
+			others := slices.ContainsFunc(t.reservedOn(n.id), func(x *allocation) bool { return !x.together || x.ask.App != a.id })
+			return !others && !t.heldOn(n.id) && n.admits(w.ask) && n.total.Sub(c.foreignOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts)
+		})
+		slices.SortFunc(nodes, func(x, y *node) int {
+			return cmp.Or(cmp.Compare(lackOn(x, c.available(x).Sub(used[x.id]), w.ask), lackOn(y, c.available(y).Sub(used[y.id]), w.ask)), cmp.Compare(x.id, y.id))
+		})
+		best := find(nodes[:min(len(nodes), reservationRefusals)], func(n *node) bool { return t.predicatesPass(n, w.ask) })
+		switch {
+		case best == nil && len(nodes) > 0:
+			return nil, w
+		case best == nil:
+			return nil, nil
+		}
+		used[best.id] = used[best.id].Add(w.ask.Amounts)
+		on = append(on, best.id)
+	}
+	return on, nil
+}
+
+// lackOn is the largest part of the capacity of a resource that an ask lacks.
+func lackOn(n *node, free resources.Amounts, ask *objects.Ask) (most float64) {
+	for name, wanted := range ask.Amounts.All() {
+		if lack := resources.SubSaturated(wanted, free.Get(name)); wanted > 0 && lack > 0 {
+			most = max(most, float64(lack)/float64(n.total.Get(name)))
+		}
+	}
+	return most
+}
+
+func (t *Twin) reserveTogether(a *app, on []objects.NodeID) (changed bool) {
+	members, _ := t.members(t.total(), a)
+	for _, w := range t.reservedTogether() {
+		if i := slices.Index(members, w); i < 0 || on[i] != w.reserved {
+			w.together = false
+			t.unreserve(w)
+		}
+	}
+	for i, w := range members {
+		if w.reserved == "" {
+			w.reserved, w.reservedAt, w.together = on[i], t.now, true
+			t.reserving = append(t.reserving, w)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// gangFitsReserved reports whether the members of the gang can be placed on their nodes together.
+func (t *Twin) gangFitsReserved(c *totals) bool {
+	members := t.byShape(c, t.reservedTogether())
+	a := t.app(members[0].ask.App)
+	if !t.applicationMayStart(c, members[0]) || t.quotaBlocksTogether(a, members, true) {
+		return false
+	}
+	for _, n := range t.nodes {
+		var wanted resources.Amounts
+		free := c.available(n).Sub(c.nominatedOnNode[n.id])
+		for _, x := range t.reservedOn(n.id) {
+			free = free.Add(x.ask.Amounts)
+			if x.together {
+				wanted = wanted.Add(x.ask.Amounts)
+			}
+		}
+		if !wanted.IsZero() && !free.Covers(wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+// gangRefused is the first member of the gang that the RM refuses on its node; nil: none.
+func (t *Twin) gangRefused() *allocation {
+	return find(t.byShape(t.total(), t.reservedTogether()), func(w *allocation) bool { return !t.predicatesPass(t.node(w.reserved), w.ask) })
+}
+
+func (t *Twin) gangAccepted() bool {
+	return t.gangRefused() == nil
+}
+
+// gangReservationTimes is when the next search changes the reservations of a gang, if it does.
+func (t *Twin) gangReservationTimes() (times []time.Time) {
+	if held := t.reservedTogether(); len(held) > 0 {
+		a := t.app(held[0].ask.App)
+		on, _ := t.gangNodes(a)
+		members, _ := t.members(t.total(), a)
+		for i, w := range members {
+			if on == nil || w.reserved != on[i] {
+				return append(times, t.nextReservations)
+			}
+		}
+		return nil
+	}
+	for _, a := range t.waitingGangs() {
+		if on, refused := t.gangNodes(a); on != nil || refused != nil {
+			if at := t.gangMayReserveFrom(a); at.After(t.nextReservations) {
+				times = append(times, at)
+			} else {
+				times = append(times, t.nextReservations)
+			}
+		}
+	}
+	return times
+}

@@ -1,0 +1,107 @@
+package objects
+
+import (
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The members of one gang at a time reserve nodes together: all of them, each a node on which others of them may have
+// reservations, too. So no two gangs hold resources that the other needs (RES-11).
+
+// MemberNode is a member of a gang, and the node that it reserves.
+type MemberNode struct {
+	Ask  *Allocation
+	Node *Node
+}
+
+// Gang is the application whose members have reserved nodes together; nil: none.
+func (l ReservationLedger) Gang() *Application { return l.p.marks.reservations.gang }
+
+// Together reports whether x has a reservation that was made together with those of the other members of its gang.
+func (l ReservationLedger) Together(x *Allocation) bool {
+	r := &l.p.marks.reservations
+	return r.gang == x.app && r.byAsk[x].together
+}
+
+// MembersTogether are the members of the gang that has reserved nodes, those of one shape together, in the order in which
+// they are placed; nil: there is no such gang.
+func (l ReservationLedger) MembersTogether() []MemberGroup {
+	var asks []*Allocation
+	for _, x := range l.AsksOf(l.Gang()) {
+		if l.Together(x) {
+			asks = append(asks, x)
+		}
+	}
+	return l.p.Gangs().byShape(asks)
+}
+
+// ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end, and
+// those of other nodes move. made are those that are new. Requires: no other application has reserved nodes together;
+// MayReserveTogether; the asks are pending members of a that wait for each other.
+func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode, now time.Time) (made []MemberNode) {
+	on := make(map[*Allocation]*Node, len(members))
+	for _, m := range members {
+		on[m.Ask] = m.Node
+	}
+	for _, x := range slices.Clone(l.AsksOf(a)) {
+		if l.Together(x) && on[x] != l.Of(x) {
+			l.clear(x, ReservationMoved)
+		}
+	}
+	for _, m := range members {
+		if l.Of(m.Ask) == nil {
+			l.add(m.Ask, reservation{node: m.Node, at: now, together: true})
+			made = append(made, m)
+		}
+	}
+	l.p.marks.reservations.gang = a
+	return made
+}
+
+// ClearTogether ends the reservations of the gang that has reserved nodes, if there is one.
+func (l ReservationLedger) ClearTogether(end ReservationEnd) {
+	for _, x := range slices.Clone(l.AsksOf(l.Gang())) {
+		if l.Together(x) {
+			l.clear(x, end)
+		}
+	}
+	l.p.marks.reservations.gang = nil
+}
+
+// MayReserveTogether reports whether a member of shape s of the gang of a may reserve n, where used is reserved for other
+// members: n accepts it, would have enough without allocations, and nothing is held there for other asks.
+func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used resources.Vector) bool {
+	if !n.Accepts(s) || len(n.nominees)+len(n.replacing) > 0 {
+		return false
+	}
+	for _, x := range n.reserved {
+		if x.app != a || !x.group.WaitsForMembers() {
+			return false
+		}
+	}
+	taken := append(resources.Vector(nil), n.occupied...)
+	taken.Add(used)
+	return n.total.CoversAfter(taken, s.Vector())
+}
+
+// FitTogether reports whether the members of the gang that has reserved nodes fit there together, beside what is held for
+// nominated asks and for asks that replace placeholders.
+func (l ReservationLedger) FitTogether() bool {
+	requested := map[*Node]resources.Vector{}
+	for _, x := range l.AsksOf(l.Gang()) {
+		if l.Together(x) {
+			sum := requested[l.Of(x)]
+			sum.Add(x.shape.Vector())
+			requested[l.Of(x)] = sum
+		}
+	}
+	for n, sum := range requested {
+		if !n.freeWithoutHeld(nil, func(*Allocation) bool { return true }).Covers(sum) {
+			return false
+		}
+	}
+	return true
+}

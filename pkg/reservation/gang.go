@@ -1,0 +1,199 @@
+package reservation
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The members of a gang that are placed together reserve nodes together (RES-11): all of them, so that what becomes free
+// is held until they fit, or none. Only one gang at a time has reservations, so no two gangs hold resources that the other
+// needs.
+
+// reserveForGang makes the reservations of the first gang that may have some, and moves or ends those that there are. It
+// reports whether something has changed.
+func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
+	if a := eng.part.Reservations().Gang(); a != nil {
+		plan, end := eng.planTogether(a, now)
+		if plan != nil {
+			return eng.reserveTogether(a, plan, now)
+		}
+		eng.part.Reservations().ClearTogether(end)
+		eng.ReportEnded()
+		changed = true
+	}
+	for _, a := range eng.part.Gangs().Complete() {
+		if at := eng.mayReserveFrom(a); now.Before(at) {
+			eng.eligibleAt(at)
+			continue
+		}
+		if plan, _ := eng.planTogether(a, now); plan != nil {
+			return eng.reserveTogether(a, plan, now) || changed
+		}
+	}
+	return changed
+}
+
+// mayReserveFrom is when the youngest of the members that are placed together is as old as an ask that reserves, and none
+// of them was refused recently.
+func (eng *Engine) mayReserveFrom(a *objects.Application) (at time.Time) {
+	for _, g := range eng.part.Gangs().Members(a) {
+		for _, x := range g.Asks {
+			if old := x.Created().Add(eng.part.Reservations().Settings().Delay); old.After(at) {
+				at = old
+			}
+			if until := eng.refusedUntil[x]; until.After(at) {
+				at = until
+			}
+		}
+	}
+	return at
+}
+
+// refuseUntil keeps x, and with it its gang, from reserving a node until a time.
+func (eng *Engine) refuseUntil(x *objects.Allocation, until time.Time) {
+	eng.refusedUntil[x] = until
+	eng.eligibleAt(until)
+}
+
+func (eng *Engine) reserveTogether(a *objects.Application, plan []objects.MemberNode, now time.Time) (changed bool) {
+	made := eng.part.Reservations().ReserveTogether(a, plan, now)
+	eng.ReportEnded()
+	for _, m := range made {
+		eng.host.OnReserved(m.Ask, m.Node)
+	}
+	return len(made) > 0
+}
+
+// planTogether finds a node for each of the members of a that are placed together: the one on which it lacks the least
+// beside those before it, of those that the RM accepts. nil: a quota or the order of the leaf blocks them, there are not
+// enough nodes that would hold them without allocations, or the RM refuses a member; end is which.
+func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []objects.MemberNode, end objects.ReservationEnd) {
+	members := eng.part.Gangs().Members(a)
+	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !a.StateAwareAllows() {
+		return nil, objects.ReservationBlocked
+	}
+	used := map[*objects.Node]resources.Vector{}
+	for _, g := range members {
+		nodes := eng.nodesByLack(a, g, used)
+		for _, x := range g.Asks {
+			n, refused := eng.takeNode(nodes, x)
+			switch {
+			case n == nil && refused:
+				eng.refuseUntil(x, now.Add(refusalRetry))
+				return nil, objects.ReservationRefused
+			case n == nil:
+				return nil, objects.ReservationNodeLost
+			}
+			plan = append(plan, objects.MemberNode{Ask: x, Node: n})
+			sum := used[n]
+			sum.Add(g.Shape.Vector())
+			if used[n] = sum; n.MayReserveTogether(a, g.Shape, sum) {
+				heap.Push(nodes, nodeLack{n, n.MissingShareWith(g.Shape, sum)})
+			}
+		}
+	}
+	return plan, 0
+}
+
+// takeNode takes the node with the least lack that the RM accepts for x out of the heap; nil: there is none among the
+// first maxRefusals. refused: the RM has refused one.
+func (eng *Engine) takeNode(nodes *lackHeap, x *objects.Allocation) (n *objects.Node, refused bool) {
+	var others []nodeLack
+	for n == nil && len(nodes.all) > 0 && len(others) < maxRefusals {
+		first := heap.Pop(nodes).(nodeLack)
+		if eng.accepts(x, first.node) {
+			n = first.node
+			break
+		}
+		others = append(others, first)
+	}
+	for _, other := range others {
+		heap.Push(nodes, other)
+	}
+	return n, len(others) > 0
+}
+
+// nodesByLack are the nodes that a member may reserve, the one on which it lacks the least first.
+func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup, used map[*objects.Node]resources.Vector) *lackHeap {
+	h := &lackHeap{}
+	add := func(n *objects.Node) {
+		if n.MayReserveTogether(a, g.Shape, used[n]) {
+			h.all = append(h.all, nodeLack{n, n.MissingShareWith(g.Shape, used[n])})
+		}
+	}
+	if id := objects.NodeID(g.Shape.RequiredNode()); id != "" {
+		if n, ok := eng.part.Node(id); ok {
+			add(n)
+		}
+		return h
+	}
+	for n := range eng.part.EachNode {
+		eng.visitedNodes++
+		add(n)
+	}
+	heap.Init(h)
+	return h
+}
+
+// nodeLack is a node, and the dominant share of what an ask lacks there.
+type nodeLack struct {
+	node *objects.Node
+	lack float64
+}
+
+// lackHeap has the node with the least lack first and, of several, the first by ID.
+type lackHeap struct{ all []nodeLack }
+
+func (h *lackHeap) Len() int { return len(h.all) }
+func (h *lackHeap) Less(i, j int) bool {
+	a, b := &h.all[i], &h.all[j]
+	return a.lack < b.lack || a.lack == b.lack && a.node.ID() < b.node.ID()
+}
+func (h *lackHeap) Swap(i, j int) { h.all[i], h.all[j] = h.all[j], h.all[i] }
+func (h *lackHeap) Push(x any)    { h.all = append(h.all, x.(nodeLack)) }
+func (h *lackHeap) Pop() any {
+	last := h.all[len(h.all)-1]
+	h.all = h.all[:len(h.all)-1]
+	return last
+}
+
+// fittingGang is the first ask of the gang that has reserved nodes, if its members can be placed there together now; nil:
+// there is none, or they cannot.
+func (eng *Engine) fittingGang() (first *objects.Allocation) {
+	l := eng.part.Reservations()
+	a := l.Gang()
+	if a == nil || !a.StateAwareAllows() || !l.FitTogether() {
+		return nil
+	}
+	members := l.MembersTogether()
+	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !eng.part.Gangs().FitsCapacity(members) {
+		return nil
+	}
+	for _, g := range members {
+		if first == nil || objects.CompareSelection(g.Asks[0], first) < 0 {
+			first = g.Asks[0]
+		}
+	}
+	return first
+}
+
+// acceptsTogether reports whether the RM accepts all members of the gang on the nodes that they have reserved. One that it
+// refuses keeps the gang from reserving nodes for a time.
+func (eng *Engine) acceptsTogether(now time.Time) bool {
+	if eng.oracle == nil {
+		return true
+	}
+	l := eng.part.Reservations()
+	for _, g := range l.MembersTogether() {
+		for _, x := range g.Asks {
+			if !eng.oracle.Fits(x.Key(), l.Of(x).ID()) {
+				eng.refuseUntil(x, now.Add(refusalRetry))
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,134 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// The members of a gang with virtual placeholders are placed together. When the first of them has its turn, nodes are
+// found for all, each beside those before it; if there are any, all are placed by the same decision, and if not, none is,
+// and the gang leaves the order until something is freed (GAN-20, GAN-21).
+
+// gangMember is a member of a gang, and the node on which it is placed.
+type gangMember struct {
+	ask  *objects.Allocation
+	node *objects.Node
+}
+
+// gangPlan is where the members of a gang are placed. Nothing changes until all have a node.
+type gangPlan struct {
+	members []gangMember
+	used    map[*objects.Node]resources.Vector // by the members
+}
+
+// planGang finds nodes for the members of a together, in c.gangPlan. ok: all have one. Otherwise it records why not.
+// Requires: the gang is ready.
+func (c *Core) planGang(a *objects.Application, now time.Time) (ok bool) {
+	members := c.part.Gangs().Members(a)
+	if reason := c.gangRefusal(a, members, now); reason != "" {
+		c.gangPlan = gangPlan{}
+		c.part.Gangs().Refuse(a, members, reason)
+		return false
+	}
+	return true
+}
+
+// gangRefusal finds nodes for the members of a together, and is why it found none; empty: all have one.
+func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup, now time.Time) string {
+	if by, allowed, of, blocked := c.part.Gangs().BlockedTogether(a, members); blocked {
+		return fmt.Sprintf("%s allows %d of %d members", by, allowed, of)
+	}
+	if !c.part.Gangs().FitsCapacity(members) {
+		return "the cluster has not enough free"
+	}
+	c.gangPlan = gangPlan{used: map[*objects.Node]resources.Vector{}}
+	for _, g := range members {
+		if placed := c.planMembers(g); placed < len(g.Asks) {
+			if c.oracle != nil {
+				c.retryRefused(now) // the RM may have refused nodes
+			}
+			return fmt.Sprintf("nodes take %d of %d members of task group %s", placed, len(g.Asks), g.Asks[placed].Ask().TaskGroup())
+		}
+	}
+	return ""
+}
+
+// planMembers finds nodes for members of one shape: for each the first in node order that takes it beside those before
+// it. It ends with the first that has none, and returns how many have one. Without predicates a node that does not take
+// one of them takes none behind it, so all nodes are visited once.
+func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
+	if c.oracle != nil {
+		for _, x := range g.Asks {
+			if c.planOn(x, g) == nil {
+				break
+			}
+			placed++
+		}
+		return placed
+	}
+	for n := range c.part.FittingNodes(g.Shape) {
+		for placed < len(g.Asks) && c.gangPlan.add(g.Asks[placed], n) {
+			placed++
+		}
+		if placed == len(g.Asks) {
+			break
+		}
+	}
+	return placed
+}
+
+// planOn finds the node of one member, which the RM must accept; nil: there is none.
+func (c *Core) planOn(x *objects.Allocation, g objects.MemberGroup) *objects.Node {
+	for n := range c.part.FittingNodes(g.Shape) {
+		if c.gangPlan.takes(x, n) && c.accepts(x, n) {
+			c.gangPlan.add(x, n)
+			return n
+		}
+	}
+	return nil
+}
+
+// takes reports whether n takes x beside the members before it. Requires: n fits x without them.
+func (p *gangPlan) takes(x *objects.Allocation, n *objects.Node) bool {
+	used := p.used[n]
+	return used == nil || n.FitsWith(x.Shape(), used)
+}
+
+// add plans to place x on n, if n takes it.
+func (p *gangPlan) add(x *objects.Allocation, n *objects.Node) bool {
+	if !p.takes(x, n) {
+		return false
+	}
+	used := p.used[n]
+	used.Add(x.Shape().Vector())
+	p.used[n] = used
+	p.members = append(p.members, gangMember{x, n})
+	return true
+}
+
+// placeReservedGang places the gang that has reserved nodes there, and returns how many members it has (RES-11).
+func (c *Core) placeReservedGang(now time.Time) int {
+	l := c.part.Reservations()
+	for _, g := range l.MembersTogether() {
+		for _, x := range g.Asks {
+			c.gangPlan.members = append(c.gangPlan.members, gangMember{x, l.Of(x)})
+		}
+	}
+	return c.placeGang(now)
+}
+
+// placeGang places the members of the plan, and returns how many there are.
+func (c *Core) placeGang(now time.Time) int {
+	members := c.gangPlan.members
+	c.gangPlan = gangPlan{}
+	for _, m := range members {
+		c.place(m.ask, m.node, now)
+		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
+		c.reservations.ReportEnded()
+	}
+	return len(members)
+}
