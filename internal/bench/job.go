@@ -20,6 +20,7 @@ const (
 	Steady  Measure = "steady"  // asks arrive at a rate, and all fit
 	Memory  Measure = "memory"  // heap bytes of a queue, a node, an application and an ask
 	Reload  Measure = "reload"  // how long scheduling pauses for a new configuration
+	Gang    Measure = "gang"    // gangs are placed together, one after the other
 	Preempt Measure = "preempt" // a full cluster in which asks preempt
 	Readers Measure = "readers" // asks arrive at a rate, alternately without and with readers
 	Hostile Measure = "hostile" // a server is attacked while a client sends asks
@@ -169,6 +170,8 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return churnViaClient(ctx, s, r)
 	case Steady:
 		return steadyViaClient(ctx, s, r)
+	case Gang:
+		return measureGangs(s, r)
 	case Preempt:
 		return preemptCore(s, r)
 	case Memory:

@@ -34,6 +34,7 @@ const (
 	askTimes            = "askToAllocation"
 	releaseTimes        = "releaseToNext"
 	pauseTimes          = "pause"
+	gangTimes           = "gang"
 	victimTimes         = "askToVictims"
 	releasedTimes       = "victimReleaseToAllocation"
 	withoutReadersTimes = "askWithoutReaders"

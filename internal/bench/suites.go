@@ -54,7 +54,7 @@ func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
 		nodesPlan(scale), constraintsPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
-		churnPlan(scale), preemptPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
+		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale), hostilePlan(scale),
 	}
 }

@@ -41,6 +41,8 @@ func requiredMetrics(m Measure, via string) []string {
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:
 		return []string{"pauseP99"}
+	case Gang:
+		return []string{"gangPerMember", "gangP50", "allocations"}
 	}
 	return []string{"audited", "auditViolations"}
 }
