@@ -103,7 +103,7 @@ func (t *Twin) planTogether(a *app) (asks []*allocation, on []objects.NodeID, ok
 	nodes, used := t.nodesInOrder(c), map[objects.NodeID]resources.Amounts{}
 	for _, w := range members {
 		n := find(nodes, func(n *node) bool {
-			return c.fits(n, w.ask) && c.available(n).Sub(c.nominatedOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts) && t.predicatesPass(n, w.ask)
+			return c.fits(n, w.ask) && c.available(n).Sub(c.nominatedOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts) && t.affinityAllows(n, w.ask, nil) && t.predicatesPass(n, w.ask)
 		})
 		if n == nil {
 			return nil, nil, false

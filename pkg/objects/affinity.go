@@ -34,6 +34,9 @@ func (l AffinityLedger) Check(x *Allocation) NodeCheck {
 	return NodeCheck{check: c.tracker.Check(x.ask.Affinity(), x.ask.Tags()), tracker: &c.tracker}
 }
 
+// MayRefuse reports whether any allocation has constraints, so that nodes may be refused to asks that have none.
+func (l AffinityLedger) MayRefuse() bool { return l.p.journal.affinity.tracking }
+
 // MayRefuse reports whether there may be nodes that are refused.
 func (c NodeCheck) MayRefuse() bool { return c.check.MayRefuse() }
 

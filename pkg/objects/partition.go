@@ -28,6 +28,7 @@ var (
 	ErrDraining    = errors.New("is being removed")
 	ErrFailing     = errors.New("is Failing") // it takes no asks and no allocations
 
+	ErrMemberConstraints   = errors.New("has virtual placeholders: its asks can have no pod affinity, topology spread or host ports")
 	ErrVirtualPlaceholders = errors.New("has virtual placeholders, and takes no others")
 )
 

@@ -180,16 +180,16 @@ func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	return first
 }
 
-// acceptsTogether reports whether the RM accepts all members of the gang on the nodes that they have reserved. One that it
-// refuses keeps the gang from reserving nodes for a time.
+// acceptsTogether reports whether other allocations leave the nodes that the members of the gang have reserved to them, and
+// the RM accepts all. A member that is refused keeps the gang from reserving nodes for a time.
 func (eng *Engine) acceptsTogether(now time.Time) bool {
-	if eng.oracle == nil {
+	if eng.oracle == nil && !eng.part.Affinity().MayRefuse() {
 		return true
 	}
 	l := eng.part.Reservations()
 	for _, g := range l.MembersTogether() {
 		for _, x := range g.Asks {
-			if !eng.oracle.Fits(x.Key(), l.Of(x).ID()) {
+			if n := l.Of(x); !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()) {
 				eng.refuseUntil(x, now.Add(refusalRetry))
 				return false
 			}

@@ -58,10 +58,10 @@ func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup
 }
 
 // planMembers finds nodes for members of one shape: for each the first in node order that takes it beside those before
-// it. It ends with the first that has none, and returns how many have one. Without predicates a node that does not take
-// one of them takes none behind it, so all nodes are visited once.
+// it. It ends with the first that has none, and returns how many have one. Where nothing but resources decides, a node that
+// does not take one of them takes none behind it, so all nodes are visited once.
 func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
-	if c.oracle != nil {
+	if c.oracle != nil || c.part.Affinity().MayRefuse() {
 		for _, x := range g.Asks {
 			if c.planOn(x, g) == nil {
 				break
@@ -81,9 +81,10 @@ func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
 	return placed
 }
 
-// planOn finds the node of one member, which the RM must accept; nil: there is none.
+// planOn finds the node of one member, which other allocations must leave to it and the RM must accept; nil: there is
+// none. A member has no constraints of that kind itself (GAN-28).
 func (c *Core) planOn(x *objects.Allocation, g objects.MemberGroup) *objects.Node {
-	for n := range c.part.FittingNodes(g.Shape) {
+	for n := range c.part.Affinity().AllowedNodes(g.Shape, c.part.Affinity().Check(x)) {
 		if c.gangPlan.takes(x, n) && c.accepts(x, n) {
 			c.gangPlan.add(x, n)
 			return n

@@ -59,7 +59,7 @@ func rejectionOf(err error) Rejection {
 		return RejectedContradiction
 	case errors.As(err, new(constraintError)):
 		return RejectedConstraint
-	case errors.Is(err, errNoTaskGroup), errors.Is(err, objects.ErrVirtualPlaceholders):
+	case errors.Is(err, errNoTaskGroup), errors.Is(err, objects.ErrVirtualPlaceholders), errors.Is(err, objects.ErrMemberConstraints):
 		return RejectedMalformed
 	}
 	return RejectedOther
