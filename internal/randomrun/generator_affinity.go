@@ -14,7 +14,7 @@ import (
 // ports. They follow from counts, so that the runs of other seeds stay the same.
 
 // affinityRuns is of how many runs one has them.
-const affinityRuns = 6
+const affinityRuns = 8
 
 // topologyLabels are the labels of a node; a few lack one, a few have a taint.
 func (a *Generator) topologyLabels(id objects.NodeID) map[string]string {
@@ -49,7 +49,7 @@ func affinityTags(tags map[string]string, asks int) map[string]string {
 	spread := func(policy string) string {
 		return `{` + key() + `,` + selector() + fmt.Sprintf(`,"maxSkew":%d,"whenUnsatisfiable":"DoNotSchedule"`, 1+g.IntN(2)) + policy + `}`
 	}
-	for range Pick(g, 0, 1, 1, 1, 2) {
+	for range Pick(g, 0, 0, 1, 1, 2) {
 		switch g.IntN(9) {
 		case 0, 1:
 			out[affinity.PodAffinityTag] = Pick(g, required(term()), required(term()), required(term()+","+term()))
