@@ -47,7 +47,7 @@ const (
 	ReservationNodeLost                        // the node was removed, does not accept the ask any more, or is too small
 	ReservationLost                            // another ask needs the node: it requires it, or it preempts there and has at least the priority
 	ReservationBlocked                         // a quota, a limit or a gang blocks the ask
-	ReservationRefused                         // the node has enough free, and the RM refuses it
+	ReservationRefused                         // the node has enough free, and the RM refuses it, or the affinity of allocations does
 	ReservationTimedOut                        // it lasted for the timeout
 	ReservationDisabled                        // the configuration has no reservations any more
 	ReservationMoved                           // the ask is a member of a gang for which other nodes are better now
@@ -55,7 +55,7 @@ const (
 
 func (e ReservationEnd) String() string {
 	return [...]string{
-		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager", "timed out", "disabled", "moved",
+		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager or by other allocations", "timed out", "disabled", "moved",
 	}[e]
 }
 
