@@ -33,6 +33,7 @@ type askBody struct {
 	Originator          bool              `json:"originator,omitempty"`
 	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
 	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
+	ReservedNode        string            `json:"reservedNode,omitempty"`        // ours: the node that the ask has reserved
 	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
 }
 
@@ -67,6 +68,7 @@ func viewAsk(w *scheduler.AllocationView) askBody {
 		Originator:          w.Ask.Originator,
 		TriggeredPreemption: w.Nominated != "",
 		NominatedNode:       string(w.Nominated),
+		ReservedNode:        string(w.Reserved),
 		PriorityClass:       w.PriorityClass,
 	}
 }
@@ -155,7 +157,7 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 			Placeholder: yes("placeholder"), Originator: yes("originator"),
 		},
 		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")), Preempting: yes("preempting"),
-		Nominated: objects.NodeID(text("nominated")), BoundAt: at("bound"), SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),
+		Nominated: objects.NodeID(text("nominated")), Reserved: objects.NodeID(text("reserved")), BoundAt: at("bound"), SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ type randomCluster struct {
 	*loop.Loop
 	t       *testing.T
 	rng     *rand.Rand
+	clock   atomic.Int64 // nanoseconds since 1970
 	service *service
 	handler http.Handler
 	keys    int
@@ -64,16 +66,21 @@ func newRandomCluster(t *testing.T, seed, cache int64) *randomCluster {
 	t.Helper()
 	conf, problems := queuesyaml.Load([]byte(randomClusterYAML))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
+	r := &randomCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 7))}
+	r.clock.Store(1_700_000_000_000_000_000)
+	now := func() time.Time { return time.Unix(0, r.clock.Load()) }
+	c := loop.NewCluster(loop.Options{Now: now}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
-	l, _ := c.Partition("default")
-	s := newService(c, Options{CacheBytes: cache})
-	mux := s.mux()
-	return &randomCluster{Loop: l, t: t, rng: rand.New(rand.NewPCG(uint64(seed), 7)), service: s, handler: s.checkQuery(mux)}
+	r.Loop, _ = c.Partition("default")
+	r.service = newService(c, Options{CacheBytes: cache})
+	r.handler = r.service.checkQuery(r.service.mux())
+	return r
 }
 
+// call applies commands, at a time of their own: only commands let time pass, so a snapshot stays what the state is.
 func (r *randomCluster) call(cmds ...scheduler.Command) {
+	r.clock.Add(int64(100 * time.Millisecond))
 	_, err := r.Call(r.t.Context(), cmds...)
 	assert.NilError(r.t, err)
 }
