@@ -8,6 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -79,6 +81,8 @@ func TestSchedule_RoutineDecisionsRetryRefusedAsks(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	oracle := &refusing{refused: map[objects.AllocationKey]bool{"k3": true}}
 	core := busyCore(t, oracle, now)
+	now = now.Add(time.Hour) // nothing else is due soon
+	core.Schedule(now, 0)
 	effects, _ := core.Schedule(now, 1)
 	assert.Equal(t, said(effects), "k4")
 	delete(oracle.refused, "k3")
@@ -94,3 +98,33 @@ type refusing struct {
 }
 
 func (o *refusing) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { return !o.refused[ask] }
+
+// A routine placement may let an ask be placed that was refused, and that goes before those behind it (CON-13).
+func TestSchedule_RoutineEndsWhenAPlacementOpensNodes(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := New(treeConfig(1, 1), nil)
+	core.Step(now, AddNode{Node: "n", Total: amounts(100, 1<<20), Schedulable: true, Attributes: map[string]string{"zone": "a"}})
+	leaf := core.part.Root()
+	for !leaf.Leaf() {
+		leaf = leaf.Children()[0]
+	}
+	for i, app := range []objects.AppID{"first", "second"} {
+		core.Step(now.Add(time.Duration(i)), AddApplication{App: app, Queue: string(leaf.Path())})
+	}
+	ask := func(key objects.AllocationKey, app objects.AppID, tags map[string]string) {
+		now = now.Add(time.Millisecond)
+		x := &objects.Ask{Key: key, App: app, Amounts: amounts(1, 1)}
+		core.Step(now, SubmitAsk{Ask: x.WithTags(tags)})
+	}
+	ask("needs-cache", "first", map[string]string{affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"cache"}}}]}`})
+	ask("k0", "second", nil)
+	ask("k1", "second", nil)
+	ask("cache", "second", map[string]string{budgets.LabelTag + "app": "cache"})
+	ask("k2", "second", nil)
+	for i, want := range []string{"k0", "k1", "cache", "needs-cache", "k2"} {
+		assert.Equal(t, core.routineAt(now), i == 1 || i == 2 || i == 4, "before %s", want)
+		effects, _ := core.Schedule(now, 1)
+		assert.Assert(t, strings.HasSuffix(said(effects), want), "%s instead of %s", said(effects), want)
+	}
+	assert.NilError(t, core.Check())
+}
