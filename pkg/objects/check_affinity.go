@@ -2,7 +2,7 @@ package objects
 
 import "fmt"
 
-// checkAffinity counts anew what affinity, spread and host ports depend on, and compares what each node is to a pending ask
+// checkAffinity counts anew what affinity, spread and host ports depend on. It compares the counts, and what each node is to a pending ask
 // of every group with constraints. Without an ask or allocation with constraints nothing may be tracked.
 func (c *recount) checkAffinity() error {
 	kept := &c.p.journal.affinity
@@ -19,6 +19,18 @@ func (c *recount) checkAffinity() error {
 	for i, n := range kept.nodes.all {
 		copies[i] = *n
 		anew.trackNode(&copies[i])
+	}
+	for _, a := range c.p.apps {
+		for _, group := range a.askGroups.list {
+			for _, x := range group.PendingAsks() {
+				if x.Constrained() {
+					anew.tracker.Acquire(x.ask.Affinity(), x.ask.Tags())
+				}
+			}
+		}
+	}
+	if err := kept.tracker.Verify(&anew.tracker); err != nil {
+		return err
 	}
 	for _, a := range c.p.apps {
 		for _, group := range a.askGroups.list {

@@ -164,7 +164,7 @@ func (c *Core) finishStep(now time.Time) {
 }
 
 // resetEffects empties the list of effects and keeps its memory: a decision allocates nothing but its
-// effects. A few effects stay in memory until others take their place.
+// effects. A few effects stay in memory until others are emitted.
 func (c *Core) resetEffects() {
 	if len(c.effects) > 8 {
 		clear(c.effects)
