@@ -38,7 +38,7 @@ func TestEventsCommand_Text(t *testing.T) {
 	*now = now.Add(10 * time.Minute)
 	h.OnEffects("default", []scheduler.Effect{
 		scheduler.ApplicationAccepted{App: "app-1"},
-		scheduler.Allocated{Ask: &objects.Ask{Key: "k", App: "app-1", Amounts: one}, Node: "n1"},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k", App: "app-1", Amounts: one}, Node: "n1"}},
 		scheduler.Released{App: "app-1", Key: "k", Type: scheduler.PreemptedByScheduler},
 		scheduler.AskRejected{App: "app-1", Key: "bad\x1b[2J", Reason: "it is negative"},
 	})

@@ -131,7 +131,7 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"queue removed","partition":"p","queue":"root.a"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueCreated, Dynamic: true}},
 			[]string{`{"level":"debug","msg":"dynamic queue changed","partition":"p","queue":"root.d","change":"created"}`}},
-		{[]scheduler.Effect{scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two, Priority: 3}, Node: "n1"}},
+		{[]scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two, Priority: 3}, Node: "n1"}}},
 			[]string{`{"level":"debug","msg":"ask placed","partition":"p","application":"a","key":"low","node":"n1","priority":3,"amounts":"memory=1Gi vcore=2"}`}},
 		{[]scheduler.Effect{scheduler.Released{Key: "low", App: "a", Type: scheduler.StoppedByRM, Message: "gone"}},
 			[]string{`{"level":"debug","msg":"allocation released","partition":"p","application":"a","key":"low","type":"stopped by rm","reason":"gone"}`}},
@@ -230,7 +230,7 @@ func TestOnAPIRejected_LinesHaveNoPartition(t *testing.T) {
 func TestLog_DebugLinesAreOnlyBuiltWhenTheyAreWritten(t *testing.T) {
 	l, out := newRecordedLog(zapcore.InfoLevel)
 	effects := []scheduler.Effect{
-		scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"}},
 		scheduler.Released{Key: "low", App: "a"}, scheduler.AskCancelled{Key: "k", App: "a"},
 		scheduler.ApplicationUpdated{App: "a", State: lifecycle.Running}, scheduler.QueueChanged{Queue: "root.d", Dynamic: true},
 	}

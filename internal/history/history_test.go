@@ -70,7 +70,7 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 			`2 a/ 1 206 {} -1s "the first ask was placed"`},
 		{scheduler.ApplicationUpdated{App: "a", State: lifecycle.Expired, At: noon, Reason: lifecycle.ReasonRetentionOver}, `2 a/ 1 212 {} 0s "the retention time has passed"`},
 		{scheduler.AskRejected{Key: "low", App: "a", Reason: "no"}, `1 low/a 0 0 {} 0s "no"`},
-		{scheduler.Allocated{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"},
+		{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "low", App: "a", Amounts: two}, Node: "n1"}},
 			`2 a/low 2 200 {vcore=2} 0s ""` + "\n" + `3 n1/low 2 303 {vcore=2} 0s ""`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.StoppedByRM, Message: "gone"}, `2 a/low 3 500 {} 0s "gone"`},
 		{scheduler.Released{Key: "low", App: "a", Type: scheduler.PreemptedByScheduler}, `2 a/low 3 501 {} 0s ""`},
@@ -286,7 +286,7 @@ func BenchmarkOnEffects(b *testing.B) {
 			s := DefaultSettings()
 			s.Disabled = !on
 			h.Configure(s)
-			e := []scheduler.Effect{scheduler.Allocated{Ask: &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}, Node: "n1"}}
+			e := []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}, Node: "n1"}}}
 			b.ReportAllocs()
 			for b.Loop() {
 				h.OnEffects("default", e)

@@ -181,7 +181,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 func (t *Twin) bind(w *allocation, on objects.NodeID) {
 	t.place(w, on)
 	t.emitStates()
-	t.emit(scheduler.Allocated{Ask: w.ask, Node: on})
+	t.emit(scheduler.Allocated{Binding: &scheduler.Binding{Ask: w.ask, Node: on}})
 }
 
 // place is bind without effects.

@@ -142,7 +142,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	t.compareQueues()
 	t.emitStates()
 	for _, w := range t.replacements {
-		t.emit(scheduler.Allocated{Ask: w.ask, Node: w.node})
+		t.emit(scheduler.Allocated{Binding: &scheduler.Binding{Ask: w.ask, Node: w.node}})
 	}
 	t.replacements = nil
 	t.forgetGroups()

@@ -23,6 +23,7 @@ type Shape struct {
 	vector     resources.Vector // the amounts of request as a vector
 	isBucket   bool             // it stands for shapes that have no slot of their own
 	pinned     bool             // a bucket of shapes that require one node each
+	plain      bool             // it has no required node and no constraints
 	refs       int              // number of asks and allocations of this shape
 	slot       int              // index in masks
 	slotMask   Mask             // the mask of that slot
@@ -42,7 +43,7 @@ const Variants = 3
 
 // NewShape returns a shape without a slot; masks cannot be used for it.
 func NewShape(request Request, vector resources.Vector) *Shape {
-	return &Shape{request: request, vector: vector}
+	return &Shape{request: request, vector: vector, plain: request.RequiredNode == "" && request.Constraints == nil}
 }
 
 // Request is what an ask of this shape requests.
@@ -83,6 +84,9 @@ func (s *Shape) Users() int { return s.refs }
 
 // Constraints are the constraints of an ask of this shape on nodes; nil: none.
 func (s *Shape) Constraints() *constraints.Ask { return s.request.Constraints }
+
+// Unconstrained reports whether an ask of s has no required node and no constraints; of a bucket it is false.
+func (s *Shape) Unconstrained() bool { return s.plain }
 
 // AcceptsNode reports whether an ask of s may be placed on n, if there are enough free resources. An ask that requires
 // the node may although the node is unschedulable (NOD-11, ASK-30): pods of DaemonSets run on cordoned nodes too.

@@ -58,9 +58,17 @@ func requestOf(s *Shape, k resources.Index) resources.Quantity {
 // DropExceeding removes from m the shapes that request more than left of k.
 func (t *Table) DropExceeding(m Mask, k resources.Index, left resources.Quantity) {
 	n := &t.requests[k]
-	i, found := slices.BinarySearch(n.amounts, left)
-	if found {
-		i++
+	low, high := 0, len(n.amounts)
+	if high == 0 || n.amounts[high-1] <= left { // often, and then all slots in use are in the last mask
+		m.IntersectWith(n.upTo[high])
+		return
 	}
-	m.IntersectWith(n.upTo[i])
+	for low < high {
+		if mid := (low + high) / 2; n.amounts[mid] <= left {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	m.IntersectWith(n.upTo[low])
 }

@@ -73,7 +73,7 @@ func (t *Table) Release(names *resources.NameTable, s *Shape) {
 // AcquireVariant uses variant v of s once more. added is as that of Acquire.
 func (t *Table) AcquireVariant(s *Shape, v Variant) (added *Shape) {
 	if s.variants[v] == nil {
-		s.variants[v] = &Shape{request: s.request, vector: s.vector, variant: v}
+		s.variants[v] = &Shape{request: s.request, vector: s.vector, plain: s.plain, variant: v}
 		added = t.assign(s.variants[v])
 	}
 	s.variants[v].refs++

@@ -21,7 +21,7 @@ import (
 func TestOnEffects_DoesNotAllocate(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	effects := []scheduler.Effect{
-		scheduler.Allocated{Ask: ask("a", "app", 1, 0), Node: "n1"},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask("a", "app", 1, 0), Node: "n1"}},
 		scheduler.Released{Key: "a", App: "app", Type: scheduler.StoppedByRM},
 		scheduler.AskRejected{Key: "b", App: "app"},
 		scheduler.ApplicationUpdated{App: "app", Queue: "root.a", State: lifecycle.Completed},
@@ -38,7 +38,7 @@ func TestOnEffects_DoesNotAllocate(t *testing.T) {
 
 func BenchmarkOnEffects_OneAllocation(b *testing.B) {
 	m := metrics.New(metrics.Options{})
-	effects := []scheduler.Effect{scheduler.Allocated{Ask: ask("a", "app", 1, 0), Node: "n1"}}
+	effects := []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask("a", "app", 1, 0), Node: "n1"}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.OnEffects("default", effects)

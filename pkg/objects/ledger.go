@@ -47,7 +47,7 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
 // changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
-	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) && !(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !x.shape.AcceptsNode(n.info, true) {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) && !(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !n.acceptsIf(true, x.shape) {
 		return ErrDoesNotFit
 	}
 	if !p.Affinity().Check(x).Allows(n) {
@@ -148,9 +148,9 @@ func (p *Partition) unpost(x *Allocation) {
 }
 
 // register adds x to its application and to the partition as a pending ask. The caller posts its
-// quantities.
+// quantities. Its ask has the ID of the application, and not a copy in memory of its own.
 func (p *Partition) register(x *Allocation) {
-	x.shape = p.acquireShape(x.ask)
+	x.shape, x.ask.App = p.acquireShape(x.ask), x.app.ID()
 	p.allocations.add(x)
 	x.app.allocations.add(x, indexInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
@@ -182,7 +182,6 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 		p.Gangs().unlink(x)
 	}
 	p.removePending(x)
-	a.queue.quota.PostPending(x.shape.Vector(), -1)
 	x.node, x.boundAt = n, now.UnixNano()
 	if n.allocations == nil {
 		n.allocations = make(allocationList, 0, usualAllocations)
@@ -191,7 +190,7 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	a.boundCount++
 	p.boundCount++
 	p.countInBudgets(x)
-	p.post(x, n, 1)
+	x.postBound(&p.journal, n)
 	if a.allocationsMade < policies.RampAllocations {
 		if a.allocationsMade++; a.allocationsMade == 1 {
 			a.firstAllocatedAt = now.UnixNano()
@@ -219,18 +218,8 @@ func (p *Partition) unbindFromNode(x *Allocation) {
 // post adds x to (sign 1), or subtracts it from (sign -1), the allocated resources of n, of its
 // application and accounts, and of every queue up to root (QUE-42). It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
-	total := &x.app.allocated
-	if x.ask.Placeholder {
-		total = &x.app.placeholders
-	}
 	v := x.shape.Vector()
-	if addSigned(total, v, sign); sign > 0 {
-		x.app.peak.SetMax(*total)
-	}
-	for _, m := range x.app.quota.Memberships() {
-		m.Account().Post(v, sign)
-		p.journal.accountUsageChanged(m.Account())
-	}
+	x.postInApplication(&p.journal, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.Post(v, sign)
 		p.journal.queueUsageChanged(q)
@@ -243,6 +232,35 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	}
 	p.journal.allocationUnposted(x)
 	p.journal.nodeFreed(n)
+}
+
+// postBound is post for an x that the queues count as pending, and then no longer do: one pass over the path instead of
+// two.
+func (x *Allocation) postBound(j *journal, n *Node) {
+	v := x.shape.Vector()
+	x.postInApplication(j, v, 1)
+	for q := x.app.queue; q != nil; q = q.parent {
+		q.quota.PostBound(v)
+		j.queueUsageChanged(q)
+	}
+	n.allocated.Add(v)
+	n.updateAvailable(j)
+	j.allocationPosted(x)
+}
+
+// postInApplication is the part of post that is about the application and its accounts.
+func (x *Allocation) postInApplication(j *journal, v resources.Vector, sign int) {
+	total := &x.app.allocated
+	if x.ask.Placeholder {
+		total = &x.app.placeholders
+	}
+	if addSigned(total, v, sign); sign > 0 {
+		x.app.peak.SetMax(*total)
+	}
+	for _, m := range x.app.quota.Memberships() {
+		m.Account().Post(v, sign)
+		j.accountUsageChanged(m.Account())
+	}
 }
 
 func addSigned(total *resources.Vector, v resources.Vector, sign int) {

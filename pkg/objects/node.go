@@ -18,6 +18,7 @@ import (
 // The fields that decisions read come first, in groups of 64 bytes that are read together.
 type Node struct {
 	schedulable    bool
+	tainted        bool                     // by info
 	registered     bool                     // in the partition
 	changeRecorded bool                     // in snapshotChanges.watch
 	inChangedNodes bool                     // in preemptionChanges.changedNodes
@@ -61,7 +62,8 @@ func newNode(id NodeID, attributes map[string]string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", id, err)
 	}
-	n := &Node{attributes: attributes, info: info, foreign: map[AllocationKey]*Foreign{}}
+	n := &Node{foreign: map[AllocationKey]*Foreign{}}
+	n.setInfo(attributes, info)
 	n.key.ID, n.entry.Mask = string(id), n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
 	return n, nil
@@ -95,7 +97,21 @@ func (n *Node) Score() float64 { return n.key.Score }
 func (n *Node) Fits(s *feasibility.Shape) bool { return n.Accepts(s) && n.hasFree(s.Vector()) }
 
 // Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
-func (n *Node) Accepts(s *feasibility.Shape) bool { return s.AcceptsNode(n.info, n.schedulable) }
+func (n *Node) Accepts(s *feasibility.Shape) bool { return n.acceptsIf(n.schedulable, s) }
+
+// acceptsIf is Accepts if n were schedulable or not. Most asks have no constraints and most nodes no taints; then nothing
+// else is read of the node.
+func (n *Node) acceptsIf(schedulable bool, s *feasibility.Shape) bool {
+	if s.Unconstrained() && !n.tainted {
+		return schedulable
+	}
+	return s.AcceptsNode(n.info, schedulable)
+}
+
+// setInfo sets the attributes, and what constraints read of them.
+func (n *Node) setInfo(attributes map[string]string, info *constraints.Node) {
+	n.attributes, n.info, n.tainted = attributes, info, info.Tainted()
+}
 
 // Constraints is what the constraints of asks read of the node. Read-only.
 func (n *Node) Constraints() *constraints.Node { return n.info }

@@ -70,7 +70,8 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	if err != nil {
 		return fmt.Errorf("node %s: %w", id, err)
 	}
-	n.attributes, n.info, n.rejected = attributes, info, p.shapes.Rejecting(info)
+	n.setInfo(attributes, info)
+	n.rejected = p.shapes.Rejecting(info)
 	p.journal.nodeAttributesChanged(n)
 	clearEach(n.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
 	p.Reservations().clearUnsuitable(n)

@@ -152,6 +152,11 @@ func (p *Partition) FirstFittingNode(s *feasibility.Shape) *Node {
 	if p.journal.retries.nodes.FitsNone(s) {
 		return nil
 	}
+	if s.Exact() && s.RequiredNode() == "" { // the first with the slot of s fits it, unless it holds resources for others
+		if n, ok := p.journal.order.schedulable.First(s.Mask()); ok && n.Fits(s) {
+			return n
+		}
+	}
 	for n := range p.FittingNodes(s) {
 		return n
 	}

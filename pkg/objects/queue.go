@@ -31,7 +31,7 @@ type Queue struct {
 	children feasibility.Index[*Queue]       // with something pending, in order
 	apps     feasibility.Index[*Application] // with something pending, in order; leaf only
 
-	denominatorBuffer [shortVector]resources.Quantity // storage of few shareDenominators
+	denominatorBuffer [shortVector]resources.Quantity // storage of few shareDenominators of its own
 	path              QueuePath
 	changeRecorded    bool           // it is in snapshotChanges.watch
 	removed           bool           // was removed from the partition
@@ -77,7 +77,7 @@ func newQueue(conf configs.Queue, parent *Queue) *Queue {
 		q.quota.Init(string(q.path), &parent.quota)
 	}
 	q.setConf(&conf)
-	q.entry.Mask, q.shareDenominators = q.maskBuffer[:0], q.denominatorBuffer[:0]
+	q.entry.Mask = q.maskBuffer[:0]
 	return q
 }
 

@@ -43,17 +43,21 @@ func (o *ordering) clusterFairMax() resources.Denominators {
 // the queue above. From root down, each max overwrites the fair max of its resources; the guarantee
 // of the queue itself overwrites both (ORD-17, ORD-19, ORD-20). In an empty cluster no max counts.
 func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators) {
-	q.shareDenominators = append(q.shareDenominators[:0], fairMax...)
-	if !o.root.Capacity().IsZero() {
+	maxCounts := len(q.quota.Max()) > 0 && !o.root.Capacity().IsZero()
+	guaranteed := q.quota.Guaranteed()
+	if q.shareDenominators = fairMax; maxCounts || len(guaranteed) > 0 { // else queues share the memory of the one above
+		q.shareDenominators = append(q.denominatorBuffer[:0], fairMax...)
+	}
+	if maxCounts {
 		overlay(q.shareDenominators, q.quota.Max())
 	}
 	if len(q.byName) == 0 {
-		overlay(q.shareDenominators, q.quota.Guaranteed())
+		overlay(q.shareDenominators, guaranteed)
 		return
 	}
-	if fairMax = q.shareDenominators; len(q.quota.Guaranteed()) > 0 {
-		fairMax = slices.Clone(q.shareDenominators)
-		overlay(q.shareDenominators, q.quota.Guaranteed())
+	if fairMax = q.shareDenominators; len(guaranteed) > 0 {
+		fairMax = slices.Clone(fairMax)
+		overlay(q.shareDenominators, guaranteed)
 	}
 	for _, c := range q.byName {
 		o.setShareDenominators(c, fairMax)

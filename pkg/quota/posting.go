@@ -7,8 +7,14 @@ import "github.com/canopy-scheduler/canopy/pkg/resources"
 
 // Post counts an allocation of v in q (sign 1), or takes it out of it (sign -1).
 func (q *Queue) Post(v resources.Vector, sign int) {
-	q.boundCount += sign
+	q.boundCount += int32(sign)
 	addSigned(&q.allocated, v, sign)
+}
+
+// PostBound counts a pending ask of v, which PostPending has counted, as an allocation in q.
+func (q *Queue) PostBound(v resources.Vector) {
+	q.boundCount++
+	q.pending.Move(v, &q.allocated)
 }
 
 // PostPending counts a pending ask of v in every queue from q to root (sign 1), or takes it out of them (sign -1)

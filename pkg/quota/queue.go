@@ -14,13 +14,13 @@ import (
 type Queue struct {
 	parent             *Queue
 	pending, allocated resources.Vector
-	boundCount         int // number of allocations of allocated
+	boundCount         int32 // number of allocations of allocated
+	unbounded          bool  // not root, no max and no max applications: nothing exceeds its headroom
+	enforced           bool  // its max is enforced
+	recheckListed      bool  // in Enforcement.toRecheck
 
 	buffers queueBuffers
 
-	unbounded       bool   // not root, no max and no max applications: nothing exceeds its headroom
-	enforced        bool   // its max is enforced
-	recheckListed   bool   // in Enforcement.toRecheck
 	maxApplications uint64 // applications that may run; 0: any number
 	running         int    // applications in state Running
 	max             resources.LimitVector
@@ -142,7 +142,7 @@ func (q *Queue) ExpectedRelease() resources.Vector { return q.expectedRelease }
 func (q *Queue) OverdueRelease() resources.Vector { return q.overdueRelease }
 
 // BoundCount is the number of allocations in and below q.
-func (q *Queue) BoundCount() int { return q.boundCount }
+func (q *Queue) BoundCount() int { return int(q.boundCount) }
 
 // Running is how many applications in and below q are in state Running (QUE-44).
 func (q *Queue) Running() int { return q.running }

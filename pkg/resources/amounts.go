@@ -39,6 +39,9 @@ func (a Amounts) Get(name string) Quantity {
 // All yields the quantities that are not zero, in name order.
 func (a Amounts) All() iter.Seq2[string, Quantity] { return all(a.e) }
 
+// Entry is the i-th quantity of All. i must be below Len.
+func (a Amounts) Entry(i int) (name string, n Quantity) { return a.e[i].name, a.e[i].n }
+
 // Len is how many quantities are not zero.
 func (a Amounts) Len() int { return len(a.e) }
 

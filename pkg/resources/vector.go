@@ -46,6 +46,20 @@ func (v *Vector) Sub(w Vector) {
 	}
 }
 
+// Move takes w out of v and adds it to another vector, both in place.
+func (v *Vector) Move(w Vector, to *Vector) {
+	if len(w) > len(*v) {
+		v.grow(Index(len(w) - 1))
+	}
+	if len(w) > len(*to) {
+		to.grow(Index(len(w) - 1))
+	}
+	left, total := (*v)[:len(w)], (*to)[:len(w)]
+	for k, q := range w {
+		left[k], total[k] = subSat(left[k], q), addSat(total[k], q)
+	}
+}
+
 // SetMax sets v to the larger of v and w in each place. Requires: no quantity is negative.
 func (v *Vector) SetMax(w Vector) {
 	if len(w) > len(*v) {

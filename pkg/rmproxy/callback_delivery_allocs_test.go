@@ -38,9 +38,9 @@ func newPlacementDelivery(t testing.TB, names int) func() {
 	for i := range names {
 		amounts[fmt.Sprint("resource", i)] = 1
 	}
-	effects := []scheduler.Effect{scheduler.Allocated{
+	effects := []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{
 		Ask: &objects.Ask{Key: "key", App: "app", Amounts: resources.FromMap(amounts)}, Node: "node",
-	}}
+	}}}
 	return func() { d.p.effectSinks["default"].Deliver(effects) }
 }
 

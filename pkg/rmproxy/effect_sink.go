@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -17,8 +18,8 @@ type effectSink struct {
 	partition string
 	log       *zap.Logger
 
-	mu            sync.Mutex
-	pendingResets int // PartitionReset effects to come: the effects before the last of them are dropped
+	mu            sync.Mutex   // guards changes of pendingResets
+	pendingResets atomic.Int32 // PartitionReset effects to come: the effects before the last of them are dropped
 }
 
 func (p *Proxy) newEffectSink(partition string) loop.Sink {
@@ -37,7 +38,7 @@ func (p *Proxy) dropUntilReset() {
 	p.mu.Unlock()
 	for _, s := range all { // p.mu is not held: a sink that delivers takes the locks in the other order
 		s.mu.Lock()
-		s.pendingResets++
+		s.pendingResets.Add(1)
 		s.mu.Unlock()
 	}
 }
@@ -70,11 +71,7 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 }
 
 // resetting reports whether the effects of the partition are dropped until it is reset (RMI-12).
-func (t *effectSink) resetting() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.pendingResets > 0
-}
+func (t *effectSink) resetting() bool { return t.pendingResets.Load() > 0 }
 
 // forSession returns the effects that the session delivers to the RM, and handles the others
 // (RMI-12, RMI-51, RMI-52).
@@ -101,30 +98,40 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			timedOut = true
 		case scheduler.PartitionReset:
 			start = i + 1
-			if t.pendingResets > 0 {
-				t.pendingResets--
+			if t.resetting() {
+				t.pendingResets.Add(-1)
 			} else if s := t.p.current(); s != nil {
 				s.dropUndelivered(t.partition)
 			}
 		}
 	}
 	effects = effects[start:]
-	if t.pendingResets > 0 {
+	if t.resetting() {
 		return nil
 	}
 	if s := t.p.current(); s != nil && s.waiting != nil && (waits || s.waiting.any.Load()) {
 		s.waiting.onEffects(t.partition, effects)
 	}
-	if internal || timedOut {
+	switch {
+	case internal:
+		effects = withoutInternal(effects)
+	case timedOut:
 		effects = slices.Clone(effects)
 	}
 	if s := t.p.current(); timedOut && (s == nil || !s.legacy.used.Load()) {
 		asksAsReleases(effects)
 	}
-	if internal {
-		effects = slices.DeleteFunc(effects, scheduler.Internal)
-	}
 	return effects
+}
+
+// withoutInternal is the effects that the RM gets, in a new slice.
+func withoutInternal(effects []scheduler.Effect) (external []scheduler.Effect) {
+	for _, e := range effects {
+		if !scheduler.Internal(e) {
+			external = append(external, e)
+		}
+	}
+	return external
 }
 
 // asksAsReleases replaces the asks that ended with their gang by releases: the interface has no other message that

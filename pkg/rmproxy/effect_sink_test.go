@@ -39,7 +39,7 @@ func newTestEffectSink(p *Proxy) *effectSink {
 func TestEffectSink_EffectsBeforeResetAreDropped(t *testing.T) {
 	p, s, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
-	sink.pendingResets = 2 // registered twice, and no PartitionReset has been delivered
+	sink.pendingResets.Store(2) // registered twice, and no PartitionReset has been delivered
 	sink.Deliver([]scheduler.Effect{rejected("1")})
 	sink.Deliver([]scheduler.Effect{rejected("2"), scheduler.PartitionReset{}, rejected("3")})
 	assert.Equal(t, undeliveredKeys(s), "")

@@ -188,11 +188,11 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 				if node != "" {
 					names[node] = resources.Quantity(quantity) >> (i % 64)
 				}
-				e = scheduler.Allocated{Node: objects.NodeID(node), Ask: &objects.Ask{
+				e = scheduler.Allocated{Binding: &scheduler.Binding{Node: objects.NodeID(node), Ask: &objects.Ask{
 					Key: key, App: objects.AppID(app), Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: text}), Amounts: resources.FromMap(names),
 					Placeholder: flags&1 > 0, Originator: flags&2 > 0, Priority: number,
 					Policy: objects.PreemptionPolicy(flags >> 2 & 7),
-				}}
+				}}}
 			case 1:
 				e = scheduler.Released{
 					Key: key, App: objects.AppID(app), Type: scheduler.Termination(number), Message: text,
@@ -225,7 +225,7 @@ func TestFastCodec_ResponsesOfAllLengthsMatchGeneratedCode(t *testing.T) {
 			name := strings.Repeat("x", n)
 			amounts := resources.FromMap(map[string]resources.Quantity{name: 1, "vcore": 1 << 62})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{
-				{"default", scheduler.Allocated{Ask: &objects.Ask{Key: "k", Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: name}), Amounts: amounts}}},
+				{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k", Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: name}), Amounts: amounts}}}},
 			})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{{"default", scheduler.AskRejected{App: objects.AppID(name), Reason: "r"}}})
 		}

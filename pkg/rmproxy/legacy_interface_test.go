@@ -114,7 +114,7 @@ func TestLegacy_UUIDNamesItsKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringN(1, 40, maxID).Draw(t, "key")
 		m := newFastResponse()
-		m.encode(legacySession("rm"), []outboundEffect{{"default", scheduler.Allocated{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"}, Node: "n"}}})
+		m.encode(legacySession("rm"), []outboundEffect{{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"}, Node: "n"}}}})
 		b, err := m.Bytes()
 		if err != nil {
 			t.Fatal(err)

@@ -229,10 +229,10 @@ func quantities(a resources.Amounts, buffer []si.Quantity) map[string]*si.Quanti
 		buffer = make([]si.Quantity, n)
 	}
 	m := make(map[string]*si.Quantity, n)
-	for name, q := range a.All() {
-		n--
-		buffer[n].Value = int64(q)
-		m[name] = &buffer[n]
+	for i := range n {
+		name, q := a.Entry(i)
+		buffer[i].Value = int64(q)
+		m[name] = &buffer[i]
 	}
 	return m
 }

@@ -34,10 +34,10 @@ func effects() []scheduler.Effect {
 		scheduler.ApplicationRejected{App: objects.AppID(id), Reason: long},
 		scheduler.ApplicationUpdated{App: objects.AppID(id), State: lifecycle.Accepted},
 		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
-		scheduler.Allocated{Node: objects.NodeID(id), Ask: &objects.Ask{
+		scheduler.Allocated{Binding: &scheduler.Binding{Node: objects.NodeID(id), Ask: &objects.Ask{
 			Key: objects.AllocationKey(id), App: objects.AppID(id), Details: &objects.AskDetails{TaskGroup: id}, Placeholder: true, Originator: true,
 			Amounts: resources.FromMap(names), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
-		}},
+		}}},
 		scheduler.Released{App: objects.AppID(id), Key: objects.AllocationKey(id), Type: 4, Message: long},
 	}
 }
@@ -134,8 +134,8 @@ func TestOutbox_DropsEffectsOfAPartition(t *testing.T) {
 func TestOutbox_BatchHoldsOneList(t *testing.T) {
 	b := newOutbox()
 	ask := &objects.Ask{Key: "k"}
-	b.put("p", scheduler.Released{Key: "k"}, scheduler.Allocated{Ask: ask},
-		scheduler.Allocated{Ask: ask}, scheduler.Released{Key: "k"})
+	b.put("p", scheduler.Released{Key: "k"}, scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask}},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask}}, scheduler.Released{Key: "k"})
 	for _, want := range []int{1, 2, 1} {
 		assert.Equal(t, len(b.takeBatch()), want)
 		b.delivered()

@@ -281,7 +281,7 @@ func TestStreams_SlowReaderPausesDecisionsNotCommands(t *testing.T) {
 		r := newBubbleRig(t, testOptions{Loop: loop.Options{DecisionBatch: 8, MaxUndelivered: 8}})
 		assert.NilError(t, r.register("rm", queues))
 		s := r.p.current()
-		s.maxUndelivered = 16 * memorySize(scheduler.Allocated{Ask: &objects.Ask{}})
+		s.maxUndelivered = 16 * memorySize(scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{}}})
 		r.withNodeAndApp()
 		n := r.openNodeStream()
 		big := fakerm.Node("big")

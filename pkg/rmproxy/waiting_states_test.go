@@ -102,7 +102,7 @@ func TestWaitingStates_KeepsTheLastOfEachAsk(t *testing.T) {
 		w.onEffects("p", []scheduler.Effect{state("c", objects.WaitFailed), scheduler.AskCancelled{Key: "c"}})
 	}
 	assert.Assert(t, len(w.order) < 100, "%d entries", len(w.order))
-	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "b"}, scheduler.Allocated{Ask: &objects.Ask{Key: "d"}}})
+	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "b"}, scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "d"}}}})
 	for _, want := range []scheduler.AskWaits{state("a", objects.WaitSkipped), state("b", objects.WaitSkipped)} {
 		got, ok := w.next()
 		assert.Assert(t, ok)

@@ -146,7 +146,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	}
 	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
 	c.emitStateChanges()
-	c.emit(Allocated{x.Ask(), nodeID})
+	c.emitAllocated(x.Ask(), nodeID)
 }
 
 // knownAllocation is the ask or allocation with the key of ask, if it is of the same application (ASK-23).

@@ -23,6 +23,7 @@ type Core struct {
 	notListening  bool       // no RM receives effects, so nothing is decided
 	stateSince    time.Time  // when draining changed, or the Core was first used; zero: it was not yet
 	effects       []Effect   // of the current Step or Schedule
+	bindings      []Binding  // of the last effects; the memory behind them is for the next
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
@@ -173,6 +174,18 @@ func (c *Core) resetEffects() {
 }
 
 func (c *Core) emit(e Effect) { c.effects = append(c.effects, e) }
+
+// emitAllocated emits that an ask is bound to a node. The memory of bindings is allocated for several at once.
+func (c *Core) emitAllocated(ask *objects.Ask, node objects.NodeID) {
+	if len(c.bindings) == cap(c.bindings) {
+		c.bindings = make([]Binding, 0, bindingsAtOnce)
+	}
+	c.bindings = append(c.bindings, Binding{ask, node})
+	c.emit(Allocated{&c.bindings[len(c.bindings)-1]})
+}
+
+// bindingsAtOnce is for how many placements memory is allocated at once.
+const bindingsAtOnce = 16
 
 // emitRefused emits Refused with the reason, if err is not nil, for a command that has no rejection of its own (NOD-8).
 func (c *Core) emitRefused(what Refused, err error) {

@@ -64,8 +64,12 @@ type (
 		Reported bool // it was an allocation with a node, not an ask
 	}
 
-	// Allocated says that an ask is bound to a node.
-	Allocated struct {
+	// Allocated says that an ask is bound to a node. It is a pointer, so that an Effect of it is not a copy in memory of its
+	// own.
+	Allocated struct{ *Binding }
+
+	// Binding is an ask and its node. It is not changed.
+	Binding struct {
 		Ask  *objects.Ask
 		Node objects.NodeID
 	}

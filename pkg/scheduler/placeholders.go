@@ -148,7 +148,7 @@ func (c *Core) releaseTooSmall(x, y *objects.Allocation) {
 // emitReplacements emits the asks that were placed because placeholders have ended (GAN-7).
 func (c *Core) emitReplacements() {
 	for _, x := range c.part.Gangs().TakeReplaced() {
-		c.emit(Allocated{x.Ask(), x.Node().ID()})
+		c.emitAllocated(x.Ask(), x.Node().ID())
 	}
 }
 

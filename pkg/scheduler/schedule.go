@@ -128,7 +128,7 @@ func (c *Core) place(x *objects.Allocation, n *objects.Node, now time.Time) {
 		panic("scheduler: " + err.Error())
 	}
 	c.emitStateChanges()
-	c.emit(Allocated{x.Ask(), n.ID()})
+	c.emitAllocated(x.Ask(), n.ID())
 }
 
 // setListening records whether an RM receives effects. When one does again, the timeouts of preemption

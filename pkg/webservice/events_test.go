@@ -28,7 +28,7 @@ func historyWithPreemption() *history.History {
 	low := scheduler.AllocationRef{Key: "low", App: "app-1", Queue: "root.a"}
 	high := scheduler.AllocationRef{Key: "high", App: "app-2", Queue: "root.b"}
 	h.OnEffects("default", []scheduler.Effect{
-		scheduler.Allocated{Ask: ask, Node: "n1"},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask, Node: "n1"}},
 		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high, Reason: victim.ReasonPriority, Grace: 5 * time.Second},
 	})
 	return h
