@@ -23,6 +23,9 @@ func (a *Generator) topologyLabels(id objects.NodeID) map[string]string {
 	if g.OneIn(8) {
 		delete(out, Pick(g, "host", "zone", "rack"))
 	}
+	if independentGenerator(fmt.Sprint("soft taint ", id, a.nodeCount, a.askCount)).OneIn(8) {
+		out[constraints.TaintsAttribute] = `[{"key":"old","effect":"PreferNoSchedule"}]`
+	}
 	if g.OneIn(10) {
 		out[constraints.TaintsAttribute] = Pick(g, `[{"key":"gpu","effect":"NoSchedule"}]`, `[`)
 	}
@@ -63,7 +66,7 @@ func affinityTags(tags map[string]string, asks int) map[string]string {
 			out[constraints.SelectorTag] = Pick(g, `{"zone":"a"}`, `{"zone":"b"}`)
 		default:
 			tag := Pick(g, affinity.PodAffinityTag, affinity.PodAntiAffinityTag, affinity.SpreadTag, affinity.PortsTag)
-			out[tag] = Pick(g, required(`{`+selector()+`}`), required(`{`+key()+`,"namespaceSelector":{"matchLabels":{"a":"b"}}}`), `[{"maxSkew":1}]`, `[{"hostPort":99999}]`, `{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}`)
+			out[tag] = Pick(g, required(`{`+selector()+`}`), required(`{`+key()+`,"namespaceSelector":{"matchLabels":{"a":"b"}}}`), `[{"maxSkew":1}]`, `[{"hostPort":99999}]`, `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}]}`)
 		}
 	}
 	return out

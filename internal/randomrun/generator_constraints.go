@@ -49,10 +49,18 @@ func (a *Generator) nodeUpdate() scheduler.Command {
 func (a *Generator) tags(asks int) map[string]string {
 	tags := askTags(asks)
 	if a.affine {
-		return affinityTags(tags, asks)
+		return withPreferences(affinityTags(tags, asks), asks, true)
 	}
+	if a.constrained {
+		return withPreferences(constraintTags(tags, asks), asks, false)
+	}
+	return tags
+}
+
+// constraintTags adds constraints on nodes to the tags of some asks. Some cannot be read.
+func constraintTags(tags map[string]string, asks int) map[string]string {
 	g := independentGenerator(fmt.Sprint("constraints ", asks))
-	if !a.constrained || !g.OneIn(3) {
+	if !g.OneIn(3) {
 		return tags
 	}
 	out := map[string]string{}
@@ -63,7 +71,7 @@ func (a *Generator) tags(asks int) map[string]string {
 	if g.OneIn(3) {
 		out[constraints.AffinityTag] = Pick(g, requiredTerms(`{"key":"zone","operator":"In","values":["a","b"]}`), requiredTerms(`{"key":"cores","operator":"Gt","values":["4"]}`),
 			requiredTerms(`{"key":"ssd","operator":"Exists"},{"key":"zone","operator":"NotIn","values":["c"]}`), requiredTerms(`{"key":"zone","operator":"Near"}`),
-			`{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}`)
+			`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"preference":{"matchExpressions":[{"key":"ssd","operator":"Exists"}]}}]}`)
 	}
 	if g.OneIn(2) {
 		out[constraints.TolerationsTag] = Pick(g, `[{"operator":"Exists"}]`, `[{"key":"gpu","value":"yes"}]`, `[{"key":"gpu","operator":"Exists","effect":"NoSchedule"}]`,

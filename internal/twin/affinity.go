@@ -23,7 +23,7 @@ func (t *Twin) affinityOf(ask *objects.Ask) *affinity.Ask {
 	if parsed, known := t.parsed[ask]; known { // asks do not change, and to parse them each time takes most of a run
 		return parsed
 	}
-	parsed, _, err := affinity.Parse(ask.Tags(), constraintsOf(ask))
+	parsed, err := affinity.Parse(ask.Tags(), constraintsOf(ask))
 	if err != nil || constraintsUnreadable(ask) {
 		parsed = nil
 	}
@@ -35,7 +35,7 @@ func (t *Twin) affinityOf(ask *objects.Ask) *affinity.Ask {
 func constraintsUnreadable(ask *objects.Ask) bool {
 	nodes, err := constraints.Parse(ask.Tags())
 	if err == nil {
-		_, _, err = affinity.Parse(ask.Tags(), nodes)
+		_, err = affinity.Parse(ask.Tags(), nodes)
 	}
 	return err != nil
 }
@@ -48,7 +48,7 @@ func (t *Twin) pods(gone []*allocation) (all []pod) {
 		}
 	}
 	for _, f := range t.foreign {
-		parsed, _, _ := affinity.Parse(f.Tags, nil)
+		parsed, _ := affinity.Parse(f.Tags, nil)
 		all = append(all, pod{t.node(f.Node), f.Tags, parsed})
 	}
 	return all
@@ -155,10 +155,7 @@ func (n *node) countsFor(ask *objects.Ask, all []affinity.Spread, s affinity.Spr
 			return false
 		}
 	}
-	info, err := constraints.NewNode(string(n.id), n.attributes)
-	if err != nil {
-		panic("twin: attributes that were accepted cannot be read: " + err.Error())
-	}
+	info := n.info()
 	mismatch := constraintsOf(ask).Match(info)
 	if s.SkipsTainted && !constraintsOf(ask).Tolerates(info) {
 		return false

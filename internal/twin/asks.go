@@ -105,7 +105,7 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 		return "a placeholder of no task group"
 	case w == nil && ask.Placeholder && len(t.app(ask.App).gang.Virtual) > 0:
 		return "a placeholder beside virtual ones"
-	case w == nil && ask.TaskGroup() != "" && t.affinityOf(ask) != nil && len(t.app(ask.App).gang.Virtual) > 0:
+	case w == nil && ask.TaskGroup() != "" && t.affinityOf(ask).MayBeRefused() && len(t.app(ask.App).gang.Virtual) > 0:
 		return "a member of a gang that is placed together, with constraints on the allocations around it"
 	case ask.Amounts.HasNegative():
 		return "a negative quantity"

@@ -28,7 +28,7 @@ func (t *Twin) decide() (*allocation, objects.NodeID) {
 		if _, limited := t.limitObstacle(c, w); t.heldBack(w) || limited || !t.withinQuota(c, w) {
 			continue
 		}
-		for _, n := range nodes {
+		for _, n := range t.inPreferenceOrder(nodes, w.ask, nil) {
 			if c.fits(n, w.ask) && t.predicatesPass(n, w.ask) {
 				return w, n.id
 			}
@@ -124,11 +124,7 @@ func (n *node) admits(ask *objects.Ask) bool {
 
 // constraintsAdmit reads the constraints and the attributes anew each time.
 func (n *node) constraintsAdmit(ask *objects.Ask) bool {
-	info, err := constraints.NewNode(string(n.id), n.attributes)
-	if err != nil {
-		panic("twin: attributes that were accepted cannot be read: " + err.Error())
-	}
-	return constraintsOf(ask).Match(info) == constraints.Matches
+	return constraintsOf(ask).Match(n.info()) == constraints.Matches
 }
 
 // constraintsOf are the constraints of an ask; none of an allocation that was reported with some that cannot be read.

@@ -294,7 +294,7 @@ func (t *Twin) replaceOnOtherNode(asks, standIns []*allocation) bool {
 	c := t.total()
 	for _, w := range asks {
 		y := find(standIns, func(y *allocation) bool { return y.ask.TaskGroup() == w.ask.TaskGroup() })
-		for _, n := range t.nodesInOrder(c) {
+		for _, n := range t.inPreferenceOrder(t.nodesInOrder(c), w.ask, []*allocation{y}) {
 			if y != nil && c.fits(n, w.ask) && t.predicatesPassWithout(n, w.ask, []*allocation{y}) {
 				t.replace(w, y, n)
 				return true

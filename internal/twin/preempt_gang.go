@@ -54,7 +54,7 @@ func (t *Twin) planMember(c *totals, x *allocation) (p plan, reason string, ok b
 		return plan{}, "", false
 	}
 	if t.quotasAllowWithout(c, x, nil) {
-		for _, n := range t.nodesInOrder(c) {
+		for _, n := range t.inPreferenceOrder(t.nodesInOrder(c), x.ask, nil) {
 			if c.fits(n, x.ask) && t.predicatesPass(n, x.ask) {
 				return plan{node: n}, "", true
 			}

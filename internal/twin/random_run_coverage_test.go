@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/randomrun"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -16,7 +17,7 @@ import (
 
 // Every kind of event must occur in the random runs.
 func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
-	const runs = 60
+	const runs = 80
 	occurrences := map[string]int{}
 	for seed := range uint64(runs) {
 		s := randomrun.RandomRun(seed+1, stepsPerRun)
@@ -24,13 +25,21 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		now := randomrun.StartTime()
 		waiting := map[objects.AllocationKey]bool{}
 		for _, b := range s.Steps {
-			if _, ok := b.Command.(scheduler.SetAttributes); ok {
+			switch c := b.Command.(type) {
+			case scheduler.SetAttributes:
 				occurrences["attributes replaced"]++
+			case scheduler.AddNode:
+				if strings.Contains(c.Attributes[constraints.TaintsAttribute], string(constraints.PreferNoSchedule)) {
+					occurrences["a node is avoided by a taint"]++
+				}
 			}
 			now = now.Add(b.After)
 			effects, _ := applyStep(b, core, now)
 			for _, e := range effects {
 				occurrences[effectKind(e)]++
+				if a, ok := e.(scheduler.Allocated); ok {
+					occurrences[preferenceOf(a.Ask)]++
+				}
 				if r, ok := e.(scheduler.AskRejected); ok && strings.Contains(r.Reason, ": asked") {
 					if _, known := core.Partition().Allocation(r.Key); known {
 						occurrences["grew more than a quota leaves"]++
@@ -59,11 +68,25 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 4, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
+		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
 		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)
 	}
 	assert.Check(t, occurrences["rejected ask"] < occurrences["beats"]/4, "too much of what is told is nonsense")
+}
+
+// preferenceOf is what an ask prefers.
+func preferenceOf(ask *objects.Ask) string {
+	switch around := ask.Affinity(); {
+	case len(around.PreferredSpreadConstraints()) > 0:
+		return "allocated with preferred spread"
+	case len(around.PreferredAffinityTerms())+len(around.PreferredAntiAffinityTerms()) > 0:
+		return "allocated with preferred pod affinity or anti-affinity"
+	case ask.Constraints().Prefers():
+		return "allocated with preferred node affinity"
+	}
+	return "allocated without preferences"
 }
 
 func effectKind(e scheduler.Effect) string {

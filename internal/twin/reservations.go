@@ -83,7 +83,7 @@ func (t *Twin) bindableReservation() (*allocation, objects.NodeID) {
 			t.unreserve(w)
 			return t.bindableReservation()
 		}
-		for _, n := range t.nodesInOrder(c) {
+		for _, n := range t.inPreferenceOrder(t.nodesInOrder(c), w.ask, nil) {
 			if c.fits(n, w.ask) && t.predicatesPass(n, w.ask) {
 				return w, n.id
 			}

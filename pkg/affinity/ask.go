@@ -17,7 +17,7 @@ type Ask struct {
 	key     string
 }
 
-// content is what an Ask was parsed from, without preferences.
+// content is what an Ask was parsed from.
 type content struct {
 	Namespace    string            `json:"namespace"`
 	Labels       map[string]string `json:"labels,omitempty"`
@@ -26,6 +26,10 @@ type content struct {
 	AntiAffinity []Term            `json:"antiAffinity,omitempty"`
 	Spread       []Spread          `json:"spread,omitempty"`
 	Ports        []Port            `json:"ports,omitempty"`
+
+	PreferredAffinity     []PreferredTerm `json:"preferredAffinity,omitempty"`
+	PreferredAntiAffinity []PreferredTerm `json:"preferredAntiAffinity,omitempty"`
+	PreferredSpread       []Spread        `json:"preferredSpread,omitempty"`
 }
 
 // Namespace is the namespace of the ask.
@@ -68,12 +72,14 @@ func (a *Ask) PortsConflict(b *Ask) bool {
 	return false
 }
 
-// empty reports whether there is no constraint.
+// empty reports whether there is neither a constraint nor a preference.
 func (c *content) empty() bool {
-	return len(c.Affinity)+len(c.AntiAffinity)+len(c.Spread)+len(c.Ports) == 0
+	return len(c.Affinity)+len(c.AntiAffinity)+len(c.Spread)+len(c.Ports)+
+		len(c.PreferredAffinity)+len(c.PreferredAntiAffinity)+len(c.PreferredSpread) == 0
 }
 
-// Key is equal for two asks only if the same nodes refuse them and they count alike for others; empty for nil.
+// Key is equal for two asks only if the same nodes refuse them, they prefer the same, and they count alike for others;
+// empty for nil.
 func (a *Ask) Key() string {
 	if a == nil {
 		return ""
@@ -105,8 +111,8 @@ func (t *Term) selects(namespace string, labels map[string]string) bool {
 	return t.Selector.Matches(labels)
 }
 
-// Spread is a topology spread constraint that must hold: with the ask in a domain, the allocations that Selector selects
-// there may exceed those of the domain with the fewest by MaxSkew at most.
+// Spread is a topology spread constraint. If it must hold, then with the ask in a domain, the allocations that Selector
+// selects there may exceed those of the domain with the fewest by MaxSkew at most.
 type Spread struct {
 	Selector      *Selector `json:"selector"`
 	TopologyKey   string    `json:"topologyKey"`

@@ -19,9 +19,8 @@ type cacheKey struct {
 }
 
 type result struct {
-	ask     *Ask
-	ignored []string
-	err     error
+	ask *Ask
+	err error
 }
 
 // maxResults is how many results a Cache remembers. When there would be more it forgets all, so what is remembered
@@ -29,25 +28,25 @@ type result struct {
 const maxResults = 1024
 
 // Parse is Parse, with an equal pointer for equal constraints while the result is remembered.
-func (c *Cache) Parse(tags map[string]string, nodes *constraints.Ask) (a *Ask, ignored []string, err error) {
+func (c *Cache) Parse(tags map[string]string, nodes *constraints.Ask) (*Ask, error) {
 	texts := textsOf(tags)
 	if texts == (tagTexts{}) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	namespace, labels := budgets.NamespaceOf(tags), labelsOf(tags)
 	key := cacheKey{texts, identity(namespace, labels), nodes.Key()}
 	if r, ok := c.results[key]; ok {
-		return r.ask, r.ignored, r.err
+		return r.ask, r.err
 	}
 	if len(c.results) >= maxResults || c.results == nil {
 		c.results, c.byKey = map[cacheKey]result{}, map[string]*Ask{}
 	}
-	a, ignored, err = texts.parse(namespace, labels, nodes)
+	a, err := texts.parse(namespace, labels, nodes)
 	if known := c.byKey[a.Key()]; known != nil {
 		a = known
 	} else if a != nil {
 		c.byKey[a.key] = a
 	}
-	c.results[key] = result{a, ignored, err}
-	return a, ignored, err
+	c.results[key] = result{a, err}
+	return a, err
 }

@@ -1,18 +1,35 @@
 package affinity
 
-// A search for the first allowed node need not check the nodes of a refused domain one by one. For that, the constraints of
-// an ask are divided into those on one topology whose domains have several nodes, and those on single nodes. What these do
-// not say, Check says of each node.
+import "slices"
 
-// Division is how the constraints of an ask are divided. It is valid until nodes change their labels, or the topology of a
-// constraint changes from domains of one node to larger ones.
+// A search for the best allowed node need not check the nodes of a refused domain one by one, nor score those of a domain. For
+// that, the constraints of an ask are divided into those on one topology whose domains have several nodes, and those on single
+// nodes. What these do not say, Check says of each node. Preferences are divided into those on any of the larger topologies
+// and those on single nodes, which together are the score.
+
+// Division is how the constraints and preferences of an ask are divided. It is valid until nodes change their labels, or a
+// topology changes from domains of one node to larger ones.
 type Division struct {
-	topology *topology // the one with the most domains of those with domains of several nodes; nil: there is none
-	nodes    int       // how many topologies of the ask have domains of one node
+	topology  *topology   // of constraints: the one with the most domains of those with domains of several nodes; nil: there is none
+	nodes     int         // how many topologies of constraints have domains of one node
+	preferred []*topology // of preferences: all with domains of several nodes
 }
 
-// Division is how the constraints of the ask are divided now.
+// Equal reports whether both are the same division.
+func (d Division) Equal(other Division) bool {
+	return d.topology == other.topology && d.nodes == other.nodes && slices.Equal(d.preferred, other.preferred)
+}
+
+// Division is how the constraints and preferences of the ask are divided now.
 func (c Check) Division() (d Division) {
+	if c.kind == nil {
+		return d
+	}
+	for i := range c.kind.preferences {
+		if top := c.kind.preferences[i].topology; !top.single() && !slices.Contains(d.preferred, top) {
+			d.preferred = append(d.preferred, top)
+		}
+	}
 	for top := range c.kind.eachTopology {
 		switch {
 		case top.single():
@@ -46,20 +63,25 @@ func (k *Kind) eachTopology(yield func(*topology) bool) {
 	}
 }
 
-// Domain is the domain of n in the topology of d, from 0 on; -1: it is in none, or there is no topology.
-func (d Division) Domain(n *Node) int {
-	if d.topology == nil {
-		return noDomain
+// AppendDomains appends the domains of n in the topologies of d. If there is no topology, n may be nil.
+func (d Division) AppendDomains(domains []int32, n *Node) []int32 {
+	own := int32(noDomain)
+	if d.topology != nil {
+		own = n.domain(d.topology)
 	}
-	return int(n.domain(d.topology))
+	domains = append(domains, own)
+	for _, top := range d.preferred {
+		domains = append(domains, n.domain(top))
+	}
+	return domains
 }
 
-// DomainAllowed reports whether the constraints on the topology of d leave nodes of a domain to the ask.
-func (c Check) DomainAllowed(d Division, domain int) bool {
-	k, at := c.kind, int32(domain)
+// DomainAllowed reports whether the constraints on the topology of d leave nodes of some domains (AppendDomains) to the ask.
+func (c Check) DomainAllowed(d Division, domains []int32) bool {
 	if d.topology == nil {
 		return true
 	}
+	k, at := c.kind, domains[0]
 	for i := range k.spread {
 		if s := &k.spread[i]; s.topology == d.topology && !s.allows(at, nil) {
 			return false
@@ -85,7 +107,10 @@ func (c Check) DomainAllowed(d Division, domain int) bool {
 // something of n changes, or NodeVersion.
 func (c Check) NodeAllowed(n *Node) bool {
 	k := c.kind
-	if len(k.ask.content.Ports) > 0 && n.portTaken(k.ask.content.Ports, nil) {
+	if k == nil {
+		return true
+	}
+	if k.ask != nil && len(k.ask.content.Ports) > 0 && n.portTaken(k.ask.content.Ports, nil) {
 		return false
 	}
 	for i := range k.spread {
@@ -112,6 +137,9 @@ func (c Check) NodeAllowed(n *Node) bool {
 // NodeVersion changes when NodeAllowed may change for nodes of which nothing else changes.
 func (c Check) NodeVersion() (version uint64) {
 	k := c.kind
+	if k == nil {
+		return 0
+	}
 	for _, a := range k.affinity {
 		version += a.version
 	}

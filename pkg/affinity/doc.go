@@ -1,10 +1,11 @@
-// Package affinity decides which nodes other allocations leave to an ask: pod affinity and anti-affinity, topology
-// spread and host ports. Syntax and semantics are those of Kubernetes, in JSON.
+// Package affinity decides which nodes other allocations leave to an ask, and which of these it prefers because of them: pod
+// affinity and anti-affinity, topology spread and host ports. Syntax and semantics are those of Kubernetes, in JSON.
 //
 // It owns the parsing of tags, and a Tracker that counts the allocations that constraints select, by topology domain.
 // So a check of one node reads a few counts, however many nodes and allocations there are. Which nodes are checked, in
 // which order, and what a refusal means for an ask, is left to others.
 //
 // The rule that must hold: the counts of a Tracker are what counting anew would give, after each change that it was
-// notified of. A parsed Ask never changes, and asks with equal keys are refused by the same nodes.
+// notified of. A parsed Ask never changes, and asks with equal keys are refused by the
+// same nodes and prefer the same.
 package affinity

@@ -1,7 +1,7 @@
 package affinity
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,50 +28,46 @@ func textsOf(tags map[string]string) tagTexts {
 	return tagTexts{tags[PodAffinityTag], tags[PodAntiAffinityTag], tags[SpreadTag], tags[PortsTag]}
 }
 
-// Parse reads the constraints of an ask from its tags; nodes are its constraints on nodes. Nil: there are none. ignored
-// names the parts of the tags that are preferences, which have no effect. An error names the tag and what is wrong with
-// it.
-func Parse(tags map[string]string, nodes *constraints.Ask) (a *Ask, ignored []string, err error) {
+// Parse reads the constraints of an ask from its tags; nodes are its constraints on nodes. Nil: there are none. An error
+// names the tag and what is wrong with it.
+func Parse(tags map[string]string, nodes *constraints.Ask) (*Ask, error) {
 	texts := textsOf(tags)
 	if texts == (tagTexts{}) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	return texts.parse(budgets.NamespaceOf(tags), labelsOf(tags), nodes)
 }
 
-func (t tagTexts) parse(namespace string, labels map[string]string, nodes *constraints.Ask) (*Ask, []string, error) {
-	a := &reading{Ask: Ask{content: content{Namespace: namespace, Labels: labels, Nodes: nodes.Key()}, nodes: nodes}}
+func (t tagTexts) parse(namespace string, labels map[string]string, nodes *constraints.Ask) (*Ask, error) {
+	a := &Ask{content: content{Namespace: namespace, Labels: labels, Nodes: nodes.Key()}, nodes: nodes}
 	for _, part := range []struct {
 		tag, text string
-		parse     func(*reading, string) error
+		parse     func(*Ask, string) error
 	}{
-		{PodAffinityTag, t.affinity, (*reading).parseAffinity}, {PodAntiAffinityTag, t.antiAffinity, (*reading).parseAntiAffinity},
-		{SpreadTag, t.spread, (*reading).parseSpread}, {PortsTag, t.ports, (*reading).parsePorts},
+		{PodAffinityTag, t.affinity, (*Ask).parseAffinity}, {PodAntiAffinityTag, t.antiAffinity, (*Ask).parseAntiAffinity},
+		{SpreadTag, t.spread, (*Ask).parseSpread}, {PortsTag, t.ports, (*Ask).parsePorts},
 	} {
 		if part.text == "" {
 			continue
 		}
 		if err := part.parse(a, part.text); err != nil {
-			return nil, nil, fmt.Errorf("tag %s: %w", part.tag, err)
+			return nil, fmt.Errorf("tag %s: %w", part.tag, err)
 		}
 	}
 	if a.content.empty() {
-		return nil, a.ignored, nil
+		return nil, nil
 	}
 	a.key = textOf(&a.content)
-	return &a.Ask, a.ignored, nil
-}
-
-// reading is an Ask while it is parsed.
-type reading struct {
-	Ask
-	ignored []string // the parts that are preferences
+	return a, nil
 }
 
 // podAffinity is the JSON of PodAffinityTag and PodAntiAffinityTag.
 type podAffinity struct {
 	Required  []podAffinityTerm `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-	Preferred []json.RawMessage `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []struct {
+		Weight int32           `json:"weight"`
+		Term   podAffinityTerm `json:"podAffinityTerm"`
+	} `json:"preferredDuringSchedulingIgnoredDuringExecution"`
 }
 
 type podAffinityTerm struct {
@@ -83,36 +79,41 @@ type podAffinityTerm struct {
 	MismatchLabelKeys []string  `json:"mismatchLabelKeys"`
 }
 
-func (a *reading) parseAffinity(text string) (err error) {
-	a.content.Affinity, err = a.parseTerms(text, PodAffinityTag)
+func (a *Ask) parseAffinity(text string) (err error) {
+	a.content.Affinity, a.content.PreferredAffinity, err = a.parseTerms(text)
 	return err
 }
 
-func (a *reading) parseAntiAffinity(text string) (err error) {
-	a.content.AntiAffinity, err = a.parseTerms(text, PodAntiAffinityTag)
+func (a *Ask) parseAntiAffinity(text string) (err error) {
+	a.content.AntiAffinity, a.content.PreferredAntiAffinity, err = a.parseTerms(text)
 	return err
 }
 
-func (a *reading) parseTerms(text, tag string) (terms []Term, err error) {
+func (a *Ask) parseTerms(text string) (required []Term, preferred []PreferredTerm, err error) {
 	var read podAffinity
 	if err := constraints.Decode(text, &read); err != nil {
-		return nil, err
-	}
-	if len(read.Preferred) > 0 {
-		a.ignored = append(a.ignored, "preferredDuringSchedulingIgnoredDuringExecution of tag "+tag)
+		return nil, nil, err
 	}
 	for i := range read.Required {
 		term, err := a.resolve(&read.Required[i])
 		if err != nil {
-			return nil, fmt.Errorf("term %d: %w", i+1, err)
+			return nil, nil, fmt.Errorf("term %d: %w", i+1, err)
 		}
-		terms = append(terms, term)
+		required = append(required, term)
 	}
-	return terms, nil
+	for i := range read.Preferred {
+		x := &read.Preferred[i]
+		term, err := a.resolve(&x.Term)
+		if err = cmp.Or(constraints.CheckWeight(x.Weight), err); err != nil {
+			return nil, nil, fmt.Errorf("preferred term %d: %w", i+1, err)
+		}
+		preferred = append(preferred, PreferredTerm{x.Weight, term})
+	}
+	return required, preferred, nil
 }
 
 // resolve is a term with its namespaces and with the label keys that take their values from the labels of the ask.
-func (a *reading) resolve(read *podAffinityTerm) (Term, error) {
+func (a *Ask) resolve(read *podAffinityTerm) (Term, error) {
 	switch keys := slices.Concat(read.MatchLabelKeys, read.MismatchLabelKeys); {
 	case read.TopologyKey == "":
 		return Term{}, errNoTopologyKey

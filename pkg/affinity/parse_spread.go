@@ -33,7 +33,7 @@ const (
 	ignore = "Ignore"
 )
 
-func (a *reading) parseSpread(text string) error {
+func (a *Ask) parseSpread(text string) error {
 	var read []spreadConstraint
 	if err := constraints.Decode(text, &read); err != nil {
 		return err
@@ -49,11 +49,11 @@ func (a *reading) parseSpread(text string) error {
 		if err != nil {
 			return fmt.Errorf("constraint %d: %w", i+1, err)
 		}
+		kind := &a.content.Spread
 		if c.WhenUnsatisfiable == scheduleAnyway {
-			a.ignored = append(a.ignored, fmt.Sprintf("constraint %d with ScheduleAnyway of tag %s", i+1, SpreadTag))
-			continue
+			kind = &a.content.PreferredSpread
 		}
-		a.content.Spread = append(a.content.Spread, c.resolve(a.content.Labels))
+		*kind = append(*kind, c.resolve(a.content.Labels))
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ type containerPort struct {
 	HostIP        string `json:"hostIP"`   // empty: anyIP
 }
 
-func (a *reading) parsePorts(text string) error {
+func (a *Ask) parsePorts(text string) error {
 	var read []containerPort
 	if err := constraints.Decode(text, &read); err != nil {
 		return err

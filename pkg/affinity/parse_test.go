@@ -29,6 +29,12 @@ func TestParse_RefusesWithAReason(t *testing.T) {
 		{PodAffinityTag, required(`{"topologyKey":"zone","labelSelector":{"matchLabels":{"":"b"}}}`), "has no key"},
 		{PodAffinityTag, required(`{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]}]}}`), `operator "Gt" of a`},
 		{PodAffinityTag, required(`{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}}`), "In of a needs a value"},
+		{PodAffinityTag, preferred(`{"weight":0,"podAffinityTerm":{"topologyKey":"zone"}}`), "preferred term 1: weight 0 is not from 1 to 100"},
+		{PodAffinityTag, preferred(`{"weight":1,"podAffinityTerm":{"topologyKey":"zone"}},{"weight":101,"podAffinityTerm":{"topologyKey":"zone"}}`), "preferred term 2: weight 101"},
+		{PodAntiAffinityTag, preferred(`{"weight":-5,"podAffinityTerm":{"topologyKey":"zone"}}`), "weight -5"},
+		{PodAntiAffinityTag, preferred(`{"weight":1}`), "preferred term 1: topologyKey is missing"},
+		{PodAntiAffinityTag, preferred(`{"weight":1,"podAffinityTerm":{"topologyKey":"zone","namespaceSelector":{"matchLabels":{"a":"b"}}}}`), "labels of namespaces are not known"},
+		{PodAntiAffinityTag, preferred(`{"topologyKey":"zone"}`), `unknown field "topologyKey"`},
 		{SpreadTag, `{}`, "not the JSON expected"},
 		{SpreadTag, `[{"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`, "constraint 1: maxSkew 0 is below 1"},
 		{SpreadTag, `[{"maxSkew":1,"whenUnsatisfiable":"DoNotSchedule"}]`, "topologyKey is missing"},
@@ -45,27 +51,38 @@ func TestParse_RefusesWithAReason(t *testing.T) {
 		{PortsTag, `[{"hostPort":80,"hostIP":"host"}]`, `hostIP "host"`},
 		{PortsTag, strings.Repeat(" ", constraints.MaxText+1), "are more than"},
 	} {
-		a, _, err := Parse(map[string]string{c.tag: c.text}, nil)
+		a, err := Parse(map[string]string{c.tag: c.text}, nil)
 		assert.Assert(t, a == nil)
 		assert.ErrorContains(t, err, c.want, "%s", c.text)
 		assert.ErrorContains(t, err, "tag "+c.tag+": ")
 	}
 }
 
-// Preferences have no effect and are named; an ask with nothing else has no constraints.
-func TestParse_NamesPreferences(t *testing.T) {
-	preferred := `{"preferredDuringSchedulingIgnoredDuringExecution":[{}]}`
-	a, ignored, err := Parse(map[string]string{
-		PodAffinityTag: preferred, PodAntiAffinityTag: preferred, SpreadTag: `[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}]`, PortsTag: `[{"containerPort":80}]`,
+func preferred(terms string) string {
+	return `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`
+}
+
+// Preferences are read as required terms are, and refuse nothing (CON-31, CON-32).
+func TestParse_ReadsPreferences(t *testing.T) {
+	term := `{"weight":3,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}`
+	a, err := Parse(map[string]string{
+		PodAffinityTag: preferred(term), PodAntiAffinityTag: preferred(term + "," + term), SpreadTag: `[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}]`, PortsTag: `[{"containerPort":80}]`,
 	}, nil)
 	assert.NilError(t, err)
-	assert.Assert(t, a == nil && a.Key() == "")
-	assert.Equal(t, len(ignored), 3)
+	assert.Assert(t, a.Key() != "" && !a.MayBeRefused())
+	want := PreferredTerm{3, Term{Namespaces: []string{budgets.NamespaceOf(nil)}, Selector: &Selector{}, TopologyKey: "zone"}}
+	assert.DeepEqual(t, a.PreferredAffinityTerms(), []PreferredTerm{want})
+	assert.DeepEqual(t, a.PreferredAntiAffinityTerms(), []PreferredTerm{want, want})
+	assert.Equal(t, len(a.PreferredSpreadConstraints()), 1)
+	assert.Equal(t, len(a.AffinityTerms())+len(a.AntiAffinityTerms())+len(a.SpreadConstraints()), 0)
+	none, err := Parse(map[string]string{PodAffinityTag: preferred(""), PodAntiAffinityTag: `{}`}, nil)
+	assert.NilError(t, err)
+	assert.Assert(t, none == nil && !none.MayBeRefused() && none.PreferredAffinityTerms() == nil)
 }
 
 // Namespaces and label keys are resolved with the labels of the ask (CON-15, CON-16).
 func TestParse_ResolvesTermsWithTheAsk(t *testing.T) {
-	a, _, err := Parse(map[string]string{
+	a, err := Parse(map[string]string{
 		budgets.NamespaceTag: "team", budgets.LabelTag + "app": "db", budgets.LabelTag + "hash": "1",
 		PodAffinityTag: required(`{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"db"}},"matchLabelKeys":["hash","none"],"mismatchLabelKeys":["app"]},` +
 			`{"topologyKey":"zone","namespaces":["y","x","y"]},{"topologyKey":"zone","namespaceSelector":{},"namespaces":["x"]}`),
@@ -96,7 +113,7 @@ func TestSelector_MissingAndEmpty(t *testing.T) {
 func TestCache_EqualConstraintsAreOneAsk(t *testing.T) {
 	var c Cache
 	parse := func(tags map[string]string) *Ask {
-		a, _, err := c.Parse(tags, nil)
+		a, err := c.Parse(tags, nil)
 		assert.NilError(t, err)
 		return a
 	}
@@ -118,15 +135,17 @@ func FuzzParse(f *testing.F) {
 	f.Add(required(`{"topologyKey":"zone","labelSelector":{"matchLabels":{"a":"b"}},"matchLabelKeys":["a"]}`), required(`{"topologyKey":"host","namespaceSelector":{}}`),
 		`[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"DoNotSchedule","minDomains":2}]`, `[{"hostPort":80,"hostIP":"::1"}]`)
 	f.Add(`{`, `[]`, `null`, `[null]`)
+	f.Add(preferred(`{"weight":1,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}`), preferred(`{"weight":100,"podAffinityTerm":{"topologyKey":"host"}}`),
+		`[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{}}]`, ``)
 	f.Fuzz(func(t *testing.T, affinity, antiAffinity, spread, ports string) {
 		tags := map[string]string{PodAffinityTag: affinity, PodAntiAffinityTag: antiAffinity, SpreadTag: spread, PortsTag: ports, budgets.LabelTag + "a": "b"}
-		a, _, err := Parse(tags, nil)
+		a, err := Parse(tags, nil)
 		if err != nil {
 			assert.Assert(t, a == nil)
 			assert.ErrorContains(t, err, "tag canopy.scheduler/")
 			return
 		}
-		b, _, err := Parse(tags, nil)
+		b, err := Parse(tags, nil)
 		assert.NilError(t, err)
 		assert.Equal(t, a.Key(), b.Key())
 		var tracker Tracker
@@ -134,7 +153,10 @@ func FuzzParse(f *testing.F) {
 		assert.NilError(t, err)
 		n := tracker.AddNode(info)
 		tracker.Place(a, tags, n)
-		tracker.Check(a, tags).Refusal(n)
+		check := tracker.Check(a, tags)
+		check.Refusal(n)
+		d := check.Division()
+		assert.Equal(t, check.ScoreWithout(n, nil), check.NodeScore(n)+check.DomainScore(d, d.AppendDomains(nil, n)))
 		tracker.Unplace(a, tags, n)
 		assert.Assert(t, !tracker.Active())
 	})

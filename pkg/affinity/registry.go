@@ -24,16 +24,21 @@ func (t *Tracker) resolve(k *Kind) {
 			k.holds = append(k.holds, h)
 		}
 	}
+	for i := range c.Spread {
+		k.spread = append(k.spread, spreadCounter{t.spreadCounterOf(k, c.Spread, &c.Spread[i], opens), &c.Spread[i]})
+	}
+	t.resolvePreferences(k)
+}
+
+// spreadCounterOf is what counts for s, one of all spread constraints of k that must hold, or of all others.
+func (t *Tracker) spreadCounterOf(k *Kind, all []Spread, s *Spread, opens bool) *counter {
 	var keys []string
-	for i := range c.Spread {
-		keys = append(keys, c.Spread[i].TopologyKey)
+	for i := range all {
+		keys = append(keys, all[i].TopologyKey)
 	}
-	for i := range c.Spread {
-		s := &c.Spread[i]
-		scope := &spreadDomains{keys: keys, nodesKey: c.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
-		of := Term{Namespaces: []string{c.Namespace}, Selector: s.Selector, TopologyKey: s.TopologyKey}
-		k.spread = append(k.spread, spreadCounter{t.counterOf(s.TopologyKey, []Term{of}, scope, opens), s})
-	}
+	scope := &spreadDomains{keys: keys, nodesKey: k.ask.content.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
+	of := Term{Namespaces: []string{k.namespace}, Selector: s.Selector, TopologyKey: s.TopologyKey}
+	return t.counterOf(s.TopologyKey, []Term{of}, scope, opens)
 }
 
 // What a higher count of a counter may do to asks.
@@ -134,6 +139,9 @@ func (t *Tracker) forget(k *Kind) {
 	all := slices.Concat(k.affinity, k.antiAffinity)
 	for _, s := range k.spread {
 		all = append(all, s.counter)
+	}
+	for _, p := range k.preferences {
+		all = append(all, p.counter)
 	}
 	for _, c := range all {
 		if c.users--; c.users > 0 {

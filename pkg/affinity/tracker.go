@@ -56,7 +56,8 @@ type Kind struct {
 	antiAffinity []*counter
 	spread       []spreadCounter
 	holds        []*holder // its own anti-affinity, for others
-	selectsSelf  bool      // its affinity terms all select itself
+	preferences  []preference
+	selectsSelf  bool // its affinity terms all select itself
 }
 
 type spreadCounter struct {

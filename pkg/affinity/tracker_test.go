@@ -35,7 +35,7 @@ func node(t *testing.T, labels map[string]string) *constraints.Node {
 // After any changes, each node is refused for the same reason as when all allocations and nodes are read anew, also when
 // some allocations are gone (CON-13 to CON-20).
 func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
-	seen := map[Refusal]int{}
+	seen, scores := map[Refusal]int{}, map[int64]int{}
 	for seed := range testscale.Runs(300) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		c := &cluster{}
@@ -56,6 +56,13 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 				assert.Equal(t, check.Refusal(n), want, "seed %d", seed)
 				assert.Equal(t, check.RefusalWithout(n, gone), refusalReadAnew(c.nodes, left, ask, tags, n), "seed %d, without %d", seed, len(gone))
 				seen[want]++
+				score, d := scoreReadAnew(c.placed, ask, tags, n), check.Division()
+				assert.Equal(t, check.ScoreWithout(n, nil), score, "seed %d", seed)
+				assert.Equal(t, check.NodeScore(n)+check.DomainScore(d, d.AppendDomains(nil, n)), score, "seed %d: the parts are the whole", seed)
+				assert.Equal(t, check.ScoreWithout(n, gone), scoreReadAnew(left, ask, tags, n), "seed %d, without %d", seed, len(gone))
+				if scores[score]++; !check.Prefers() {
+					assert.Equal(t, score, int64(0))
+				}
 			}
 		}
 		for _, x := range c.placed {
@@ -68,6 +75,7 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 	for r := range OthersAntiAffinity + 1 {
 		assert.Assert(t, seen[r] > 0, "refusal %d never happened", r)
 	}
+	assert.Assert(t, len(scores) > 30, "few scores: %v", scores)
 }
 
 func (c *cluster) sweepAll() {
@@ -120,7 +128,19 @@ func randomAsk(t *testing.T, rng *rand.Rand) (*Ask, map[string]string) {
 	term := func() string {
 		return `{` + key() + selector() + pick("", `,"namespaces":["x"]`, `,"namespaceSelector":{}`) + `}`
 	}
-	switch rng.IntN(6) {
+	weighted := func() string {
+		return `{"weight":` + pick("1", "10", "100") + `,"podAffinityTerm":` + term() + `}`
+	}
+	anyway := func(key string) string {
+		return `{"topologyKey":"` + key + `",` + selector() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"}`
+	}
+	switch rng.IntN(9) {
+	case 6:
+		tags[PodAffinityTag] = preferred(pick(weighted(), weighted()+","+weighted()))
+	case 7:
+		tags[PodAntiAffinityTag] = preferred(pick(weighted(), weighted()+","+weighted()))
+	case 8:
+		tags[SpreadTag] = `[` + pick(anyway("zone"), anyway("host"), anyway("zone")+","+anyway("host")) + `]`
 	case 0:
 		tags[PodAffinityTag] = required(pick(term(), term()+","+term()))
 	case 1:
@@ -130,9 +150,47 @@ func randomAsk(t *testing.T, rng *rand.Rand) (*Ask, map[string]string) {
 	case 3:
 		tags[PortsTag] = `[{"hostPort":80` + pick("", `,"hostIP":"1.1.1.1"`, `,"hostIP":"1.1.1.2"`) + `}]`
 	}
-	a, _, err := Parse(tags, nil)
+	a, err := Parse(tags, nil)
 	assert.NilError(t, err)
 	return a, tags
+}
+
+// scoreReadAnew counts all that preferences select in the domains of n.
+func scoreReadAnew(placed []allocation, ask *Ask, tags map[string]string, n *Node) (score int64) {
+	count := func(term Term) (selected int64, has bool) {
+		value, has := n.info.Label(term.TopologyKey)
+		for _, x := range placed {
+			if other, ok := x.node.info.Label(term.TopologyKey); ok && has && other == value && term.SelectsTags(x.tags) {
+				selected++
+			}
+		}
+		return selected, has
+	}
+	for _, p := range ask.PreferredAffinityTerms() {
+		selected, _ := count(p.Term)
+		score += int64(p.Weight) * selected
+	}
+	for _, p := range ask.PreferredAntiAffinityTerms() {
+		selected, _ := count(p.Term)
+		score -= int64(p.Weight) * selected
+	}
+	all := ask.PreferredSpreadConstraints()
+	for _, s := range all {
+		selected := int64(0)
+		value, has := n.info.Label(s.TopologyKey)
+		for _, x := range placed {
+			lacks := slices.ContainsFunc(all, func(s Spread) bool { _, ok := x.node.info.Label(s.TopologyKey); return !ok })
+			other, _ := x.node.info.Label(s.TopologyKey)
+			if term := (Term{Namespaces: []string{tags[budgets.NamespaceTag]}, Selector: s.Selector}); !lacks && other == value && term.SelectsTags(x.tags) {
+				selected++
+			}
+		}
+		if !has {
+			selected = 1 << 20
+		}
+		score -= selected
+	}
+	return score
 }
 
 func refusalReadAnew(nodes []*Node, placed []allocation, ask *Ask, tags map[string]string, n *Node) Refusal {

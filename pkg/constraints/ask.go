@@ -3,16 +3,17 @@ package constraints
 // Ask is the constraints of an ask on nodes. It is immutable. Nil: the ask has none; then it admits all nodes without
 // taints.
 type Ask struct {
-	content content
-	key     string
-	ignored []string
+	content  content
+	key      string
+	scoreKey string
 }
 
-// content is what an Ask was parsed from, without preferences.
+// content is what an Ask was parsed from.
 type content struct {
 	Selector    map[string]string `json:"selector,omitempty"`
 	Affinity    *NodeSelector     `json:"affinity,omitempty"`
 	Tolerations []Toleration      `json:"tolerations,omitempty"`
+	Preferred   []PreferredTerm   `json:"preferred,omitempty"`
 }
 
 // NodeSelector is the required node affinity: a node must match one of the terms.
@@ -26,20 +27,12 @@ type Term struct {
 	MatchFields      []Expression `json:"matchFields,omitempty"`      // on metadata.name, which is the node ID
 }
 
-// Key is equal for two asks only if they admit the same nodes; empty for nil.
+// Key is equal for two asks only if they admit the same nodes, and prefer the same; empty for nil.
 func (a *Ask) Key() string {
 	if a == nil {
 		return ""
 	}
 	return a.key
-}
-
-// Ignored names the parts of the tags that are preferences, which the core does not consider.
-func (a *Ask) Ignored() []string {
-	if a == nil {
-		return nil
-	}
-	return a.ignored
 }
 
 // Mismatch is why an ask does not admit a node.
@@ -93,6 +86,21 @@ func (c *content) selects(n *Node) bool {
 		}
 	}
 	return false
+}
+
+// check is the error of a term; nil: it has none.
+func (t *Term) check() error {
+	for i := range t.MatchExpressions {
+		if err := t.MatchExpressions[i].Check(); err != nil {
+			return err
+		}
+	}
+	for i := range t.MatchFields {
+		if err := t.MatchFields[i].checkField(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Term) matches(n *Node) bool {

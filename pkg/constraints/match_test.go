@@ -100,14 +100,51 @@ func TestKey_EqualForTheSameConstraints(t *testing.T) {
 	assert.Assert(t, key(expression("k", "In", `"1"`)) != key(expression("k", "NotIn", `"1"`)))
 }
 
-// A preference has no effect, and is named (CON-8).
-func TestParse_NamesPreferences(t *testing.T) {
-	ask, err := constraints.Parse(map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{}}]}`})
+func preferred(terms string) map[string]string {
+	return map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`}
+}
+
+// Preferred terms refuse no node, and the weights of those that match are added (CON-29).
+func TestScore_PreferredTerms(t *testing.T) {
+	ask, err := constraints.Parse(preferred(`{"weight":100,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}},` +
+		`{"weight":7,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]}},{"weight":50,"preference":{}}`))
 	assert.NilError(t, err)
-	assert.Equal(t, ask.Key(), "")
-	assert.Equal(t, len(ask.Ignored()), 1)
-	assert.Equal(t, ask.Match(node(t, "n", "")), constraints.Matches)
+	assert.Assert(t, ask.Prefers())
+	for want, n := range map[int64]*constraints.Node{0: node(t, "n", ""), 100: node(t, "n", "", "a", ""), 107: node(t, "named", "", "a", ""), 7: node(t, "named", "")} {
+		assert.Equal(t, ask.Match(n), constraints.Matches)
+		assert.Equal(t, ask.Score(n), want)
+	}
 	assert.Equal(t, ask.Match(node(t, "n", `[{"key":"k","effect":"NoSchedule"}]`)), constraints.UntoleratedTaint)
+}
+
+// A taint with PreferNoSchedule that is not tolerated takes as much as a term can give; others take nothing (CON-30).
+func TestScore_Taints(t *testing.T) {
+	n := node(t, "n", `[{"key":"k","value":"v","effect":"PreferNoSchedule"},{"key":"j","effect":"PreferNoSchedule"},{"key":"h","effect":"NoSchedule"}]`)
+	assert.Assert(t, n.SoftTainted() && !node(t, "n", `[{"key":"h","effect":"NoSchedule"}]`).SoftTainted())
+	assert.Equal(t, (*constraints.Ask)(nil).Score(n), int64(-200))
+	for tolerations, want := range map[string]int64{
+		`[{"key":"k","value":"v"}]`: -100, `[{"operator":"Exists"}]`: 0, `[{"operator":"Exists","effect":"NoSchedule"}]`: -200,
+		`[{"operator":"Exists","effect":"PreferNoSchedule"}]`: 0, `[{"key":"k","value":"w"}]`: -200,
+	} {
+		ask, err := constraints.Parse(map[string]string{constraints.TolerationsTag: tolerations})
+		assert.NilError(t, err)
+		assert.Equal(t, ask.Score(n), want, tolerations)
+		assert.Assert(t, !ask.Prefers())
+	}
+}
+
+// What cannot change a score is no part of its key.
+func TestScoreKey_OnlyWhatIsScored(t *testing.T) {
+	key := func(tags map[string]string) string {
+		ask, err := constraints.Parse(tags)
+		assert.NilError(t, err)
+		return ask.ScoreKey()
+	}
+	hard, soft := `{"key":"k","operator":"Exists","effect":"NoSchedule"}`, `{"key":"k","operator":"Exists"}`
+	assert.Equal(t, key(map[string]string{constraints.SelectorTag: `{"a":"b"}`, constraints.TolerationsTag: "[" + hard + "]"}), "")
+	assert.Equal(t, key(map[string]string{constraints.TolerationsTag: "[" + hard + "," + soft + "]"}), key(map[string]string{constraints.TolerationsTag: "[" + soft + "]"}))
+	term := `{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`
+	assert.Assert(t, key(preferred(term)) != "" && key(preferred(term)) != key(preferred(term+","+term)))
 }
 
 func TestParse_RefusesWithAReason(t *testing.T) {
@@ -124,6 +161,12 @@ func TestParse_RefusesWithAReason(t *testing.T) {
 		{constraints.AffinityTag, expression("k", "Gt", `"x"`)[constraints.AffinityTag], `Gt of k needs an integer, not "x"`},
 		{constraints.AffinityTag, expression("k", "Exists", `"x"`)[constraints.AffinityTag], "Exists of k has no values"},
 		{constraints.AffinityTag, required(`{"matchFields":[{"key":"spec.x","operator":"In","values":["a"]}]}`)[constraints.AffinityTag], `field "spec.x" is not metadata.name`},
+		{constraints.AffinityTag, preferred(`{"weight":0,"preference":{}}`)[constraints.AffinityTag], "preferred term 1: weight 0 is not from 1 to 100"},
+		{constraints.AffinityTag, preferred(`{"weight":1,"preference":{}},{"weight":101}`)[constraints.AffinityTag], "preferred term 2: weight 101 is not"},
+		{constraints.AffinityTag, preferred(`{"weight":-1}`)[constraints.AffinityTag], "weight -1 is not"},
+		{constraints.AffinityTag, preferred(`{"weight":1.5}`)[constraints.AffinityTag], "not the JSON expected"},
+		{constraints.AffinityTag, preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"k","operator":"In"}]}}`)[constraints.AffinityTag], "preferred term 1: In of k needs a value"},
+		{constraints.AffinityTag, preferred(`{"weight":1,"podAffinityTerm":{}}`)[constraints.AffinityTag], `unknown field "podAffinityTerm"`},
 	} {
 		_, err := constraints.Parse(map[string]string{c.tag: c.text})
 		assert.ErrorContains(t, err, c.reason)
@@ -156,6 +199,7 @@ func TestCache_RemembersAndForgets(t *testing.T) {
 // Nothing that a client sends ends the process, and what is accepted can be matched and keeps its key.
 func FuzzParse(f *testing.F) {
 	f.Add(`{"a":"b"}`, required(`{"matchExpressions":[{"key":"a","operator":"Lt","values":["5"]}]}`)[constraints.AffinityTag], `[{"operator":"Exists"}]`, `[{"key":"k","effect":"NoSchedule"}]`)
+	f.Add(``, preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Gt","values":["0"]}]}}`)[constraints.AffinityTag], `[{"key":"k"}]`, `[{"key":"k","effect":"PreferNoSchedule"}]`)
 	f.Add(`{}`, `{}`, `[]`, `[]`)
 	f.Add(`null`, `null`, `null`, `null`)
 	f.Fuzz(func(t *testing.T, selector, affinity, tolerations, taints string) {
@@ -172,5 +216,7 @@ func FuzzParse(f *testing.F) {
 		assert.NilError(t, err)
 		assert.Equal(t, ask.Key(), again.Key())
 		assert.Equal(t, ask.Match(n), again.Match(n))
+		assert.Equal(t, ask.Score(n), again.Score(n))
+		assert.Equal(t, ask.ScoreKey(), again.ScoreKey())
 	})
 }

@@ -11,6 +11,7 @@ type Node struct {
 	name   string
 	labels map[string]string
 	taints []Taint // those that keep asks away
+	soft   []Taint // the others, with PreferNoSchedule
 }
 
 // NewNode reads the attributes of a node. An error names the attribute and what is wrong with it. The caller must not
@@ -31,6 +32,8 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 		}
 		if all[i].repels() {
 			n.taints = append(n.taints, all[i])
+		} else {
+			n.soft = append(n.soft, all[i])
 		}
 	}
 	return n, nil
@@ -47,3 +50,6 @@ func (n *Node) Label(key string) (value string, ok bool) {
 
 // Tainted reports whether the node keeps away asks that tolerate nothing.
 func (n *Node) Tainted() bool { return len(n.taints) > 0 }
+
+// SoftTainted reports whether the node has taints with PreferNoSchedule.
+func (n *Node) SoftTainted() bool { return len(n.soft) > 0 }

@@ -20,8 +20,8 @@ const MaxText = 32 << 10
 
 // nodeAffinity is the JSON of AffinityTag.
 type nodeAffinity struct {
-	Required  *NodeSelector     `json:"requiredDuringSchedulingIgnoredDuringExecution"`
-	Preferred []json.RawMessage `json:"preferredDuringSchedulingIgnoredDuringExecution"`
+	Required  *NodeSelector   `json:"requiredDuringSchedulingIgnoredDuringExecution"`
+	Preferred []PreferredTerm `json:"preferredDuringSchedulingIgnoredDuringExecution"`
 }
 
 // Parse reads the constraints of an ask from its tags. Nil: there are none. An error names the tag and what is wrong
@@ -59,17 +59,21 @@ func (t tagTexts) parse() (*Ask, error) {
 			return nil, fmt.Errorf("tag %s: %w", part.tag, err)
 		}
 	}
-	key, err := json.Marshal(&a.content)
+	if a.key = textOf(&a.content); a.key == "{}" {
+		return nil, nil
+	}
+	if scored := a.content.scored(); len(scored.Preferred)+len(scored.Tolerations) > 0 {
+		a.scoreKey = textOf(scored)
+	}
+	return a, nil
+}
+
+func textOf(c *content) string {
+	text, err := json.Marshal(c)
 	if err != nil {
 		panic("constraints: what was decoded cannot be encoded: " + err.Error())
 	}
-	if a.key = string(key); a.key == "{}" {
-		a.key = ""
-		if len(a.ignored) == 0 {
-			return nil, nil
-		}
-	}
-	return a, nil
+	return string(text)
 }
 
 func (a *Ask) parseSelector(text string) error {
@@ -87,25 +91,21 @@ func (a *Ask) parseAffinity(text string) error {
 	if err := Decode(text, &read); err != nil {
 		return err
 	}
-	if len(read.Preferred) > 0 {
-		a.ignored = append(a.ignored, "preferredDuringSchedulingIgnoredDuringExecution of tag "+AffinityTag)
+	for i := range read.Preferred {
+		if err := read.Preferred[i].check(); err != nil {
+			return fmt.Errorf("preferred term %d: %w", i+1, err)
+		}
 	}
+	a.content.Preferred = read.Preferred
 	if read.Required == nil {
 		return nil
 	}
 	if len(read.Required.Terms) == 0 {
 		return errors.New("nodeSelectorTerms has no term")
 	}
-	for _, term := range read.Required.Terms {
-		for i := range term.MatchExpressions {
-			if err := term.MatchExpressions[i].Check(); err != nil {
-				return err
-			}
-		}
-		for i := range term.MatchFields {
-			if err := term.MatchFields[i].checkField(); err != nil {
-				return err
-			}
+	for i := range read.Required.Terms {
+		if err := read.Required.Terms[i].check(); err != nil {
+			return err
 		}
 	}
 	a.content.Affinity = read.Required

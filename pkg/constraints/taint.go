@@ -9,7 +9,7 @@ type Effect string
 const (
 	NoSchedule       Effect = "NoSchedule"
 	NoExecute        Effect = "NoExecute"
-	PreferNoSchedule Effect = "PreferNoSchedule" // a preference: it keeps nothing away
+	PreferNoSchedule Effect = "PreferNoSchedule" // a preference: it keeps nothing away (Ask.Score)
 )
 
 // Taint keeps asks away from a node, unless they tolerate it.

@@ -20,18 +20,27 @@ type NodeCheck struct {
 	check   affinity.Check
 	tracker *affinity.Tracker
 	gone    []affinity.Gone // allocations that are taken to be gone
+	prefers bool            // some nodes may be preferred to others
 }
 
 // Check is the NodeCheck of x, which may be hypothetical.
 func (l AffinityLedger) Check(x *Allocation) NodeCheck {
 	c := &l.p.journal.affinity
-	if !c.tracking {
-		if !x.Constrained() {
-			return NodeCheck{}
-		}
+	if !c.tracking && c.softTainted == nil && x.ask.allConstraints() == nil {
+		return NodeCheck{}
+	}
+	return c.check(x)
+}
+
+func (c *affinityChanges) check(x *Allocation) (check NodeCheck) {
+	if x.Constrained() && !c.tracking {
 		c.track() // x is hypothetical: the partition has no ask with constraints
 	}
-	return NodeCheck{check: c.tracker.Check(x.ask.Affinity(), x.ask.Tags()), tracker: &c.tracker}
+	if c.tracking {
+		check.check, check.tracker = c.tracker.Check(x.ask.Affinity(), x.ask.Tags()), &c.tracker
+	}
+	check.prefers = (c.softTainted != nil || x.shape.Constraints().Prefers() || check.check.Prefers()) && x.shape.RequiredNode() == ""
+	return check
 }
 
 // MayRefuse reports whether any allocation has constraints, so that nodes may be refused to asks that have none.
@@ -63,23 +72,24 @@ func (c NodeCheck) Without(gone []*Allocation) NodeCheck {
 	return c
 }
 
-// AllowedNodes yields the nodes that fit s now and that c, the NodeCheck of an ask of that shape, allows, in node order.
+// AllowedNodes yields the nodes that fit s now and that c, the NodeCheck of an ask of that shape, allows: the most preferred
+// first, and in node order.
 func (l AffinityLedger) AllowedNodes(s *feasibility.Shape, c NodeCheck) iter.Seq[*Node] {
-	all := l.p.FittingNodes(s)
-	if !c.MayRefuse() {
+	switch all := l.p.FittingNodes(s); {
+	case c.prefers:
+		return l.allowedByPreference(s, c)
+	case c.MayRefuse():
+		return c.Allowed(s, all)
+	default:
 		return all
-	}
-	return func(yield func(*Node) bool) {
-		for n := range all {
-			if c.Allows(n) && !yield(n) {
-				return
-			}
-		}
 	}
 }
 
 // FirstAllowedNode is the first of AllowedNodes; nil: there is none.
 func (l AffinityLedger) FirstAllowedNode(s *feasibility.Shape, c NodeCheck) *Node {
+	if c.prefers {
+		return l.firstPreferred(s, &c)
+	}
 	if first := l.p.FirstFittingNode(s); first == nil || c.Allows(first) {
 		return first
 	}
@@ -91,12 +101,11 @@ const defaultRefusals = 64
 
 // searchAllowed is FirstAllowedNode behind the first fitting node. Nearly always one of the next is allowed. If many are
 // refused to an ask with constraints of its own, its allowedNodes are kept from then on.
-
 func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node {
 	a := &l.p.journal.affinity
-	mayKeep := c.check.Constrained() && len(c.gone) == 0 && s.RequiredNode() == ""
+	mayKeep, kind := c.check.Constrained() && len(c.gone) == 0 && s.RequiredNode() == "", searchKind{check: c.check}
 	if mayKeep {
-		if k := a.allowed.of(c.check, a.nodes.all); k != nil {
+		if k := a.allowed.of(kind, a.nodes.all); k != nil {
 			return k.first(s, c)
 		}
 	}
@@ -106,8 +115,8 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 			return n
 		}
 		if refused++; mayKeep && refused > a.maxRefused {
-			a.allowed.keep(c.check)
-			return a.allowed.of(c.check, a.nodes.all).first(s, c)
+			a.allowed.keep(kind)
+			return a.allowed.of(kind, a.nodes.all).first(s, c)
 		}
 	}
 	return nil

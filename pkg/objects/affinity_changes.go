@@ -13,9 +13,10 @@ type affinityChanges struct {
 
 	nodes       *indexedList[Node] // of the partition
 	tracker     affinity.Tracker
-	tracking    bool        // tracker has all nodes and allocations
-	refused     []*AskGroup // to which every node is refused that they fit; some may be empty by now
-	nodesOpened bool        // a node may be allowed that was refused: the next RefreshShares requeues
+	tracking    bool               // tracker has all nodes and allocations
+	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
+	nodesOpened bool               // a node may be allowed that was refused: the next RefreshShares requeues
+	softTainted map[*Node]struct{} // nodes with a taint with PreferNoSchedule; nil: there are none
 	allowed     allowedNodesCache
 	maxRefused  int // how many refused nodes a search tries one by one
 }
@@ -112,23 +113,25 @@ func (c *affinityChanges) foreignRemoved(n *Node, f *Foreign) {
 
 // affinity is the constraints of a foreign allocation, which keep others away; nil: none, or some that cannot be read.
 func (f *Foreign) affinity() *affinity.Ask {
-	parsed, _, _ := affinity.Parse(f.Tags, nil)
+	parsed, _ := affinity.Parse(f.Tags, nil)
 	return parsed
 }
 
 // nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed follows
 // when n is schedulable.
 func (c *affinityChanges) nodeAdded(n *Node) {
+	c.allowed.invalidate()
+	c.noteSoftTaints(n, n.info.SoftTainted())
 	if c.tracking {
-		c.allowed.invalidate()
 		c.trackNode(n)
 	}
 }
 
 // nodeRemoved: the domain with the fewest may be gone. The foreign allocations of n go with it.
 func (c *affinityChanges) nodeRemoved(n *Node) {
+	c.allowed.invalidate()
+	c.noteSoftTaints(n, false)
 	if c.tracking {
-		c.allowed.invalidate()
 		c.tracker.RemoveNode(n.tracked)
 		n.tracked = nil
 		c.nodesOpened = true
@@ -137,9 +140,24 @@ func (c *affinityChanges) nodeRemoved(n *Node) {
 
 // nodeAttributesChanged: nodeFreed follows.
 func (c *affinityChanges) nodeAttributesChanged(n *Node) {
+	c.allowed.invalidate()
+	c.noteSoftTaints(n, n.info.SoftTainted())
 	if c.tracking {
-		c.allowed.invalidate()
 		c.tracker.UpdateNode(n.tracked, n.info)
+	}
+}
+
+// noteSoftTaints records whether n has a taint with PreferNoSchedule.
+func (c *affinityChanges) noteSoftTaints(n *Node, some bool) {
+	switch {
+	case !some:
+		if delete(c.softTainted, n); len(c.softTainted) == 0 {
+			c.softTainted = nil
+		}
+	case c.softTainted == nil:
+		c.softTainted = map[*Node]struct{}{n: {}}
+	default:
+		c.softTainted[n] = struct{}{}
 	}
 }
 

@@ -35,7 +35,7 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 		"kubernetes.io/label/app":   "web",
 		affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"db"}}}]}`,
 	}
-	parsed, _, err := affinity.Parse(tags, nil)
+	parsed, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
 	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: parsed}})}, now)
 	assert.NilError(t, err)

@@ -66,10 +66,18 @@ func (a *Ask) RequiredNode() NodeID {
 
 // Constraints are the constraints of the ask on nodes; nil: none.
 func (a *Ask) Constraints() *constraints.Ask {
-	if a.Details == nil || a.Details.Constraints == nil {
+	if c := a.allConstraints(); c != nil {
+		return c.Nodes
+	}
+	return nil
+}
+
+// allConstraints are the constraints of the ask; nil: none.
+func (a *Ask) allConstraints() *AskConstraints {
+	if a.Details == nil {
 		return nil
 	}
-	return a.Details.Constraints.Nodes
+	return a.Details.Constraints
 }
 
 // Affinity are the constraints of the ask on the allocations around it; nil: none.

@@ -1,126 +1,98 @@
 package objects
 
 import (
-	"slices"
+	"encoding/binary"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 )
 
-// allowedNodes is, for asks of one kind, the nodes in node order that the constraints on single nodes leave to it, in an
-// index for each domain of the larger topology that its constraints are about. So a search passes over refused nodes, and
-// over refused domains, without a look at each. It is brought up to date when it is searched (ADR 67).
+// allowedNodes is, for asks of one kind, the nodes that the constraints on single nodes leave to it, by score and in node
+// order, in an index for each domain of the larger topologies that its constraints and preferences are about. So a search
+// passes over refused nodes, and over refused and less preferred domains, without a look at each. It is brought up to date
+// when it is searched (ADR 67, ADR 70).
 type allowedNodes struct {
-	check    affinity.Check
+	kind     searchKind
 	division affinity.Division
 	version  uint64 // affinity.Check.NodeVersion
 	upTo     uint64 // changes of nodes that are in the indexes, as a position in allowedNodesCache
 	usedAt   uint64 // when it was last searched
 
-	order   *feasibility.Order[*Node]
-	indexes []*feasibility.Index[*Node] // by domain, from that of nodes without one on
-	entries []feasibility.Entry[*Node]  // by the slot of the node
-	in      []int32                     // by the slot of the node: which of indexes has it; -1: none
-	joining []*Node                     // schedulable nodes that were not in the node order yet
+	order     feasibility.Order[*Node]
+	groups    []*nodeGroup
+	byDomains map[string]*nodeGroup
+	at        []nodePosition // by Node.listIndex
+	joining   []*Node        // schedulable nodes that were not in the node order yet
+	domains   []int32        // buffer of groupOf
+	key       []byte         // buffer of groupOf
 }
 
-// maxAllowedNodes is for how many kinds of asks allowedNodes are kept.
-const maxAllowedNodes = 16
-
-// allowedNodesCache has the allowedNodes of the kinds that were last searched, and the nodes that changed since.
-type allowedNodesCache struct {
-	kinds    []*allowedNodes
-	searches uint64
-	changed  []*Node // since the position base
-	base     uint64
+// searchKind is what asks have in common that have the same allowedNodes.
+type searchKind struct {
+	check   affinity.Check
+	prefers bool             // some nodes may be preferred to others
+	nodes   *constraints.Ask // if it prefers: with the preferences on nodes; nil: none but for nodes without soft taints
 }
 
-// add records that n, of so many nodes, has changed.
-func (c *allowedNodesCache) add(n *Node, nodes int) {
-	if len(c.kinds) == 0 {
-		return
-	}
-	if c.changed = append(c.changed, n); len(c.changed) > 2*nodes+64 { // to fill anew costs less
-		c.invalidate()
-	}
+func (k searchKind) same(other searchKind) bool {
+	return k.check.Same(other.check) && k.prefers == other.prefers && (k.nodes == other.nodes || k.nodes.ScoreKey() == other.nodes.ScoreKey())
 }
 
-// invalidate makes each allowedNodes be filled anew before its next search.
-func (c *allowedNodesCache) invalidate() {
-	c.base += uint64(len(c.changed)) + 1
-	c.changed = c.changed[:0]
+// nodeGroup is the nodes of one domain in each topology of a division.
+type nodeGroup struct {
+	domains []int32
+	nodes   []*Node // only while it is filled
+	index   feasibility.Index[*Node]
 }
 
-// of is the allowedNodes of the kind of check, up to date; nil: they are not kept.
-func (c *allowedNodesCache) of(check affinity.Check, nodes []*Node) *allowedNodes {
-	i := slices.IndexFunc(c.kinds, func(k *allowedNodes) bool { return k.check.Same(check) })
-	if i < 0 {
-		return nil
+// nodePosition is where a node is in allowedNodes.
+type nodePosition struct {
+	entry feasibility.Entry[*Node]
+	group *nodeGroup // nil: none
+	score int64      // of what is about the node alone; higher goes first
+}
+
+func newAllowedNodes(kind searchKind) *allowedNodes {
+	k := &allowedNodes{kind: kind}
+	k.order = feasibility.Order[*Node]{
+		Compare: nodeOrder.Compare, Abbreviate: nodeOrder.Abbreviate,
+		Entry: func(n *Node) *feasibility.Entry[*Node] { return &k.at[n.listIndex].entry },
 	}
-	k := c.kinds[i]
-	d, version := check.Division(), check.NodeVersion()
-	if k.upTo < c.base || k.division != d || k.version != version {
-		k.division, k.version = d, version
-		k.fill(nodes)
-	} else {
-		k.update(append(k.joining, c.changed[k.upTo-c.base:]...))
+	if kind.prefers {
+		k.order.Compare, k.order.Abbreviate = k.compare, k.abbreviate
 	}
-	c.searches++
-	k.upTo, k.usedAt = c.base+uint64(len(c.changed)), c.searches
 	return k
 }
 
-// keep begins to keep the allowedNodes of the kind of check, in the place of those that were not searched for longest.
-func (c *allowedNodesCache) keep(check affinity.Check) {
-	if len(c.kinds) == maxAllowedNodes {
-		i := 0
-		for j, k := range c.kinds {
-			if k.usedAt < c.kinds[i].usedAt {
-				i = j
-			}
+// compare orders nodes of one group by score, and then as nodes are ordered.
+func (k *allowedNodes) compare(a, b *Node) int {
+	if x, y := k.at[a.listIndex].score, k.at[b.listIndex].score; x != y {
+		if x > y {
+			return -1
 		}
-		c.kinds = slices.Delete(c.kinds, i, i+1)
+		return 1
 	}
-	if len(c.kinds) == 0 {
-		c.invalidate()
+	return nodeOrder.Compare(a, b)
+}
+
+// abbreviate is the abbreviated key for compare: 16 bits of the score before 48 of the node order. Scores too far from 0 for
+// these share one key.
+func (k *allowedNodes) abbreviate(n *Node) uint64 {
+	const bits = 16
+	switch level := 1<<(bits-1) - k.at[n.listIndex].score; {
+	case level <= 0:
+		return 0
+	case level >= 1<<bits-1:
+		return (1<<bits - 1) << (64 - bits)
+	default:
+		return uint64(level)<<(64-bits) | nodeOrder.Abbreviate(n)>>bits
 	}
-	k := &allowedNodes{check: check}
-	order := feasibility.Order[*Node]{Compare: nodeOrder.Compare, Abbreviate: nodeOrder.Abbreviate}
-	order.Entry = func(n *Node) *feasibility.Entry[*Node] { return &k.entries[n.tracked.Slot()] }
-	k.order = &order
-	c.kinds = append(c.kinds, k)
 }
 
 // has reports whether n belongs into k.
 func (k *allowedNodes) has(n *Node) bool {
-	return n.schedulable && n.entry.Indexed() && k.check.NodeAllowed(n.tracked)
-}
-
-// fill makes k anew from all nodes.
-func (k *allowedNodes) fill(nodes []*Node) {
-	slots := 0
-	for _, n := range nodes {
-		slots = max(slots, n.tracked.Slot()+1)
-	}
-	k.entries, k.in = make([]feasibility.Entry[*Node], slots), slices.Repeat([]int32{-1}, slots)
-	k.indexes, k.joining = nil, nil
-	var members [][]*Node
-	for _, n := range nodes {
-		if k.note(n); !k.has(n) {
-			continue
-		}
-		i := k.division.Domain(n.tracked) + 1
-		for len(members) <= i {
-			members = append(members, nil)
-		}
-		members[i] = append(members[i], n)
-		k.entries[n.tracked.Slot()].Mask, k.in[n.tracked.Slot()] = n.entry.Mask, int32(i)
-	}
-	for _, list := range members {
-		x := &feasibility.Index[*Node]{Order: k.order}
-		x.Fill(list)
-		k.indexes = append(k.indexes, x)
-	}
+	return n.schedulable && n.entry.Indexed() && k.kind.check.NodeAllowed(n.tracked)
 }
 
 // note keeps n in mind if it is schedulable and not in the node order yet.
@@ -130,58 +102,104 @@ func (k *allowedNodes) note(n *Node) {
 	}
 }
 
+// fill makes k anew from all nodes.
+func (k *allowedNodes) fill(nodes []*Node) {
+	k.at, k.groups, k.byDomains, k.joining = make([]nodePosition, len(nodes)), nil, map[string]*nodeGroup{}, nil
+	for _, n := range nodes {
+		if k.note(n); k.has(n) {
+			g := k.position(n)
+			g.nodes = append(g.nodes, n)
+		}
+	}
+	for _, g := range k.groups {
+		g.index.Fill(g.nodes)
+		g.nodes = nil
+	}
+}
+
+// position finds the group and the score of n, and makes its entry that of n.
+func (k *allowedNodes) position(n *Node) *nodeGroup {
+	p := &k.at[n.listIndex]
+	p.entry.Mask, p.group = n.entry.Mask, k.groupOf(n)
+	if k.kind.prefers {
+		p.score = k.kind.nodes.Score(n.info) + k.kind.check.NodeScore(n.tracked)
+	}
+	return p.group
+}
+
+// groupOf finds or makes the group of n.
+func (k *allowedNodes) groupOf(n *Node) *nodeGroup {
+	k.domains = k.division.AppendDomains(k.domains[:0], n.tracked)
+	k.key = k.key[:0]
+	for _, domain := range k.domains {
+		k.key = binary.LittleEndian.AppendUint32(k.key, uint32(domain))
+	}
+	g := k.byDomains[string(k.key)]
+	if g == nil {
+		g = &nodeGroup{domains: append([]int32(nil), k.domains...), index: feasibility.Index[*Node]{Order: &k.order}}
+		k.byDomains[string(k.key)] = g
+		k.groups = append(k.groups, g)
+	}
+	return g
+}
+
 // update brings k up to date with nodes that changed. All are removed before one is added again: where a node belongs in an
 // index follows from the others.
 func (k *allowedNodes) update(changed []*Node) {
 	for _, n := range changed {
-		if i := k.in[n.tracked.Slot()]; i >= 0 {
-			k.indexes[i].Reindex(n, false)
-			k.in[n.tracked.Slot()] = -1
+		if p := &k.at[n.listIndex]; p.group != nil {
+			p.group.index.Reindex(n, false)
+			p.group = nil
 		}
 	}
 	k.joining = nil
 	for _, n := range changed {
-		if k.in[n.tracked.Slot()] >= 0 {
+		if k.at[n.listIndex].group != nil {
 			continue
 		}
-		if k.note(n); !k.has(n) {
-			continue
+		if k.note(n); k.has(n) {
+			k.position(n).index.Reindex(n, true)
 		}
-		i := k.division.Domain(n.tracked) + 1
-		for len(k.indexes) <= i {
-			k.indexes = append(k.indexes, &feasibility.Index[*Node]{Order: k.order})
-		}
-		k.entries[n.tracked.Slot()].Mask, k.in[n.tracked.Slot()] = n.entry.Mask, int32(i)
-		k.indexes[i].Reindex(n, true)
 	}
 }
 
-// first is the first node in node order that fits s and that c allows; nil: there is none. In each domain that is not
-// refused it is the first that fits, unless further constraints refuse that.
-func (k *allowedNodes) first(s *feasibility.Shape, c *NodeCheck) (first *Node) {
-	for i, x := range k.indexes {
-		n, some := x.First(s.Mask())
-		if !some || first != nil && nodeOrder.Compare(first, n) < 0 || !c.check.DomainAllowed(k.division, i-1) {
+// first is the node with the highest score, and of these the first in node order, that fits s and that c allows; nil: there
+// is none. In each group that is not refused it is the first that fits, unless further constraints refuse that.
+func (k *allowedNodes) first(s *feasibility.Shape, c *NodeCheck) *Node {
+	var best scoredNode
+	for _, g := range k.groups {
+		n, some := g.index.First(s.Mask())
+		if !some {
+			continue
+		}
+		bonus := c.check.DomainScore(k.division, g.domains)
+		x := k.scored(n, bonus)
+		if !x.before(best) || !c.check.DomainAllowed(k.division, g.domains) {
 			continue
 		}
 		if n.Fits(s) && c.Allows(n) {
-			first = n
-		} else if n = firstAllowedIn(x, s, c, first); n != nil {
-			first = n
+			best = x
+		} else if x = k.firstAllowedIn(g, s, c, bonus, best); x.node != nil {
+			best = x
 		}
 	}
-	return first
+	return best.node
 }
 
-// firstAllowedIn is the first node of x that fits s and that c allows, if it comes before a node; nil: any.
-func firstAllowedIn(x *feasibility.Index[*Node], s *feasibility.Shape, c *NodeCheck, before *Node) *Node {
-	for n := range x.EachWithSlot(s.Slot()) {
-		if before != nil && nodeOrder.Compare(before, n) < 0 {
-			return nil
+// firstAllowedIn is the first node of g that fits s and that c allows, if it comes before another one; none: any.
+func (k *allowedNodes) firstAllowedIn(g *nodeGroup, s *feasibility.Shape, c *NodeCheck, bonus int64, other scoredNode) scoredNode {
+	for n := range g.index.EachWithSlot(s.Slot()) {
+		x := k.scored(n, bonus)
+		if !x.before(other) {
+			break
 		}
 		if n.Fits(s) && c.Allows(n) {
-			return n
+			return x
 		}
 	}
-	return nil
+	return scoredNode{}
+}
+
+func (k *allowedNodes) scored(n *Node, bonus int64) scoredNode {
+	return scoredNode{n, k.at[n.listIndex].score + bonus}
 }

@@ -159,7 +159,7 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if ask.Placeholder && a.gang != nil && a.gang.Virtual() {
 		return nil, fmt.Errorf("application %s %w", ask.App, ErrVirtualPlaceholders)
 	}
-	if ask.TaskGroup() != "" && ask.Affinity().Key() != "" && a.gang != nil && a.gang.Virtual() {
+	if ask.TaskGroup() != "" && ask.Affinity().MayBeRefused() && a.gang != nil && a.gang.Virtual() {
 		return nil, fmt.Errorf("task group %s of application %s %w", ask.TaskGroup(), ask.App, ErrMemberConstraints)
 	}
 	if x, ok := p.allocations.get(ask.Key); ok {

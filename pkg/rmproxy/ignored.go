@@ -22,14 +22,13 @@ const (
 	ignoredRelease                    // the release of an unknown allocation
 	ignoredApplication                // the removal of an unknown application
 	ignoredChange                     // a known ask or allocation with other content than its amounts
-	ignoredPreference                 // a preference for some nodes
 	ignoredKinds
 )
 
 func (k ignored) String() string {
 	return [...]string{
 		"empty-entry", "unknown-field", "invalid-element", "unknown-partition", "invalid-tag", "refused-command",
-		"unknown-release", "unknown-application", "changed-content", "preference",
+		"unknown-release", "unknown-application", "changed-content",
 	}[k]
 }
 
@@ -55,8 +54,6 @@ func (s *session) countIgnored(e scheduler.Event) {
 		kind = ignoredApplication
 	case scheduler.IgnoredChange:
 		kind = ignoredChange
-	case scheduler.IgnoredPreference:
-		kind = ignoredPreference
 	}
 	s.ignore(kind, zap.String("application", string(e.Subject.App)), zap.String("key", string(e.Subject.Key)), zap.String("reason", e.Message))
 }

@@ -30,7 +30,7 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitAskRejected(ask, err)
 		return
 	}
-	ask, ignored, err := c.withConstraints(ask)
+	ask, err := c.withConstraints(ask)
 	if err == nil {
 		err = wellFormed(ask)
 	}
@@ -41,23 +41,19 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 		c.emitAskRejected(ask, err)
 		return
 	}
-	for _, part := range ignored {
-		c.emitIgnored(IgnoredPreference, ask.Key, ask.App, part+" has no effect")
-	}
 	c.emitStateChanges()
 }
 
-// withConstraints is the ask with the constraints that its tags say; ignored names the parts of them that have no effect.
-// The error, of a tag that cannot be read, is a constraintError.
-func (c *Core) withConstraints(ask *objects.Ask) (constrained *objects.Ask, ignored []string, err error) {
-	parsed, ignored, err := c.constraints.parse(ask.Tags())
+// withConstraints is the ask with the constraints that its tags say. The error, of a tag that cannot be read, is a constraintError.
+func (c *Core) withConstraints(ask *objects.Ask) (constrained *objects.Ask, err error) {
+	parsed, err := c.constraints.parse(ask.Tags())
 	switch {
 	case err != nil:
-		return ask, nil, constraintError{err}
+		return ask, constraintError{err}
 	case parsed == nil:
-		return ask, ignored, nil
+		return ask, nil
 	}
-	return ask.WithConstraints(parsed), ignored, nil
+	return ask.WithConstraints(parsed), nil
 }
 
 // constraintError is the error of a constraint that cannot be read.
@@ -130,7 +126,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	}
 	var unreadable error
 	if !known {
-		ask, _, unreadable = c.withConstraints(ask) // it runs whatever they say
+		ask, unreadable = c.withConstraints(ask) // it runs whatever they say
 	}
 	err := wellFormed(ask)
 	if known {

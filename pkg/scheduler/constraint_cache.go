@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -19,30 +17,26 @@ type constraintCache struct {
 // maxSharedConstraints is how many results are remembered. When there would be more, all are forgotten.
 const maxSharedConstraints = 1024
 
-// parse reads the constraints of an ask from its tags; nil: there are none. ignored names the parts that have no effect.
-// An error names the tag.
-func (c *constraintCache) parse(tags map[string]string) (all *objects.AskConstraints, ignored []string, err error) {
+// parse reads the constraints of an ask from its tags; nil: there are none. An error names the tag.
+func (c *constraintCache) parse(tags map[string]string) (*objects.AskConstraints, error) {
 	nodes, err := c.nodes.Parse(tags)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	around, preferences, err := c.affinity.Parse(tags, nodes)
+	around, err := c.affinity.Parse(tags, nodes)
 	if err != nil {
-		return nil, nil, err
-	}
-	if ignored = nodes.Ignored(); len(preferences) > 0 {
-		ignored = slices.Concat(ignored, preferences)
+		return nil, err
 	}
 	parsed := objects.AskConstraints{Nodes: nodes, Affinity: around}
 	if parsed == (objects.AskConstraints{}) {
-		return nil, ignored, nil
+		return nil, nil
 	}
 	if known := c.shared[parsed]; known != nil {
-		return known, ignored, nil
+		return known, nil
 	}
 	if c.shared == nil || len(c.shared) >= maxSharedConstraints {
 		c.shared = map[objects.AskConstraints]*objects.AskConstraints{}
 	}
 	c.shared[parsed] = &parsed
-	return &parsed, ignored, nil
+	return &parsed, nil
 }

@@ -54,7 +54,7 @@ func (s *dryRunState) findOrCreateAsk() error {
 			s.mustStartFirst = a.Queue().FirstStarting()
 		}
 	} else {
-		ask, _, badTag := s.c.withConstraints(s.request.Ask)
+		ask, badTag := s.c.withConstraints(s.request.Ask)
 		x, err := s.c.part.NewHypotheticalAsk(s.request.Class, ask, s.request.Applicant, s.now)
 		if err = errors.Join(s.c.mayNameClass(s.request.NamedClass), badTag, wellFormed(ask), err); err != nil {
 			return fmt.Errorf("%w: %w", ErrWouldBeRejected, err)
@@ -127,10 +127,7 @@ func (s *dryRunState) startReason() (o PendingReason, subject string) {
 // firstFeasibleNode is the first node that is feasible for the ask now; nil: none is.
 func (s *dryRunState) firstFeasibleNode() *objects.Node {
 	check := s.c.part.Affinity().Check(s.ask)
-	for n := range s.c.part.ScanFittingNodes(s.ask) {
-		if !check.Allows(n) {
-			continue
-		}
+	for n := range check.Allowed(s.ask.Shape(), s.c.part.ScanFittingNodes(s.ask)) {
 		if !s.result.Pending || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
 			return n
 		}

@@ -2,8 +2,9 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// firstFeasibleNode is the first node, in node order, that has the free resources for x, that other allocations leave to it
-// and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33, CON-13).
+// firstFeasibleNode is the first node, by preference and then in node order, that has the free resources for x, that other
+// allocations leave to it and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33,
+// CON-13, CON-28).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
 	return c.firstFeasibleOf(x, c.part.Affinity().Check(x))
 }

@@ -82,9 +82,9 @@ func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
 }
 
 // planOn finds the node of one member, which other allocations must leave to it and the RM must accept; nil: there is
-// none. A member has no constraints of that kind itself (GAN-28).
+// none. A member has no constraints of that kind itself (GAN-28), and its preferences play no part (CON-35).
 func (c *Core) planOn(x *objects.Allocation, g objects.MemberGroup) *objects.Node {
-	for n := range c.part.Affinity().AllowedNodes(g.Shape, c.part.Affinity().Check(x)) {
+	for n := range c.part.Affinity().AllowedNodes(g.Shape, c.part.Affinity().Check(x).WithoutPreferences()) {
 		if c.gangPlan.takes(x, n) && c.accepts(x, n) {
 			c.gangPlan.add(x, n)
 			return n

@@ -14,13 +14,12 @@ type Ignored uint8
 
 // The kinds.
 const (
-	IgnoredRelease    Ignored = iota // of an unknown ask or allocation, foreign ones included
-	IgnoredRemoval                   // of an unknown application
-	IgnoredChange                    // of a part of a known ask or allocation that is no contradiction
-	IgnoredPreference                // for some nodes, of an ask
+	IgnoredRelease Ignored = iota // of an unknown ask or allocation, foreign ones included
+	IgnoredRemoval                // of an unknown application
+	IgnoredChange                 // of a part of a known ask or allocation that is no contradiction
 )
 
-func (i Ignored) String() string { return [...]string{"release", "removal", "change", "preference"}[i] }
+func (i Ignored) String() string { return [...]string{"release", "removal", "change"}[i] }
 
 // emitIgnored emits EventIgnored with the reason.
 func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.AppID, message string) {
@@ -29,7 +28,7 @@ func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.
 
 // constraintKey is the key of the constraints that tags say, or what is wrong with them; "none" if there are none.
 func (c *Core) constraintKey(tags map[string]string) string {
-	parsed, _, err := c.constraints.parse(tags)
+	parsed, err := c.constraints.parse(tags)
 	switch {
 	case err != nil:
 		return err.Error()

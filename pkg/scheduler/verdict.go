@@ -164,7 +164,7 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return o, subject
 	case !fits:
 		return NoNodeFits, string(s.RequiredNode())
-	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x)) == nil:
+	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x).WithoutPreferences()) == nil:
 		return NoNodeForAffinity, ""
 	case gangRefusalOf(x) != "":
 		return GangDoesNotFit, gangRefusalOf(x)

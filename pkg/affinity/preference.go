@@ -1,0 +1,121 @@
+package affinity
+
+import "slices"
+
+// Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the score of a node: the
+// allocations that it selects in the domain of the node, times a weight.
+
+// PreferredTerm is a term of preferred pod affinity or anti-affinity.
+type PreferredTerm struct {
+	Weight int32 `json:"weight"` // from 1 to constraints.MaxWeight
+	Term
+}
+
+// missingLabel is how many allocations a node without the topology label of a spread constraint with ScheduleAnyway counts
+// as, so that nodes with the label are better.
+const missingLabel = 1 << 20
+
+// preference is a part of the score of nodes for a kind.
+type preference struct {
+	*counter
+	weight  int64 // of each allocation that is selected in the domain
+	missing int64 // the part of a node without the label
+}
+
+// PreferredAffinityTerms are the terms of the preferred pod affinity. Read-only.
+func (a *Ask) PreferredAffinityTerms() []PreferredTerm {
+	if a == nil {
+		return nil
+	}
+	return a.content.PreferredAffinity
+}
+
+// PreferredAntiAffinityTerms are the terms of the preferred pod anti-affinity. Read-only.
+func (a *Ask) PreferredAntiAffinityTerms() []PreferredTerm {
+	if a == nil {
+		return nil
+	}
+	return a.content.PreferredAntiAffinity
+}
+
+// PreferredSpreadConstraints are the topology spread constraints with ScheduleAnyway. Read-only.
+func (a *Ask) PreferredSpreadConstraints() []Spread {
+	if a == nil {
+		return nil
+	}
+	return a.content.PreferredSpread
+}
+
+// MayBeRefused reports whether a has other constraints than preferences.
+func (a *Ask) MayBeRefused() bool {
+	return a != nil && len(a.content.Affinity)+len(a.content.AntiAffinity)+len(a.content.Spread)+len(a.content.Ports) > 0
+}
+
+// resolvePreferences finds or makes what counts for the preferences of k.
+func (t *Tracker) resolvePreferences(k *Kind) {
+	c := &k.ask.content
+	add := func(terms []PreferredTerm, sign int64) {
+		for i := range terms {
+			term := &terms[i]
+			k.preferences = append(k.preferences, preference{counter: t.counterOf(term.TopologyKey, []Term{term.Term}, nil, closes), weight: sign * int64(term.Weight)})
+		}
+	}
+	add(c.PreferredAffinity, 1)
+	add(c.PreferredAntiAffinity, -1)
+	for i := range c.PreferredSpread {
+		s := &c.PreferredSpread[i]
+		k.preferences = append(k.preferences, preference{t.spreadCounterOf(k, c.PreferredSpread, s, closes), -1, -missingLabel})
+	}
+}
+
+// Prefers reports whether the ask has preferences about the allocations around it.
+func (c Check) Prefers() bool { return c.kind != nil && len(c.kind.preferences) > 0 }
+
+// ScoreWithout is how much the ask prefers n because of the allocations around it, when some are gone. Higher is better. It
+// does not overflow: the length of a tag bounds the terms, and a count has 32 bits.
+func (c Check) ScoreWithout(n *Node, gone []Gone) (score int64) {
+	if c.kind == nil {
+		return 0
+	}
+	for i := range c.kind.preferences {
+		p := &c.kind.preferences[i]
+		score += p.of(n.domain(p.topology), gone)
+	}
+	return score
+}
+
+// of is the part of a domain.
+func (p *preference) of(domain int32, gone []Gone) int64 {
+	if domain == noDomain {
+		return p.missing
+	}
+	return p.weight * int64(p.countWithout(domain, gone))
+}
+
+// NodeScore is the part of the score of n that follows from topologies of single nodes. It changes only when something of n
+// changes.
+func (c Check) NodeScore(n *Node) (score int64) {
+	if c.kind == nil {
+		return 0
+	}
+	for i := range c.kind.preferences {
+		if p := &c.kind.preferences[i]; p.topology.single() {
+			score += p.of(n.domain(p.topology), nil)
+		}
+	}
+	return score
+}
+
+// DomainScore is the part of the score that follows from the larger topologies, for the nodes of some domains
+// (Division.AppendDomains).
+func (c Check) DomainScore(d Division, domains []int32) (score int64) {
+	if c.kind == nil {
+		return 0
+	}
+	for i := range c.kind.preferences {
+		if p := &c.kind.preferences[i]; !p.topology.single() {
+			score += p.of(domains[1+slices.Index(d.preferred, p.topology)], nil)
+		}
+	}
+	return score
+}

@@ -1,0 +1,73 @@
+package constraints
+
+import "fmt"
+
+// A preference orders the nodes that an ask may be placed on, and refuses none of them.
+
+// MaxWeight is the highest weight of a preferred term.
+const MaxWeight = 100
+
+// softTaintWeight is what a taint with PreferNoSchedule that an ask does not tolerate takes from the score of a node: as
+// much as a term can give.
+const softTaintWeight = MaxWeight
+
+// PreferredTerm is a term of the preferred node affinity: nodes that it matches are preferred by its weight.
+type PreferredTerm struct {
+	Weight     int32 `json:"weight"` // from 1 to MaxWeight
+	Preference Term  `json:"preference"`
+}
+
+// CheckWeight is the error of the weight of a preferred term; nil: it has none.
+func CheckWeight(weight int32) error {
+	if weight < 1 || weight > MaxWeight {
+		return fmt.Errorf("weight %d is not from 1 to %d", weight, MaxWeight)
+	}
+	return nil
+}
+
+func (t *PreferredTerm) check() error {
+	if err := CheckWeight(t.Weight); err != nil {
+		return err
+	}
+	return t.Preference.check()
+}
+
+// Score is how much a prefers n: the weights of the preferred terms that match it, less softTaintWeight for each taint
+// with PreferNoSchedule that a does not tolerate. Higher is better. It does not overflow: the length of a tag bounds the terms.
+func (a *Ask) Score(n *Node) (score int64) {
+	if a != nil {
+		for i := range a.content.Preferred {
+			if t := &a.content.Preferred[i]; t.Preference.matches(n) {
+				score += int64(t.Weight)
+			}
+		}
+	}
+	for i := range n.soft {
+		if a == nil || !a.content.tolerates(&n.soft[i]) {
+			score -= softTaintWeight
+		}
+	}
+	return score
+}
+
+// Prefers reports whether a has preferred terms.
+func (a *Ask) Prefers() bool { return a != nil && len(a.content.Preferred) > 0 }
+
+// ScoreKey is equal for two asks only if they score every node alike; empty for nil.
+func (a *Ask) ScoreKey() string {
+	if a == nil {
+		return ""
+	}
+	return a.scoreKey
+}
+
+// scored is the part of c that Score depends on.
+func (c *content) scored() *content {
+	out := &content{Preferred: c.Preferred}
+	for _, t := range c.Tolerations {
+		if t.Effect == "" || t.Effect == PreferNoSchedule {
+			out.Tolerations = append(out.Tolerations, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package objects
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+// preferringCluster is a partition with nodes in zones and racks, and asks with preferences that come, are placed where
+// they prefer, and go.
+type preferringCluster struct {
+	t      *testing.T
+	rng    *rand.Rand
+	p      *Partition
+	asks   int
+	placed []AllocationKey
+}
+
+func (c *preferringCluster) pick(all ...string) string { return all[c.rng.IntN(len(all))] }
+
+func (c *preferringCluster) attributes(i int) map[string]string {
+	out := map[string]string{"host": fmt.Sprint(i), "zone": c.pick("a", "b", "c"), "rack": fmt.Sprint(c.rng.IntN(8))}
+	if c.rng.IntN(9) == 0 {
+		delete(out, c.pick("host", "zone", "rack"))
+	}
+	if c.rng.IntN(9) == 0 {
+		out[constraints.TaintsAttribute] = `[{"key":"old","effect":"PreferNoSchedule"}]`
+	}
+	return out
+}
+
+// tags are those of an ask with a mix of preferences and constraints.
+func (c *preferringCluster) tags() map[string]string {
+	tags := map[string]string{"kubernetes.io/label/app": c.pick("a", "b")}
+	key := func() string { return `"topologyKey":"` + c.pick("host", "zone", "rack") + `"` }
+	selector := func() string { return `"labelSelector":{"matchLabels":{"app":"` + c.pick("a", "b") + `"}}` }
+	term := func() string {
+		return `{"weight":` + c.pick("1", "7", "100") + `,"podAffinityTerm":{` + key() + `,` + selector() + `}}`
+	}
+	required := `"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"` + c.pick("host", "rack") + `",` + selector() + `}]`
+	preferred := func() string {
+		return `"preferredDuringSchedulingIgnoredDuringExecution":[` + term() + `,` + term() + `]`
+	}
+	for range c.rng.IntN(3) {
+		switch c.rng.IntN(5) {
+		case 0:
+			tags[constraints.AffinityTag] = `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":` + c.pick("1", "50") + `,"preference":{"matchExpressions":[{"key":"zone","operator":"In","values":["` + c.pick("a", "b") + `"]}]}}]}`
+		case 1:
+			tags[constraints.TolerationsTag] = `[{"key":"old","operator":"Exists"}]`
+		case 2:
+			tags[affinity.PodAffinityTag] = `{` + preferred() + `}`
+		case 3:
+			tags[affinity.PodAntiAffinityTag] = c.pick(`{`+preferred()+`}`, `{`+required+`,`+preferred()+`}`, `{`+required+`}`)
+		case 4:
+			tags[affinity.SpreadTag] = `[{` + key() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` + selector() + `},{"topologyKey":"zone","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule",` + selector() + `}]`
+		}
+	}
+	return tags
+}
+
+// ask adds an ask.
+func (c *preferringCluster) ask() *Allocation {
+	tags := c.tags()
+	nodes, err := constraints.Parse(tags)
+	assert.NilError(c.t, err)
+	around, err := affinity.Parse(tags, nodes)
+	assert.NilError(c.t, err)
+	details := AskDetails{Tags: tags}
+	if nodes != nil || around != nil {
+		details.Constraints = &AskConstraints{Nodes: nodes, Affinity: around}
+	}
+	c.asks++
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + c.rng.IntN(3))})
+	x, err := c.p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts, Details: NewAskDetails(details)}, time.Unix(0, 0))
+	assert.NilError(c.t, err)
+	return x
+}
+
+// bestByScan scores every node that takes x, in node order.
+func (c *preferringCluster) bestByScan(x *Allocation) (best *Node, score int64) {
+	check := c.p.Affinity().Check(x)
+	for n := range c.p.FittingNodes(x.shape) {
+		if s := check.score(x.shape, n); check.Allows(n) && (best == nil || s > score) {
+			best, score = n, s
+		}
+	}
+	return best, score
+}
+
+// The node that a search finds is the best of all that it could have looked at, whatever has changed; and the nodes behind
+// it follow by their scores (CON-28, CON-34).
+func TestPreferredNodes_AgreeWithScan(t *testing.T) {
+	scores := map[int64]bool{}
+	for seed := range testscale.Runs(120) {
+		c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 70)), p: quotaPartition(t, "")}
+		assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+		nodes := 3 + c.rng.IntN(60)
+		for i := range nodes {
+			c.addNode(i)
+		}
+		for step := range 80 {
+			c.change(nodes)
+			x := c.ask()
+			c.p.RefreshShares()
+			check := c.p.Affinity().Check(x)
+			want, score := c.bestByScan(x)
+			got := c.p.Affinity().FirstAllowedNode(x.shape, check)
+			assert.Assert(t, got == want, "seed %d, step %d: %v", seed, step, x.ask.Tags())
+			behind := slices.Collect(c.p.Affinity().AllowedNodes(x.shape, check))
+			assert.Assert(t, slices.Equal(behind, slices.Collect(check.Allowed(x.shape, c.p.FittingNodes(x.shape)))), "seed %d, step %d", seed, step)
+			for i := 1; i < len(behind) && check.prefers; i++ {
+				assert.Assert(t, check.score(x.shape, behind[i-1]) >= check.score(x.shape, behind[i]))
+			}
+			if want == nil {
+				c.p.Release(x.Key(), time.Unix(0, 0))
+				continue
+			}
+			scores[score] = true
+			assert.NilError(t, c.p.Place(x, want, time.Unix(0, 0)))
+			c.placed = append(c.placed, x.Key())
+		}
+		assert.NilError(t, c.p.Check())
+	}
+	assert.Assert(t, len(scores) > 50, "few scores: %d", len(scores))
+}
+
+func (c *preferringCluster) addNode(i int) {
+	total := resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + c.rng.IntN(12))})
+	assert.NilError(c.t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), total, c.attributes(i), c.rng.IntN(8) > 0))
+}
+
+// change makes a random change besides placements.
+func (c *preferringCluster) change(nodes int) {
+	i := c.rng.IntN(nodes)
+	id := NodeID(fmt.Sprint("n", i))
+	n, known := c.p.Node(id)
+	switch k := c.rng.IntN(12); {
+	case !known:
+		c.addNode(i)
+	case k == 0:
+		_, err := c.p.RemoveNode(id, time.Unix(0, 0))
+		assert.NilError(c.t, err)
+	case k == 1:
+		assert.NilError(c.t, c.p.SetAttributes(id, c.attributes(i)))
+	case k == 2:
+		c.p.SetSchedulable(n, !n.Schedulable())
+	case k < 6 && len(c.placed) > 0:
+		j := c.rng.IntN(len(c.placed))
+		c.p.Release(c.placed[j], time.Unix(0, 0))
+		c.placed = slices.Delete(c.placed, j, j+1)
+	}
+}
+
+// A placement does not make a search look at other nodes anew, and asks without preferences leave nothing to be kept.
+func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1)), p: quotaPartition(t, "")}
+	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+	for i := range 20 {
+		assert.NilError(t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": fmt.Sprint(i)}, true))
+	}
+	kept := func() int { return len(c.p.journal.affinity.allowed.kinds) }
+	place := func(tags map[string]string) {
+		t.Helper()
+		nodes, err := constraints.Parse(tags)
+		assert.NilError(t, err)
+		c.asks++
+		ask := &Ask{Key: AllocationKey(fmt.Sprint("p", c.asks)), App: "x", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}), Details: NewAskDetails(AskDetails{Tags: tags})}
+		if nodes != nil {
+			ask = ask.WithConstraints(&AskConstraints{Nodes: nodes})
+		}
+		x, err := c.p.AddAsk(ask, time.Unix(0, 0))
+		assert.NilError(t, err)
+		c.p.RefreshShares()
+		assert.NilError(t, c.p.Place(x, c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x)), time.Unix(0, 0)))
+	}
+	place(nil)
+	place(map[string]string{constraints.SelectorTag: `{"host":"3"}`})
+	assert.Equal(t, kept(), 0)
+	prefers := map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"Exists"}]}}]}`}
+	place(prefers)
+	groups := c.p.journal.affinity.allowed.kinds[0].groups
+	place(prefers)
+	assert.Equal(t, kept(), 1)
+	assert.Assert(t, c.p.journal.affinity.allowed.kinds[0].groups[0] == groups[0], "it was filled anew")
+	assert.NilError(t, c.p.SetAttributes("n5", map[string]string{constraints.TaintsAttribute: `[{"key":"old","effect":"PreferNoSchedule"}]`}))
+	place(nil)
+	assert.Equal(t, kept(), 2)
+	_, err := c.p.RemoveNode("n5", time.Unix(0, 0))
+	assert.NilError(t, err)
+	assert.Assert(t, c.p.journal.affinity.softTainted == nil)
+}
