@@ -25,6 +25,9 @@ func (s *stream) labels(i int) map[string]string {
 	if i%4 == 0 && s.spec.Constraint == workload.Taints {
 		labels[constraints.TaintsAttribute] = `[{"key":"dedicated","value":"bench","effect":"NoSchedule"}]`
 	}
+	if i%4 == 0 && s.spec.Constraint == workload.SoftTaints {
+		labels[constraints.TaintsAttribute] = `[{"key":"dedicated","value":"bench","effect":"PreferNoSchedule"}]`
+	}
 	return labels
 }
 
@@ -52,6 +55,9 @@ func (s *stream) constraintTags(i int) map[string]string {
 	case workload.SpreadNodes:
 		return spread(hostLabel)
 	}
+	if tags, prefers := s.preferenceTags(blue); prefers {
+		return tags
+	}
 	green := `{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"color":"green"}},"topologyKey":"` + hostLabel + `"}]}`
 	switch i % 3 {
 	case 0:
@@ -60,4 +66,39 @@ func (s *stream) constraintTags(i int) map[string]string {
 		return map[string]string{colour: "green", affinity.PodAntiAffinityTag: green}
 	}
 	return map[string]string{colour: "white"}
+}
+
+// preferenceTags are the tags of an ask with a preference; blue selects all asks. prefers is false for other constraints.
+func (s *stream) preferenceTags(blue string) (tags map[string]string, prefers bool) {
+	preferred := func(terms string) string {
+		return `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`
+	}
+	term := func(key string) string {
+		return preferred(`{"weight":1,"podAffinityTerm":{` + blue + `,"topologyKey":"` + key + `"}}`)
+	}
+	spread := func(key string) string {
+		return `[{"maxSkew":5,"topologyKey":"` + key + `","whenUnsatisfiable":"ScheduleAnyway",` + blue + `}]`
+	}
+	zone := func(weight, zone string) string {
+		return `{"weight":` + weight + `,"preference":{"matchExpressions":[{"key":"` + zoneLabel + `","operator":"In","values":["` + zone + `"]}]}}`
+	}
+	near := preferred(zone("50", "moon-1") + "," + zone("10", "moon-2"))
+	switch tags = map[string]string{colour: "blue"}; s.spec.Constraint {
+	case workload.PreferredNodeAffinity:
+		tags[constraints.AffinityTag] = near
+	case workload.SoftTaints:
+	case workload.PreferredAffinity:
+		tags[affinity.PodAffinityTag] = term(hostLabel)
+	case workload.PreferredAntiAffinity:
+		tags[affinity.PodAntiAffinityTag] = term(hostLabel)
+	case workload.PreferredSpread:
+		tags[affinity.SpreadTag] = spread(zoneLabel)
+	case workload.PreferredSpreadNodes:
+		tags[affinity.SpreadTag] = spread(hostLabel)
+	case workload.PreferredMix:
+		tags[constraints.AffinityTag], tags[affinity.PodAffinityTag], tags[affinity.SpreadTag] = near, term(zoneLabel), spread(hostLabel)
+	default:
+		return nil, false
+	}
+	return tags, true
 }

@@ -10,9 +10,18 @@ const (
 	Spread       = "spread"       // topology spread over the zones with a maxSkew of 1
 	SpreadNodes  = "spreadnodes"  // topology spread over the nodes with a maxSkew of 1
 	Mixed        = "mixed"        // of three asks one with pod affinity, one with anti-affinity, and one without
+
+	PreferredNodeAffinity = "preferrednodeaffinity" // preferred node affinity for one zone, and with less weight for another
+	SoftTaints            = "softtaints"            // no constraint; every fourth node has a taint with PreferNoSchedule
+	PreferredAffinity     = "preferredaffinity"     // preferred pod affinity to each other on a node
+	PreferredAntiAffinity = "preferredantiaffinity" // preferred anti-affinity to each other on a node
+	PreferredSpread       = "preferredspread"       // topology spread over the zones with ScheduleAnyway
+	PreferredSpreadNodes  = "preferredspreadnodes"  // topology spread over the nodes with ScheduleAnyway
+	PreferredMix          = "preferredmix"          // preferred node affinity, affinity in a zone, and spread over the nodes in every ask
 )
 
 // Constraints are all constraints.
 func Constraints() []string {
-	return []string{NodeAffinity, Taints, PodAffinity, AntiAffinity, Spread, SpreadNodes, Mixed}
+	return []string{NodeAffinity, Taints, PodAffinity, AntiAffinity, Spread, SpreadNodes, Mixed,
+		PreferredNodeAffinity, SoftTaints, PreferredAffinity, PreferredAntiAffinity, PreferredSpread, PreferredSpreadNodes, PreferredMix}
 }
