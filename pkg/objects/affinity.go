@@ -105,7 +105,7 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 	a := &l.p.journal.affinity
 	mayKeep, kind := c.check.Constrained() && len(c.gone) == 0 && s.RequiredNode() == "", searchKind{check: c.check}
 	if mayKeep {
-		if k := a.allowed.of(kind, a.nodes.all); k != nil {
+		if k := l.allowedNodesOf(kind); k != nil {
 			return k.first(s, c)
 		}
 	}
@@ -115,11 +115,17 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 			return n
 		}
 		if refused++; mayKeep && refused > a.maxRefused {
-			a.allowed.keep(kind)
-			return a.allowed.of(kind, a.nodes.all).first(s, c)
+			a.allowed.keep(kind, len(a.nodes.all))
+			return l.allowedNodesOf(kind).first(s, c)
 		}
 	}
 	return nil
+}
+
+// allowedNodesOf is the allowedNodes of a kind, up to date; nil: they are not kept.
+func (l AffinityLedger) allowedNodesOf(kind searchKind) *allowedNodes {
+	a := &l.p.journal.affinity
+	return a.allowed.of(kind, &l.p.journal.order, len(a.nodes.all))
 }
 
 // Constrained reports whether x has constraints on the allocations around it. Then all asks of its group have the same, and

@@ -1,7 +1,9 @@
 package objects
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
@@ -102,16 +104,22 @@ func (k *allowedNodes) note(n *Node) {
 	}
 }
 
-// fill makes k anew from all nodes.
-func (k *allowedNodes) fill(nodes []*Node) {
-	k.at, k.groups, k.byDomains, k.joining = make([]nodePosition, len(nodes)), nil, map[string]*nodeGroup{}, nil
-	for _, n := range nodes {
-		if k.note(n); k.has(n) {
+// fill makes k anew from all nodes. They are visited in node order, so that little is left to sort.
+func (k *allowedNodes) fill(o *ordering, nodes int) {
+	k.at, k.groups, k.byDomains, k.joining = make([]nodePosition, nodes), nil, map[string]*nodeGroup{}, nil
+	for _, n := range o.joining {
+		k.note(n)
+	}
+	for n := range o.schedulable.All {
+		if k.has(n) {
 			g := k.position(n)
 			g.nodes = append(g.nodes, n)
 		}
 	}
 	for _, g := range k.groups {
+		if k.kind.prefers {
+			slices.SortStableFunc(g.nodes, func(a, b *Node) int { return cmp.Compare(k.at[b.listIndex].score, k.at[a.listIndex].score) })
+		}
 		g.index.Fill(g.nodes)
 		g.nodes = nil
 	}

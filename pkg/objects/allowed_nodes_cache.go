@@ -2,8 +2,12 @@ package objects
 
 import "slices"
 
-// maxAllowedNodes is for how many kinds of asks allowedNodes are kept.
-const maxAllowedNodes = 16
+// Bounds on the number of kinds of asks for which allowedNodes are kept: of so many nodes together at most.
+const (
+	minAllowedNodes = 16
+	maxAllowedNodes = 64
+	maxNodesOfKinds = 1 << 18
+)
 
 // allowedNodesCache has the allowedNodes of the kinds that were last searched, and the nodes that changed since.
 type allowedNodesCache struct {
@@ -29,8 +33,8 @@ func (c *allowedNodesCache) invalidate() {
 	c.changed = c.changed[:0]
 }
 
-// of is the allowedNodes of a kind, up to date; nil: they are not kept.
-func (c *allowedNodesCache) of(kind searchKind, nodes []*Node) *allowedNodes {
+// of is the allowedNodes of a kind, up to date; nil: they are not kept. There are so many nodes, which o has in order.
+func (c *allowedNodesCache) of(kind searchKind, o *ordering, nodes int) *allowedNodes {
 	i := slices.IndexFunc(c.kinds, func(k *allowedNodes) bool { return k.kind.same(kind) })
 	if i < 0 {
 		return nil
@@ -39,7 +43,7 @@ func (c *allowedNodesCache) of(kind searchKind, nodes []*Node) *allowedNodes {
 	d, version := kind.check.Division(), kind.check.NodeVersion()
 	if k.upTo < c.base || !k.division.Equal(d) || k.version != version {
 		k.division, k.version = d, version
-		k.fill(nodes)
+		k.fill(o, nodes)
 	} else {
 		k.update(append(k.joining, c.changed[k.upTo-c.base:]...))
 	}
@@ -48,9 +52,9 @@ func (c *allowedNodesCache) of(kind searchKind, nodes []*Node) *allowedNodes {
 	return k
 }
 
-// keep begins to keep the allowedNodes of a kind, in the place of those that were not searched for longest.
-func (c *allowedNodesCache) keep(kind searchKind) {
-	if len(c.kinds) == maxAllowedNodes {
+// keep begins to keep the allowedNodes of a kind, of so many nodes, in the place of those that were not searched for longest.
+func (c *allowedNodesCache) keep(kind searchKind, nodes int) {
+	for len(c.kinds) >= min(max(minAllowedNodes, maxNodesOfKinds/max(nodes, 1)), maxAllowedNodes) {
 		i := 0
 		for j, k := range c.kinds {
 			if k.usedAt < c.kinds[i].usedAt {

@@ -87,10 +87,10 @@ func (l AffinityLedger) firstPreferred(s *feasibility.Shape, c *NodeCheck) *Node
 		return nil
 	}
 	a, kind := &l.p.journal.affinity, searchKind{check: c.check, prefers: true, nodes: s.Constraints()}
-	k := a.allowed.of(kind, a.nodes.all)
+	k := l.allowedNodesOf(kind)
 	if k == nil {
-		a.allowed.keep(kind)
-		k = a.allowed.of(kind, a.nodes.all)
+		a.allowed.keep(kind, len(a.nodes.all))
+		k = l.allowedNodesOf(kind)
 	}
 	return k.first(s, c)
 }

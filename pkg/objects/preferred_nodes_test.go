@@ -134,6 +134,36 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 	assert.Assert(t, len(scores) > 50, "few scores: %d", len(scores))
 }
 
+// A search by turns for many kinds of asks, each of which spreads its own label over the nodes.
+func BenchmarkPreferredNodes_Kinds(b *testing.B) {
+	for _, kinds := range []int{1, 16, 48, 64} {
+		b.Run(fmt.Sprint(kinds), func(b *testing.B) {
+			p := quotaPartition(b, "")
+			assert.NilError(b, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+			for i := range 5000 {
+				assert.NilError(b, p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 1000}), map[string]string{"host": fmt.Sprint(i)}, true))
+			}
+			p.RefreshShares()
+			i, constraints := 0, make([]*AskConstraints, kinds)
+			for b.Loop() {
+				kind := i % kinds
+				app := fmt.Sprint(kind)
+				tags := map[string]string{"kubernetes.io/label/app": app, affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+				if constraints[kind] == nil {
+					around, err := affinity.Parse(tags, nil)
+					assert.NilError(b, err)
+					constraints[kind] = &AskConstraints{Affinity: around}
+				}
+				x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "x", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}), Details: NewAskDetails(AskDetails{Tags: tags, Constraints: constraints[kind]})}, time.Unix(0, 0))
+				assert.NilError(b, err)
+				p.RefreshShares()
+				assert.NilError(b, p.Place(x, p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)), time.Unix(0, 0)))
+				i++
+			}
+		})
+	}
+}
+
 func (c *preferringCluster) addNode(i int) {
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + c.rng.IntN(12))})
 	assert.NilError(c.t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), total, c.attributes(i), c.rng.IntN(8) > 0))
@@ -159,6 +189,37 @@ func (c *preferringCluster) change(nodes int) {
 		c.p.Release(c.placed[j], time.Unix(0, 0))
 		c.placed = slices.Delete(c.placed, j, j+1)
 	}
+}
+
+// Allocations that are taken to be gone do not count for preferences (CON-24, CON-31).
+func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
+	now := time.Unix(0, 0)
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1)), p: quotaPartition(t, "")}
+	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	for _, id := range []NodeID{"n1", "n2", "n3"} {
+		assert.NilError(t, c.p.AddNode(id, resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": string(id)}, true))
+	}
+	tags := map[string]string{"kubernetes.io/label/app": "a", affinity.PodAffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
+	around, err := affinity.Parse(tags, nil)
+	assert.NilError(t, err)
+	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: around}})
+	var there []*Allocation
+	for i, node := range []NodeID{"n2", "n3", "n3"} {
+		_, err := c.p.AddReported(&Ask{Key: AllocationKey(fmt.Sprint("r", i)), App: "x", Amounts: one, Details: details}, node, now)
+		assert.NilError(t, err)
+		y, _ := c.p.Allocation(AllocationKey(fmt.Sprint("r", i)))
+		there = append(there, y)
+	}
+	x, err := c.p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one, Details: details}, now)
+	assert.NilError(t, err)
+	c.p.RefreshShares()
+	first := func(gone ...*Allocation) NodeID {
+		return c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x).Without(gone)).ID()
+	}
+	assert.Equal(t, first(), NodeID("n3"))
+	assert.Equal(t, first(there[1], there[2]), NodeID("n2"))
+	assert.Equal(t, first(there...), NodeID("n1"), "node order decides")
 }
 
 // A placement does not make a search look at other nodes anew, and asks without preferences leave nothing to be kept.
