@@ -191,6 +191,29 @@ func (c *preferringCluster) change(nodes int) {
 	}
 }
 
+// An abbreviated key is smaller only if the node is before the other, however far from 0 the scores are.
+func TestAllowedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
+	k, rng := newAllowedNodes(searchKind{prefers: true}), rand.New(rand.NewPCG(1, 70))
+	scores := []int64{0, 1, -1, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, -(1 << 15), -(1 << 15) + 1, -(1 << 15) - 1, -(1 << 20), -(1 << 20) - 1, 1 << 40, -(1 << 40)}
+	nodes := make([]*Node, 60)
+	k.at = make([]nodePosition, len(nodes))
+	for i := range nodes {
+		nodes[i] = &Node{listIndex: int32(i)}
+		nodes[i].key.ID, nodes[i].key.Score = fmt.Sprint(i), rng.Float64()
+		k.at[i].score = scores[rng.IntN(len(scores))]
+	}
+	decided := 0
+	for _, a := range nodes {
+		for _, b := range nodes {
+			if k.order.Abbreviate(a) < k.order.Abbreviate(b) {
+				decided++
+				assert.Assert(t, k.order.Compare(a, b) < 0, "scores %d and %d", k.at[a.listIndex].score, k.at[b.listIndex].score)
+			}
+		}
+	}
+	assert.Assert(t, decided > len(nodes)*len(nodes)/3, "%d", decided)
+}
+
 // Allocations that are taken to be gone do not count for preferences (CON-24, CON-31).
 func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 	now := time.Unix(0, 0)
