@@ -173,7 +173,7 @@ func (c *affinityChanges) schedulabilityChanged(n *Node) { c.allowed.add(n, len(
 func (c *affinityChanges) resourceAdded()                { c.allowed.invalidate() }
 
 // shapeAdded: the masks of nodes have a shape more.
-func (c *affinityChanges) shapeAdded() { c.allowed.invalidate() }
+func (c *affinityChanges) shapeAdded() { c.allowed.masks++ }
 
 // rebuilding requeues the groups: their indexes are filled again.
 func (c *affinityChanges) rebuilding() {

@@ -18,6 +18,7 @@ type allowedNodes struct {
 	kind     searchKind
 	division affinity.Division
 	version  uint64 // affinity.Check.NodeVersion
+	masks    uint64 // allowedNodesCache.masks when the masks in the indexes were up to date
 	upTo     uint64 // changes of nodes that are in the indexes, as a position in allowedNodesCache
 	usedAt   uint64 // when it was last searched
 
@@ -151,14 +152,17 @@ func (k *allowedNodes) groupOf(n *Node) *nodeGroup {
 	return g
 }
 
-// update brings k up to date with nodes that changed. All are removed before one is added again: where a node belongs in an
-// index follows from the others.
-func (k *allowedNodes) update(changed []*Node) {
+// update brings k up to date with nodes that changed, and with the masks of all if these have another shape. All nodes that
+// changed are removed before one is added again: where a node belongs in an index follows from the others.
+func (k *allowedNodes) update(changed []*Node, o *ordering, otherMasks bool) {
 	for _, n := range changed {
 		if p := &k.at[n.listIndex]; p.group != nil {
 			p.group.index.Reindex(n, false)
 			p.group = nil
 		}
+	}
+	if otherMasks {
+		k.refreshMasks(o)
 	}
 	k.joining = nil
 	for _, n := range changed {
@@ -168,6 +172,16 @@ func (k *allowedNodes) update(changed []*Node) {
 		if k.note(n); k.has(n) {
 			k.position(n).index.Reindex(n, true)
 		}
+	}
+}
+
+// refreshMasks brings the masks in the indexes up to date with those of the nodes.
+func (k *allowedNodes) refreshMasks(o *ordering) {
+	for n := range o.schedulable.All {
+		k.at[n.listIndex].entry.Mask = n.entry.Mask
+	}
+	for _, g := range k.groups {
+		g.index.RebuildMasks()
 	}
 }
 

@@ -15,6 +15,7 @@ type allowedNodesCache struct {
 	searches uint64
 	changed  []*Node // since the position base
 	base     uint64
+	masks    uint64 // how often the masks of all nodes have changed
 }
 
 // add records that n, of so many nodes, has changed.
@@ -45,9 +46,10 @@ func (c *allowedNodesCache) of(kind searchKind, o *ordering, nodes int) *allowed
 		k.division, k.version = d, version
 		k.fill(o, nodes)
 	} else {
-		k.update(append(k.joining, c.changed[k.upTo-c.base:]...))
+		k.update(append(k.joining, c.changed[k.upTo-c.base:]...), o, k.masks != c.masks)
 	}
 	c.searches++
+	k.masks = c.masks
 	k.upTo, k.usedAt = c.base+uint64(len(c.changed)), c.searches
 	return k
 }
