@@ -2,7 +2,7 @@ package affinity
 
 import "slices"
 
-// Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the score of a node: the
+// Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the preference score: the
 // allocations that it selects in the domain of the node, times a weight.
 
 // PreferredTerm is a term of preferred pod affinity or anti-affinity.

@@ -32,7 +32,7 @@ func (t *PreferredTerm) check() error {
 	return t.Preference.check()
 }
 
-// Score is how much a prefers n: the weights of the preferred terms that match it, less softTaintWeight for each taint
+// Score is how much a prefers n, its part of the preference score: the weights of the preferred terms that match it, less softTaintWeight for each taint
 // with PreferNoSchedule that a does not tolerate. Higher is better. It does not overflow: the length of a tag bounds the terms.
 func (a *Ask) Score(n *Node) (score int64) {
 	if a != nil {

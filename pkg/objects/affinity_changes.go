@@ -14,9 +14,9 @@ type affinityChanges struct {
 	nodes       *indexedList[Node] // of the partition
 	tracker     affinity.Tracker
 	tracking    bool               // tracker has all nodes and allocations
-	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
 	nodesOpened bool               // a node may be allowed that was refused: the next RefreshShares requeues
 	softTainted map[*Node]struct{} // nodes with a taint with PreferNoSchedule; nil: there are none
+	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
 	allowed     allowedNodesCache
 	maxRefused  int // how many refused nodes a search tries one by one
 }
