@@ -230,6 +230,9 @@ func (s *shim) checkPlaced() {
 		for a := range q.Applications.All() {
 			for x := range a.Allocations.All() {
 				for n := range view.Nodes.All() {
+					if p := s.pods[string(x.Ask.Key)]; p != nil && p.mayWait() {
+						continue
+					}
 					if x.Node == "" && q.Path == "root.a" && a.User.Name == "ann" && coresOf(n.Available) >= coresOf(x.Ask.Amounts) {
 						s.fail("%s of %d cores waits, and %s has %d", x.Ask.Key, coresOf(x.Ask.Amounts), n.ID, coresOf(n.Available))
 					}
@@ -265,7 +268,8 @@ func TestChaos_Recovery(t *testing.T) {
 		s.recover()
 		s.quiesce()
 		s.checkBooks()
-	}, "the core is restarted", "registered again", "a stream without messages breaks", "messages are sent twice",
+		s.countConstrained()
+	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "the core is restarted", "registered again", "a stream without messages breaks", "messages are sent twice",
 		"messages are lost with their stream, and sent again", "messages are lost with their stream, and it registers again",
 		"rejected because it came too early", "a node fails", "a node comes back", "ordered: TIMEOUT", "ordered: PLACEHOLDER_REPLACED",
 		"ordered: PREEMPTED_BY_SCHEDULER")
@@ -296,7 +300,7 @@ func TestChaos_RecoveryGivesTheSameAccounts(t *testing.T) {
 			}
 		}
 		events["a foreign allocation is recovered"] += len(s.foreigns)
-		before := s.overcommitted()
+		before, beside := s.overcommitted(), s.besideOthers()
 		s.restart()
 		s.hold, s.inOrder = false, true
 		s.recover()
@@ -307,10 +311,15 @@ func TestChaos_RecoveryGivesTheSameAccounts(t *testing.T) {
 				s.fail("node %s is overcommitted by a recovery in order", id)
 			}
 		}
+		assert.DeepEqual(t, s.besideOthers(), beside)
 		s.quiesce()
 		s.checkBooks()
 		s.checkPlaced()
-	}, "a placeholder is recovered", "a foreign allocation is recovered")
+		if len(beside) == 0 {
+			assert.Equal(t, len(s.besideOthers()), 0)
+		}
+		s.countConstrained()
+	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "a placeholder is recovered", "a foreign allocation is recovered")
 }
 
 // runRecovery runs 200 seeds, or those of CANOPY_CHAOS_SEED and CANOPY_CHAOS_RUNS. Each of the events must have

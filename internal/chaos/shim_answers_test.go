@@ -60,6 +60,10 @@ func (s *shim) onApplications(m *si.ApplicationResponse) {
 		s.events["an application comes twice"]++
 	}
 	for _, u := range m.Updated {
+		if (u.State == "Failing" || u.State == "Failed") && s.apps[u.ApplicationID] != nil { // its gang was not complete in time
+			s.removeApp(u.ApplicationID)
+			s.events["an application fails"]++
+		}
 		if a := s.apps[u.ApplicationID]; a != nil && u.State == "Completed" {
 			if a.accepted = false; len(s.podsWhere(func(p *pod) bool { return p.app == u.ApplicationID })) > 0 {
 				s.sendApp(a) // it has new pods: it begins again

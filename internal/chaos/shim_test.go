@@ -53,6 +53,7 @@ type shimNode struct {
 
 type shimApp struct {
 	request  *si.AddApplicationRequest
+	virtual  bool // its task group has virtual placeholders
 	accepted bool
 	sent     bool
 }
@@ -65,7 +66,8 @@ type pod struct {
 	group          string
 	placeholder    bool
 	priority       int32
-	ordered        bool // the core has ordered its release
+	tags           map[string]string // its labels and constraints; read-only
+	ordered        bool              // the core has ordered its release
 	orderedAs      si.TerminationType
 	rejected       bool // its application or node was not known yet: to be sent again
 }
@@ -97,7 +99,7 @@ func (s *shim) sendNode(id string, action si.NodeInfo_ActionFromRM) {
 	if action == si.NodeInfo_CREATE || action == si.NodeInfo_CREATE_DRAIN {
 		s.creating[id]++
 	}
-	info := &si.NodeInfo{NodeID: id, Action: action}
+	info := &si.NodeInfo{NodeID: id, Action: action, Attributes: attributesOf(id)}
 	if n := s.nodes[id]; n != nil {
 		info.SchedulableResource = vcores(n.cores)
 	}
@@ -117,7 +119,7 @@ func (s *shim) sendPod(p *pod) {
 	if s.phase == live {
 		s.link[allocationKind].enqueue(&si.AllocationRequest{Allocations: []*si.Allocation{{
 			AllocationKey: p.key, ApplicationID: p.app, NodeID: p.node, ResourcePerAlloc: vcores(p.size), TaskGroupName: p.group,
-			Placeholder: p.placeholder, Priority: p.priority,
+			Placeholder: p.placeholder, Priority: p.priority, AllocationTags: maps.Clone(p.tags),
 			PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true},
 		}}})
 	}
@@ -177,14 +179,20 @@ func (s *shim) newApp() {
 	}}
 	s.apps[id] = a
 	n, size := 1+s.rng.IntN(3), 1+s.rng.IntN(3)
-	if s.rng.IntN(2) == 0 {
+	switch s.rng.IntN(6) {
+	case 0:
+		s.makeVirtual(a, n)
+	case 1, 2, 3:
 		a.request.GangSchedulingStyle, a.request.ExecutionTimeoutMilliSeconds = "Soft", int64(10_000+s.rng.IntN(60_000))
 		a.request.PlaceholderAsk = vcores(n * size)
 	}
 	s.sendApp(a)
 	for range n {
-		if a.request.PlaceholderAsk != nil {
+		switch {
+		case a.request.PlaceholderAsk != nil:
 			s.newPod(id, pod{size: size, group: "g", placeholder: true})
+		case a.virtual:
+			s.newPod(id, pod{size: size, group: virtualGroup})
 		}
 	}
 	for range 1 + s.rng.IntN(2) {
@@ -196,6 +204,8 @@ func (s *shim) newPodOf(app string) {
 	p := pod{size: 1 + s.rng.IntN(3), priority: int32(s.rng.IntN(8) / 6)}
 	if ask := s.apps[app].request.PlaceholderAsk; ask != nil && s.rng.IntN(4) > 0 {
 		p.group, p.priority = "g", 0
+	} else if s.rng.IntN(3) == 0 {
+		p.tags = constraintTags[s.rng.IntN(len(constraintTags))]
 	}
 	s.newPod(app, p)
 }
