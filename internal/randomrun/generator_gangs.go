@@ -16,6 +16,9 @@ import (
 func GangRun(seed uint64, steps int) Run {
 	s := RandomRun(seed, steps)
 	s.addGangs(rand.NewPCG(seed, 57))
+	if seed%3 == 0 {
+		s.AddTopology()
+	}
 	return s
 }
 

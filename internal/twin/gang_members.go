@@ -100,18 +100,11 @@ func (t *Twin) planTogether(a *app) (asks []*allocation, on []objects.NodeID, ok
 	if incomplete || t.quotaBlocksTogether(a, members, true) {
 		return nil, nil, false
 	}
-	nodes, used := t.nodesInOrder(c), map[objects.NodeID]resources.Amounts{}
-	for _, w := range members {
-		n := find(nodes, func(n *node) bool {
-			return c.fits(n, w.ask) && c.available(n).Sub(c.nominatedOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts) && t.affinityAllows(n, w.ask, nil) && t.predicatesPass(n, w.ask)
-		})
-		if n == nil {
-			return nil, nil, false
-		}
-		used[n.id] = used[n.id].Add(w.ask.Amounts)
-		asks, on = append(asks, w), append(on, n.id)
+	g := &gangAssignment{t: t, c: c, nodes: t.nodesInOrder(c), used: map[objects.NodeID]resources.Amounts{}}
+	if !g.placeAll(a, members) {
+		return nil, nil, false
 	}
-	return asks, on, true
+	return g.asks, g.on, true
 }
 
 // quotaBlocksTogether places member after member of a on a node without end, within the quotas; cluster: also within the

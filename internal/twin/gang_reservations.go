@@ -41,12 +41,13 @@ func (t *Twin) reserveForGang() (changed bool) {
 	return changed
 }
 
-// waitingGangs are the applications with enough members that wait for each other, in order.
+// waitingGangs are the applications with enough members that wait for each other, in order. One whose task group requires a
+// topology domain reserves no nodes (GAN-33).
 func (t *Twin) waitingGangs() (apps []*app) {
 	c := t.total()
 	for _, q := range t.leavesInOrder(c, t.root) {
 		for _, a := range t.allAppsInOrder(c, q) {
-			if _, incomplete := t.members(c, a); a.waits && !incomplete {
+			if _, incomplete := t.members(c, a); a.waits && !incomplete && !requiresTopology(a) {
 				apps = append(apps, a)
 			}
 		}

@@ -35,21 +35,22 @@ type VirtualGroup struct {
 	Name         string
 	MinMember    int               // how many members are placed together; at least one
 	MinResources resources.Amounts // what each of them requests, as declared; empty: not declared
+	Topology     Topology          // in which topology domains they are placed; the zero value: in any
 }
 
 // ReadVirtual reads the task groups of an application whose placeholders are virtual; nil: they are not (GAN-19). An
-// error says what of the tags is wrong.
+// error says what of the tags is wrong; also that a task group has a topology although they are not (GAN-29).
 func ReadVirtual(tags map[string]string) ([]VirtualGroup, error) {
 	text, ok := tags[VirtualPlaceholdersTag]
 	if !ok {
-		return nil, nil
+		return nil, refuseTopology(tags)
 	}
 	virtual, err := strconv.ParseBool(strings.TrimSpace(text))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("tag %s: %q is neither true nor false", VirtualPlaceholdersTag, shortened(text))
 	case !virtual:
-		return nil, nil
+		return nil, refuseTopology(tags)
 	}
 	groups, err := readTaskGroups(tags[TaskGroupsTag])
 	if err != nil {
@@ -63,6 +64,7 @@ type sentTaskGroup struct {
 	Name        string                     `json:"name"`
 	MinMember   json.Number                `json:"minMember"`
 	MinResource map[string]json.RawMessage `json:"minResource"`
+	Topology    json.RawMessage            `json:"topology"`
 }
 
 func readTaskGroups(text string) (groups []VirtualGroup, err error) {
@@ -108,7 +110,11 @@ func (t *sentTaskGroup) read() (g VirtualGroup, err error) {
 			return g, fmt.Errorf("minResource of task group %s: %s: %w", shortened(t.Name), shortened(name), err)
 		}
 	}
-	return VirtualGroup{Name: t.Name, MinMember: n, MinResources: resources.FromMap(amounts)}, nil
+	topology, err := readTopology(t.Topology)
+	if err != nil {
+		return g, fmt.Errorf("topology of task group %s: %w", shortened(t.Name), err)
+	}
+	return VirtualGroup{Name: t.Name, MinMember: n, MinResources: resources.FromMap(amounts), Topology: topology}, nil
 }
 
 // shortened is text without what would make a message too long.
@@ -141,6 +147,26 @@ func (g *Gang) Virtual() bool { return len(g.spec.Virtual) > 0 }
 // Waits reports whether the members of g wait to be placed together: its placeholders are virtual, and have neither
 // been replaced nor timed out.
 func (g *Gang) Waits() bool { return g.Virtual() && g.live > 0 }
+
+// Topology is the topology of a task group; nil: it has none.
+func (g *Gang) Topology(taskGroup string) *Topology {
+	for i := range g.spec.Virtual {
+		if v := &g.spec.Virtual[i]; v.Name == taskGroup && v.Topology.Declared() {
+			return &v.Topology
+		}
+	}
+	return nil
+}
+
+// HasTopology reports whether a task group of g has a topology.
+func (g *Gang) HasTopology() bool {
+	return slices.ContainsFunc(g.spec.Virtual, func(v VirtualGroup) bool { return v.Topology.Declared() })
+}
+
+// RequiresTopology reports whether a task group of g requires one topology domain.
+func (g *Gang) RequiresTopology() bool {
+	return slices.ContainsFunc(g.spec.Virtual, func(v VirtualGroup) bool { return v.Topology.Requires() })
+}
 
 // MinMember is how many asks of a task group are placed together; zero: none are, or no longer.
 func (g *Gang) MinMember(taskGroup string) int {

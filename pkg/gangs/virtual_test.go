@@ -59,11 +59,17 @@ func TestReadVirtual_Tags(t *testing.T) {
 func FuzzReadVirtual(f *testing.F) {
 	f.Add(`[{"name":"g","minMember":2,"minResource":{"cpu":"500m"}}]`)
 	f.Add(`[{"name":"g","minMember":"1e3","minResource":{"":""}}]`)
+	f.Add(`[{"name":"g","minMember":2,"topology":{"levels":["zone","rack"],"required":"zone","preferred":"rack"}}]`)
+	f.Add(`[{"name":"g","minMember":2,"topology":{"required":""}}]`)
 	f.Fuzz(func(t *testing.T, text string) {
+		_, _ = gangs.ReadVirtual(map[string]string{gangs.TaskGroupsTag: text})
 		groups, err := gangs.ReadVirtual(virtual(text))
 		assert.Assert(t, (err == nil) == (len(groups) > 0))
 		for _, g := range groups {
 			assert.Assert(t, g.Name != "" && g.MinMember > 0 && !g.MinResources.HasNegative())
+			if x := g.Topology; x.Declared() {
+				assert.Assert(t, x.Required < len(x.Levels) && x.Preferred < len(x.Levels) && x.First() >= 0 && x.First() >= x.Required)
+			}
 		}
 		assert.Assert(t, !gangs.RequestedBy(groups).HasNegative())
 	})

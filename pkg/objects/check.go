@@ -33,7 +33,7 @@ func (p *Partition) Check() error {
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
+	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
 }
 
 // recount is the totals as they should be.

@@ -134,6 +134,7 @@ type journal struct {
 	answers     answerChanges
 	reserving   reservationChanges
 	affinity    affinityChanges
+	topology    topologyChanges
 }
 
 var (
@@ -149,4 +150,5 @@ var (
 	_ changeConsumer = (*answerChanges)(nil)
 	_ changeConsumer = (*reservationChanges)(nil)
 	_ changeConsumer = (*affinityChanges)(nil)
+	_ changeConsumer = (*topologyChanges)(nil)
 )

@@ -16,6 +16,7 @@ func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.answers.askAdded(x, in)
 	j.reserving.askAdded(x, in)
 	j.affinity.askAdded(x, in)
+	j.topology.askAdded(x, in)
 }
 
 func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
@@ -31,6 +32,7 @@ func (j *journal) askRemoved(x *Allocation, from *AskGroup) {
 	j.answers.askRemoved(x, from)
 	j.reserving.askRemoved(x, from)
 	j.affinity.askRemoved(x, from)
+	j.topology.askRemoved(x, from)
 }
 
 func (j *journal) nominationAdded(x *Allocation, n *Node) {
@@ -46,6 +48,7 @@ func (j *journal) nominationAdded(x *Allocation, n *Node) {
 	j.answers.nominationAdded(x, n)
 	j.reserving.nominationAdded(x, n)
 	j.affinity.nominationAdded(x, n)
+	j.topology.nominationAdded(x, n)
 }
 
 func (j *journal) nominationRemoved(x *Allocation, n *Node) {
@@ -61,6 +64,7 @@ func (j *journal) nominationRemoved(x *Allocation, n *Node) {
 	j.answers.nominationRemoved(x, n)
 	j.reserving.nominationRemoved(x, n)
 	j.affinity.nominationRemoved(x, n)
+	j.topology.nominationRemoved(x, n)
 }
 
 func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
@@ -76,6 +80,7 @@ func (j *journal) nominationEnded(x *Allocation, e EndedNomination) {
 	j.answers.nominationEnded(x, e)
 	j.reserving.nominationEnded(x, e)
 	j.affinity.nominationEnded(x, e)
+	j.topology.nominationEnded(x, e)
 }
 
 func (j *journal) reservationAdded(x *Allocation, n *Node) {
@@ -91,6 +96,7 @@ func (j *journal) reservationAdded(x *Allocation, n *Node) {
 	j.answers.reservationAdded(x, n)
 	j.reserving.reservationAdded(x, n)
 	j.affinity.reservationAdded(x, n)
+	j.topology.reservationAdded(x, n)
 }
 
 func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
@@ -106,6 +112,7 @@ func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
 	j.answers.reservationEnded(x, e)
 	j.reserving.reservationEnded(x, e)
 	j.affinity.reservationEnded(x, e)
+	j.topology.reservationEnded(x, e)
 }
 
 func (j *journal) allocationPosted(x *Allocation) {
@@ -121,6 +128,7 @@ func (j *journal) allocationPosted(x *Allocation) {
 	j.answers.allocationPosted(x)
 	j.reserving.allocationPosted(x)
 	j.affinity.allocationPosted(x)
+	j.topology.allocationPosted(x)
 }
 
 func (j *journal) allocationUnposted(x *Allocation) {
@@ -136,6 +144,7 @@ func (j *journal) allocationUnposted(x *Allocation) {
 	j.answers.allocationUnposted(x)
 	j.reserving.allocationUnposted(x)
 	j.affinity.allocationUnposted(x)
+	j.topology.allocationUnposted(x)
 }
 
 func (j *journal) allocationResized(x *Allocation) {
@@ -151,6 +160,7 @@ func (j *journal) allocationResized(x *Allocation) {
 	j.answers.allocationResized(x)
 	j.reserving.allocationResized(x)
 	j.affinity.allocationResized(x)
+	j.topology.allocationResized(x)
 }
 
 func (j *journal) allocationTagged(x *Allocation) {
@@ -166,6 +176,7 @@ func (j *journal) allocationTagged(x *Allocation) {
 	j.answers.allocationTagged(x)
 	j.reserving.allocationTagged(x)
 	j.affinity.allocationTagged(x)
+	j.topology.allocationTagged(x)
 }
 
 func (j *journal) preemptionMarked(x *Allocation) {
@@ -181,6 +192,7 @@ func (j *journal) preemptionMarked(x *Allocation) {
 	j.answers.preemptionMarked(x)
 	j.reserving.preemptionMarked(x)
 	j.affinity.preemptionMarked(x)
+	j.topology.preemptionMarked(x)
 }
 
 func (j *journal) preemptionUnmarked(x *Allocation) {
@@ -196,4 +208,5 @@ func (j *journal) preemptionUnmarked(x *Allocation) {
 	j.answers.preemptionUnmarked(x)
 	j.reserving.preemptionUnmarked(x)
 	j.affinity.preemptionUnmarked(x)
+	j.topology.preemptionUnmarked(x)
 }

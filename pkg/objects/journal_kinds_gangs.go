@@ -15,6 +15,7 @@ func (j *journal) placeholderEnding(y *Allocation) {
 	j.answers.placeholderEnding(y)
 	j.reserving.placeholderEnding(y)
 	j.affinity.placeholderEnding(y)
+	j.topology.placeholderEnding(y)
 }
 
 func (j *journal) replacementAdded(x, y *Allocation) {
@@ -30,6 +31,7 @@ func (j *journal) replacementAdded(x, y *Allocation) {
 	j.answers.replacementAdded(x, y)
 	j.reserving.replacementAdded(x, y)
 	j.affinity.replacementAdded(x, y)
+	j.topology.replacementAdded(x, y)
 }
 
 func (j *journal) replacementEnded(x, y *Allocation) {
@@ -45,6 +47,7 @@ func (j *journal) replacementEnded(x, y *Allocation) {
 	j.answers.replacementEnded(x, y)
 	j.reserving.replacementEnded(x, y)
 	j.affinity.replacementEnded(x, y)
+	j.topology.replacementEnded(x, y)
 }
 
 func (j *journal) replaced(x *Allocation) {
@@ -60,6 +63,7 @@ func (j *journal) replaced(x *Allocation) {
 	j.answers.replaced(x)
 	j.reserving.replaced(x)
 	j.affinity.replaced(x)
+	j.topology.replaced(x)
 }
 
 func (j *journal) gangCountsChanged(a *Application) {
@@ -75,6 +79,7 @@ func (j *journal) gangCountsChanged(a *Application) {
 	j.answers.gangCountsChanged(a)
 	j.reserving.gangCountsChanged(a)
 	j.affinity.gangCountsChanged(a)
+	j.topology.gangCountsChanged(a)
 }
 
 func (j *journal) gangRefused(a *Application, members []MemberGroup) {
@@ -90,6 +95,7 @@ func (j *journal) gangRefused(a *Application, members []MemberGroup) {
 	j.answers.gangRefused(a, members)
 	j.reserving.gangRefused(a, members)
 	j.affinity.gangRefused(a, members)
+	j.topology.gangRefused(a, members)
 }
 
 func (j *journal) askGroupHeld(group *AskGroup) {
@@ -105,4 +111,5 @@ func (j *journal) askGroupHeld(group *AskGroup) {
 	j.answers.askGroupHeld(group)
 	j.reserving.askGroupHeld(group)
 	j.affinity.askGroupHeld(group)
+	j.topology.askGroupHeld(group)
 }

@@ -15,6 +15,7 @@ func (j *journal) nodeAdded(n *Node) {
 	j.answers.nodeAdded(n)
 	j.reserving.nodeAdded(n)
 	j.affinity.nodeAdded(n)
+	j.topology.nodeAdded(n)
 }
 
 func (j *journal) nodeRemoved(n *Node) {
@@ -30,6 +31,7 @@ func (j *journal) nodeRemoved(n *Node) {
 	j.answers.nodeRemoved(n)
 	j.reserving.nodeRemoved(n)
 	j.affinity.nodeRemoved(n)
+	j.topology.nodeRemoved(n)
 }
 
 func (j *journal) nodeUsageChanged(n *Node) {
@@ -45,6 +47,7 @@ func (j *journal) nodeUsageChanged(n *Node) {
 	j.answers.nodeUsageChanged(n)
 	j.reserving.nodeUsageChanged(n)
 	j.affinity.nodeUsageChanged(n)
+	j.topology.nodeUsageChanged(n)
 }
 
 func (j *journal) nodeFreed(n *Node) {
@@ -60,6 +63,7 @@ func (j *journal) nodeFreed(n *Node) {
 	j.answers.nodeFreed(n)
 	j.reserving.nodeFreed(n)
 	j.affinity.nodeFreed(n)
+	j.topology.nodeFreed(n)
 }
 
 func (j *journal) nodeRestored(n *Node) {
@@ -75,6 +79,7 @@ func (j *journal) nodeRestored(n *Node) {
 	j.answers.nodeRestored(n)
 	j.reserving.nodeRestored(n)
 	j.affinity.nodeRestored(n)
+	j.topology.nodeRestored(n)
 }
 
 func (j *journal) schedulabilityChanged(n *Node) {
@@ -90,6 +95,7 @@ func (j *journal) schedulabilityChanged(n *Node) {
 	j.answers.schedulabilityChanged(n)
 	j.reserving.schedulabilityChanged(n)
 	j.affinity.schedulabilityChanged(n)
+	j.topology.schedulabilityChanged(n)
 }
 
 func (j *journal) nodeAttributesChanged(n *Node) {
@@ -105,6 +111,7 @@ func (j *journal) nodeAttributesChanged(n *Node) {
 	j.answers.nodeAttributesChanged(n)
 	j.reserving.nodeAttributesChanged(n)
 	j.affinity.nodeAttributesChanged(n)
+	j.topology.nodeAttributesChanged(n)
 }
 
 func (j *journal) nodeBudgetsChanged(n *Node) {
@@ -120,6 +127,7 @@ func (j *journal) nodeBudgetsChanged(n *Node) {
 	j.answers.nodeBudgetsChanged(n)
 	j.reserving.nodeBudgetsChanged(n)
 	j.affinity.nodeBudgetsChanged(n)
+	j.topology.nodeBudgetsChanged(n)
 }
 
 func (j *journal) foreignAdded(n *Node, f *Foreign) {
@@ -135,6 +143,7 @@ func (j *journal) foreignAdded(n *Node, f *Foreign) {
 	j.answers.foreignAdded(n, f)
 	j.reserving.foreignAdded(n, f)
 	j.affinity.foreignAdded(n, f)
+	j.topology.foreignAdded(n, f)
 }
 
 func (j *journal) foreignRemoved(n *Node, f *Foreign) {
@@ -150,6 +159,7 @@ func (j *journal) foreignRemoved(n *Node, f *Foreign) {
 	j.answers.foreignRemoved(n, f)
 	j.reserving.foreignRemoved(n, f)
 	j.affinity.foreignRemoved(n, f)
+	j.topology.foreignRemoved(n, f)
 }
 
 func (j *journal) capacityChanged(root *Queue) {
@@ -165,4 +175,5 @@ func (j *journal) capacityChanged(root *Queue) {
 	j.answers.capacityChanged(root)
 	j.reserving.capacityChanged(root)
 	j.affinity.capacityChanged(root)
+	j.topology.capacityChanged(root)
 }

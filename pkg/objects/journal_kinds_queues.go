@@ -20,6 +20,7 @@ func (j *journal) queueUsageChanged(q *Queue) {
 	j.answers.queueUsageChanged(q)
 	j.reserving.queueUsageChanged(q)
 	j.affinity.queueUsageChanged(q)
+	j.topology.queueUsageChanged(q)
 }
 
 func (j *journal) queuePreemptingChanged(q *Queue) {
@@ -35,6 +36,7 @@ func (j *journal) queuePreemptingChanged(q *Queue) {
 	j.answers.queuePreemptingChanged(q)
 	j.reserving.queuePreemptingChanged(q)
 	j.affinity.queuePreemptingChanged(q)
+	j.topology.queuePreemptingChanged(q)
 }
 
 func (j *journal) queueRunningChanged(q *Queue) {
@@ -50,6 +52,7 @@ func (j *journal) queueRunningChanged(q *Queue) {
 	j.answers.queueRunningChanged(q)
 	j.reserving.queueRunningChanged(q)
 	j.affinity.queueRunningChanged(q)
+	j.topology.queueRunningChanged(q)
 }
 
 func (j *journal) queueSettingsChanged(q *Queue) {
@@ -65,6 +68,7 @@ func (j *journal) queueSettingsChanged(q *Queue) {
 	j.answers.queueSettingsChanged(q)
 	j.reserving.queueSettingsChanged(q)
 	j.affinity.queueSettingsChanged(q)
+	j.topology.queueSettingsChanged(q)
 }
 
 func (j *journal) queueChanged(q *Queue) {
@@ -80,6 +84,7 @@ func (j *journal) queueChanged(q *Queue) {
 	j.answers.queueChanged(q)
 	j.reserving.queueChanged(q)
 	j.affinity.queueChanged(q)
+	j.topology.queueChanged(q)
 }
 
 func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
@@ -95,6 +100,7 @@ func (j *journal) queueStateChanged(q *Queue, to QueueChange) {
 	j.answers.queueStateChanged(q, to)
 	j.reserving.queueStateChanged(q, to)
 	j.affinity.queueStateChanged(q, to)
+	j.topology.queueStateChanged(q, to)
 }
 
 func (j *journal) quotasChanged(q *Queue) {
@@ -110,6 +116,7 @@ func (j *journal) quotasChanged(q *Queue) {
 	j.answers.quotasChanged(q)
 	j.reserving.quotasChanged(q)
 	j.affinity.quotasChanged(q)
+	j.topology.quotasChanged(q)
 }
 
 func (j *journal) queueTreeChanged() {
@@ -125,6 +132,7 @@ func (j *journal) queueTreeChanged() {
 	j.answers.queueTreeChanged()
 	j.reserving.queueTreeChanged()
 	j.affinity.queueTreeChanged()
+	j.topology.queueTreeChanged()
 }
 
 func (j *journal) accountMembersChanged(x *quota.Account) {
@@ -140,6 +148,7 @@ func (j *journal) accountMembersChanged(x *quota.Account) {
 	j.answers.accountMembersChanged(x)
 	j.reserving.accountMembersChanged(x)
 	j.affinity.accountMembersChanged(x)
+	j.topology.accountMembersChanged(x)
 }
 
 func (j *journal) accountUsageChanged(x *quota.Account) {
@@ -155,6 +164,7 @@ func (j *journal) accountUsageChanged(x *quota.Account) {
 	j.answers.accountUsageChanged(x)
 	j.reserving.accountUsageChanged(x)
 	j.affinity.accountUsageChanged(x)
+	j.topology.accountUsageChanged(x)
 }
 
 func (j *journal) accountRunningChanged(x *quota.Account) {
@@ -170,6 +180,7 @@ func (j *journal) accountRunningChanged(x *quota.Account) {
 	j.answers.accountRunningChanged(x)
 	j.reserving.accountRunningChanged(x)
 	j.affinity.accountRunningChanged(x)
+	j.topology.accountRunningChanged(x)
 }
 
 func (j *journal) applicationAdded(a *Application) {
@@ -185,6 +196,7 @@ func (j *journal) applicationAdded(a *Application) {
 	j.answers.applicationAdded(a)
 	j.reserving.applicationAdded(a)
 	j.affinity.applicationAdded(a)
+	j.topology.applicationAdded(a)
 }
 
 func (j *journal) applicationRemoved(a *Application) {
@@ -200,6 +212,7 @@ func (j *journal) applicationRemoved(a *Application) {
 	j.answers.applicationRemoved(a)
 	j.reserving.applicationRemoved(a)
 	j.affinity.applicationRemoved(a)
+	j.topology.applicationRemoved(a)
 }
 
 func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
@@ -215,6 +228,7 @@ func (j *journal) applicationStateChanged(a *Application, to lifecycle.Change) {
 	j.answers.applicationStateChanged(a, to)
 	j.reserving.applicationStateChanged(a, to)
 	j.affinity.applicationStateChanged(a, to)
+	j.topology.applicationStateChanged(a, to)
 }
 
 func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
@@ -230,6 +244,7 @@ func (j *journal) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
 	j.answers.applicationExpired(e, to)
 	j.reserving.applicationExpired(e, to)
 	j.affinity.applicationExpired(e, to)
+	j.topology.applicationExpired(e, to)
 }
 
 func (j *journal) runningChanged(a *Application) {
@@ -245,6 +260,7 @@ func (j *journal) runningChanged(a *Application) {
 	j.answers.runningChanged(a)
 	j.reserving.runningChanged(a)
 	j.affinity.runningChanged(a)
+	j.topology.runningChanged(a)
 }
 
 func (j *journal) firstStartingChanged(a *Application) {
@@ -260,6 +276,7 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.answers.firstStartingChanged(a)
 	j.reserving.firstStartingChanged(a)
 	j.affinity.firstStartingChanged(a)
+	j.topology.firstStartingChanged(a)
 }
 
 func (j *journal) mayPreemptChanged(a *Application) {
@@ -275,6 +292,7 @@ func (j *journal) mayPreemptChanged(a *Application) {
 	j.answers.mayPreemptChanged(a)
 	j.reserving.mayPreemptChanged(a)
 	j.affinity.mayPreemptChanged(a)
+	j.topology.mayPreemptChanged(a)
 }
 
 func (j *journal) configurationChanged() {
@@ -290,6 +308,7 @@ func (j *journal) configurationChanged() {
 	j.answers.configurationChanged()
 	j.reserving.configurationChanged()
 	j.affinity.configurationChanged()
+	j.topology.configurationChanged()
 }
 
 func (j *journal) settingsApplied() {
@@ -305,6 +324,7 @@ func (j *journal) settingsApplied() {
 	j.answers.settingsApplied()
 	j.reserving.settingsApplied()
 	j.affinity.settingsApplied()
+	j.topology.settingsApplied()
 }
 
 func (j *journal) rebuilding() {
@@ -320,6 +340,7 @@ func (j *journal) rebuilding() {
 	j.answers.rebuilding()
 	j.reserving.rebuilding()
 	j.affinity.rebuilding()
+	j.topology.rebuilding()
 }
 
 func (j *journal) resourceAdded() {
@@ -335,6 +356,7 @@ func (j *journal) resourceAdded() {
 	j.answers.resourceAdded()
 	j.reserving.resourceAdded()
 	j.affinity.resourceAdded()
+	j.topology.resourceAdded()
 }
 
 func (j *journal) refusalsMayEnd() {
@@ -350,4 +372,5 @@ func (j *journal) refusalsMayEnd() {
 	j.answers.refusalsMayEnd()
 	j.reserving.refusalsMayEnd()
 	j.affinity.refusalsMayEnd()
+	j.topology.refusalsMayEnd()
 }

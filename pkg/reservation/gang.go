@@ -25,6 +25,9 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 		changed = true
 	}
 	for _, a := range eng.part.Gangs().Complete() {
+		if a.Gang().RequiresTopology() {
+			continue // GAN-33
+		}
 		if at := eng.mayReserveFrom(a); now.Before(at) {
 			eng.eligibleAt(at)
 			continue

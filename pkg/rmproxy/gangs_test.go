@@ -204,11 +204,17 @@ func TestGangs_VirtualPlaceholders(t *testing.T) {
 		}
 		for groups, want := range map[string]string{
 			``: "tag yunikorn.apache.org/task-groups: virtual placeholders need task groups",
-			`[{"name":"g","minMember":2,"minResource":{"cpu":"3m"}}]`: "queue root.small cannot fit application other: task group request {vcore=6} larger than max queue allocation ≤{vcore=5}",
+			`[{"name":"g","minMember":2,"topology":{"required":"zone","rack":"r"}}]`: `tag yunikorn.apache.org/task-groups: topology of task group g: "{\"required\":\"zone\",\"rack\":\"r\"}" is no object with levels, required and preferred`,
+			`[{"name":"g","minMember":2,"minResource":{"cpu":"3m"}}]`:                "queue root.small cannot fit application other: task group request {vcore=6} larger than max queue allocation ≤{vcore=5}",
 		} {
 			submit("other", "root.small", groups)
 			assert.Equal(t, receive(t, rm.apps, 1, (*si.ApplicationResponse).GetRejected)[0].Reason, want)
 		}
+		one := fakerm.App("one-by-one", "root.a")
+		one.Tags = map[string]string{gangs.TaskGroupsTag: `[{"name":"g","minMember":2,"topology":{"required":"zone"}}]`}
+		assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{one}}))
+		assert.Equal(t, receive(t, rm.apps, 1, (*si.ApplicationResponse).GetRejected)[0].Reason,
+			"tag yunikorn.apache.org/task-groups: topology of task group g needs the tag canopy.scheduler/virtual-placeholders")
 		submit("virtual", "root.a", `[{"name":"g","minMember":2}]`)
 		receive(t, rm.apps, 1, (*si.ApplicationResponse).GetAccepted)
 		ask := func(key string, placeholder bool) {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -46,31 +47,59 @@ func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup
 		return "the cluster has not enough free"
 	}
 	c.gangPlan = gangPlan{used: map[*objects.Node]resources.Vector{}}
+	reason := c.planInTopology(a, members)
+	if reason != "" && c.oracle != nil {
+		c.retryRefused(now) // the RM may have refused nodes
+	}
+	return reason
+}
+
+// planInTopology finds nodes for the members of a, in topology domains for those of task groups that ask for some, and is
+// why it found none; empty: all have one (GAN-30).
+func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGroup) string {
+	if !a.Gang().HasTopology() {
+		return c.planEach(members)
+	}
+	onNodes, groups, others := a.ByTopology(members)
+	if reason := c.planEach(onNodes); reason != "" {
+		return reason
+	}
+	for _, g := range groups {
+		if reason := c.planTopology(a, g); reason != "" {
+			return reason
+		}
+	}
+	return c.planEach(others)
+}
+
+// planEach finds nodes for members, those of one shape after the other, and is why it found none; empty: all have one.
+func (c *Core) planEach(members []objects.MemberGroup) string {
 	for _, g := range members {
-		if placed := c.planMembers(g); placed < len(g.Asks) {
-			if c.oracle != nil {
-				c.retryRefused(now) // the RM may have refused nodes
-			}
+		if placed := c.planMembersOn(g, c.part.FittingNodes(g.Shape)); placed < len(g.Asks) {
 			return fmt.Sprintf("nodes take %d of %d members of task group %s", placed, len(g.Asks), g.Asks[placed].Ask().TaskGroup())
 		}
 	}
 	return ""
 }
 
-// planMembers finds nodes for members of one shape: for each the first in node order that takes it beside those before
-// it. It ends with the first that has none, and returns how many have one. Where nothing but resources decides, a node that
-// does not take one of them takes none behind it, so all nodes are visited once.
-func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
-	if c.oracle != nil || c.part.Affinity().MayRefuse() {
+// mayRefuseNodes reports whether a node that has enough resources may be refused to a member, by the RM or by other
+// allocations.
+func (c *Core) mayRefuseNodes() bool { return c.oracle != nil || c.part.Affinity().MayRefuse() }
+
+// planMembersOn finds nodes for members of one shape among nodes that fit it: for each the first that takes it beside those
+// before it. It ends with the first that has none, and returns how many have one. Where nothing but resources decides, a
+// node that does not take one of them takes none behind it, so all nodes are visited once.
+func (c *Core) planMembersOn(g objects.MemberGroup, nodes iter.Seq[*objects.Node]) (placed int) {
+	if c.mayRefuseNodes() {
 		for _, x := range g.Asks {
-			if c.planOn(x, g) == nil {
+			if c.planOn(x, nodes) == nil {
 				break
 			}
 			placed++
 		}
 		return placed
 	}
-	for n := range c.part.FittingNodes(g.Shape) {
+	for n := range nodes {
 		for placed < len(g.Asks) && c.gangPlan.add(g.Asks[placed], n) {
 			placed++
 		}
@@ -83,9 +112,10 @@ func (c *Core) planMembers(g objects.MemberGroup) (placed int) {
 
 // planOn finds the node of one member, which other allocations must leave to it and the RM must accept; nil: there is
 // none. A member has no constraints of that kind itself (GAN-28), and its preferences play no part (CON-35).
-func (c *Core) planOn(x *objects.Allocation, g objects.MemberGroup) *objects.Node {
-	for n := range c.part.Affinity().AllowedNodes(g.Shape, c.part.Affinity().Check(x).WithoutPreferences()) {
-		if c.gangPlan.takes(x, n) && c.accepts(x, n) {
+func (c *Core) planOn(x *objects.Allocation, nodes iter.Seq[*objects.Node]) *objects.Node {
+	check := c.part.Affinity().Check(x)
+	for n := range nodes {
+		if check.Allows(n) && c.gangPlan.takes(x, n) && c.accepts(x, n) {
 			c.gangPlan.add(x, n)
 			return n
 		}
@@ -109,6 +139,16 @@ func (p *gangPlan) add(x *objects.Allocation, n *objects.Node) bool {
 	p.used[n] = used
 	p.members = append(p.members, gangMember{x, n})
 	return true
+}
+
+// truncate takes the members behind the first n out of the plan.
+func (p *gangPlan) truncate(n int) {
+	for _, m := range p.members[n:] {
+		used := p.used[m.node]
+		used.Sub(m.ask.Shape().Vector())
+		p.used[m.node] = used
+	}
+	p.members = p.members[:n]
 }
 
 // placeReservedGang places the gang that has reserved nodes there, and returns how many members it has (RES-11).

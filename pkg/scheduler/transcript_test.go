@@ -256,6 +256,11 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 			s.Virtual = append(s.Virtual, gangs.VirtualGroup{Name: name, MinMember: n})
 		}
 	}
+	if d.Input != "" { // the JSON of YuniKorn's annotation
+		groups, err := gangs.ReadVirtual(map[string]string{gangs.VirtualPlaceholdersTag: "true", gangs.TaskGroupsTag: d.Input})
+		assert.NilError(t, err)
+		s.Virtual = groups
+	}
 	if d.HasArg("timeout") {
 		timeout, err := time.ParseDuration(text(d, "timeout"))
 		assert.NilError(t, err)

@@ -1,0 +1,149 @@
+package objects
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/topology"
+)
+
+// topologyChanges keeps what is free in the topology domains that task groups ask for (ADR 69). As long as no gang with a
+// topology was planned it tracks nothing.
+type topologyChanges struct {
+	ignoreAskChanges
+	ignoreAllocationChanges
+	ignoreGangChanges
+	ignoreAccountChanges
+	ignoreConfigurationChanges
+
+	nodes   *indexedList[Node] // of the partition
+	trees   []*trackedTree
+	changed []*Node // since the trees were last up to date; a node may be there twice
+	uses    uint64  // how many times a tree was asked for
+}
+
+// trackedTree is the domains of some labels, and the applications that need them.
+type trackedTree struct {
+	*topology.Tree[*Node]
+	users  map[*Application]struct{} // whose gangs were planned with it, and that are still there
+	usedAt uint64
+}
+
+// maxTopologies is for how many lists of labels trees are kept.
+const maxTopologies = 16
+
+// tree is the tree of some labels, up to date, for the gang of a. It is made if there is none, in the place of the one that
+// was not asked for longest if there are many.
+func (c *topologyChanges) tree(a *Application, levels []string) *topology.Tree[*Node] {
+	c.update()
+	i := slices.IndexFunc(c.trees, func(t *trackedTree) bool { return slices.Equal(t.Levels(), levels) })
+	if i < 0 {
+		if len(c.trees) == maxTopologies {
+			oldest := slices.MinFunc(c.trees, func(t, u *trackedTree) int { return int(t.usedAt) - int(u.usedAt) })
+			c.trees = slices.DeleteFunc(c.trees, func(t *trackedTree) bool { return t == oldest })
+		}
+		i, c.trees = len(c.trees), append(c.trees, &trackedTree{newTopologyTree(levels, c.nodes.all), map[*Application]struct{}{}, 0})
+	}
+	t := c.trees[i]
+	c.uses++
+	t.usedAt, t.users[a] = c.uses, struct{}{}
+	return t.Tree
+}
+
+// newTopologyTree is a tree of nodes, made anew.
+func newTopologyTree(levels []string, nodes []*Node) *topology.Tree[*Node] {
+	t := topology.New[*Node](slices.Clone(levels))
+	for _, n := range nodes {
+		t.Update(n, n.info.Label, n.freeInTopology())
+	}
+	return t
+}
+
+// update brings the trees up to date with the nodes that changed.
+func (c *topologyChanges) update() {
+	for _, n := range c.changed {
+		if !n.registered {
+			continue
+		}
+		free := n.freeInTopology()
+		for _, t := range c.trees {
+			t.Update(n, n.info.Label, free)
+		}
+	}
+	c.changed = c.changed[:0]
+}
+
+// freeInTopology is what asks that require no node may use of n, in a new vector: nothing if n is unschedulable, and no
+// negative quantity, so that the sum over nodes is at least what fits (GAN-30).
+func (n *Node) freeInTopology() (free resources.Vector) {
+	if !n.schedulable {
+		return nil
+	}
+	free = make(resources.Vector, len(n.available))
+	for k := range free {
+		free[k] = max(0, n.free(resources.Index(k)))
+	}
+	return free
+}
+
+// note records that n changed, if anything is tracked.
+func (c *topologyChanges) note(n *Node) {
+	if len(c.trees) > 0 {
+		c.noteTracked(n)
+	}
+}
+
+func (c *topologyChanges) noteTracked(n *Node) {
+	if c.changed = append(c.changed, n); len(c.changed) > 2*len(c.nodes.all)+64 {
+		c.update()
+	}
+}
+
+func (c *topologyChanges) nodeAdded(n *Node)             { c.note(n) }
+func (c *topologyChanges) nodeUsageChanged(n *Node)      { c.note(n) }
+func (c *topologyChanges) schedulabilityChanged(n *Node) { c.note(n) }
+func (c *topologyChanges) nodeAttributesChanged(n *Node) { c.note(n) }
+
+func (c *topologyChanges) nodeRemoved(n *Node) {
+	for _, t := range c.trees {
+		t.Remove(n)
+	}
+}
+
+// applicationRemoved forgets the trees that only a needed.
+func (c *topologyChanges) applicationRemoved(a *Application) {
+	if len(c.trees) == 0 {
+		return
+	}
+	c.trees = slices.DeleteFunc(c.trees, func(t *trackedTree) bool {
+		delete(t.users, a)
+		return len(t.users) == 0
+	})
+	if len(c.trees) == 0 {
+		c.changed = nil
+	}
+}
+
+// The other changes are about no node or, where they are, nodeUsageChanged comes with them.
+
+func (*topologyChanges) nodeFreed(*Node)                                        {}
+func (*topologyChanges) nodeRestored(*Node)                                     {}
+func (*topologyChanges) nodeBudgetsChanged(*Node)                               {}
+func (*topologyChanges) foreignAdded(*Node, *Foreign)                           {}
+func (*topologyChanges) foreignRemoved(*Node, *Foreign)                         {}
+func (*topologyChanges) capacityChanged(*Queue)                                 {}
+func (*topologyChanges) queueUsageChanged(*Queue)                               {}
+func (*topologyChanges) queuePreemptingChanged(*Queue)                          {}
+func (*topologyChanges) queueRunningChanged(*Queue)                             {}
+func (*topologyChanges) queueSettingsChanged(*Queue)                            {}
+func (*topologyChanges) queueChanged(*Queue)                                    {}
+func (*topologyChanges) queueStateChanged(*Queue, QueueChange)                  {}
+func (*topologyChanges) quotasChanged(*Queue)                                   {}
+func (*topologyChanges) queueTreeChanged()                                      {}
+func (*topologyChanges) applicationAdded(*Application)                          {}
+func (*topologyChanges) applicationStateChanged(*Application, lifecycle.Change) {}
+func (*topologyChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
+func (*topologyChanges) runningChanged(*Application)                            {}
+func (*topologyChanges) firstStartingChanged(*Application)                      {}
+func (*topologyChanges) mayPreemptChanged(*Application)                         {}
