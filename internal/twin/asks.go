@@ -31,6 +31,9 @@ func (t *Twin) submit(ask *objects.Ask, class string) {
 		t.reject(ask, reason)
 		return
 	}
+	if t.allocation(ask.Key) == nil {
+		ask = t.inDomain(ask)
+	}
 	t.upsertAsk(ask, class)
 }
 
@@ -61,7 +64,8 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	if reason == "" {
 		reason = t.contradiction(ask, c.Class, on)
 	}
-	if runs := w != nil && w.node != ""; reason == "" && !runs && t.node(on) == nil {
+	runs := w != nil && w.node != ""
+	if reason == "" && !runs && t.node(on) == nil {
 		reason = "node unknown"
 	}
 	if reason != "" {
@@ -77,6 +81,9 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	}
 	if unknown && w.created.Before(w.boundAt) {
 		w.boundAt = w.created
+	}
+	if !runs {
+		t.keepDomain(ask.App)
 	}
 }
 

@@ -124,7 +124,8 @@ func (n *node) admits(ask *objects.Ask) bool {
 
 // constraintsAdmit reads the constraints and the attributes anew each time.
 func (n *node) constraintsAdmit(ask *objects.Ask) bool {
-	return constraintsOf(ask).Match(n.info()) == constraints.Matches
+	info := n.info()
+	return constraintsOf(ask).Match(info) == constraints.Matches && ask.Constraints().Selects(info)
 }
 
 // constraintsOf are the constraints of an ask; none of an allocation that was reported with some that cannot be read.

@@ -81,7 +81,7 @@ func (t *Twin) byShape(c *totals, all []*allocation) []*allocation {
 }
 
 func sameShape(a, b *objects.Ask) bool {
-	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() && constraintsOf(a).Key() == constraintsOf(b).Key()
+	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() && constraintsOf(a).Key() == constraintsOf(b).Key() && a.Constraints().Key() == b.Constraints().Key()
 }
 
 func shareOfCluster(c *totals, w *allocation) (share float64) {

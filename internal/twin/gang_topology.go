@@ -1,10 +1,12 @@
 package twin
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -191,4 +193,45 @@ func (g *gangAssignment) placeIn(levels, domain []string, members []*allocation)
 // requiresTopology reports whether a task group of a requires a topology domain.
 func requiresTopology(a *app) bool {
 	return slices.ContainsFunc(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Topology.Requires() })
+}
+
+// inDomain is an ask limited to the domain of the members of its task group that run, if that requires one and they were
+// placed together.
+func (t *Twin) inDomain(ask *objects.Ask) *objects.Ask {
+	a := t.app(ask.App)
+	v := find2(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Name == ask.TaskGroup() })
+	if !v.Topology.Requires() || ask.Placeholder || !slices.ContainsFunc(a.groups, func(g *taskGroup) bool { return g.name == v.Name && g.replaced > 0 }) {
+		return ask
+	}
+	levels := v.Topology.Levels[:v.Topology.Required+1]
+	running := filter(t.allocationsOf(a.id), func(w *allocation) bool {
+		return w.node != "" && !w.ask.Placeholder && w.ask.TaskGroup() == v.Name && len(t.node(w.node).path(levels)) == len(levels)
+	})
+	if len(running) == 0 {
+		return ask
+	}
+	first := slices.MinFunc(running, func(w, x *allocation) int { return cmp.Compare(w.ask.Key, x.ask.Key) })
+	labels := map[string]string{}
+	for i, value := range t.node(first.node).path(levels) {
+		labels[levels[i]] = value
+	}
+	if maps.Equal(labels, ask.Constraints().Domain()) {
+		return ask
+	}
+	return ask.WithConstraints(&objects.AskConstraints{Nodes: (*constraints.Ask)(nil).InDomain(labels)})
+}
+
+// keepDomain limits the pending asks of an application to the domains of its members that run.
+func (t *Twin) keepDomain(id objects.AppID) {
+	a := t.app(id)
+	if a.waits {
+		return
+	}
+	for _, w := range t.allocationsOf(id) {
+		if limited := t.inDomain(w.ask); w.node == "" && limited != w.ask {
+			t.unnominate(w)
+			t.unreserve(w)
+			w.ask = limited
+		}
+	}
 }

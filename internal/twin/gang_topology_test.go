@@ -29,6 +29,7 @@ func TestRandomRuns_TopologyOfGangs(t *testing.T) {
 	t.Logf("%d runs: %v", runs, seen)
 	for what, least := range map[string]int{
 		"placed in a required domain": runs / 4, "placed in a preferred domain": runs / 6, "placed in several domains": runs / 30, "waits for a domain": runs,
+		"placed in the domain of members that run": runs / 10,
 	} {
 		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
 	}
@@ -54,6 +55,9 @@ func countTopologies(t *testing.T, s randomrun.Run, seen map[string]int) {
 		first := map[objects.AppID]map[string][][]string{} // domains of the first members of a task group that waited
 		for _, e := range effects {
 			allocated, ok := e.(scheduler.Allocated)
+			if ok && allocated.Ask.Constraints().Domain() != nil {
+				seen["placed in the domain of members that run"]++
+			}
 			if !ok || step.Command != nil || !waiting[allocated.Ask.App] || allocated.Ask.Placeholder {
 				continue
 			}

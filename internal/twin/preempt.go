@@ -20,7 +20,7 @@ const backOff = 5 * time.Second
 
 // askGroupKey is everything that determines the possible victims of an ask.
 func (t *Twin) askGroupKey(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), t.affinityOf(ask).Key())
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), ask.Constraints().Key(), t.affinityOf(ask).Key())
 }
 
 // forgetGroups removes the back-offs of ask groups without pending asks.

@@ -187,6 +187,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			for i, w := range asks {
 				t.bind(w, on[i])
 			}
+			t.keepDomain(w.ask.App)
 			t.forgetGroups()
 			budget -= len(asks) - 1
 		case w != nil:

@@ -14,6 +14,7 @@ type content struct {
 	Affinity    *NodeSelector     `json:"affinity,omitempty"`
 	Tolerations []Toleration      `json:"tolerations,omitempty"`
 	Preferred   []PreferredTerm   `json:"preferred,omitempty"`
+	Domain      map[string]string `json:"domain,omitempty"` // see InDomain
 }
 
 // NodeSelector is the required node affinity: a node must match one of the terms.
@@ -33,6 +34,26 @@ func (a *Ask) Key() string {
 		return ""
 	}
 	return a.key
+}
+
+// InDomain is a with the further constraint that a node has these labels, which are those of a topology domain. A nil a has
+// no other constraints.
+func (a *Ask) InDomain(labels map[string]string) *Ask {
+	var limited Ask
+	if a != nil {
+		limited = *a
+	}
+	limited.content.Domain = labels
+	limited.setKey()
+	return &limited
+}
+
+// Domain are the labels of the topology domain to which a is limited; nil: it is not. Read-only.
+func (a *Ask) Domain() map[string]string {
+	if a == nil {
+		return nil
+	}
+	return a.content.Domain
 }
 
 // Mismatch is why an ask does not admit a node.
@@ -73,6 +94,11 @@ func (a *Ask) Tolerates(n *Node) bool {
 
 func (c *content) selects(n *Node) bool {
 	for key, value := range c.Selector {
+		if have, ok := n.labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	for key, value := range c.Domain {
 		if have, ok := n.labels[key]; !ok || have != value {
 			return false
 		}

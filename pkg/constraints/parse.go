@@ -59,13 +59,20 @@ func (t tagTexts) parse() (*Ask, error) {
 			return nil, fmt.Errorf("tag %s: %w", part.tag, err)
 		}
 	}
-	if a.key = textOf(&a.content); a.key == "{}" {
+	if a.setKey(); a.key == "" {
 		return nil, nil
 	}
 	if scored := a.content.scored(); len(scored.Preferred)+len(scored.Tolerations) > 0 {
 		a.scoreKey = textOf(scored)
 	}
 	return a, nil
+}
+
+// setKey sets the key of a, after its content was.
+func (a *Ask) setKey() {
+	if a.key = textOf(&a.content); a.key == "{}" {
+		a.key = ""
+	}
 }
 
 func textOf(c *content) string {

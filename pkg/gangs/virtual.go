@@ -168,6 +168,12 @@ func (g *Gang) RequiresTopology() bool {
 	return slices.ContainsFunc(g.spec.Virtual, func(v VirtualGroup) bool { return v.Topology.Requires() })
 }
 
+// PlacedTogether reports whether the members of a task group were placed together, here or before they were reported.
+func (g *Gang) PlacedTogether(taskGroup string) bool {
+	t := g.find(taskGroup)
+	return g.Virtual() && t != nil && t.Replaced > 0
+}
+
 // MinMember is how many asks of a task group are placed together; zero: none are, or no longer.
 func (g *Gang) MinMember(taskGroup string) int {
 	if !g.Virtual() {

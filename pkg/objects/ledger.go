@@ -133,6 +133,20 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	return x, nil
 }
 
+// changeAsk gives the pending x another ask, which differs in its constraints on nodes. A nomination or a reservation of it
+// ends.
+func (l GangLedger) changeAsk(x *Allocation, ask *Ask) {
+	p := l.p
+	p.unpost(x)
+	before := x.shape
+	x.ask, x.shape = ask, p.acquireShape(ask)
+	p.shapes.Release(p.names, before)
+	p.addPending(x)
+	x.app.queue.quota.PostPending(x.shape.Vector(), 1)
+	p.reindex(x.app)
+	p.journal.allocationResized(x)
+}
+
 // unpost subtracts x from all totals and ends its nomination or its preemption mark. x stays
 // registered.
 func (p *Partition) unpost(x *Allocation) {

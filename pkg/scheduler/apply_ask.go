@@ -143,6 +143,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
 	c.emitStateChanges()
 	c.emitAllocated(x.Ask(), nodeID)
+	c.part.Gangs().KeepDomain(x.Application())
 }
 
 // knownAllocation is the ask or allocation with the key of ask, if it is of the same application (ASK-23).

@@ -171,5 +171,8 @@ func (c *Core) placeGang(now time.Time) int {
 		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
 		c.reservations.ReportEnded()
 	}
+	if len(members) > 0 {
+		c.part.Gangs().KeepDomain(members[0].ask.Application())
+	}
 	return len(members)
 }
