@@ -56,7 +56,7 @@ func (t *driver) submitGang(s *stream, j int) (members int, err error) {
 	a := &s.apps[j]
 	err = t.apply(scheduler.AddApplication{
 		App: a.ID, User: security.User{Name: a.User}, Queue: string(a.Queue),
-		Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: gangTaskGroup, MinMember: len(asks)}}},
+		Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: gangTaskGroup, MinMember: len(asks), Topology: s.topology()}}},
 	})
 	if err != nil {
 		return 0, err

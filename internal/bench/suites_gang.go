@@ -1,11 +1,15 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+)
 
 func gangPlan(s Scale) Plan {
 	p := Plan{
 		Name:  "gang",
-		About: "Gangs with virtual placeholders are placed together: of 10 to 1,000 members, of one or of 20 shapes, on 1,000 and 10,000 nodes.",
+		About: "Gangs with virtual placeholders are placed together: of 10 to 1,000 members, of one or of 20 shapes, on 1,000 and 10,000 nodes; also in racks and zones.",
 		Axis:  "members",
 	}
 	for _, nodes := range []int{1000, 10_000} {
@@ -24,5 +28,28 @@ func gangPlan(s Scale) Plan {
 			}
 		}
 	}
+	p.addTopologyCells(s)
 	return p
+}
+
+// addTopologyCells adds gangs that ask for topology domains: of 100 members in one rack, and of 10 to 1,000 in one zone and
+// preferably one rack.
+func (p *Plan) addTopologyCells(s Scale) {
+	for _, nodes := range []int{1000, 10_000} {
+		for _, c := range []struct {
+			topology string
+			members  int
+		}{{workload.RequiredRack, 100}, {workload.PreferredRack, 10}, {workload.PreferredRack, 100}, {workload.PreferredRack, 1000}} {
+			if s == Quick {
+				c.members = c.members/10 + 5
+			}
+			spec := baseSpec(s.of(20_000, 2000))
+			spec.Nodes, spec.Shapes, spec.Saturation, spec.Topology = s.of(nodes, 100), 1, 0.7, c.topology
+			spec.AppsPerLeaf = max(1, spec.Asks/c.members/spec.Fanout)
+			line := fmt.Sprintf("nodes-%d-%s", nodes, c.topology)
+			p.cells = append(p.cells, plannedCell{
+				name: fmt.Sprint(line, "-members-", c.members), line: line, size: float64(c.members), spec: spec, measure: Gang,
+			})
+		}
+	}
 }

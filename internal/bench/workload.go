@@ -104,6 +104,9 @@ func (s *stream) finish() error {
 	if s.spec.Constraint != "" {
 		text(s.spec.Constraint)
 	}
+	if s.spec.Topology != "" {
+		text(s.spec.Topology)
+	}
 	if p := s.spec; p.Preemptors > 0 {
 		text(fmt.Sprint(p.Preemptors, p.PreemptBy, p.Victims, p.PreemptorSizes, p.AtOnce))
 	}

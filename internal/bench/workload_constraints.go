@@ -16,8 +16,11 @@ const (
 	colour    = "kubernetes.io/label/color"
 )
 
-// labels are the labels and the taint of the i-th node; nil: no ask has constraints.
+// labels are the labels and the taint of the i-th node; nil: no ask has constraints, and no gang a topology.
 func (s *stream) labels(i int) map[string]string {
+	if s.spec.Topology != "" {
+		return topologyLabels(i)
+	}
 	if s.spec.Constraint == "" {
 		return nil
 	}

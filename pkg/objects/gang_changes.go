@@ -19,6 +19,8 @@ type gangChanges struct {
 
 	refused      map[*Application]refusedGang // gangs that could not be placed together
 	retryRefused bool                         // they are tried again
+
+	tries map[*Application]*TopologyTries // of gangs with a topology that wait
 }
 
 // MayReplace calls evaluate with the asks that wait and the placeholders that may be replaced of each application in
@@ -103,6 +105,7 @@ func (c *gangChanges) applicationRemoved(a *Application) {
 	delete(c.candidates, a)
 	delete(c.unavailable, a)
 	delete(c.refused, a)
+	delete(c.tries, a)
 }
 
 func (c *gangChanges) nodeFreed(*Node) {

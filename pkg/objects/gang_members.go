@@ -81,6 +81,7 @@ func (l GangLedger) endWait(a *Application) {
 		return true
 	})
 	l.updateComplete(a)
+	delete(l.p.journal.gangs.tries, a)
 }
 
 // PlacedTogether reports whether the asks of g are placed together with those of the other task groups of their

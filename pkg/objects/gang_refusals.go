@@ -52,7 +52,7 @@ func (l GangLedger) RetryRefused() {
 	for a, g := range c.refused {
 		switch {
 		case l.p.apps[a.ID()] != a || a.gang.Refusal() == "":
-		case !l.fitsCapacity(g.requested) || !slots.fit(g.shapes):
+		case !l.fitsCapacity(g.requested) || !slots.fit(g.shapes) || l.refusedByDomains(a):
 			continue
 		default:
 			a.gang.Refuse("")

@@ -51,6 +51,11 @@ func (c *topologyChanges) tree(a *Application, levels []string) *topology.Tree[*
 	return t.Tree
 }
 
+// has reports whether t is kept.
+func (c *topologyChanges) has(t *topology.Tree[*Node]) bool {
+	return slices.ContainsFunc(c.trees, func(kept *trackedTree) bool { return kept.Tree == t })
+}
+
 // newTopologyTree is a tree of nodes, made anew.
 func newTopologyTree(levels []string, nodes []*Node) *topology.Tree[*Node] {
 	t := topology.New[*Node](slices.Clone(levels))

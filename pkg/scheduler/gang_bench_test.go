@@ -21,7 +21,7 @@ func benchCluster(b *testing.B, nodes int, used resources.Quantity) *scheduler.C
 	core.Step(epoch, scheduler.AddApplication{App: "other", Queue: "root.a", User: security.User{Name: "ann"}})
 	for i := range nodes {
 		id := objects.NodeID(fmt.Sprintf("n%05d", i))
-		core.Step(epoch, scheduler.AddNode{Node: id, Total: vcores(4), Schedulable: true})
+		core.Step(epoch, scheduler.AddNode{Node: id, Total: vcores(4), Schedulable: true, Attributes: map[string]string{"rack": fmt.Sprint(i / 40)}})
 		if used > 0 {
 			core.Step(epoch, scheduler.ReportAllocation{Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "other", Amounts: vcores(used)}, Node: id})
 		}
@@ -32,8 +32,13 @@ func benchCluster(b *testing.B, nodes int, used resources.Quantity) *scheduler.C
 
 // addGang submits a gang of so many members of two vcores.
 func addGang(core *scheduler.Core, id objects.AppID, members int) {
+	addGangIn(core, id, members, gangs.Topology{})
+}
+
+// addGangIn is addGang with a topology.
+func addGangIn(core *scheduler.Core, id objects.AppID, members int, topology gangs.Topology) {
 	core.Step(epoch, scheduler.AddApplication{
-		App: id, Queue: "root.a", User: security.User{Name: "ann"}, Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members}}},
+		App: id, Queue: "root.a", User: security.User{Name: "ann"}, Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members, Topology: topology}}},
 	})
 	for i := range members {
 		core.Step(epoch, scheduler.SubmitAsk{Ask: &objects.Ask{
@@ -76,6 +81,35 @@ func BenchmarkGang_Refused(b *testing.B) {
 			}
 			core.Schedule(epoch, 1)
 			for b.Loop() {
+				core.Step(epoch, scheduler.Wake{})
+				effects, _ := core.Schedule(epoch, 1)
+				assert.Assert(b, len(effects) == 0)
+			}
+		})
+	}
+}
+
+// Gangs wait that each of the 250 racks could take by the sum of what its nodes have free, and none takes: in each rack one
+// node is empty, and the others have one vcore each. In each run nothing changes, or one node.
+func BenchmarkGang_RefusedInRacks(b *testing.B) {
+	for _, c := range []struct {
+		gangs  int
+		change bool
+	}{{1, false}, {1, true}, {100, false}, {100, true}} {
+		b.Run(fmt.Sprintf("%d-gangs-change-%t", c.gangs, c.change), func(b *testing.B) {
+			core := benchCluster(b, 10_000, 3)
+			for i := range 250 {
+				core.Step(epoch, scheduler.Release{App: "other", Key: objects.AllocationKey(fmt.Sprintf("run-n%05d", 40*i))})
+			}
+			for i := range c.gangs {
+				addGangIn(core, objects.AppID(fmt.Sprint("gang", i)), 20, gangs.Topology{Levels: []string{"rack"}, Preferred: gangs.NoLevel})
+			}
+			core.Schedule(epoch, 1)
+			for b.Loop() {
+				if c.change {
+					core.Step(epoch, scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f", Node: "n00001", Amounts: vcores(1)}})
+					core.Step(epoch, scheduler.ReleaseForeign{Key: "f"})
+				}
 				core.Step(epoch, scheduler.Wake{})
 				effects, _ := core.Schedule(epoch, 1)
 				assert.Assert(b, len(effects) == 0)

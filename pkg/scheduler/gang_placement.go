@@ -60,6 +60,7 @@ func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGr
 	if !a.Gang().HasTopology() {
 		return c.planEach(members)
 	}
+	c.part.Gangs().ForgetRefusal(a)
 	onNodes, groups, others := a.ByTopology(members)
 	if reason := c.planEach(onNodes); reason != "" {
 		return reason

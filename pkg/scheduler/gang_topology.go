@@ -14,14 +14,18 @@ import (
 
 // topologyPlanner plans the members of one task group. It adds to the plan of the gang.
 type topologyPlanner struct {
-	c    *Core
-	tree *objects.TopologyTree
+	c     *Core
+	tree  *objects.TopologyTree
+	tries *objects.TopologyTries // nil: more than the resources of a domain decides what it takes
 }
 
 // planTopology finds nodes for the members of a task group, and is why it found none; empty: all have one.
 func (c *Core) planTopology(a *objects.Application, g objects.TaskGroupMembers) string {
 	t := g.Topology
-	p := topologyPlanner{c, c.part.Gangs().TopologyTree(a, t.Levels)}
+	p := topologyPlanner{c: c, tree: c.part.Gangs().TopologyTree(a, t.Levels)}
+	if len(c.gangPlan.members) == 0 && !c.mayRefuseNodes() {
+		p.tries = c.part.Gangs().TopologyTries(a, p.tree, g.Members)
+	}
 	for level := t.First(); level >= max(t.Required, 0); level-- {
 		if p.placeInOne(p.tree.Root().AtLevel(level), g.Members) {
 			return ""
@@ -34,7 +38,8 @@ func (c *Core) planTopology(a *objects.Application, g objects.TaskGroupMembers) 
 		}
 		return fmt.Sprintf("nodes take %d of %d members of task group %s", countMembers(g.Members)-rest, countMembers(g.Members), g.Name)
 	}
-	_, most := p.fullest(newDomainHeap(p.tree.Root().AtLevel(t.Required), g.Members), g.Members)
+	most := p.mostInOne(p.tree.Root().AtLevel(t.Required), g.Members)
+	p.tries.Refuse(t.Required)
 	return fmt.Sprintf("no domain of %s takes more than %d of %d members of task group %s", t.Levels[t.Required], most, countMembers(g.Members), g.Name)
 }
 
@@ -44,7 +49,7 @@ func (p *topologyPlanner) placeInOne(domains []*objects.TopologyDomain, members 
 	requested := objects.RequestedFrom(members)
 	var candidates []*objects.TopologyDomain
 	for _, d := range domains {
-		if d.Free().Covers(requested) {
+		if d.Free().Covers(requested) && !p.tookFewer(d, members) {
 			candidates = append(candidates, d)
 		}
 	}
@@ -53,12 +58,58 @@ func (p *topologyPlanner) placeInOne(domains []*objects.TopologyDomain, members 
 	})
 	planned := len(p.c.gangPlan.members)
 	for _, d := range candidates {
-		if len(p.placeIn(d, members)) == 0 {
+		rest := p.placeIn(d, members)
+		if len(rest) == 0 {
 			return true
 		}
 		p.c.gangPlan.truncate(planned)
+		p.remember(d, members, rest)
 	}
 	return false
+}
+
+// tookFewer reports whether it is known that d does not take all of some members.
+func (p *topologyPlanner) tookFewer(d *objects.TopologyDomain, members []objects.MemberGroup) bool {
+	took, known := p.tookBefore(d, members)
+	return known && took < countMembers(members)
+}
+
+// mostInOne is how many of some members the domain takes that takes most of them. It plans nothing.
+func (p *topologyPlanner) mostInOne(domains []*objects.TopologyDomain, members []objects.MemberGroup) (most int) {
+	var others []*objects.TopologyDomain
+	for _, d := range domains {
+		if took, known := p.tookBefore(d, members); known {
+			most = max(most, took)
+		} else {
+			others = append(others, d)
+		}
+	}
+	planned := len(p.c.gangPlan.members)
+	for _, d := range others {
+		if slotsFor(d, members) <= most {
+			continue
+		}
+		rest := p.placeIn(d, members)
+		most = max(most, len(p.c.gangPlan.members)-planned)
+		p.c.gangPlan.truncate(planned)
+		p.remember(d, members, rest)
+	}
+	return most
+}
+
+// tookBefore is how many of some members d took when it was last tried, if it has not changed since.
+func (p *topologyPlanner) tookBefore(d *objects.TopologyDomain, members []objects.MemberGroup) (n int, known bool) {
+	if countMembers(members) != p.tries.Members() {
+		return 0, false
+	}
+	return p.tries.Took(d)
+}
+
+// remember records that d did not take rest of some members.
+func (p *topologyPlanner) remember(d *objects.TopologyDomain, members, rest []objects.MemberGroup) {
+	if n := countMembers(members); n == p.tries.Members() {
+		p.tries.Remember(d, n-countMembers(rest))
+	}
 }
 
 // placeIn plans as many members in d as it takes, and returns the others: in as few of the domains of d as it can, and then
@@ -105,13 +156,17 @@ func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) 
 	var tried []domainSlots
 	for h.Len() > 0 && !best.before(h.all[0]) {
 		x := heap.Pop(h).(domainSlots)
-		rest := p.placeIn(x.domain, members)
-		took := len(p.c.gangPlan.members) - planned
-		p.c.gangPlan.truncate(planned)
+		took, known := p.tookBefore(x.domain, members)
+		if !known {
+			rest := p.placeIn(x.domain, members)
+			took = len(p.c.gangPlan.members) - planned
+			p.c.gangPlan.truncate(planned)
+			p.remember(x.domain, members, rest)
+		}
 		if taken := (domainSlots{x.domain, x.number, took}); took > 0 && (best.domain == nil || taken.before(best)) {
 			best = taken
 		}
-		if len(members) == 1 && len(rest) > 0 && !p.c.mayRefuseNodes() {
+		if len(members) == 1 && took < countMembers(members) && !p.c.mayRefuseNodes() {
 			x.slots = took // of one shape it will take no more
 		}
 		tried = append(tried, x)
@@ -130,58 +185,14 @@ func countMembers(groups []objects.MemberGroup) (n int) {
 	return n
 }
 
-// domainSlots is a domain, its position among the others, and at least how many members it takes.
-type domainSlots struct {
-	domain *objects.TopologyDomain
-	number int
-	slots  int
-}
-
-// before reports whether x has more slots than y, or as many and is the first.
-func (x domainSlots) before(y domainSlots) bool {
-	return x.slots > y.slots || x.slots == y.slots && x.domain != nil && x.number < y.number
-}
-
-// domainHeap has the domain first that may take most members.
-type domainHeap struct{ all []domainSlots }
-
-// newDomainHeap is a heap of domains for members.
-func newDomainHeap(domains []*objects.TopologyDomain, members []objects.MemberGroup) *domainHeap {
-	h := &domainHeap{make([]domainSlots, 0, len(domains))}
-	for i, d := range domains {
-		x := domainSlots{d, i, 0}
-		for _, g := range members {
-			if g.Shape.RequiredNode() != "" { // the node may be unschedulable, and count in no domain
-				x.slots += len(g.Asks)
-				continue
-			}
-			x.slots += d.Slots(g.Shape.Vector(), len(g.Asks))
+// slotsFor is at least the number of some members that d takes.
+func slotsFor(d *objects.TopologyDomain, members []objects.MemberGroup) (n int) {
+	for _, g := range members {
+		if g.Shape.RequiredNode() != "" { // the node may be unschedulable, and count in no domain
+			n += len(g.Asks)
+			continue
 		}
-		h.all = append(h.all, x)
+		n += d.Slots(g.Shape.Vector(), len(g.Asks))
 	}
-	heap.Init(h)
-	return h
-}
-
-// domains are the domains of h in their order.
-func (h *domainHeap) domains() (all []*objects.TopologyDomain) {
-	inOrder := slices.SortedFunc(slices.Values(h.all), func(x, y domainSlots) int { return x.number - y.number })
-	for _, x := range inOrder {
-		all = append(all, x.domain)
-	}
-	return all
-}
-
-func (h *domainHeap) remove(d *objects.TopologyDomain) {
-	heap.Remove(h, slices.IndexFunc(h.all, func(x domainSlots) bool { return x.domain == d }))
-}
-
-func (h *domainHeap) Len() int           { return len(h.all) }
-func (h *domainHeap) Less(i, j int) bool { return h.all[i].before(h.all[j]) }
-func (h *domainHeap) Swap(i, j int)      { h.all[i], h.all[j] = h.all[j], h.all[i] }
-func (h *domainHeap) Push(x any)         { h.all = append(h.all, x.(domainSlots)) }
-func (h *domainHeap) Pop() any {
-	last := h.all[len(h.all)-1]
-	h.all = h.all[:len(h.all)-1]
-	return last
+	return n
 }

@@ -32,6 +32,9 @@ func (d *Domain[N]) Count() int { return d.count }
 // Free is the sum of what the nodes of d have free. Read-only.
 func (d *Domain[N]) Free() resources.Vector { return d.free }
 
+// Changed is a number that is another one after each Update or Remove of a node of d.
+func (d *Domain[N]) Changed() uint64 { return d.changed }
+
 // AtLevel are the domains of a level, the index of a label, in d: ordered by the values of their labels, the coarsest
 // first.
 func (d *Domain[N]) AtLevel(level int) (all []*Domain[N]) {

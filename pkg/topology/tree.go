@@ -13,6 +13,7 @@ type Tree[N comparable] struct {
 	levels  []string
 	root    *Domain[N]
 	entries map[N]*entry[N]
+	changes uint64 // how many there were
 }
 
 // Domain is the nodes with the same values of the first labels of a Tree. The root has all nodes.
@@ -24,6 +25,7 @@ type Domain[N comparable] struct {
 	nodes    []N          // those without the label of the next level, in no order
 	count    int          // of nodes, with those of the children
 	free     resources.Vector
+	changed  uint64 // the last change of a node of the domain
 }
 
 // entry is what a Tree knows of a node.
@@ -63,9 +65,11 @@ func (t *Tree[N]) Update(n N, label func(key string) (value string, ok bool), fr
 		t.leave(e) // before the new domain is found: a domain that it leaves empty is removed
 		t.join(n, e, t.domainFor(label))
 	}
+	t.changes++
 	for d := e.domain; d != nil; d = d.parent {
 		d.free.Sub(e.free)
 		d.free.Add(free)
+		d.changed = t.changes
 	}
 	e.free = append(e.free[:0], free...)
 }
@@ -128,8 +132,10 @@ func (t *Tree[N]) leave(e *entry[N]) {
 	nodes[e.index] = nodes[last]
 	t.entries[nodes[e.index]].index = e.index
 	e.domain.nodes = nodes[:last]
+	t.changes++
 	for d := e.domain; d != nil; d = d.parent {
 		d.free.Sub(e.free)
+		d.changed = t.changes
 		if d.count--; d.count == 0 && d.parent != nil {
 			d.parent.children = slices.DeleteFunc(d.parent.children, func(c *Domain[N]) bool { return c == d })
 		}

@@ -24,6 +24,8 @@ type Spec struct {
 
 	Constraint string `json:"constraint,omitempty"` // what every ask has: one of Constraints; empty: none
 
+	Topology string `json:"topology,omitempty"` // of every gang: one of Topologies; empty: none
+
 	Preemptors     int    `json:"preemptors,omitempty"`     // asks that preempt once the cluster is full; 0: none, and the fields below are not used
 	PreemptBy      string `json:"preemptBy,omitempty"`      // leaf or fence: preemption by priority in this scope; guarantee: for a guarantee
 	Victims        int    `json:"victims,omitempty"`        // size of a preemptor in allocations of the most frequent size

@@ -72,6 +72,9 @@ func (s Spec) Check() error {
 	if s.Constraint != "" {
 		c.oneOf("constraint", s.Constraint, Constraints()...)
 	}
+	if s.Topology != "" {
+		c.oneOf("topology", s.Topology, Topologies()...)
+	}
 	s.checkPreemptors(&c)
 	if len(c.errs) > 0 {
 		return errors.Join(c.errs...)
