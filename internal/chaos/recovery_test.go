@@ -300,7 +300,7 @@ func TestChaos_RecoveryGivesTheSameAccounts(t *testing.T) {
 			}
 		}
 		events["a foreign allocation is recovered"] += len(s.foreigns)
-		before, beside := s.overcommitted(), s.besideOthers()
+		before, together := s.overcommitted(), s.colocated()
 		s.restart()
 		s.hold, s.inOrder = false, true
 		s.recover()
@@ -311,12 +311,12 @@ func TestChaos_RecoveryGivesTheSameAccounts(t *testing.T) {
 				s.fail("node %s is overcommitted by a recovery in order", id)
 			}
 		}
-		assert.DeepEqual(t, s.besideOthers(), beside)
+		assert.DeepEqual(t, s.colocated(), together)
 		s.quiesce()
 		s.checkBooks()
 		s.checkPlaced()
-		if len(beside) == 0 {
-			assert.Equal(t, len(s.besideOthers()), 0)
+		if len(together) == 0 {
+			assert.Equal(t, len(s.colocated()), 0)
 		}
 		s.countConstrained()
 	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "a placeholder is recovered", "a foreign allocation is recovered")

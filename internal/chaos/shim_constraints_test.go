@@ -45,8 +45,8 @@ func (s *shim) makeVirtual(a *shimApp, n int) {
 // mayWait reports whether a pod may wait although a node has the resources for it.
 func (p *pod) mayWait() bool { return p.tags != nil || p.group == virtualGroup }
 
-// besideOthers are the pods that exclude each other and run on one node, as pairs.
-func (s *shim) besideOthers() (out []string) {
+// colocated are the pods that exclude each other and run on one node, as pairs.
+func (s *shim) colocated() (out []string) {
 	first := map[string]*pod{}
 	for _, p := range s.podsWhere(func(p *pod) bool { return p.node != "" && p.tags[budgets.LabelTag+"app"] == "alone" }) {
 		if q := first[p.node]; q != nil {
