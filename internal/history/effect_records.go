@@ -76,7 +76,7 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.queue(e)
 	case scheduler.Event:
 		if e.Kind == scheduler.EventIgnored {
-			w.about("", e.Subject.Key, e.Subject.App, "Ignored "+e.Ignored.String()+": "+e.Message)
+			w.about("", e.Subject.Key, e.Subject.App, e.Ignored.Title()+": "+e.Message)
 			return
 		}
 		if e.Kind == scheduler.EventPreemptionCycle || e.Kind == scheduler.EventCoolDownEnded {

@@ -110,6 +110,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 			`1 k/a 0 0 {} 0s "Ignored release: it is unknown"`},
 		{scheduler.Event{Kind: scheduler.EventIgnored, Ignored: scheduler.IgnoredRemoval, Subject: scheduler.AllocationRef{App: "a"}, Message: "it is unknown"},
 			`2 a/ 0 0 {} 0s "Ignored removal: it is unknown"`},
+		{scheduler.Event{Kind: scheduler.EventIgnored, Ignored: scheduler.UnmetRequiredNode, Subject: scheduler.AllocationRef{Key: "k", App: "a"}, Message: "it is full"},
+			`1 k/a 0 0 {} 0s "Unmet required node: it is full"`},
 		{scheduler.PartitionReset{}, ""},
 	} {
 		h := newHistory()

@@ -54,6 +54,12 @@ func (g *Gang) Requested() resources.Amounts { return g.spec.Requested }
 // Groups are the task groups that have had a placeholder, in the order of the first one. Read-only.
 func (g *Gang) Groups() []TaskGroup { return g.groups }
 
+// Admits reports whether a real ask may name a task group: g has it, or has none at all, as when the resource manager
+// sends no placeholders, or g is nil (ASK-65).
+func (g *Gang) Admits(taskGroup string) bool {
+	return g == nil || len(g.groups) == 0 || g.find(taskGroup) != nil
+}
+
 // Live is how many placeholders have not ended.
 func (g *Gang) Live() int { return g.live }
 

@@ -8,20 +8,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// ignored is a kind of element of a message that changes nothing and that the interface has no
+// ignored is a kind of element of a message that changes nothing, or not what it says, and that the interface has no
 // answer for. Each is counted; the first of a kind is logged for each session.
 type ignored uint8
 
 const (
-	ignoredEmpty       ignored = iota // an entry of a list without content
-	ignoredField                      // a field that the interface does not have any more
-	ignoredInvalid                    // an element that cannot become a command, such as one with an ID that is too long
-	ignoredPartition                  // an element for an unknown partition
-	ignoredTag                        // a tag with an invalid value
-	ignoredCommand                    // a command that the core refused: an unknown node, an invalid quota tag
-	ignoredRelease                    // the release of an unknown allocation
-	ignoredApplication                // the removal of an unknown application
-	ignoredChange                     // a known ask or allocation with other content than its amounts
+	ignoredEmpty        ignored = iota // an entry of a list without content
+	ignoredField                       // a field that the interface does not have any more
+	ignoredInvalid                     // an element that cannot become a command, such as one with an ID that is too long
+	ignoredPartition                   // an element for an unknown partition
+	ignoredTag                         // a tag with an invalid value
+	ignoredCommand                     // a command that the core refused: an unknown node, an invalid quota tag
+	ignoredRelease                     // the release of an unknown allocation
+	ignoredApplication                 // the removal of an unknown application
+	ignoredChange                      // a known ask or allocation with other content than its amounts
+	ignoredTaskGroup                   // a task group of an ask that its application does not have
+	ignoredRequiredNode                // a required node on which an ask cannot be placed as things are
 	ignoredKinds
 )
 
@@ -29,6 +31,7 @@ func (k ignored) String() string {
 	return [...]string{
 		"empty-entry", "unknown-field", "invalid-element", "unknown-partition", "invalid-tag", "refused-command",
 		"unknown-release", "unknown-application", "changed-content",
+		"unknown-task-group", "unmet-required-node",
 	}[k]
 }
 
@@ -54,6 +57,10 @@ func (s *session) countIgnored(e scheduler.Event) {
 		kind = ignoredApplication
 	case scheduler.IgnoredChange:
 		kind = ignoredChange
+	case scheduler.IgnoredTaskGroup:
+		kind = ignoredTaskGroup
+	case scheduler.UnmetRequiredNode:
+		kind = ignoredRequiredNode
 	}
 	s.ignore(kind, zap.String("application", string(e.Subject.App)), zap.String("key", string(e.Subject.Key)), zap.String("reason", e.Message))
 }

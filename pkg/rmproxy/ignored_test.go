@@ -47,6 +47,7 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	assert.DeepEqual(t, d.p.Counts().Ignored, map[string]uint64{
 		"empty-entry": 6, "unknown-field": 0, "invalid-element": 3, "unknown-partition": 0, "invalid-tag": 3,
 		"refused-command": 3, "unknown-release": 6, "unknown-application": 3, "changed-content": 3,
+		"unknown-task-group": 0, "unmet-required-node": 0,
 	})
 	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 5, "once for each kind")
 	d.register(&fakerm.Recorder{})

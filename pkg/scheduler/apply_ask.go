@@ -34,14 +34,16 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	if err == nil {
 		err = wellFormed(ask)
 	}
+	var x *objects.Allocation
 	if err == nil {
-		_, err = c.part.AddAskWithClass(priorityClass, ask, now)
+		x, err = c.part.AddAskWithClass(priorityClass, ask, now)
 	}
 	if err != nil {
 		c.emitAskRejected(ask, err)
 		return
 	}
 	c.emitStateChanges()
+	c.emitUnmet(x)
 }
 
 // withConstraints is the ask with the constraints that its tags say. The error, of a tag that cannot be read, is a constraintError.

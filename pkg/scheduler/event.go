@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -76,7 +77,7 @@ func (e Event) String() string {
 			s += ", cooling down"
 		}
 	case EventIgnored:
-		return fmt.Sprintf("event: ignored %s of %s (%s): %s", e.Ignored, e.Subject.Key, e.Subject.App, e.Message)
+		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App, e.Message)
 	case EventPreempted:
 		s += ", by " + e.Reason.String()
 	case EventNominated:

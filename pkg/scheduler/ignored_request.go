@@ -7,19 +7,31 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Ignored is a kind of request of an RM that changed nothing and to which the interface has no answer. Most
-// are no errors, such as a second release of an allocation. What contradicts the state is rejected instead
+// Ignored is a kind of request of an RM that changed nothing, or not what it says, and to which the interface has no
+// answer. Most are no errors, such as a second release of an allocation. What contradicts the state is rejected instead
 // (contradiction).
 type Ignored uint8
 
 // The kinds.
 const (
-	IgnoredRelease Ignored = iota // of an unknown ask or allocation, foreign ones included
-	IgnoredRemoval                // of an unknown application
-	IgnoredChange                 // of a part of a known ask or allocation that is no contradiction
+	IgnoredRelease    Ignored = iota // of an unknown ask or allocation, foreign ones included
+	IgnoredRemoval                   // of an unknown application
+	IgnoredChange                    // of a part of a known ask or allocation that is no contradiction
+	IgnoredTaskGroup                 // of a new ask: its application has task groups, and none of this name
+	UnmetRequiredNode                // of a new ask: it cannot be placed on the node as things are
 )
 
-func (i Ignored) String() string { return [...]string{"release", "removal", "change"}[i] }
+func (i Ignored) String() string {
+	return [...]string{"release", "removal", "change", "task group", "required node"}[i]
+}
+
+// Title begins the record of an event of the kind.
+func (i Ignored) Title() string {
+	if i == UnmetRequiredNode {
+		return "Unmet required node"
+	}
+	return "Ignored " + i.String()
+}
 
 // emitIgnored emits EventIgnored with the reason.
 func (c *Core) emitIgnored(kind Ignored, key objects.AllocationKey, app objects.AppID, message string) {
@@ -78,12 +90,34 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	differs := func(what string, known, sent any) {
 		c.emitIgnored(IgnoredChange, x.Key(), x.Ask().App, fmt.Sprintf("its %s stays %v, not %v", what, known, sent))
 	}
-	switch {
-	case known.Priority != sent.Priority:
+	if known.Priority != sent.Priority {
 		differs("priority", known.Priority, sent.Priority)
-	case x.Pending() && c.constraintKey(known.Tags()) != c.constraintKey(sent.Tags()):
+	}
+	if c.constraintKey(known.Tags()) != c.constraintKey(sent.Tags()) {
 		differs("constraint on nodes", c.constraintKey(known.Tags()), c.constraintKey(sent.Tags()))
-	case known.Policy != sent.Policy:
+	}
+	if known.Policy != sent.Policy {
 		differs("preemption policy", known.Policy, sent.Policy)
+	}
+	if known.Originator != sent.Originator {
+		differs("being an originator", known.Originator, sent.Originator)
+	}
+}
+
+// emitUnmet emits what a new ask says that its application or the nodes do not meet. The ask is accepted: the task group is
+// no part of a gang then (ASK-65), and the node may come (ASK-66).
+func (c *Core) emitUnmet(x *objects.Allocation) {
+	ask := x.Ask()
+	if name := ask.TaskGroup(); name != "" && !x.Application().Gang().Admits(name) {
+		c.emitIgnored(IgnoredTaskGroup, ask.Key, ask.App, fmt.Sprintf("its application has no task group %q: it is an ordinary ask", name))
+	}
+	if ask.RequiredNode() == "" {
+		return
+	}
+	var v Verdict
+	v.Reason, v.Subject = c.permanentReason(x, false)
+	switch v.Reason {
+	case UnknownNode, NoNodeAdmitted, AskExceedsNodes:
+		c.emitIgnored(UnmetRequiredNode, ask.Key, ask.App, v.String())
 	}
 }
