@@ -115,7 +115,7 @@ conformance: build ## run the conformance cases against canopy serve, both as pr
 	@rm -f bin/conformance.ready; bin/canopy serve --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 >bin/conformance.ready 2>bin/conformance.log & server=$$!; \
 	trap "kill $$server; wait $$server" EXIT; \
 	until grep -q '^canopy ready' bin/conformance.ready || ! kill -0 $$server; do sleep 0.1; done; \
-	bin/canopy conformance --address "$$(sed -n 's/^canopy ready.* grpc=\([^ ]*\).*/\1/p' bin/conformance.ready)" --report bin/conformance.xml
+	bin/canopy conformance --address "$$(sed -n 's/^canopy ready.* grpc=\([^ ]*\).*/\1/p' bin/conformance.ready)" --features canopy --report bin/conformance.xml
 
 example-js: ## run the shim in JavaScript against a server that is killed; root gets nodejs and npm installed
 	$(call need,command -v node && command -v npm,nodejs npm)

@@ -25,6 +25,9 @@ makes the scheduler forget what was reported before: do not run it against a sch
 sends the configuration that the cases need when it registers, so the scheduler must not have one of
 its own (canopy serve without --config), and no other resource manager may be registered.
 
+Cases about what the interface does not promise are run with --features only: canopy is what
+Canopy reads in tags and attributes of its own, such as pod affinity and virtual placeholders.
+
 A case compares what is answered, not the words of reasons. An answer that no case demands is a
 failure, except for states of applications.
 
@@ -33,12 +36,14 @@ when the arguments are invalid.`
 
 const conformanceExamples = `  canopy conformance --address 127.0.0.1:3333
   canopy conformance --run 'gangs/*' --report junit.xml
+  canopy conformance --features canopy
   canopy conformance --list`
 
 // conformanceFlags are the flags as given.
 type conformanceFlags struct {
 	address, only, report, output string
 	timeout                       time.Duration
+	features                      []string
 	list                          bool
 }
 
@@ -66,6 +71,7 @@ func conformanceCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler, without TLS")
 	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
+	flags.StringSliceVar(&f.features, "features", nil, "also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
 	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
@@ -81,32 +87,44 @@ func (f *conformanceFlags) check() error {
 	if f.timeout <= 0 {
 		wrong = append(wrong, fmt.Errorf("--timeout is %v, and must be above 0", f.timeout))
 	}
-	if _, err := conformance.Select(f.only); err != nil {
+	features := f.features
+	if _, _, err := conformance.Select("", features...); err != nil || f.list {
+		features = conformance.Features()
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--features: %w", err))
+		}
+	}
+	if _, _, err := conformance.Select(f.only, features...); err != nil {
 		wrong = append(wrong, fmt.Errorf("--run: %w", err))
 	}
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
-// printCases prints the selected cases.
+// printCases prints the selected cases, those of all features included.
 func (f *conformanceFlags) printCases(out io.Writer) error {
-	cases, err := conformance.Select(f.only)
+	cases, _, err := conformance.Select(f.only, conformance.Features()...)
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
 	if f.output == "json" {
 		type listed struct {
-			Name   string `json:"name"`
-			Demand string `json:"demand"`
-			Source string `json:"source"`
+			Name    string `json:"name"`
+			Demand  string `json:"demand"`
+			Source  string `json:"source"`
+			Feature string `json:"feature,omitempty"`
 		}
 		var all []listed
 		for _, c := range cases {
-			all = append(all, listed{c.Name, c.Demand, c.Source})
+			all = append(all, listed{c.Name, c.Demand, c.Source, c.Feature})
 		}
 		return printJSON(out, all)
 	}
 	for _, c := range cases {
-		if _, err := fmt.Fprintf(out, "%s\n    %s (%s)\n", c.Name, c.Demand, c.Source); err != nil {
+		feature := ""
+		if c.Feature != "" {
+			feature = " [feature " + c.Feature + "]"
+		}
+		if _, err := fmt.Fprintf(out, "%s%s\n    %s (%s)\n", c.Name, feature, c.Demand, c.Source); err != nil {
 			return err
 		}
 	}
@@ -124,7 +142,10 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 		return exitError{exitRefused, fmt.Errorf("--report: %w", err)}
 	}
 	report := &conformance.Report{Address: f.address}
-	opt := conformance.Options{Only: f.only, Timeout: f.timeout, Now: time.Now}
+	if _, report.Skipped, err = conformance.Select(f.only, f.features...); err != nil {
+		return exitError{exitUsage, err}
+	}
+	opt := conformance.Options{Only: f.only, Features: f.features, Timeout: f.timeout, Now: time.Now}
 	if f.output == "text" {
 		opt.Progress = func(r conformance.Result) { printResult(out, r) }
 	}
@@ -138,7 +159,7 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 		if err := printJSON(out, report); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed\n", len(report.Results)-failed, failed); err != nil {
+	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed%s\n", len(report.Results)-failed, failed, skippedText(report.Skipped)); err != nil {
 		return err
 	}
 	switch {
@@ -163,6 +184,14 @@ type noFile struct{}
 
 func (noFile) Write(text []byte) (int, error) { return len(text), nil }
 func (noFile) Close() error                   { return nil }
+
+// skippedText says how many cases were not run; empty: none.
+func skippedText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d skipped (--features)", n)
+}
 
 // printResult prints a line for a case, and why it failed. An error of out shows when the sum is printed.
 func printResult(out io.Writer, r conformance.Result) {

@@ -25,7 +25,7 @@ func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {
 		Cases          []struct{ Name string }
 	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &report))
-	cases, err := conformance.Select("asks/*")
+	cases, _, err := conformance.Select("asks/*")
 	assert.NilError(t, err)
 	assert.Equal(t, report.Address, address)
 	assert.Equal(t, report.Passed, len(cases))
@@ -39,7 +39,32 @@ func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {
 	assert.Equal(t, code, 0)
 	assert.Assert(t, strings.HasPrefix(out, "pass  nodes/unknown ("), out)
 	assert.Assert(t, strings.HasSuffix(out, "\n1 passed, 0 failed\n"), out)
+
+	code, out, errs = runCanopy("conformance", "--address", address, "--run", "*/pr*")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0, out)
+	assert.Assert(t, !strings.Contains(out, "canopy/") && strings.HasSuffix(out, "\n1 passed, 0 failed, 1 skipped (--features)\n"), out)
+	code, out, errs = runCanopy("conformance", "--address", address, "--run", "canopy/preferred-node", "--features", "canopy")
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0, out)
+	assert.Assert(t, strings.HasPrefix(out, "pass  canopy/preferred-node ("), out)
 	p.stop()
+}
+
+// Cases about Canopy's own tags are listed with the feature, and run only for endpoints that have it.
+func TestConformanceCommand_FeaturesAreListed(t *testing.T) {
+	code, out, _ := runCanopy("conformance", "--list", "--run", "canopy/*")
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.Contains(out, "canopy/anti-affinity [feature canopy]\n"), out)
+	code, out, _ = runCanopy("conformance", "--list", "--output", "json", "--run", "canopy/together")
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.Contains(out, `"feature": "canopy"`), out)
+	code, _, errs := runCanopy("conformance", "--run", "canopy/*")
+	assert.Equal(t, code, exitUsage)
+	assert.Assert(t, strings.Contains(errs, "--run: the cases called \"canopy/*\" are about features that were not named"), errs)
+	code, _, errs = runCanopy("conformance", "--features", "magic")
+	assert.Equal(t, code, exitUsage)
+	assert.Assert(t, strings.Contains(errs, "--features: no feature is called \"magic\": the features are canopy"), errs)
 }
 
 // A server with a configuration of its own ignores that of the cases, and fails those that need its queues.

@@ -100,7 +100,7 @@ func TestExitCodes_Verdicts(t *testing.T) {
 		"explain": 2, "explain key" + nowhere: 1, "explain key --address x": 2,
 		"preempt": 2, "preempt --list" + nowhere: 2, "events" + nowhere: 1, "events --since x": 2,
 		"replay": 2, "replay --nodes missing.csv --pods missing.csv": 2, "trace-synth": 2, "demo --nodes 0": 2,
-		"conformance --list": 0, "conformance" + nowhere: 1, "conformance --run nothing": 2, "conformance --timeout 0s": 2,
+		"conformance --list": 0, "conformance" + nowhere: 1, "conformance --run nothing": 2, "conformance --features nothing": 2, "conformance --timeout 0s": 2,
 		"bench run --suite nonsense": 2, "bench compare missing.json missing.json": 2, "bench list": 0, "schema": 0, "version": 0,
 	} {
 		code, out, errs := runCanopy(strings.Fields(args)...)

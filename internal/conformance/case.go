@@ -14,7 +14,18 @@ type Case struct {
 	Name   string // subject/what
 	Demand string // what it demands, in one sentence or two
 	Source string // the rules or the section of the documentation that say so
-	steps  []step
+	// Feature is what an endpoint may do without: one of Features. Empty: the scheduler interface promises it.
+	Feature string
+	steps   []step
+}
+
+// Text is what the messages of c have in them, one a line.
+func (c *Case) Text() string {
+	var text strings.Builder
+	for _, s := range c.steps {
+		text.WriteString(s.body + "\n")
+	}
+	return text.String()
 }
 
 // step is a line of a transcript.
@@ -35,6 +46,10 @@ const (
 	openStreams                 // -- open: opens all three streams anew
 	sendLegacy                  // => JSON: asks of the interface 1.5
 )
+
+// Features are what cases may be about that the scheduler interface does not promise: "canopy" is what Canopy reads in tags
+// and attributes of its own.
+func Features() []string { return []string{"canopy"} }
 
 //go:embed cases/*.txt
 var caseFiles embed.FS
@@ -72,7 +87,7 @@ var (
 	stepped = regexp.MustCompile(`^(->|<-|=>|--) (\S+)(?: (.*))?$`)
 )
 
-// parse reads the cases of a file. A case begins with "case NAME"; "demands:" and "source:" follow, then the steps. A
+// parse reads the cases of a file. A case begins with "case NAME"; "demands:", "source:" and, where there is one, "feature:" follow, then the steps. A
 // line that begins with a space continues the one before. $ is replaced by the name of the case, so that cases do not
 // share names of nodes, applications and allocations.
 func parse(file, text string) (cases []Case, err error) {
@@ -101,6 +116,11 @@ func parse(file, text string) (cases []Case, err error) {
 			c.Demand = rest
 		case "source:":
 			c.Source = rest
+		case "feature:":
+			if !slices.Contains(Features(), rest) {
+				return nil, fmt.Errorf("%s:%d: there is no feature %q", file, line.line, rest)
+			}
+			c.Feature = rest
 		default:
 			s, err := parseStep(line, c.Name)
 			if err != nil {

@@ -56,9 +56,11 @@ func connect(t *testing.T, address string) *grpc.ClientConn {
 }
 
 func TestRun_CanopyPassesAllCases(t *testing.T) {
-	results, err := conformance.Run(context.Background(), startServer(t), conformance.Options{Timeout: answerTimeout, Now: time.Now})
+	results, err := conformance.Run(context.Background(), startServer(t), conformance.Options{
+		Features: conformance.Features(), Timeout: answerTimeout, Now: time.Now,
+	})
 	assert.NilError(t, err)
-	assert.Assert(t, len(results) > 20, "%d cases", len(results))
+	assert.Assert(t, len(results) > 30, "%d cases", len(results))
 	for _, r := range results {
 		assert.Check(t, r.Failure == nil, "%s: %v", r.Case.Name, r.Failure)
 	}
@@ -93,6 +95,7 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 		allocations func(*si.AllocationResponse)
 		apps        func(*si.ApplicationResponse)
 		nodes       func(*si.NodeResponse)
+		only        string // a fault that names keys of a case concerns the cases of its group only; empty: all are run
 		fails       []string
 	}{
 		"placeholders time out instead of being replaced": {
@@ -141,6 +144,46 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 			apps:  func(m *si.ApplicationResponse) { m.Updated = nil },
 			fails: []string{"applications/states", "gangs/hard", "gangs/soft"},
 		},
+		"pod anti-affinity is ignored": {
+			allocations: moved("second-anti-affinity", "a-anti-affinity"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/anti-affinity"},
+		},
+		"topology spread is ignored": {
+			allocations: placedWith("third-topology-spread", "fourth-topology-spread"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/topology-spread"},
+		},
+		"preferences are ignored": {
+			allocations: moved("first-preferred-node", "a-preferred-node"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/preferred-node"},
+		},
+		"preferences are required": {
+			allocations: without("second-preferred-node"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/preferred-node"},
+		},
+		"taints are ignored": {
+			allocations: placedWith("tolerant-node-constraints", "tainted-node-constraints"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/node-constraints"},
+		},
+		"new labels of a node are ignored": {
+			allocations: without("nowhere-node-constraints"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/node-constraints"},
+		},
+		"members that do not wait for each other": {
+			allocations: placedWith("plain-virtual-placeholders", "real-1-virtual-placeholders"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/virtual-placeholders"},
+		},
+		"members that are placed one by one": {
+			allocations: placedWith("plain-together", "real-1-together"),
+			only:        "canopy/*",
+			fails:       []string{"canopy/together"},
+		},
 		"unknown nodes are accepted": {
 			nodes: func(m *si.NodeResponse) {
 				for _, r := range m.Rejected {
@@ -154,7 +197,9 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &proxy{to: si.NewSchedulerClient(startServer(t)), nodes: broken.nodes, apps: broken.apps, allocations: broken.allocations}
-			results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{Timeout: brokenTimeout, Now: time.Now})
+			results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{
+				Only: broken.only, Features: conformance.Features(), Timeout: brokenTimeout, Now: time.Now,
+			})
 			assert.NilError(t, err)
 			var failed []string
 			for _, r := range results {
@@ -165,6 +210,54 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 			slices.Sort(failed)
 			assert.DeepEqual(t, failed, broken.fails)
 		})
+	}
+}
+
+// moved changes the node on which an ask is placed.
+func moved(key, node string) func(*si.AllocationResponse) {
+	return func(m *si.AllocationResponse) {
+		for _, a := range m.New {
+			if a.AllocationKey == key {
+				a.NodeID = node
+			}
+		}
+	}
+}
+
+// without drops the placement of an ask.
+func without(key string) func(*si.AllocationResponse) {
+	return func(m *si.AllocationResponse) {
+		m.New = slices.DeleteFunc(m.New, func(a *si.Allocation) bool { return a.AllocationKey == key })
+	}
+}
+
+// placedWith places another ask on the same node as soon as one is placed.
+func placedWith(key, other string) func(*si.AllocationResponse) {
+	return func(m *si.AllocationResponse) {
+		for _, a := range slices.Clone(m.New) {
+			if a.AllocationKey == key {
+				m.New = append(m.New, &si.Allocation{AllocationKey: other, ApplicationID: a.ApplicationID, NodeID: a.NodeID})
+			}
+		}
+	}
+}
+
+// Cases of a feature are run for endpoints that have it only.
+func TestSelect_FeaturesAreNamed(t *testing.T) {
+	promised, skipped, err := conformance.Select("")
+	assert.NilError(t, err)
+	assert.Assert(t, skipped > 4)
+	assert.Assert(t, !slices.ContainsFunc(promised, func(c conformance.Case) bool { return c.Feature != "" || strings.HasPrefix(c.Name, "canopy/") }))
+	all, skipped, err := conformance.Select("", "canopy")
+	assert.NilError(t, err)
+	assert.Equal(t, skipped, 0)
+	assert.Assert(t, len(all) > len(promised))
+	_, _, err = conformance.Select("canopy/*")
+	assert.Error(t, err, `the cases called "canopy/*" are about features that were not named`)
+	_, _, err = conformance.Select("", "magic")
+	assert.Error(t, err, `no feature is called "magic": the features are canopy`)
+	for _, c := range promised { // another scheduler must not need to know the tags
+		assert.Assert(t, !strings.Contains(c.Text(), "canopy.scheduler/"), c.Name)
 	}
 }
 
@@ -179,7 +272,7 @@ func TestRun_EndedStreamFailsAtOnce(t *testing.T) {
 func TestRun_Refusals(t *testing.T) {
 	_, err := conformance.Run(context.Background(), startServer(t), conformance.Options{Only: "no/such", Timeout: answerTimeout, Now: time.Now})
 	assert.ErrorContains(t, err, `no case is called "no/such"`)
-	_, err = conformance.Select("[")
+	_, _, err = conformance.Select("[")
 	assert.ErrorContains(t, err, "syntax error")
 
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -204,7 +297,7 @@ func TestReport_Forms(t *testing.T) {
 	}}
 	text, err := json.Marshal(r)
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"address":"host:1","passed":1,"failed":1,"cases":[`+
+	assert.Equal(t, string(text), `{"address":"host:1","passed":1,"failed":1,"skipped":0,"cases":[`+
 		`{"name":"asks/priority","demand":"D.","source":"S","passed":true,"seconds":1.5},`+
 		`{"name":"gangs/soft","demand":"D.","source":"S","passed":false,"failure":"missing \u003cx\u003e","seconds":0}]}`)
 

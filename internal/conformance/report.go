@@ -13,6 +13,7 @@ import (
 type Report struct {
 	Address string
 	Results []Result
+	Skipped int // cases of features that the endpoint is not said to have
 }
 
 // Failed is how many cases failed.
@@ -30,6 +31,7 @@ type reportedCase struct {
 	Name    string  `json:"name"`
 	Demand  string  `json:"demand"`
 	Source  string  `json:"source"`
+	Feature string  `json:"feature,omitempty"`
 	Passed  bool    `json:"passed"`
 	Failure string  `json:"failure,omitempty"`
 	Seconds float64 `json:"seconds"`
@@ -41,10 +43,11 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Address string         `json:"address"`
 		Passed  int            `json:"passed"`
 		Failed  int            `json:"failed"`
+		Skipped int            `json:"skipped"`
 		Cases   []reportedCase `json:"cases"`
-	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), []reportedCase{}}
+	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), r.Skipped, []reportedCase{}}
 	for _, x := range r.Results {
-		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Failure == nil, "", x.Duration.Seconds()}
+		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Case.Feature, x.Failure == nil, "", x.Duration.Seconds()}
 		if x.Failure != nil {
 			c.Failure = x.Failure.Error()
 		}

@@ -23,6 +23,8 @@ const rmID = "conformance"
 type Options struct {
 	// Only is a pattern as of path.Match; cases whose names it matches are run. Empty: all.
 	Only string
+	// Features are those that the endpoint has; cases of others are not run.
+	Features []string
 	// Timeout is how long each answer may take, above 0.
 	Timeout time.Duration
 	// Progress is called after each case; nil: not called.
@@ -38,29 +40,42 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Select returns the cases that only matches. A pattern that is malformed, or matches none, is an error.
-func Select(only string) (selected []Case, err error) {
+// Select returns the cases that only matches, without those of other features, and how many these are. A pattern that is
+// malformed or selects no case, and an unknown feature, are errors.
+func Select(only string, features ...string) (selected []Case, skipped int, err error) {
+	for _, f := range features {
+		if !slices.Contains(Features(), f) {
+			return nil, 0, fmt.Errorf("no feature is called %q: the features are %s", f, strings.Join(Features(), ", "))
+		}
+	}
 	for _, c := range Cases() {
 		matched := only == ""
 		if !matched {
 			if matched, err = path.Match(only, c.Name); err != nil {
-				return nil, fmt.Errorf("%q: %w", only, err)
+				return nil, 0, fmt.Errorf("%q: %w", only, err)
 			}
 		}
-		if matched {
+		switch {
+		case !matched:
+		case c.Feature == "" || slices.Contains(features, c.Feature):
 			selected = append(selected, c)
+		default:
+			skipped++
 		}
 	}
-	if len(selected) == 0 {
-		return nil, fmt.Errorf("no case is called %q", only)
+	switch {
+	case len(selected)+skipped == 0:
+		return nil, 0, fmt.Errorf("no case is called %q", only)
+	case len(selected) == 0:
+		return nil, skipped, fmt.Errorf("the cases called %q are about features that were not named", only)
 	}
-	return selected, nil
+	return selected, skipped, nil
 }
 
 // Run runs cases one after the other against the endpoint of conn. An error means that there is no verdict: the
 // endpoint does not answer, refuses the resource manager, or ctx has ended.
 func Run(ctx context.Context, conn grpc.ClientConnInterface, opt Options) (results []Result, err error) {
-	selected, err := Select(opt.Only)
+	selected, _, err := Select(opt.Only, opt.Features...)
 	if err != nil {
 		return nil, err
 	}
