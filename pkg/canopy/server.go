@@ -21,6 +21,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -112,7 +113,20 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 	s.engine.Start(first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
+	now := opt.Now
+	if now == nil {
+		now = time.Now
+	}
+	day := new(totals.History)
+	s.serving.Go(func() {
+		day.Run(s.ctx, func(ctx context.Context) (totals.Sample, bool) {
+			x, ok := webservice.Totals(ctx, s.engine.Cluster())
+			x.At = now()
+			return x, ok
+		})
+	})
 	rest := webservice.Options{
+		Started: now(), Totals: day,
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,

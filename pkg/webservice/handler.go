@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	Managers     ResourceManagers // the registered resource managers; nil: they are not served
 	AdminEnabled bool             // the process has an admin listener, see Admin
 	FileWarning  string           // says when a file replaces a configuration of the admin listener; empty: never
+
+	Started time.Time       // when the process began; zero: unknown
+	Totals  *totals.History // the totals of the last day; nil: they are not served
 
 	Now func() time.Time // the clock of the partitions; nil: time.Now
 
@@ -94,7 +98,10 @@ func (s *service) mux() *router {
 	s.route(mux, "/healthz", s.health)
 	s.route(mux, "/readyz", s.ready)
 	s.route(mux, "/ws/v1/scheduler/healthcheck", s.healthCheck)
+	s.route(mux, "/ws/v1/scheduler/node-utilizations", s.nodeUtilizations)
+	s.route(mux, "/ws/v1/clusters", s.clusters)
 	s.route(mux, "/ws/v1/partitions", s.partitions)
+	s.route(mux, "/ws/v1/partition/{partition}/queue/{queue}", s.oneQueue)
 	s.route(mux, "/ws/v1/partition/{partition}/queues", s.queues)
 	s.route(mux, "/ws/v1/partition/{partition}/classquotas", s.classQuotas)
 	s.route(mux, "/ws/v1/partition/{partition}/nodes", s.nodes)
@@ -110,6 +117,8 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/usage/groups", s.groups)
 	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
+	s.routeTotals(mux)
+	s.routeValidate(mux)
 	s.routePreemptions(mux)
 	s.routeEvents(mux)
 	for _, kind := range objectRoutes {

@@ -36,6 +36,7 @@ const (
 // queryParameter is a parameter of a query.
 type queryParameter struct {
 	name, help string
+	flag       bool // its presence counts, not its value
 }
 
 // routeQuery has the parameters of a route.
@@ -46,6 +47,7 @@ type routeQuery struct {
 
 var (
 	statusParameter    = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
+	subtreeParameter   = queryParameter{name: "subtree", help: "also the queues below; it needs no value", flag: true}
 	namespaceParameter = queryParameter{name: "namespace", help: "the namespace of the budget"}
 	startParameter     = queryParameter{name: "start", help: "the ID of the first record"}
 	countParameter     = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
@@ -58,6 +60,12 @@ var (
 var routeParameters = map[string]routeQuery{
 	"GET /ws/v1/metrics":                                                       {origin: yunikornRoute},
 	"GET /ws/v1/config":                                                        {origin: yunikornRoute},
+	"GET /ws/v1/clusters":                                                      {origin: yunikornRoute},
+	"GET /ws/v1/history/apps":                                                  {origin: yunikornRoute},
+	"GET /ws/v1/history/containers":                                            {origin: yunikornRoute},
+	"GET /ws/v1/scheduler/node-utilizations":                                   {origin: yunikornRoute},
+	"POST /ws/v1/validate-conf":                                                {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/queue/{queue}":                           {yunikornRoute, []queryParameter{subtreeParameter}},
 	"GET /ws/v1/partitions":                                                    {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/queues":                                  {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/nodes":                                   {origin: yunikornRoute},
@@ -113,14 +121,15 @@ func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern st
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	var ignored, refused []string // what is wrong with each parameter, for either origin
 	for _, name := range slices.Sorted(maps.Keys(query)) {
+		at := slices.IndexFunc(known.query, func(p queryParameter) bool { return p.name == name })
 		switch values := query[name]; {
-		case !slices.ContainsFunc(known.query, func(p queryParameter) bool { return p.name == name }):
+		case at < 0:
 			ignored = append(ignored, "unknown parameter "+headerSafe(name)+" ignored")
 			refused = append(refused, unknownParameter(name, known.query))
 		case len(values) > 1:
 			ignored = append(ignored, fmt.Sprintf("parameter %s is given %d times: the first is used", name, len(values)))
 			refused = append(refused, fmt.Sprintf("parameter %q is given %d times", name, len(values)))
-		case values[0] == "":
+		case values[0] == "" && !known.query[at].flag:
 			ignored = append(ignored, "parameter "+name+" has no value: ignored")
 			refused = append(refused, fmt.Sprintf("parameter %q has no value", name))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/totals"
 )
 
 // serviceWithAllRoutes is a service with every route of both listeners.
@@ -22,7 +23,7 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Cleanup(c.End)
 	s := newService(c, Options{
 		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
-		Managers: noManagers{},
+		Managers: noManagers{}, Totals: new(totals.History),
 	})
 	mux := s.mux()
 	for _, kind := range objectRoutes {

@@ -1,0 +1,47 @@
+package webservice_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+type verdict struct {
+	Allowed  bool
+	Reason   string
+	Warnings []string
+}
+
+func TestValidate_WhateverTheTextIs(t *testing.T) {
+	o := newAdminFixture(t, clusterYAML)
+	validate := func(text string, headers ...string) (v verdict) {
+		t.Helper()
+		w := o.send(o.handler, http.MethodPost, "/ws/v1/validate-conf", text, headers...)
+		assert.Equal(t, w.Code, http.StatusOK)
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &v))
+		return v
+	}
+	before := o.reloads.Current().Number
+	assert.DeepEqual(t, validate(clusterYAML).Allowed, true)
+	assert.Equal(t, validate(clusterYAML, "Content-Type", "application/json").Reason, "", "a shim may send any type")
+
+	bad := validate("partitions:\n- name: default\n  queues:\n  - {name: root, queues: [{name: a, resources: {max: {vcore: -1}}}, {name: a}]}\n")
+	assert.Assert(t, !bad.Allowed)
+	for _, part := range []string{"vcore", "root.a"} { // all errors, not the first
+		assert.Assert(t, strings.Contains(bad.Reason, part), bad.Reason)
+	}
+	assert.Assert(t, !validate("").Allowed && validate("").Reason != "")
+	assert.Assert(t, !validate("a: [").Allowed)
+	assert.Equal(t, validate(strings.Repeat("#", 10_001)).Reason, "the configuration is longer than max-config-bytes (10000)")
+	assert.Equal(t, o.reloads.Current().Number, before, "the configuration in force has changed")
+}
+
+func TestValidate_IsRefusedToWebPagesOfAnotherOrigin(t *testing.T) {
+	o := newAdminFixture(t, clusterYAML)
+	w := o.send(o.handler, http.MethodPost, "/ws/v1/validate-conf", clusterYAML, "Sec-Fetch-Site", "cross-site")
+	assert.Equal(t, w.Code, http.StatusForbidden)
+	assert.Equal(t, o.send(o.handler, http.MethodGet, "/ws/v1/validate-conf", "").Code, http.StatusMethodNotAllowed)
+}
