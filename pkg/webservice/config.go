@@ -20,6 +20,7 @@ func (s *service) routeConfig(mux *router) {
 	if s.opt.Reloads == nil {
 		return
 	}
+	s.route(mux, "/ws/v1/partition/{partition}/placementrules", s.placementRules)
 	s.route(mux, "/ws/v1/config/history", s.generations)
 	s.route(mux, "/ws/v1/config/history/{generation}", s.generation)
 	mux.HandleFunc("GET /ws/v1/config", s.config)

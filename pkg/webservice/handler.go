@@ -57,6 +57,7 @@ type service struct {
 	userUsages             snapshotCache[*usages]
 	groupUsages            snapshotCache[*usages]
 	configCache            configCache
+	rules                  rulesCache
 
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck

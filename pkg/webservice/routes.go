@@ -67,6 +67,7 @@ var routeParameters = map[string]routeQuery{
 	"POST /ws/v1/validate-conf":                                                {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/queue/{queue}":                           {yunikornRoute, []queryParameter{subtreeParameter}},
 	"GET /ws/v1/partitions":                                                    {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/placementrules":                          {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/queues":                                  {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/nodes":                                   {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/node/{node}":                             {origin: yunikornRoute},
