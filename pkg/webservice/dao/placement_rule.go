@@ -15,7 +15,7 @@ type PlacementRule struct {
 	ParentRule *PlacementRule    `json:"parentRule,omitempty"`
 }
 
-// PlacementFilter says whom a rule is for.
+// PlacementFilter is the users and groups that a rule is for, or with deny those that it is not for.
 type PlacementFilter struct {
 	Type      string   `json:"type"` // allow or deny
 	UserList  []string `json:"userList,omitempty"`
