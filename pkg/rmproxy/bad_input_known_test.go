@@ -234,7 +234,9 @@ func badApplications() []badInput {
 			func(a *si.AddApplicationRequest) { a.QueueName = "root.none" }),
 		reject("ACL-18 no user", "no user information", func(a *si.AddApplicationRequest) { a.Ugi = nil }),
 		{
-			what: "PRE-51 a group priority that cannot be read", apps: app(func(a *si.AddApplicationRequest) { a.Tags = map[string]string{"canopy.scheduler/group-priority": "many"} }),
+			what: "PRE-51 a group priority that cannot be read", apps: app(func(a *si.AddApplicationRequest) {
+				a.Tags = map[string]string{"canopy.scheduler/group-priority": "many"}
+			}),
 			answers: []string{"accepted application second"}, events: []string{`refused group of application second: tag canopy.scheduler/group-priority: "many" is not`}, counts: counted("refused-command", 1),
 		},
 		reject("GAN-12 a negative placeholderAsk", "placeholderAsk contains negative resources", func(a *si.AddApplicationRequest) { a.PlaceholderAsk = fakerm.Resource(-1, 1) }),
