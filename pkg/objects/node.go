@@ -99,14 +99,20 @@ func (n *Node) Fits(s *feasibility.Shape) bool { return n.Accepts(s) && n.hasFre
 // Accepts reports whether an ask of shape s may be placed here if there are enough free resources.
 func (n *Node) Accepts(s *feasibility.Shape) bool { return n.acceptsIf(n.schedulable, s) }
 
-// acceptsIf is Accepts if n were schedulable or not. Most asks have no constraints and most nodes no taints; then nothing
-// else is read of the node.
+// acceptsIf is Accepts if n were schedulable or not.
 func (n *Node) acceptsIf(schedulable bool, s *feasibility.Shape) bool {
-	if s.Unconstrained() && !n.tainted {
+	if n.admitsAtOnce(s) {
 		return schedulable
 	}
 	return s.AcceptsNode(n.info, schedulable)
 }
+
+// admits reports whether the constraints of an ask of s admit n.
+func (n *Node) admits(s *feasibility.Shape) bool { return n.admitsAtOnce(s) || s.Admits(n.info) }
+
+// admitsAtOnce reports whether an ask of s requires nothing of n and n refuses nothing. That is so for most asks and nodes,
+// and then nothing else is read of the node.
+func (n *Node) admitsAtOnce(s *feasibility.Shape) bool { return s.Unconstrained() && !n.tainted }
 
 // setInfo sets the attributes, and what constraints read of them.
 func (n *Node) setInfo(attributes map[string]string, info *constraints.Node) {

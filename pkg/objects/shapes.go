@@ -28,7 +28,7 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		}
 	}
 	for _, n := range p.nodes {
-		if admits := s.Admits(n.info); !admits || n.rejected.Has(s.Slot()) {
+		if admits := n.admits(s); !admits || n.rejected.Has(s.Slot()) {
 			n.rejected.Set(s.Slot(), !admits)
 		}
 		if n.entry.Mask.Set(s.Slot(), n.Fits(s)); !n.schedulable {
