@@ -58,6 +58,7 @@ type service struct {
 	groupUsages            snapshotCache[*usages]
 	configCache            configCache
 	rules                  rulesCache
+	validations            validations
 
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck

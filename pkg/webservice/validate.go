@@ -1,9 +1,11 @@
 package webservice
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -35,12 +37,13 @@ func (s *service) routeValidate(mux *router) {
 
 // validate says whether the text of the body would be accepted. Whatever the text is, the answer is no error.
 func (s *service) validate(r *http.Request) (any, error) {
-	limit := int64(s.opt.Reloads.MaxBytes())
-	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	limit := s.opt.Reloads.MaxBytes()
+	text, tooLong, err := s.validations.read(r.Body, limit)
+	defer s.validations.release(text)
 	if err != nil {
-		return nil, badRequest("the body cannot be read: " + err.Error())
+		return nil, err
 	}
-	if int64(len(text)) > limit {
+	if tooLong {
 		return dao.Validation{Reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}, nil
 	}
 	slot := cpushare.Readers.Acquire()
@@ -55,3 +58,31 @@ func (s *service) validate(r *http.Request) (any, error) {
 	}
 	return v, nil
 }
+
+// validations bounds the texts that are validated at the same time: any client may send them.
+type validations struct{ held atomic.Int64 } // bytes
+
+// textsAtOnce is how many of the longest texts are held at the same time.
+const textsAtOnce = 4
+
+// read reads a text of at most limit bytes. It counts as held until release is called with it, also after an error.
+func (v *validations) read(body io.Reader, limit int) (text []byte, tooLong bool, err error) {
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(chunk)
+		text = append(text, chunk[:n]...)
+		held := v.held.Add(int64(n))
+		switch {
+		case len(text) > limit:
+			return text, true, nil
+		case held > textsAtOnce*int64(limit):
+			return text, false, &failure{status: http.StatusServiceUnavailable, reason: "too many configurations are validated at the same time: try again"}
+		case errors.Is(err, io.EOF):
+			return text, false, nil
+		case err != nil:
+			return text, false, badRequest("the body cannot be read: " + err.Error())
+		}
+	}
+}
+
+func (v *validations) release(text []byte) { v.held.Add(-int64(len(text))) }

@@ -1,9 +1,14 @@
 package webservice_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -37,6 +42,37 @@ func TestValidate_WhateverTheTextIs(t *testing.T) {
 	assert.Assert(t, !validate("a: [").Allowed)
 	assert.Equal(t, validate(strings.Repeat("#", 10_001)).Reason, "the configuration is longer than max-config-bytes (10000)")
 	assert.Equal(t, o.reloads.Current().Number, before, "the configuration in force has changed")
+}
+
+// Clients that send long texts slowly do not make the scheduler hold all of them.
+func TestValidate_BoundsTheTextsThatAreHeld(t *testing.T) {
+	o := newAdminFixture(t, clusterYAML)
+	const path, long = "/ws/v1/validate-conf", 9_000 // of at most 10,000 bytes
+	var slow []*io.PipeWriter
+	var statuses sync.WaitGroup
+	var served atomic.Int32
+	for range 4 {
+		r, w := io.Pipe()
+		slow = append(slow, w)
+		statuses.Go(func() {
+			answer := httptest.NewRecorder()
+			o.handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, r))
+			if answer.Code == http.StatusOK {
+				served.Add(1)
+			}
+		})
+		_, err := w.Write(bytes.Repeat([]byte("#"), long))
+		assert.NilError(t, err)
+		_, err = w.Write([]byte("#")) // it is read when the text before it is counted
+		assert.NilError(t, err)
+	}
+	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code, http.StatusServiceUnavailable)
+	for _, w := range slow {
+		assert.NilError(t, w.Close())
+	}
+	statuses.Wait()
+	assert.Equal(t, served.Load(), int32(4))
+	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code, http.StatusOK, "what was held is released")
 }
 
 func TestValidate_IsRefusedToWebPagesOfAnotherOrigin(t *testing.T) {
