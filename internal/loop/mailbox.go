@@ -30,6 +30,17 @@ func (l *Loop) Call(ctx context.Context, cmds ...scheduler.Command) ([]scheduler
 	return await(ctx, l, reply)
 }
 
+// Totals are the number of running applications (QUE-44) and of allocations. They are counts that the partition keeps.
+func (l *Loop) Totals(ctx context.Context) (running, allocations int, err error) {
+	type totals struct{ running, allocations int }
+	n, err := ask(ctx, l, func() totals {
+		part := l.core.Partition()
+		_, _, allocations := part.Counts()
+		return totals{part.Root().Running(), allocations}
+	})
+	return n.running, n.allocations, err
+}
+
 // Check recounts the accounting.
 func (l *Loop) Check(ctx context.Context) error {
 	err, failed := ask(ctx, l, l.core.Check)

@@ -87,7 +87,7 @@ func (s *Server) closeAll() {
 	})
 	s.effectLog.Close() // after the last effect, and before the log
 	ending.Wait()
-	s.step("the watch of the configuration file", s.serving.Wait)
+	s.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)
 	if s.store != nil {
 		s.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
 	}

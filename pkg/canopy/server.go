@@ -49,7 +49,7 @@ type Server struct {
 
 	ctx     context.Context // ends when Close is called
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // the goroutines of listeners and of the watch of ConfigFile
+	serving sync.WaitGroup // the goroutines of listeners, of the watch of ConfigFile and of the totals of the day
 	closing closing
 	end     end
 }
@@ -117,14 +117,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 	if now == nil {
 		now = time.Now
 	}
-	day := new(totals.History)
-	s.serving.Go(func() {
-		day.Run(s.ctx, func(ctx context.Context) (totals.Sample, bool) {
-			x, ok := webservice.Totals(ctx, s.engine.Cluster())
-			x.At = now()
-			return x, ok
-		})
-	})
+	day := s.keepTotals(now)
 	rest := webservice.Options{
 		Started: now(), Totals: day,
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
@@ -145,6 +138,19 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts)
 	}
 	return s
+}
+
+// keepTotals samples the totals of all partitions until Close.
+func (s *Server) keepTotals(now func() time.Time) *totals.History {
+	day := new(totals.History)
+	s.serving.Go(func() {
+		day.Run(s.ctx, func(ctx context.Context) (totals.Sample, bool) {
+			x, ok := webservice.Totals(ctx, s.engine.Cluster())
+			x.At = now()
+			return x, ok
+		})
+	})
+	return day
 }
 
 // engineOptions are the options of the scheduler, with all that observes it.

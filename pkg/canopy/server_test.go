@@ -99,6 +99,35 @@ func TestHandler_IsServedBelowAPrefix(t *testing.T) {
 	assert.Assert(t, strings.Contains(body, "stopping"), body)
 }
 
+// The page calls these, and shows an error for any other status. A resource manager is registered, and has build information.
+func TestHandler_AnswersWhatYuniKornsPageCalls(t *testing.T) {
+	s, _ := start(t, canopy.Options{})
+	r := newRM("rm")
+	_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{
+		RmID: r.id, Config: queues("a"), BuildInfo: map[string]string{"buildVersion": "1.9.0"},
+	}, r)
+	assert.NilError(t, err)
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	for path, part := range map[string]string{
+		"clusters":                       `"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm"}],"partition":"default","clusterName":"kubernetes"}]`,
+		"partitions":                     `"applications":{"total":0}`,
+		"partition/default/queues":       `"queuename":"root"`,
+		"partition/default/queue/root.a": `"queuename":"root.a"`,
+		"partition/default/queue/root.a/applications": `[]`,
+		"partition/default/nodes":                     `[]`,
+		"partition/default/placementrules":            `"name":"provided"`,
+		"history/apps":                                `[`,
+		"history/containers":                          `[`,
+		"scheduler/node-utilizations":                 `[{"clusterId":"rm","partition":"default"`,
+		"scheduler/healthcheck":                       `"Healthy":true`,
+	} {
+		status, body := get(t, web.URL+"/ws/v1/"+path)
+		assert.Equal(t, status, http.StatusOK, path)
+		assert.Assert(t, strings.Contains(body, part), "%s: %s", path, body)
+	}
+}
+
 // A resource manager over gRPC, then one in process, of the same Server.
 func TestServer_BothAPIs(t *testing.T) {
 	s, _ := start(t, canopy.Options{Config: queues("a"), GRPC: canopy.GRPC{Address: free}})

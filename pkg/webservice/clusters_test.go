@@ -27,12 +27,12 @@ func (oneManager) Release(string, bool) error { return webservice.ErrNoManager }
 
 func TestClusters_HaveTheBuildInfoOfTheirResourceManager(t *testing.T) {
 	c := startCluster(t, clusterYAML)
-	rm := oneManager{webservice.ResourceManager{ID: "rm-1", Partitions: []string{"default"}, BuildInfo: map[string]string{"buildVersion": "1.9.0"}}}
+	rm := oneManager{webservice.ResourceManager{ID: "rm-1", BuildInfo: map[string]string{"buildVersion": "1.9.0"}}}
 	w := request(c, webservice.Options{Started: noon, Managers: rm}, http.MethodGet, "/ws/v1/clusters")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(), `[{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
 		`"partition":"default","clusterName":"kubernetes"},`+
-		`{"startTime":1767355200000000000,"partition":"empty","clusterName":"kubernetes"}]`)
+		`{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],"partition":"empty","clusterName":"kubernetes"}]`)
 	assert.Equal(t, len(rm.BuildInfo), 1, "the information of the resource manager was changed")
 
 	assert.Equal(t, fetch(c, "/ws/v1/clusters").Body.String(),

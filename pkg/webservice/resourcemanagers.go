@@ -60,7 +60,7 @@ func (s *service) managers(*http.Request) (any, error) {
 		all = []ResourceManager{}
 	}
 	for i := range all {
-		all[i].Partitions = s.cluster.Partitions()
+		all[i].Partitions = s.cluster.Partitions() // a resource manager has all partitions (RMI-71)
 	}
 	return all, nil
 }

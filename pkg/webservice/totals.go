@@ -7,8 +7,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/totals"
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -44,27 +42,15 @@ func Totals(ctx context.Context, c *loop.Cluster) (x totals.Sample, ok bool) {
 		if !found {
 			continue // a reload has just removed it
 		}
-		snap, err := l.Snapshot(ctx)
+		running, allocations, err := l.Totals(ctx)
 		switch {
 		case errors.Is(err, loop.ErrEnded):
 			continue
 		case err != nil:
 			return x, false
 		}
-		x.Applications += runningApplications(snap.Root)
-		x.Allocations += snap.Allocations
+		x.Applications += running
+		x.Allocations += allocations
 	}
 	return x, true
-}
-
-func runningApplications(q *scheduler.QueueView) (n int) {
-	for a := range q.Applications.All() {
-		if a.State == lifecycle.Running {
-			n++
-		}
-	}
-	for child := range q.Children.All() {
-		n += runningApplications(child)
-	}
-	return n
 }
