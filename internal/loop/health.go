@@ -14,7 +14,7 @@ type Audit struct {
 // whatever the Loop is doing.
 type Health struct {
 	Audit    Audit     // the last that has finished
-	Progress time.Time // begin of the last step that the Loop has finished, or of one up to 4 decisions before; zero: none yet
+	Progress time.Time // begin of the last step that the Loop has finished; zero: none yet
 	AtRest   bool      // no step is running: it waits for commands, deadlines or the Sink
 	Idle     bool      // AtRest, and nothing is left to do: no command, decision, reader or audit
 	Waiting  int       // commands in the mailbox that came after Progress

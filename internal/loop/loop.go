@@ -138,13 +138,14 @@ func (l *Loop) Run(ctx context.Context) {
 
 // decide lets the Core make up to n decisions.
 func (l *Loop) decide(n int) {
-	effects := l.schedule(l.now(), n)
+	effects := l.schedule(n)
 	l.undelivered = append(l.undelivered, effects...) // the Core reuses its slice
 }
 
 // schedule lets the Core make up to n decisions and returns their effects (OBS-67). They are valid until the next call
 // of the Core.
-func (l *Loop) schedule(now time.Time, n int) []scheduler.Effect {
+func (l *Loop) schedule(n int) []scheduler.Effect {
+	now := l.now()
 	if l.cachedSnapshot != nil {
 		if at, ok := l.core.NextDeadline(); ok && !now.Before(at) {
 			l.cachedSnapshot = nil // expirations may change more than the effects say

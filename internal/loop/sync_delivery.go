@@ -25,10 +25,7 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 			return false
 		}
 		for n := 0; l.needsScheduling && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
-			if n%decisionsPerReading == 0 || l.onDecided != nil {
-				l.now()
-			}
-			if effects := l.schedule(l.lastTime, 1); len(effects) > 0 { // everything else is delivered
+			if effects := l.schedule(1); len(effects) > 0 { // everything else is delivered
 				l.sink.Deliver(effects)
 			}
 			l.noteProgress()
@@ -59,10 +56,6 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 		l.rest.Store(restNone)
 	}
 }
-
-// decisionsPerReading is how many decisions have the time of one reading of the clock, if no command comes between them
-// (ORD-2): a reading takes as long as a twentieth of a decision.
-const decisionsPerReading = 4
 
 // deliver delivers the undelivered effects.
 func (l *Loop) deliver() {

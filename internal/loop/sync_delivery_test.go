@@ -180,20 +180,3 @@ func TestSyncDelivery_RejectedAskIsRetriedAfterBackOff(t *testing.T) {
 		assert.Assert(t, strings.HasSuffix(sink.text(), "allocated k1 (app) on n1"), sink.text())
 	})
 }
-
-func TestSyncDelivery_FourDecisionsShareAReadingOfTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		readings, placements := 0, 0
-		sink := &placementResponder{respond: func(scheduler.Effect) { placements++ }}
-		l, stop := run(t, sink, nil, loop.Options{SyncDelivery: true, Now: func() time.Time { readings++; return time.Now() }})
-		cmds := []scheduler.Command{node("n1", 32), app("app")}
-		for i := range 32 {
-			cmds = append(cmds, ask(fmt.Sprint("k", i)))
-		}
-		l.Send(cmds...)
-		synctest.Wait()
-		stop()
-		assert.Equal(t, placements, 32)
-		assert.Assert(t, readings >= 8 && readings <= 8+4, "%d readings", readings) // the rest is for the command and the timer
-	})
-}

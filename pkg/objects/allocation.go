@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Ask is a request for one allocation, as the RM sent it. It is immutable; a resize is a new Ask
-// with the same key. There may be a million, so its size is held by a test: what most asks do not
+// Ask is a request for one allocation, as the RM sent it. It is immutable, except that the partition that admits it replaces
+// App and Amounts by equal ones in shared memory; a resize is a new Ask with the same key. There may be a million, so its size is held by a test: what most asks do not
 // have is in Details.
 type Ask struct {
 	Key      AllocationKey

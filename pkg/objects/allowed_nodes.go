@@ -98,7 +98,7 @@ func (k *allowedNodes) has(n *Node) bool {
 	return n.schedulable && n.entry.Indexed() && k.kind.check.NodeAllowed(n.tracked)
 }
 
-// note keeps n in mind if it is schedulable and not in the node order yet.
+// note lists n as joining if it is schedulable and not in the node order yet.
 func (k *allowedNodes) note(n *Node) {
 	if n.schedulable && !n.entry.Indexed() {
 		k.joining = append(k.joining, n)
