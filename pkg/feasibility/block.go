@@ -10,7 +10,7 @@ const (
 )
 
 // block is a node of the tree of an index, a B+ tree: its slots are entries, or further blocks.
-type block[T comparable] struct {
+type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	slots    []slot[T]   // in order; none is empty but those of a new block
 	children []*block[T] // the blocks of slots; none: the slots are entries
@@ -24,14 +24,14 @@ type block[T comparable] struct {
 }
 
 // newLeafBlock is a block without slots, which are expected to be n.
-func newLeafBlock[T comparable](n int) *block[T] {
+func newLeafBlock[T any](n int) *block[T] {
 	b := &block[T]{slots: make([]slot[T], 0, n)}
 	b.union = b.oneWord[:]
 	return b
 }
 
 // newParentBlock is a block of other blocks, whose summaries are up to date.
-func newParentBlock[T comparable](below []*block[T]) *block[T] {
+func newParentBlock[T any](below []*block[T]) *block[T] {
 	b := newLeafBlock[T](blockSize + 1)
 	b.children = append(make([]*block[T], 0, blockSize+1), below...)
 	for i, c := range b.children {
@@ -44,14 +44,14 @@ func newParentBlock[T comparable](below []*block[T]) *block[T] {
 
 func (b *block[T]) isLeaf() bool { return len(b.children) == 0 }
 
-// position is the slot of an item of leaf block b.
-func (b *block[T]) position(item T) int {
+// position is the slot of an entry of leaf block b.
+func (b *block[T]) position(o *Order[T], m *Entry[T]) int {
 	for i := range b.slots {
-		if b.slots[i].item == item {
+		if o.Entry(b.slots[i].item) == m {
 			return i
 		}
 	}
-	panic("feasibility: an item is not in its block")
+	panic("feasibility: an entry is not in its block")
 }
 
 // lastItem is the last item below b.

@@ -7,14 +7,14 @@ package feasibility
 const maxFew = 4
 
 // few is the entries of an index without a tree, whose masks have one word.
-type few[T comparable] struct {
+type few[T any] struct {
 	union [1]uint64 // of the masks
 	slots [maxFew]slot[T]
 }
 
 // slot is an entry of an index, or a block of its tree, in the order of the index. What a search reads of entries and
 // blocks is in slots, one after the other in memory.
-type slot[T comparable] struct {
+type slot[T any] struct {
 	item T      // the item; of a block: none
 	key  uint64 // the abbreviated key of the item, or of the last item of the block
 	mask uint64 // the first word of the mask, or of the union of the masks in the block
@@ -53,7 +53,7 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 	case !member && !indexed:
 		return true
 	case !member:
-		x.removeFew(item, m)
+		x.removeFew(m)
 		return true
 	case m.Mask.beyondFirstWord() || !indexed && x.n == maxFew:
 		x.plant()
@@ -67,7 +67,7 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 	}
 	at := x.n - 1
 	if indexed {
-		at = x.positionInFew(item)
+		at = x.positionInFew(m)
 	}
 	from := at
 	for at > 0 {
@@ -96,20 +96,20 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 }
 
 // removeFew removes an entry.
-func (x *Index[T]) removeFew(item T, m *Entry[T]) {
+func (x *Index[T]) removeFew(m *Entry[T]) {
 	t := &x.few
 	x.n--
-	for at := x.positionInFew(item); at < x.n; at++ {
+	for at := x.positionInFew(m); at < x.n; at++ {
 		t.slots[at] = t.slots[at+1]
 	}
 	t.slots[x.n], m.block = slot[T]{}, nil
 	t.refreshUnion()
 }
 
-// positionInFew is the slot of an item.
-func (x *Index[T]) positionInFew(item T) int {
+// positionInFew is the slot of an entry.
+func (x *Index[T]) positionInFew(m *Entry[T]) int {
 	at := 0
-	for x.few.slots[at].item != item {
+	for x.Order.Entry(x.few.slots[at].item) != m {
 		at++
 	}
 	return at

@@ -12,7 +12,7 @@ import (
 //
 // The items own keys and masks. After a change of either, and before another entry of the same
 // index changes, the entry must be reindexed; after changes of many keys, the index resorted, rebuilt or filled.
-type Index[T comparable] struct {
+type Index[T any] struct {
 	Order *Order[T] // may be that of many indices
 	few   few[T]    // the entries, unless there is a root
 	root  *block[T] // of the tree; nil: there is none
@@ -20,7 +20,7 @@ type Index[T comparable] struct {
 }
 
 // Order is the order of items in an index, and where they have their entries.
-type Order[T comparable] struct {
+type Order[T any] struct {
 	Compare func(a, b T) int  // total order: never 0 for two different items
 	Entry   func(T) *Entry[T] // the entry of an item in indexes of this order
 	// Abbreviate is an abbreviated key: Abbreviate(a) < Abbreviate(b) only if Compare(a, b) < 0. It is stored in the
@@ -39,7 +39,7 @@ func (o *Order[T]) abbreviated(item T) uint64 {
 }
 
 // Entry is the place of an item in an index. It is a field of the item.
-type Entry[T comparable] struct {
+type Entry[T any] struct {
 	Mask  Mask      // the shapes that can be placed there
 	block *block[T] // nil: not indexed; that of the order: it is among the few
 }
@@ -166,17 +166,17 @@ func (x *Index[T]) Reindex(item T, member bool) {
 	case member:
 		x.insert(x.sought(item), m)
 	case m.Indexed():
-		x.remove(item, m)
+		x.remove(m)
 	}
 }
 
 // reposition moves an item to its position. Within a block no other block changes, except for summaries.
 func (x *Index[T]) reposition(item T, m *Entry[T]) {
 	b, sought := m.block, x.sought(item)
-	i := b.position(item)
+	i := b.position(x.Order, m)
 	j, sameBlock := sought.positionIn(b, i)
 	if !sameBlock {
-		x.remove(item, m)
+		x.remove(m)
 		x.insert(sought, m)
 		return
 	}
@@ -207,14 +207,14 @@ func (x *Index[T]) insert(sought search[T], m *Entry[T]) {
 	x.split(b)
 }
 
-func (x *Index[T]) remove(item T, m *Entry[T]) {
+func (x *Index[T]) remove(m *Entry[T]) {
 	b := m.block
 	m.block = nil
 	if x.n--; x.n == 0 {
 		x.root, x.few.union[0] = nil, 0
 		return
 	}
-	b.removeSlot(b.position(item))
+	b.removeSlot(b.position(x.Order, m))
 	for len(b.slots) == 0 { // empty blocks are removed
 		i := slices.Index(b.parent.children, b)
 		b = b.parent

@@ -2,7 +2,7 @@ package feasibility
 
 // search is an item whose position in a tree is sought. Abbreviated keys decide where they differ; only where
 // they are equal are the items compared.
-type search[T comparable] struct {
+type search[T any] struct {
 	item  T
 	key   uint64 // the abbreviated key of item
 	order *Order[T]
