@@ -23,33 +23,40 @@ const explainHelp = `Explain the state of an ask or an allocation at a running s
 
 For a pending ask, the answer is the verdict with figures: the requested resources, the headroom of
 its queue, of its limits and of the cluster, the most that is free on one node, and the largest
-node. If no release or preemption can help, it says that the ask can never run as things are. The
-predicates of the resource manager are not called.
+node; then every closed gate with the smallest changes that would open it, the largest request that
+would be placed instead, the place of the ask in selection order, and whether it may preempt. If no
+release or preemption can help, it says that the ask can never run as things are. The predicates of
+the resource manager are not called.
 
-The exit code is 0 when the key is known, 1 when it is unknown or the server does not answer, and 2
+For an application, each group of its pending asks that wait for the same is explained. A name is
+looked up as a key first; --application looks it up as an application only.
+
+The exit code is 0 when the name is known, 1 when it is unknown or the server does not answer, and 2
 when the arguments are invalid.`
 
 const explainExamples = `  canopy explain web-1
+  canopy explain spark-etl --application
   canopy explain web-1 --address 127.0.0.1:9080 --output json`
 
 // explainFlags are the flags as given.
 type explainFlags struct {
 	address, partition, output string
 	timeout                    time.Duration
+	application                bool
 }
 
 // explainCommand explains the state of an ask or an allocation (OBS-39).
 func explainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:     "explain KEY",
-		Short:   "Explain the state of an ask, and why it is pending",
+		Use:     "explain KEY|APPLICATION",
+		Short:   "Explain why an ask or the asks of an application are pending, and what would help",
 		Long:    explainHelp,
 		Example: explainExamples,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
-				return exitError{exitUsage, errors.New("explain takes one argument: the key of an ask or an allocation")}
+				return exitError{exitUsage, errors.New("explain takes one argument: the key of an ask or an allocation, or an application")}
 			case args[0] == "":
 				return exitError{exitUsage, errors.New("explain: the key is empty")}
 			}
@@ -66,6 +73,7 @@ func explainCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
+	flags.BoolVar(&f.application, "application", false, "explain the application of this ID, and no key")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
@@ -83,37 +91,74 @@ func (f *explainFlags) check() error {
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
-// run prints the explanation of a key. An unknown key is exitRefused; its JSON is printed as well.
-func (f *explainFlags) run(ctx context.Context, key string, out io.Writer) error {
-	// The server decodes a name twice, as YuniKorn does.
-	path := url.PathEscape(url.QueryEscape(f.partition)) + "/ask/" + url.PathEscape(url.QueryEscape(key)) + "/explain"
-	text, status, err := f.get(ctx, "/ws/v1/partition/"+path)
+// run prints the explanation of a key or of an application. An unknown name is exitRefused; its JSON is printed as well.
+func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) error {
+	var text []byte
+	known := false
+	if !f.application {
+		var status int
+		var err error
+		if text, status, err = f.get(ctx, f.path("ask", name)); err != nil {
+			return exitError{exitRefused, err}
+		}
+		var e dao.Explanation // the body of a 404 has its fields too
+		if json.Unmarshal(text, &e) != nil || e.Message == "" {
+			return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
+		}
+		switch known = status == http.StatusOK; {
+		case known && f.output == "text":
+			return printExplanation(out, &e)
+		case known:
+			return printIndented(out, text)
+		case e.AllocationKey != "" && e.State != "unknown":
+			return f.unknown(out, text, e.Message)
+		}
+	}
+	application, status, err := f.get(ctx, f.path("application", name))
 	if err != nil {
 		return exitError{exitRefused, err}
 	}
-	known := status == http.StatusOK
-	var e dao.Explanation // the body of a 404 has its fields too
-	if json.Unmarshal(text, &e) != nil || e.Message == "" {
+	var e dao.ApplicationExplanation
+	var refused dao.Error
+	switch {
+	case status == http.StatusOK && json.Unmarshal(application, &e) == nil:
+		if f.output == "text" {
+			return printApplicationExplanation(out, &e)
+		}
+		return printIndented(out, application)
+	case !f.application: // what the server says of the key has more to say
+		var e dao.Explanation
+		_ = json.Unmarshal(text, &e)
+		return f.unknown(out, text, e.Message)
+	case json.Unmarshal(application, &refused) != nil || refused.Message == "":
 		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
 	}
-	switch {
-	case f.output == "json":
-		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, text, "", "  "); err != nil {
-			return exitError{exitRefused, err}
-		}
-		if _, err := fmt.Fprintln(out, pretty.String()); err != nil {
-			return err
-		}
-	case known:
-		return printExplanation(out, &e)
-	default:
-		return exitError{exitRefused, errors.New(e.Message)}
+	return f.unknown(out, application, fmt.Sprintf("%s: %s", name, refused.Message))
+}
+
+// path is the path of the explanation of a name. The server decodes a name twice, as YuniKorn does.
+func (f *explainFlags) path(kind, name string) string {
+	return "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(name)) + "/explain"
+}
+
+// unknown ends with what the server says of an unknown name, as text or JSON.
+func (f *explainFlags) unknown(out io.Writer, text []byte, message string) error {
+	if f.output == "text" {
+		return exitError{exitRefused, errors.New(message)}
 	}
-	if !known {
-		return exitError{exitRefused, nil}
+	if err := printIndented(out, text); err != nil {
+		return err
 	}
-	return nil
+	return exitError{exitRefused, nil}
+}
+
+func printIndented(out io.Writer, text []byte) error {
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, text, "", "  "); err != nil {
+		return exitError{exitRefused, err}
+	}
+	_, err := fmt.Fprintln(out, pretty.String())
+	return err
 }
 
 func (f *explainFlags) get(ctx context.Context, path string) (body []byte, status int, err error) {
@@ -131,53 +176,4 @@ func (f *explainFlags) get(ctx context.Context, path string) (body []byte, statu
 		return nil, 0, fmt.Errorf("%s: %w", f.address, err)
 	}
 	return body, got.StatusCode, nil
-}
-
-// printExplanation prints the ask, the message of the server, and a table of figures.
-func printExplanation(out io.Writer, e *dao.Explanation) error {
-	t := newPreemptText(out)
-	if e.ApplicationID == "" {
-		t.line("%s: %s", e.AllocationKey, e.Message)
-		return t.Flush()
-	}
-	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User, e.QueueName, e.Priority, amountsText(e.Resource))
-	if e.State == "pending" {
-		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
-	}
-	t.line("%s", e.Message)
-	if e.Verdict != nil {
-		for _, b := range e.Verdict.BackOff {
-			t.line("%s", b.Message)
-		}
-	}
-	if len(e.Resources) == 0 {
-		return t.Flush()
-	}
-	t.line("\nRESOURCE\tREQUESTED\tQUEUE HEADROOM\tLIMIT HEADROOM\tCLUSTER HEADROOM\tMOST FREE ON A NODE\tLARGEST NODE")
-	for i := range e.Resources {
-		r := &e.Resources[i]
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true), headroomText(r, r.Limit, true),
-			headroomText(r, r.Cluster, false), r.Text(r.MaxFreeOnNode), r.Text(r.LargestNode))
-	}
-	return t.Flush()
-}
-
-// ageText is a duration in seconds, or from two days on in days and hours: a creation time may be years ago.
-func ageText(age time.Duration) string {
-	const day = 24 * time.Hour
-	if age < 2*day {
-		return age.Round(time.Second).String()
-	}
-	return fmt.Sprintf("%dd%dh", age/day, age%day/time.Hour)
-}
-
-func headroomText(r *dao.Availability, headroom *dao.Headroom, named bool) string {
-	if headroom == nil {
-		return "no bound"
-	}
-	text := r.Text(headroom.Free) + " of " + r.Text(headroom.Max)
-	if named {
-		text += " (" + headroom.BoundBy + ")"
-	}
-	return text
 }

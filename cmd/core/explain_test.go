@@ -22,6 +22,15 @@ it is nominated for node n1, where victims have still to end: 1
 
 RESOURCE  REQUESTED  QUEUE HEADROOM  LIMIT HEADROOM  CLUSTER HEADROOM  MOST FREE ON A NODE  LARGEST NODE
 vcore     2          no bound        no bound        0 of 4            0                    4
+
+1 of 2 gates is closed:
+  it is nominated for node n1, where victims have still to end: 1
+    - no change helps: it has to be waited for
+
+preemption:
+  node       no: requires no node
+  guarantee  no: no queue guarantees a requested resource
+  priority   it may preempt
 `)
 	code, out, _ = runCanopy("explain", "low", "--address", address)
 	assert.Equal(t, code, 0)
@@ -32,6 +41,25 @@ vcore     2          no bound        no bound        0 of 4            0        
 	var e dao.Explanation
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
+}
+
+// An application is found by its ID if no key is the same, and is explained by groups of asks (EXP-7).
+func TestExplainCommand_Application(t *testing.T) {
+	address := preemptServer(t)
+	code, out, errs := runCanopy("explain", "x", "--address", address)
+	assert.Equal(t, errs, "")
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.HasPrefix(out, "application x, Running, user ann, queue root.a: 1 pending ask\n\n1 ask like this one:\nhigh of application x"), out)
+
+	code, out, _ = runCanopy("explain", "x", "--application", "--address", address, "-o", "json")
+	assert.Equal(t, code, 0)
+	var e dao.ApplicationExplanation
+	assert.NilError(t, json.Unmarshal([]byte(out), &e))
+	assert.Equal(t, e.Groups[0].First.AllocationKey, "high")
+
+	code, _, errs = runCanopy("explain", "high", "--application", "--address", address)
+	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, errs, "canopy: high: Application not found\n")
 }
 
 func TestPrintExplanation_BackOff(t *testing.T) {
@@ -61,9 +89,9 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 	}{
 		{[]string{"a/b c%"}, exitRefused, `canopy: no ask or allocation has the key "a/b c%"`},
 		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
-		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
+		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
 		{[]string{""}, exitUsage, "canopy: explain: the key is empty"},
-		{[]string{"a", "b"}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation"},
+		{[]string{"a", "b"}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
 		{[]string{"high", "--output", "xml"}, exitUsage, ""},
 		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},
 	} {

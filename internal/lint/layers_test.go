@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/lifecycle", "pkg/topology"},
 	{"pkg/affinity", "pkg/configs", "pkg/quota"},
 	{"pkg/objects"},
-	{"pkg/preemption/victim"},
+	{"pkg/preemption/victim", "pkg/explain"},
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "pkg/configs/queuesyaml"},

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
@@ -47,18 +48,27 @@ func (l *Loop) Check(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// Explain returns the verdict on the ask or allocation of a key; see scheduler.Core.Explain
-// (OBS-45). Like DryRun it is a slow query, of which one runs at a time.
+// Explain explains the ask or allocation of a key; see scheduler.Core.Explain (OBS-45).
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.core.Explain(key, now) })
+}
+
+// ExplainApplication explains the pending asks of an application; see scheduler.Core.ExplainApplication.
+func (l *Loop) ExplainApplication(ctx context.Context, id objects.AppID) (*scheduler.ApplicationExplanation, error) {
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.ApplicationExplanation { return l.core.ExplainApplication(id, now) })
+}
+
+// slowQuery has the loop answer a query that looks at every node; one runs at a time, like DryRun (OBS-45).
+func slowQuery[T any](ctx context.Context, l *Loop, answer func(now time.Time) *T) (*T, error) {
 	if err := l.lockQuery(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-l.queryLock }()
-	e, err := ask(ctx, l, func() *scheduler.Explanation {
+	e, err := ask(ctx, l, func() *T {
 		if ctx.Err() != nil {
 			return nil // the caller does not wait any more
 		}
-		return l.core.Explain(key, l.now())
+		return answer(l.now())
 	})
 	if err == nil && e == nil {
 		err = ctx.Err()

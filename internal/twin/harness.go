@@ -110,6 +110,8 @@ func (p *harness) checkExplanations() string {
 		want := p.twin.obstacle(c, w)
 		if got := p.second.Explain(w.ask.Key, p.now); got.Verdict.Reason != want {
 			return fmt.Sprintf("%s: the core says %q, the twin %q", w.ask.Key, got, scheduler.Verdict{Reason: want})
+		} else if problem := gateProblem(got); problem != "" {
+			return fmt.Sprintf("%s: %s", w.ask.Key, problem)
 		}
 	}
 	return ""

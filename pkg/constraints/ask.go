@@ -92,6 +92,17 @@ func (a *Ask) Tolerates(n *Node) bool {
 	return a.content.toleratesAll(n)
 }
 
+// Untolerated are the taints of n that a does not tolerate, in the order of the node. Those with PreferNoSchedule keep
+// nothing away and are not among them.
+func (a *Ask) Untolerated(n *Node) (taints []Taint) {
+	for i := range n.taints {
+		if a == nil || !a.content.tolerates(&n.taints[i]) {
+			taints = append(taints, n.taints[i])
+		}
+	}
+	return taints
+}
+
 func (c *content) selects(n *Node) bool {
 	for key, value := range c.Selector {
 		if have, ok := n.labels[key]; !ok || have != value {

@@ -124,6 +124,31 @@ func TestCompare_IsATotalOrder(t *testing.T) {
 	})
 }
 
+// A criterion decides as the comparison does, and by the first key that differs in the order of the policy (EXP-6).
+func TestCriterion_AgreesWithCompare(t *testing.T) {
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+		rapid.Check(t, func(t *rapid.T) {
+			a, b := queues.Draw(t, "a"), queues.Draw(t, "b")
+			criterion, order := policies.QueueCriterion(a, b, by)
+			assert.Equal(t, sign(order), sign(policies.CompareQueues(a, b, by)))
+			assert.Equal(t, criterion == policies.ByPriority, a.Priority.Compare(b.Priority) != 0 && (by == policies.PriorityFirst || a.Share.Compare(b.Share) == 0))
+			for _, s := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+				a, b := apps.Draw(t, "a"), apps.Draw(t, "b")
+				criterion, order := s.AppCriterion(a, b, by)
+				assert.Equal(t, sign(order), sign(s.CompareApps(a, b, by)))
+				assert.Assert(t, criterion != policies.ByShare || s == policies.Fair)
+				assert.Assert(t, criterion != policies.BySubmission || s != policies.Fair)
+			}
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := asks.Draw(t, "a"), asks.Draw(t, "b")
+		criterion, order := policies.AskCriterion(a, b)
+		assert.Equal(t, sign(order), sign(policies.CompareAsks(a, b)))
+		assert.Equal(t, criterion == policies.ByPriority, a.Priority != b.Priority)
+	})
+}
+
 // assertAbbreviates checks that abbreviated keys that differ order like the keys, and that some of them do.
 func assertAbbreviates[K any](
 	t *testing.T, keys *rapid.Generator[K], abbreviate func(K) uint64, compare func(a, b K) int,

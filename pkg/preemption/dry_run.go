@@ -29,14 +29,20 @@ type DryRunAsk struct {
 // NewDryRun begins a dry run with the entitlements of the ask.
 func (eng *Engine) NewDryRun(ask DryRunAsk) *DryRun {
 	s := &DryRun{eng: eng, ask: ask}
-	for _, entitlement := range Entitlements(eng.part, ask.Allocation, ask.EntitledAt) {
+	s.report.Entitlements = EntitlementValues(eng.part, ask.Allocation, ask.EntitledAt)
+	return s
+}
+
+// EntitlementValues are Entitlements as values, by reason.
+func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Time) (out []DryRunEntitlement) {
+	for _, entitlement := range Entitlements(p, x, now) {
 		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
 		if entitlement.Queue != nil {
 			v.Queue = entitlement.Queue.Path()
 		}
-		s.report.Entitlements = append(s.report.Entitlements, v)
+		out = append(out, v)
 	}
-	return s
+	return out
 }
 
 // Search searches victims by each reason that the ask is entitled to, until there is a plan, as an evaluation does.

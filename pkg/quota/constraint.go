@@ -136,6 +136,20 @@ func (c Constraint) Kind() ConstraintKind { return c.kind }
 // Queue is the queue that has the max or the limit.
 func (c Constraint) Queue() *Queue { return c.queue }
 
+// Account is the account of the limit; nil: c is no limit.
+func (c Constraint) Account() *Account { return c.account }
+
+// Counts reports whether a counts among the running applications of c.
+func (c Constraint) Counts(a *Application) bool {
+	switch c.kind {
+	case LimitMaxApplications:
+		return a.countedInLimits && a.MemberOf(c.account)
+	case QueueMaxApplications:
+		return a.countedRunning && c.queue.IsSelfOrAncestorOf(a.leaf)
+	}
+	return false
+}
+
 // Blocks reports whether an ask of shape s is not within c now. s matters to constraints on resources only.
 func (c Constraint) Blocks(s *feasibility.Shape) bool {
 	switch c.kind {

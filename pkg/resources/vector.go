@@ -171,6 +171,9 @@ func (b LimitVector) Remaining(i int, used Vector) (Index, Quantity) {
 	return b[i].index, subSat(b[i].n, used.At(b[i].index))
 }
 
+// AddSaturated is a+b, saturated at the ends of int64.
+func AddSaturated(a, b Quantity) Quantity { return addSat(a, b) }
+
 // SubSaturated is a-b, saturated at the ends of int64.
 func SubSaturated(a, b Quantity) Quantity { return subSat(a, b) }
 

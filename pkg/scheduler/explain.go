@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -45,6 +46,11 @@ type Explanation struct {
 	Resources   []Availability
 	Nodes       NodeCounts
 	BackOffs    []BackOff // what is not tried again before a time: placement first, then preemption
+
+	Gates        []explain.Gate                 // every condition, open or closed (EXP-1)
+	Largest      resources.Amounts              // the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
+	Rank         explain.Rank                   // its place in selection order (EXP-6)
+	Entitlements []preemption.DryRunEntitlement // whether it may preempt, by each reason (PRE-114)
 }
 
 // KeyState is the state of the ask or allocation of a key.
@@ -86,6 +92,8 @@ type Availability struct {
 	Cluster       Headroom           // of all nodes
 	MaxFreeOnNode resources.Quantity // the most on one node that accepts the ask, without what is held for other asks
 	LargestNode   resources.Quantity // the most that such a node has in all
+	NodesLacking  int                // such nodes that have less free than requested
+	LeastMissing  resources.Quantity // the least that one of these lacks
 }
 
 // NodeCounts counts each node once, by the first reason why it is not feasible (ORD-60).
@@ -142,6 +150,11 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		e.Node = n.ID()
 	}
 	e.BackOffs = c.backOffs(x)
+	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
+	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
+		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
+	})
+	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
 	c.explainShortage(e, x)
@@ -185,12 +198,23 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		for k, requested := range v {
 			if requested > 0 {
 				r, k := &e.Resources[i], resources.Index(k)
-				r.MaxFreeOnNode, r.LargestNode = max(r.MaxFreeOnNode, c.part.Reservations().FreeFor(x, n, k)), max(r.LargestNode, n.Total().At(k))
+				r.addNode(c.part.Reservations().FreeFor(x, n, k), n.Total().At(k))
 				i++
 			}
 		}
 	}
 	sortResources(e.Resources)
+}
+
+// addNode counts a node that accepts the ask.
+func (r *Availability) addNode(free, total resources.Quantity) {
+	r.MaxFreeOnNode, r.LargestNode = max(r.MaxFreeOnNode, free), max(r.LargestNode, total)
+	if missing := resources.SubSaturated(r.Requested, free); missing > 0 {
+		if r.NodesLacking == 0 || missing < r.LeastMissing {
+			r.LeastMissing = missing
+		}
+		r.NodesLacking++
+	}
 }
 
 // addFitting counts a node that the ask fits, by what other allocations refuse.

@@ -16,6 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -72,6 +73,12 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		lines := e.String() + "\n"
 		for _, b := range e.BackOffs {
 			lines += b.String() + "\n"
+		}
+		for _, g := range explain.Closed(e.Gates) {
+			lines += "  closed: " + g.String() + "\n"
+			for _, change := range g.Changes {
+				lines += "    " + change.String() + "\n"
+			}
 		}
 		return lines
 	case "quota":

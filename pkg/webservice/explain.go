@@ -30,6 +30,26 @@ func (s *service) explain(r *http.Request) (any, error) {
 	return dao.NewExplanation(e), nil
 }
 
+// explainApplication explains the pending asks of an application, by group (EXP-7).
+func (s *service) explainApplication(r *http.Request) (any, error) {
+	id, err := parameter(r, "application")
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.partition(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := l.ExplainApplication(r.Context(), objects.AppID(id))
+	switch {
+	case err != nil:
+		return nil, err
+	case !e.Known:
+		return nil, notFound("Application")
+	}
+	return dao.NewApplicationExplanation(e), nil
+}
+
 // unknownKey is the 404 for a key that no ask and no allocation has now.
 func (s *service) unknownKey(e *scheduler.Explanation) error {
 	body := dao.UnknownKey{AllocationKey: string(e.Key), State: e.State.String()}

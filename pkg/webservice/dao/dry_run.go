@@ -71,13 +71,7 @@ func NewDryRunResult(s *scheduler.DryRunResult) *DryRunResult {
 		NodeID: string(s.Node), Victims: viewVictims(s.Victims), MoreVictims: s.MoreVictims,
 		CandidatesNode: string(s.CandidatesNode), Candidates: NewCandidates(s.Candidates), MoreCandidates: s.MoreCandidates,
 	}
-	for _, c := range s.Entitlements {
-		entitlement := Entitlement{PreemptionReason: ReasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled, QueueName: string(c.Queue), EntitledAt: Nanos(c.Due)}
-		if !entitlement.Entitled {
-			entitlement.Reason = c.NotEntitled.String()
-		}
-		body.Entitlements = append(body.Entitlements, entitlement)
-	}
+	body.Entitlements = viewEntitlements(s.Entitlements)
 	for i := range s.Searches {
 		body.Searches = append(body.Searches, viewVictimSearch(&s.Searches[i]))
 	}

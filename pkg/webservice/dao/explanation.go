@@ -29,6 +29,11 @@ type Explanation struct {
 	Verdict   *Verdict       `json:"verdict,omitempty"`
 	Resources []Availability `json:"resources,omitempty"` // of the ask, by name
 	Nodes     *NodeCounts    `json:"nodes,omitempty"`
+
+	Gates        []Gate        `json:"gates,omitempty"`          // every condition for it to be placed
+	Largest      *Change       `json:"largestRequest,omitempty"` // the most that it could request instead
+	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
+	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
 }
 
 // Verdict says why an ask is not placed now (OBS-40).
@@ -70,6 +75,8 @@ type Availability struct {
 	Cluster       *Headroom `json:"cluster"`
 	MaxFreeOnNode int64     `json:"maxFreeOnNode"`
 	LargestNode   int64     `json:"largestNode"`
+	NodesLacking  int       `json:"nodesLacking,omitempty"` // nodes that accept the ask and have too little of it free
+	LeastMissing  int64     `json:"leastMissing,omitempty"` // the least that one of these lacks
 }
 
 // Headroom is what is free of a resource within the bound that has least.
@@ -133,10 +140,12 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	for _, r := range e.Resources {
 		body.Resources = append(body.Resources, Availability{
 			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster), int64(r.MaxFreeOnNode), int64(r.LargestNode),
+			r.NodesLacking, int64(r.LeastMissing),
 		})
 	}
 	n := NodeCounts(e.Nodes)
 	body.Nodes = &n
+	body.Gates, body.Largest, body.Rank, body.Entitlements = viewGates(e.Gates), viewLargest(e.Largest), viewRank(e.Rank), viewEntitlements(e.Entitlements)
 	return body
 }
 
@@ -150,4 +159,35 @@ func viewHeadroom(r scheduler.Headroom) *Headroom {
 // Text is a quantity of the resource in the units that queues.yaml has, such as 500m or 2Gi.
 func (r *Availability) Text(n int64) string {
 	return resources.FormatQuantity(r.Resource, resources.Quantity(n))
+}
+
+// ApplicationExplanation explains the pending asks of an application (EXP-7).
+type ApplicationExplanation struct {
+	Time          int64                 `json:"time"`
+	Partition     string                `json:"partition"`
+	ApplicationID string                `json:"applicationID"`
+	State         string                `json:"state"`
+	User          string                `json:"user"`
+	QueueName     string                `json:"queueName"`
+	PendingAsks   int                   `json:"pendingAsks"`
+	Groups        []AskGroupExplanation `json:"groups"` // of asks that wait for the same, in selection order
+	MoreGroups    int                   `json:"moreGroups,omitempty"`
+}
+
+// AskGroupExplanation is about pending asks with the same request, constraints, priority and task group.
+type AskGroupExplanation struct {
+	PendingAsks int          `json:"pendingAsks"`
+	First       *Explanation `json:"first"` // the first of them
+}
+
+// NewApplicationExplanation is the answer of GET .../application/{application}/explain. Requires: the application is known.
+func NewApplicationExplanation(e *scheduler.ApplicationExplanation) *ApplicationExplanation {
+	body := &ApplicationExplanation{
+		Time: Nanos(e.At), Partition: e.Partition, ApplicationID: string(e.App), State: e.State.String(), User: e.User.Name, QueueName: string(e.Queue),
+		PendingAsks: e.Pending, Groups: []AskGroupExplanation{}, MoreGroups: e.MoreGroups,
+	}
+	for _, group := range e.Groups {
+		body.Groups = append(body.Groups, AskGroupExplanation{group.Pending, NewExplanation(group.First)})
+	}
+	return body
 }

@@ -1,0 +1,210 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// nodeSurvey is what one pass over the nodes finds for an ask.
+type nodeSurvey struct {
+	fits        bool // a node admits the ask and has enough free
+	allowed     bool // such a node, and other allocations allow it
+	large       bool // a node that admits it would have enough if everything on it had ended
+	schedulable bool // a node is schedulable
+
+	leastMissing nodeChoice // that would have enough if allocations on it ended
+	cordoned     nodeChoice // that has enough, if it were schedulable
+	tainted      nodeChoice // that has enough, if it had fewer taints
+}
+
+// nodeChoice is the best node of a kind: the one with the lowest share, and of these the one with the first ID.
+type nodeChoice struct {
+	node  *objects.Node // nil: there is none
+	share float64
+}
+
+func (c *nodeChoice) offer(n *objects.Node, share float64) {
+	if c.node == nil || cmp.Or(cmp.Compare(share, c.share), strings.Compare(string(n.ID()), string(c.node.ID()))) < 0 {
+		c.node, c.share = n, share
+	}
+}
+
+// nodeGates adds the gates of the nodes, of other allocations on them, of the gang and of predicates.
+func (q *question) nodeGates() {
+	x, s := q.ask, q.survey()
+	reserved := q.part.Reservations().Of(x)
+	g := Gate{Kind: Nodes, Subject: string(x.Ask().RequiredNode()), Closed: !s.fits}
+	if reserved != nil {
+		g.Subject = string(reserved.ID())
+		g.Closed = !s.fits && !q.enoughFree(reserved) // what is held there for the ask is free for it
+	}
+	g.Permanent = g.Closed && !s.large && (s.schedulable || x.Ask().RequiredNode() != "")
+	var changes []Change
+	if g.Closed {
+		if n := s.leastMissing.node; n != nil {
+			g.Node, g.Figures = n.ID(), q.figuresOn(n)
+		}
+		changes = q.nodeChanges(&s)
+	}
+	q.add(g, changes...)
+	if q.part.Affinity().MayRefuse() {
+		q.add(Gate{Kind: OtherAllocations, Closed: s.fits && !s.allowed})
+	}
+	if group := x.AskGroup(); group.WaitsForMembers() {
+		q.add(Gate{Kind: Gang, Subject: q.facts.GangRefusal, Closed: q.facts.GangRefusal != ""})
+	}
+	if q.facts.Predicates {
+		refused := s.allowed && q.part.Unschedulable(x)
+		g := Gate{Kind: Predicates, Closed: refused}
+		if refused {
+			g.Until = q.facts.RetryAt
+		}
+		q.add(g)
+	}
+}
+
+// survey examines every node.
+func (q *question) survey() (s nodeSurvey) {
+	x, shape := q.ask, q.ask.Shape()
+	required, v := x.Ask().RequiredNode(), shape.Vector()
+	check := q.part.Affinity().Check(x)
+	reserved := q.part.Reservations().Of(x)
+	for n := range q.part.EachNode {
+		if required != "" && n.ID() != required {
+			continue
+		}
+		s.schedulable = s.schedulable || n.Schedulable()
+		allowed := check.Refusal(n) == affinity.Allowed
+		if !n.Accepts(shape) {
+			if !q.enoughFree(n) || !allowed {
+				continue
+			}
+			switch {
+			case shape.Admits(n.Constraints()):
+				s.cordoned.offer(n, 0)
+			case n.Schedulable() && shape.Constraints().Selects(n.Constraints()):
+				s.tainted.offer(n, float64(len(shape.Constraints().Untolerated(n.Constraints()))))
+			}
+			continue
+		}
+		if allowed {
+			q.offerLargest(n)
+		}
+		s.large = s.large || n.Total().Covers(v)
+		if n.Fits(shape) {
+			s.fits, s.allowed = true, s.allowed || allowed
+			continue
+		}
+		if allowed && (reserved == nil || reserved == n) && n.Total().Covers(v) && n.Allocated().Covers(q.missingOn(n)) {
+			s.leastMissing.offer(n, q.missingShare(n))
+		}
+	}
+	return s
+}
+
+// enoughFree reports whether n has as much free as the ask requests, whether or not it accepts it.
+func (q *question) enoughFree(n *objects.Node) bool {
+	for k, requested := range q.ask.Shape().Vector() {
+		if requested > 0 && q.part.Reservations().FreeFor(q.ask, n, resources.Index(k)) < requested {
+			return false
+		}
+	}
+	return true
+}
+
+// missingOn is what must become free on n before the ask fits there. It is valid until the next call.
+func (q *question) missingOn(n *objects.Node) resources.Vector {
+	v := q.ask.Shape().Vector()
+	missing := append(q.missing[:0], v...)
+	q.missing = missing
+	for k, requested := range v {
+		if requested > 0 {
+			missing[k] = max(0, resources.SubSaturated(requested, q.part.Reservations().FreeFor(q.ask, n, resources.Index(k))))
+		}
+	}
+	return missing
+}
+
+// missingShare is the largest part of its capacity that must become free on n.
+func (q *question) missingShare(n *objects.Node) (share float64) {
+	for k, missing := range q.missingOn(n) {
+		if missing > 0 {
+			share = max(share, float64(missing)/float64(n.Total().At(resources.Index(k))))
+		}
+	}
+	return share
+}
+
+// figuresOn are the figures of a node.
+func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
+	for k, requested := range q.ask.Shape().Vector() {
+		if k := resources.Index(k); requested > 0 {
+			figures = append(figures, Figure{q.part.ResourceName(k), requested, q.part.Reservations().FreeFor(q.ask, n, k), n.Total().At(k)})
+		}
+	}
+	sortFigures(figures)
+	return figures
+}
+
+// nodeChanges are the changes with which a node would have enough for the ask, and admit it.
+func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
+	x := q.ask
+	if n := s.leastMissing.node; n != nil {
+		if missing := q.part.Amounts(q.missingOn(n)); !missing.IsZero() {
+			changes = append(changes, Change{Action: FreeOnNode, Node: n.ID(), Amounts: missing})
+		}
+	}
+	if n := s.cordoned.node; n != nil {
+		changes = append(changes, Change{Action: Uncordon, Node: n.ID()})
+	}
+	if n := s.tainted.node; n != nil {
+		changes = append(changes, q.removeTaints(n))
+	}
+	requested := x.Ask().Amounts
+	id := x.Ask().RequiredNode()
+	switch {
+	case id == "" && q.facts.Draining:
+		return changes
+	case id == "":
+		return append(changes, Change{Action: AddNode, Amounts: requested, Subject: q.requiredOfNodes()})
+	}
+	n, known := q.part.Node(id)
+	switch {
+	case !known && !q.facts.Draining:
+		changes = append(changes, Change{Action: RegisterNode, Node: id, Amounts: requested, Subject: q.requiredOfNodes()})
+	case known && n.Accepts(x.Shape()):
+		grown := map[string]resources.Quantity{}
+		for k, missing := range q.missingOn(n) {
+			if k := resources.Index(k); missing > 0 {
+				grown[q.part.ResourceName(k)] = resources.AddSaturated(n.Total().At(k), missing)
+			}
+		}
+		changes = append(changes, Change{Action: GrowNode, Node: id, Amounts: resources.FromMap(grown)})
+	}
+	return changes
+}
+
+// requiredOfNodes is what else than resources a new node must have; empty: nothing.
+func (q *question) requiredOfNodes() string {
+	if q.ask.Shape().Constraints() == nil {
+		return ""
+	}
+	return "its node selector, node affinity and tolerations admit"
+}
+
+func (q *question) removeTaints(n *objects.Node) Change {
+	c := Change{Action: RemoveTaints, Node: n.ID()}
+	for _, t := range q.ask.Shape().Constraints().Untolerated(n.Constraints()) {
+		c.Candidates = append(c.Candidates, t.String()) // all of them: each keeps the ask away
+	}
+	return c
+}
+
+func sortFigures(figures []Figure) {
+	slices.SortFunc(figures, func(a, b Figure) int { return strings.Compare(a.Resource, b.Resource) })
+}

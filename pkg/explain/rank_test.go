@@ -1,0 +1,77 @@
+package explain_test
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+)
+
+// The rank of an ask is what sorting the members of each level again says, and what is listed ahead comes first by the
+// criterion that is named (EXP-6).
+func TestRank_AgreesWithSorting(t *testing.T) {
+	seen := map[policies.Criterion]int{}
+	for seed := range uint64(testscale.Runs(1000)) {
+		start := situation{run: randomrun.RandomRun(seed, 80)}
+		core, now := start.core()
+		for _, key := range pendingKeys(core) {
+			e := core.Explain(key, now)
+			x, _ := core.Partition().Allocation(key)
+			asks := e.Rank.Levels[len(e.Rank.Levels)-1]
+			assert.Equal(t, asks.Kind, explain.Asks)
+			if want := asksBefore(core.Partition(), x); !x.AskGroup().Held() && !core.Partition().Unschedulable(x) && !core.Partition().Affinity().Refused(x) {
+				assert.Equal(t, asks.Before, want, "seed %d, ask %s", seed, key)
+			}
+			for i, l := range e.Rank.Levels {
+				assert.Assert(t, l.Before < l.Of || l.Kind == explain.Asks, "seed %d, ask %s, level %d: %+v", seed, key, i, l)
+				assert.Equal(t, len(l.First) > 0, l.Before > 0)
+				for _, ahead := range l.First {
+					seen[ahead.By]++
+					assertAhead(t, l, ahead)
+				}
+			}
+		}
+	}
+	t.Log(seen)
+	for _, by := range []policies.Criterion{policies.ByPriority, policies.ByShare, policies.BySubmission, policies.ByCreation, policies.ByName} {
+		assert.Assert(t, seen[by] > 0, "%s", by.Code())
+	}
+}
+
+// asksBefore counts the schedulable asks of the application that come before x and have not been refused every node, one by
+// one.
+func asksBefore(p *objects.Partition, x *objects.Allocation) (n int) {
+	for _, group := range x.Application().PendingGroups() {
+		if group.Held() {
+			continue
+		}
+		for _, y := range group.SchedulableAsks() {
+			if y != x && !p.Affinity().Refused(y) && objects.CompareSelection(y, x) < 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// assertAhead checks the figures of the criterion that puts a member ahead.
+func assertAhead(t *testing.T, l explain.Level, ahead explain.Ahead) {
+	t.Helper()
+	assert.Assert(t, slices.Contains(l.Orders, ahead.By), "%s is no criterion of %+v", ahead.By.Code(), l)
+	switch ahead.By {
+	case policies.ByPriority:
+		assert.Assert(t, ahead.Priority > l.Member.Priority, "%+v", l)
+	case policies.BySubmission, policies.ByCreation:
+		assert.Assert(t, ahead.Submitted.Before(l.Member.Submitted), "%+v", l)
+	case policies.ByShare:
+		assert.Assert(t, ahead.Share <= l.Member.Share, "%+v", l)
+	case policies.ByName:
+		assert.Assert(t, ahead.Name < l.Member.Name, "%+v", l)
+	}
+}

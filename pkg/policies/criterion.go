@@ -1,0 +1,69 @@
+package policies
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Criterion is what decides the order of two queues, applications or asks: the first of their keys that differs.
+type Criterion uint8
+
+// The criteria.
+const (
+	ByName       Criterion = iota // path or ID; nothing else differs
+	ByPriority                    // the higher one first
+	ByShare                       // the smaller fair share, or usage, first
+	ByPending                     // the larger sum of pending quantities first
+	BySubmission                  // the application that was submitted first
+	ByCreation                    // the ask that was created first
+	ByArrival                     // the ask that arrived first
+)
+
+// Code is the stable code of the criterion.
+func (c Criterion) Code() string {
+	return [...]string{"name", "priority", "share", "pending", "submission", "creation", "arrival"}[c]
+}
+
+// comparison is one step of a comparison.
+type comparison struct {
+	by    Criterion
+	order int
+}
+
+func firstDifference(steps ...comparison) (Criterion, int) {
+	for _, s := range steps {
+		if s.order != 0 {
+			return s.by, s.order
+		}
+	}
+	return ByName, 0
+}
+
+// QueueCriterion is the criterion of CompareQueues, with its result.
+func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
+	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByShare, a.Share.Compare(b.Share)}
+	rest, name := comparison{ByPending, cmp.Compare(b.Pending, a.Pending)}, comparison{ByName, strings.Compare(a.Path, b.Path)}
+	if by == PriorityIgnored {
+		return firstDifference(share, priority, rest, name)
+	}
+	return firstDifference(priority, share, rest, name)
+}
+
+// AppCriterion is the criterion of AppSort.CompareApps, with its result.
+func (s AppSort) AppCriterion(a, b *AppKey, by PrioritySort) (Criterion, int) {
+	priority, name := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByName, cmp.Compare(a.ID, b.ID)}
+	order := comparison{BySubmission, cmp.Compare(a.Submitted, b.Submitted)}
+	if s == Fair {
+		order = comparison{ByShare, a.Shares.Compare(b.Shares)}
+	}
+	if by == PriorityIgnored {
+		return firstDifference(order, priority, name)
+	}
+	return firstDifference(priority, order, name)
+}
+
+// AskCriterion is the criterion of CompareAsks, with its result.
+func AskCriterion(a, b *AskKey) (Criterion, int) {
+	return firstDifference(comparison{ByPriority, cmp.Compare(b.Priority, a.Priority)}, comparison{ByCreation, cmp.Compare(a.Created, b.Created)},
+		comparison{ByArrival, cmp.Compare(a.Arrival, b.Arrival)})
+}
