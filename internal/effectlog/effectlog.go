@@ -106,6 +106,8 @@ func (w *writer) write(e scheduler.Effect) {
 		w.log.Info("node added", w.partition, node(e.Node), amounts("capacity", e.Total), zap.Bool("schedulable", e.Schedulable))
 	case scheduler.NodeRejected:
 		w.log.Warn("node refused", w.partition, node(e.Node), reason(e.Reason))
+	case scheduler.OperatorActed:
+		w.operator(&e)
 	case scheduler.NodeChanged:
 		w.node(&e)
 	case scheduler.QueueChanged:
@@ -121,6 +123,24 @@ func (w *writer) application(e scheduler.ApplicationUpdated) {
 		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Reason.String()))
 	case w.debug:
 		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Reason.String()))
+	}
+}
+
+func (w *writer) operator(e *scheduler.OperatorActed) {
+	by := zap.String("by", e.By)
+	switch e.Action {
+	case scheduler.HoldApplication:
+		w.log.Info("application put on hold by an operator", w.partition, application(e.App), by)
+	case scheduler.ReleaseApplication:
+		w.log.Info("application no longer on hold", w.partition, application(e.App), by)
+	case scheduler.StopQueue:
+		w.log.Info("queue stopped by an operator", w.partition, queue(e.Queue), by)
+	case scheduler.StartQueue:
+		w.log.Info("queue no longer stopped", w.partition, queue(e.Queue), by)
+	case scheduler.CordonNode:
+		w.log.Info("node cordoned by an operator", w.partition, node(e.Node), by)
+	case scheduler.UncordonNode:
+		w.log.Info("node no longer cordoned", w.partition, node(e.Node), by)
 	}
 }
 

@@ -70,6 +70,8 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		if e.Reason != "" {
 			w.add(events.Record{Type: events.Queue, Object: string(objects.RootPath), Message: "Everything was removed: " + e.Reason})
 		}
+	case scheduler.OperatorActed:
+		w.operator(e)
 	case scheduler.NodeChanged:
 		w.node(e)
 	case scheduler.QueueChanged:
@@ -89,6 +91,18 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		}
 		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: eventMessage(e), Amounts: e.Amounts})
 	}
+}
+
+// operator adds a record about what an operator has switched (OPS-5).
+func (w *recordWriter) operator(e scheduler.OperatorActed) {
+	r := events.Record{Type: events.Node, Object: string(e.Node), Message: e.String()}
+	switch {
+	case e.App != "":
+		r.Type, r.Object = events.Application, string(e.App)
+	case e.Queue != "":
+		r.Type, r.Object = events.Queue, string(e.Queue)
+	}
+	w.add(r)
 }
 
 // request adds a record about an ask or an allocation.

@@ -80,6 +80,9 @@ func (c *Cluster) startPartition(p configs.Partition) {
 	c.mu.Lock()
 	previous := c.removed[p.Name]
 	c.loops[p.Name] = r
+	if c.opt.FirstCommands != nil {
+		r.Send(c.opt.FirstCommands(p.Name)...)
+	}
 	if c.notListening {
 		r.Send(scheduler.SetListening{})
 	}

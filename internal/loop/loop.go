@@ -46,6 +46,9 @@ type Options struct {
 
 	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *lifecycle.Lifetimes
+
+	// FirstCommands are applied to a new partition of a Cluster before anything else; nil: there are none.
+	FirstCommands func(partition string) []scheduler.Command
 }
 
 func (o Options) core() objects.Options {

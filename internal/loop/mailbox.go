@@ -88,6 +88,11 @@ func (l *Loop) lockQuery(ctx context.Context) error {
 	}
 }
 
+// OperatorState is what operators have switched (OPS-4).
+func (l *Loop) OperatorState(ctx context.Context) (scheduler.OperatorState, error) {
+	return ask(ctx, l, l.core.OperatorState)
+}
+
 // Preemptions are the recorded preemptions.
 func (l *Loop) Preemptions(ctx context.Context) (preemption.Preemptions, error) {
 	return ask(ctx, l, l.core.Preemptions)

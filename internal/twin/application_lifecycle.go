@@ -108,6 +108,7 @@ func (t *Twin) complete(a *app, why lifecycle.Reason) {
 func (t *Twin) endApp(a *app, last lifecycle.State, why lifecycle.Reason) {
 	t.enterState(a, last, why)
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
+	delete(t.held, a.id)
 	t.prune(t.root)
 	t.completed = t.appendEnded(t.completed, &endedApp{a.id, a.leaf, last, t.now, a.peak})
 }

@@ -62,6 +62,7 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 		return
 	}
 	t.apps = slices.DeleteFunc(t.apps, func(x *app) bool { return x == a })
+	delete(t.held, a.id)
 	t.prune(t.root)
 }
 

@@ -69,8 +69,10 @@ func (t *Twin) appsInOrder(c *totals, q *queue) []*app {
 	apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path })
 	key := func(a *app) policies.AppKey { return t.appKey(c, a) }
 	if q.conf.AppSort == policies.StateAware {
+		apps = filter(apps, func(a *app) bool { return !t.held[a.id] })
 		apps = t.firstUnrampedOnly(c, apps, key, t.prioritySort(q))
 	}
+	apps = filter(apps, func(a *app) bool { return !t.switchedOff(a) })
 	return sorted(apps, key, func(a, b *policies.AppKey) int {
 		return compareApps(a, b, q.conf.AppSort, t.prioritySort(q))
 	})

@@ -21,6 +21,12 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	if o, lasts := t.permanentObstacle(c, w); lasts {
 		return o
 	}
+	switch {
+	case t.held[a.id]:
+		return scheduler.ApplicationOnHold
+	case t.switchedOff(a):
+		return scheduler.QueueIsStopped
+	}
 	if find(t.appsInOrder(c, t.queue(a.leaf)), func(x *app) bool { return x == a }) == nil {
 		return scheduler.WaitsToStart
 	}

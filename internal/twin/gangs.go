@@ -259,6 +259,9 @@ func (t *Twin) replaceOne() bool {
 	apps := slices.Clone(t.apps)
 	slices.SortFunc(apps, func(a, b *app) int { return cmp.Or(a.submitted.Compare(b.submitted), cmp.Compare(a.id, b.id)) })
 	for _, a := range apps {
+		if t.switchedOff(a) {
+			continue
+		}
 		asks := filter(t.allocationsOf(a.id), func(w *allocation) bool {
 			return w.node == "" && w.nominated == "" && t.heldBack(w) && t.replaces(w) == nil
 		})

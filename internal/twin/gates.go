@@ -19,6 +19,7 @@ var gatesOf = map[scheduler.PendingReason][]explain.Kind{
 	scheduler.WaitsToStart: {explain.StartOrder}, scheduler.QueueMaxApplications: {explain.QueueMaxApplications},
 	scheduler.LimitMaxApplications: {explain.LimitMaxApplications}, scheduler.NoClusterHeadroom: {explain.ClusterCapacity},
 	scheduler.WaitsForReservedNode: {explain.Nodes, explain.ClusterCapacity}, scheduler.NoNodeForAffinity: {explain.OtherAllocations},
+	scheduler.ApplicationOnHold: {explain.Hold}, scheduler.QueueIsStopped: {explain.StoppedQueue},
 	scheduler.GangDoesNotFit: {explain.Gang}, scheduler.NodesRejectedByRM: {explain.Predicates},
 }
 

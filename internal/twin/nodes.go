@@ -21,7 +21,7 @@ func (t *Twin) addNode(c scheduler.AddNode) {
 	case unreadable(c.Attributes):
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unreadable attributes"})
 	default:
-		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: c.Schedulable, attributes: c.Attributes})
+		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: t.schedulableByOperators(c.Node, c.Schedulable), attributes: c.Attributes})
 		t.emit(scheduler.NodeAccepted{Node: c.Node})
 	}
 }
@@ -79,14 +79,19 @@ func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
 		return
 	}
-	if n.schedulable != c.Schedulable {
+	t.makeSchedulable(n, t.schedulableByOperators(n.id, c.Schedulable))
+}
+
+// makeSchedulable drains a node, or makes it schedulable.
+func (t *Twin) makeSchedulable(n *node, schedulable bool) {
+	if n.schedulable != schedulable {
 		what := scheduler.NodeDrained
-		if c.Schedulable {
+		if schedulable {
 			what = scheduler.NodeUndrained
 		}
 		t.emit(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
 	}
-	n.schedulable = c.Schedulable
+	n.schedulable = schedulable
 	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })
 }
 

@@ -69,6 +69,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
+		"an operator: hold": runs / 20, "an operator: release": runs / 40, "an operator: stop": runs / 10, "an operator: start": runs / 10, "an operator: cordon": runs / 10, "an operator: uncordon": runs / 20,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
 		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)
@@ -112,6 +113,8 @@ func effectKind(e scheduler.Effect) string {
 		if strings.HasPrefix(e.Subject, "quota") {
 			return "a tag makes no sense"
 		}
+	case scheduler.OperatorActed:
+		return "an operator: " + e.Action.Code()
 	case scheduler.NodeChanged:
 		return "node " + e.Change.String()
 	case scheduler.QueueChanged:

@@ -23,6 +23,10 @@ type Twin struct {
 	root     *queue
 	draining bool // the partition is being removed
 
+	held     map[objects.AppID]bool     // applications on hold, also those that are expected back
+	stopped  map[objects.QueuePath]bool // stopped queues
+	cordoned map[objects.NodeID]bool    // cordoned nodes, and whether the RM says that they are schedulable
+
 	needQuota []limits.Selector // asks that a class quota must cover
 
 	nodes       []*node
@@ -86,7 +90,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{}, cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.lastQueueStates = t.queueStates()
@@ -131,6 +135,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.reportForeign(c.Foreign)
 	case scheduler.ReleaseForeign:
 		t.releaseForeign(c.Key)
+	case scheduler.Operate:
+		t.operate(c)
 	case scheduler.SetListening:
 		if t.rmNotListening && c.Listening {
 			t.listeningSince = now

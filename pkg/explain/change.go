@@ -30,6 +30,8 @@ const (
 	GrowNode                                // the capacity of Node, which is required, becomes Amounts, for these resources
 	Uncordon                                // Node becomes schedulable
 	RemoveTaints                            // Node loses the taints Candidates, or the ask tolerates them
+	ReleaseApplication                      // application Subject is no longer on hold
+	StartQueue                              // Queue is no longer stopped
 	Request                                 // the ask requests no more than Amounts
 )
 
@@ -37,7 +39,7 @@ const (
 func (a Action) Code() string {
 	return [...]string{
 		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications", "raiseLimitMaxApplications", "freeInQueue", "freeOfLimit",
-		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon", "removeTaints", "request",
+		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon", "removeTaints", "releaseApplication", "startQueue", "request",
 	}[a]
 }
 
@@ -103,6 +105,12 @@ func (c Change) String() string {
 		return fmt.Sprintf("uncordon node %s", c.Node)
 	case RemoveTaints:
 		return fmt.Sprintf("remove %s from node %s, or let the ask tolerate %s", strings.Join(c.Candidates, ", "), c.Node, itOrThem(len(c.Candidates)))
+	}
+	switch c.Action {
+	case ReleaseApplication:
+		return fmt.Sprintf("release application %s, which is on hold", c.Subject)
+	case StartQueue:
+		return fmt.Sprintf("start queue %s, which is stopped", c.Queue)
 	}
 	return "request no more than " + amounts
 }

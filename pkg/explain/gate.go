@@ -16,6 +16,8 @@ type Kind uint8
 const (
 	ResourceManager      Kind = iota // a resource manager receives decisions (ORD-62)
 	Victims                          // the victims on the nominated node, the subject, have ended
+	Hold                             // the application, the subject, is not on hold by an operator (OPS-1)
+	StoppedQueue                     // the queue, the subject, is not stopped by an operator (OPS-2)
 	Replacement                      // the placeholder that the ask replaces, the subject, has ended
 	Placeholders                     // no placeholder of the task group, the subject, is left that the ask would replace (GAN-4)
 	Members                          // the task group, the subject, has enough pending asks to be placed together (GAN-23)
@@ -34,7 +36,7 @@ const (
 // Code is the stable code of the kind.
 func (k Kind) Code() string {
 	return [...]string{
-		"resourceManager", "victims", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications", "queueMaxApplications",
+		"resourceManager", "victims", "hold", "stoppedQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications", "queueMaxApplications",
 		"limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations", "gang", "predicates",
 	}[k]
 }
@@ -68,11 +70,12 @@ func (f Figure) Missing() resources.Quantity { return resources.SubSaturated(f.R
 
 // Facts is what Gates reads and a partition does not know.
 type Facts struct {
-	Listening   bool      // a resource manager receives decisions
-	Draining    bool      // the partition is being removed, and no node may join
-	Predicates  bool      // a resource manager has predicates
-	RetryAt     time.Time // when refused asks are tried again
-	GangRefusal string    // why the gang of the ask could not be placed together; empty: it was not tried, or it could
+	Listening   bool                         // a resource manager receives decisions
+	Draining    bool                         // the partition is being removed, and no node may join
+	Predicates  bool                         // a resource manager has predicates
+	RetryAt     time.Time                    // when refused asks are tried again
+	Stopped     func(objects.QueuePath) bool // an operator has stopped the queue; nil: none is stopped
+	GangRefusal string                       // why the gang of the ask could not be placed together; empty: it was not tried, or it could
 }
 
 // question is one call of Gates.
@@ -152,6 +155,7 @@ func (q *question) waitGates() {
 	if n := q.part.Nomination(x); n != nil {
 		q.add(Gate{Kind: Victims, Subject: string(n.ID()), Closed: true, Running: len(n.Preempting())})
 	}
+	q.operatorGates()
 	if y := q.part.Gangs().Replaces(x); y != nil {
 		q.add(Gate{Kind: Replacement, Subject: string(y.Key()), Closed: true})
 		return
@@ -167,6 +171,19 @@ func (q *question) waitGates() {
 		}
 	default:
 		q.add(Gate{Kind: Placeholders, Subject: x.Ask().TaskGroup(), Closed: true})
+	}
+}
+
+// operatorGates are the gates of what operators have switched off. What they have not has no gate.
+func (q *question) operatorGates() {
+	a := q.ask.Application()
+	if a.OnHold() {
+		q.add(Gate{Kind: Hold, Subject: string(a.ID()), Closed: true}, Change{Action: ReleaseApplication, Subject: string(a.ID())})
+	}
+	for above := a.Queue(); above != nil && q.facts.Stopped != nil; above = above.Parent() {
+		if path := above.Path(); q.facts.Stopped(path) {
+			q.add(Gate{Kind: StoppedQueue, Subject: string(path), Closed: true}, Change{Action: StartQueue, Queue: path})
+		}
 	}
 }
 

@@ -18,6 +18,10 @@ func (g Gate) String() string {
 		return "no resource manager receives decisions"
 	case Victims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", g.Subject, g.Running)
+	case Hold:
+		return fmt.Sprintf("an operator holds application %s", g.Subject)
+	case StoppedQueue:
+		return fmt.Sprintf("an operator has stopped queue %s", g.Subject)
 	case Replacement:
 		return fmt.Sprintf("placeholder %s, which it replaces, has not ended", g.Subject)
 	case Placeholders:

@@ -50,7 +50,11 @@ func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change)
 		n, _ := p.Node(c.Node)
 		return []scheduler.Command{scheduler.SetCapacity{Node: c.Node, Total: overwritten(p.Amounts(n.Total()), c.Amounts)}}
 	case explain.Uncordon:
-		return []scheduler.Command{scheduler.SetSchedulable{Node: c.Node, Schedulable: true}}
+		return []scheduler.Command{scheduler.Operate{Action: scheduler.UncordonNode, Node: c.Node}, scheduler.SetSchedulable{Node: c.Node, Schedulable: true}}
+	case explain.ReleaseApplication:
+		return []scheduler.Command{scheduler.Operate{Action: scheduler.ReleaseApplication, App: objects.AppID(c.Subject)}}
+	case explain.StartQueue:
+		return []scheduler.Command{scheduler.Operate{Action: scheduler.StartQueue, Queue: c.Queue}}
 	case explain.RemoveTaints:
 		return untainted(p, c)
 	}
@@ -76,7 +80,7 @@ func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok b
 	case explain.RemoveTaints:
 		smaller.Candidates = c.Candidates[:len(c.Candidates)-1]
 		return smaller, len(smaller.Candidates) > 0
-	case explain.ConnectResourceManager, explain.Uncordon:
+	case explain.ConnectResourceManager, explain.Uncordon, explain.ReleaseApplication, explain.StartQueue:
 		return smaller, false
 	}
 	names := slices.Sorted(maps.Keys(c.Amounts.Map()))

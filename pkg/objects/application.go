@@ -28,6 +28,7 @@ type Application struct {
 	hasGroupPriority bool
 	state            lifecycle.State
 	rampedUp         bool          // for StateAware leaves (ORD-33)
+	onHold           bool          // an operator holds it (OPS-1)
 	changeRecorded   bool          // in snapshotChanges.watch
 	allocationsMade  uint8         // number of allocations ever made, counted up to RampAllocations
 	firstAllocatedAt int64         // when the first of its allocations was made, in nanoseconds since 1970
@@ -130,6 +131,12 @@ func (a *Application) Allocations() []*Allocation {
 func (a *Application) StateAwareAllows() bool {
 	q := a.queue
 	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.Lowest() == a
+}
+
+// MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned: it is
+// not on hold, no queue of its path is stopped, and StateAwareAllows.
+func (a *Application) MayBeAllocated() bool {
+	return !a.onHold && !a.queue.policy.stopped && a.StateAwareAllows()
 }
 
 func (p *Partition) addPending(x *Allocation) {

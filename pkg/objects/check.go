@@ -227,7 +227,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.ID())
 		}
-		if group.mayBePlaced() && a.StateAwareAllows() {
+		if group.mayBePlaced() && a.MayBeAllocated() {
 			mask.Set(group.slotShape().Slot(), true)
 		}
 	}

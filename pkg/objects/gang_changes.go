@@ -148,6 +148,7 @@ func (*gangChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
 func (*gangChanges) runningChanged(*Application)                            {}
 func (*gangChanges) firstStartingChanged(*Application)                      {}
 func (*gangChanges) mayPreemptChanged(*Application)                         {}
+func (c *gangChanges) mayBeAllocatedChanged(a *Application)                 { c.add(a) }
 func (*gangChanges) capacityChanged(*Queue)                                 {}
 func (*gangChanges) queueSettingsChanged(*Queue)                            {}
 func (*gangChanges) quotasChanged(*Queue)                                   {}

@@ -169,6 +169,9 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 // ReplacementCandidates are the asks of a that wait for placeholders, in order, and the placeholders that may be
 // replaced, in key order (GAN-5). Both are new slices; without asks there are no placeholders either.
 func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
+	if a.onHold || a.queue.policy.stopped {
+		return nil, nil
+	}
 	for _, group := range a.askGroups.list {
 		if !group.Held() {
 			continue

@@ -69,7 +69,7 @@ type gangChangeKinds interface {
 type nodeChanges interface {
 	nodeAdded(n *Node)
 	nodeRemoved(n *Node)
-	nodeUsageChanged(n *Node)      // a quantity of n changed: the capacity, what is used, or what is held
+	nodeUsageChanged(n *Node)      // a quantity of n changed: the capacity, what is used, or what is held; or it was cordoned
 	nodeFreed(n *Node)             // n may have more free resources than before
 	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
 	schedulabilityChanged(n *Node) // n was drained, or made schedulable
@@ -107,6 +107,7 @@ type applicationChanges interface {
 	applicationExpired(e *lifecycle.Ended, to lifecycle.Change) // an entry of the history was removed
 	runningChanged(a *Application)                              // a counts, or no longer counts, among the running applications
 	firstStartingChanged(a *Application)                        // another application may start in the StateAware leaf of a
+	mayBeAllocatedChanged(a *Application)                       // an operator holds a or its leaf, or no longer
 	mayPreemptChanged(a *Application)                           // it may have changed whether the settings let the asks of a preempt
 }
 

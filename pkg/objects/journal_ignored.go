@@ -64,6 +64,7 @@ func (ignoreApplicationChanges) applicationExpired(*lifecycle.Ended, lifecycle.C
 func (ignoreApplicationChanges) runningChanged(*Application)                            {}
 func (ignoreApplicationChanges) firstStartingChanged(*Application)                      {}
 func (ignoreApplicationChanges) mayPreemptChanged(*Application)                         {}
+func (ignoreApplicationChanges) mayBeAllocatedChanged(*Application)                     {}
 
 func (ignoreConfigurationChanges) configurationChanged() {}
 func (ignoreConfigurationChanges) settingsApplied()      {}

@@ -279,6 +279,22 @@ func (j *journal) firstStartingChanged(a *Application) {
 	j.topology.firstStartingChanged(a)
 }
 
+func (j *journal) mayBeAllocatedChanged(a *Application) {
+	j.order.mayBeAllocatedChanged(a)
+	j.routine.mayBeAllocatedChanged(a)
+	j.retries.mayBeAllocatedChanged(a)
+	j.enforcement.mayBeAllocatedChanged(a)
+	j.preemption.mayBeAllocatedChanged(a)
+	j.snapshots.mayBeAllocatedChanged(a)
+	j.events.mayBeAllocatedChanged(a)
+	j.gangs.mayBeAllocatedChanged(a)
+	j.waiting.mayBeAllocatedChanged(a)
+	j.answers.mayBeAllocatedChanged(a)
+	j.reserving.mayBeAllocatedChanged(a)
+	j.affinity.mayBeAllocatedChanged(a)
+	j.topology.mayBeAllocatedChanged(a)
+}
+
 func (j *journal) mayPreemptChanged(a *Application) {
 	j.order.mayPreemptChanged(a)
 	j.routine.mayPreemptChanged(a)

@@ -19,6 +19,7 @@ import (
 type Node struct {
 	schedulable    bool
 	tainted        bool                     // by info
+	cordoned       bool                     // by an operator
 	registered     bool                     // in the partition
 	changeRecorded bool                     // in snapshotChanges.watch
 	inChangedNodes bool                     // in preemptionChanges.changedNodes

@@ -53,7 +53,7 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 // reindexEntry updates the mask and the position of a in the order of its leaf. The mask has the
 // shapes that a may be allocated; an application with nothing pending is not in the order (ORD-24).
 func (a *Application) reindexEntry() {
-	if a.entry.Mask = a.entry.Mask[:0]; a.StateAwareAllows() {
+	if a.entry.Mask = a.entry.Mask[:0]; a.MayBeAllocated() {
 		a.entry.Mask.CopyFrom(a.askGroups.order.Union())
 		a.RestrictToHeadroom(a.entry.Mask)
 	}
@@ -84,10 +84,10 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 }
 
 // isStarting reports whether a is a starting application: in a StateAware leaf, not ramped up, and
-// with pending asks or still with its first allocation. Only the first starting application of a
+// with pending asks or still with its first allocation, and not on hold. Only the first starting application of a
 // leaf may be allocated anything (ORD-32, ORD-35).
 func (a *Application) isStarting() bool {
-	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
+	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && !a.onHold && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
 
 // reindexInParent updates the mask and the position of q in the order of its parent. The mask has

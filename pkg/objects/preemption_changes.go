@@ -225,6 +225,12 @@ func (c *preemptionChanges) mayPreemptChanged(a *Application) {
 	}
 }
 
+// mayBeAllocatedChanged has the asks of a evaluated again.
+func (c *preemptionChanges) mayBeAllocatedChanged(a *Application) {
+	c.generation++
+	c.mayPreemptChanged(a)
+}
+
 func (c *preemptionChanges) applicationRemoved(*Application)   { c.generation++ }
 func (c *preemptionChanges) runningChanged(*Application)       { c.generation++ }
 func (c *preemptionChanges) firstStartingChanged(*Application) { c.generation++ }

@@ -57,6 +57,7 @@ type queuePolicy struct {
 	priority     policies.PriorityPolicy
 	offset       int32
 	mayPreempt   bool // its asks may preempt; leaf only
+	stopped      bool // an operator has stopped it or a queue above (OPS-2)
 }
 
 // A vector is short up to this many resources, a mask up to this many words.
@@ -86,7 +87,7 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf = *conf
 	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
-		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset,
+		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset, stopped: q.policy.stopped,
 	}
 	q.applyOrders()
 }

@@ -107,4 +107,5 @@ func (*reservationChanges) applicationAdded(*Application)                       
 func (*reservationChanges) applicationRemoved(*Application)                       {}
 func (*reservationChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) {}
 func (*reservationChanges) mayPreemptChanged(*Application)                        {}
+func (c *reservationChanges) mayBeAllocatedChanged(*Application)                  { c.more() }
 func (*reservationChanges) resourceAdded()                                        {}

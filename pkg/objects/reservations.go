@@ -187,10 +187,10 @@ func (n *Node) HoldsWithoutAllocations(x *Allocation) bool {
 	return n.total.CoversAfter(n.occupied, x.shape.Vector())
 }
 
-// MayBePlacedWithinCapacity reports whether no quota, limit or order of its queue keeps x from being placed; the capacity of the
+// MayBePlacedWithinCapacity reports whether no operator, quota, limit or order of its queue keeps x from being placed; the capacity of the
 // cluster is not examined.
 func (x *Allocation) MayBePlacedWithinCapacity() bool {
-	if x.group.Held() || !x.app.StateAwareAllows() {
+	if x.group.Held() || !x.app.MayBeAllocated() {
 		return false
 	}
 	return !x.app.Constraints().BlockedWithinCapacity(x.shape)

@@ -90,6 +90,7 @@ func (c *routineChanges) applicationRemoved(*Application)                       
 func (c *routineChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) { c.other = true }
 func (c *routineChanges) firstStartingChanged(*Application)                     { c.other = true }
 func (c *routineChanges) mayPreemptChanged(*Application)                        { c.other = true }
+func (c *routineChanges) mayBeAllocatedChanged(*Application)                    { c.other = true }
 func (c *routineChanges) configurationChanged()                                 { c.other = true }
 func (c *routineChanges) settingsApplied()                                      { c.other = true }
 func (c *routineChanges) rebuilding()                                           { c.other = true }

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 
@@ -67,6 +68,9 @@ func (x *Allocation) AsksBefore() (count int, first *Allocation) {
 	}
 	return count, first
 }
+
+// EachApplication yields the applications of a partition that have not ended, in no order.
+func EachApplication(p *Partition) iter.Seq[*Application] { return maps.Values(p.apps) }
 
 // RunningWithin are the IDs of the applications that a constraint on the number of applications counts, in ID order.
 func RunningWithin(p *Partition, c quota.Constraint) (ids []AppID) {

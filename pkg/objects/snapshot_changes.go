@@ -117,6 +117,7 @@ func (*snapshotChanges) queueTreeChanged()                                     {
 func (*snapshotChanges) runningChanged(*Application)                           {}
 func (*snapshotChanges) firstStartingChanged(*Application)                     {}
 func (*snapshotChanges) mayPreemptChanged(*Application)                        {}
+func (s *snapshotChanges) mayBeAllocatedChanged(a *Application)                { s.application(a) }
 func (*snapshotChanges) configurationChanged()                                 {}
 func (*snapshotChanges) settingsApplied()                                      {}
 func (*snapshotChanges) resourceAdded()                                        {}

@@ -152,3 +152,4 @@ func (*topologyChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  
 func (*topologyChanges) runningChanged(*Application)                            {}
 func (*topologyChanges) firstStartingChanged(*Application)                      {}
 func (*topologyChanges) mayPreemptChanged(*Application)                         {}
+func (*topologyChanges) mayBeAllocatedChanged(*Application)                     {}

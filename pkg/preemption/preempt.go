@@ -137,11 +137,11 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 	return l
 }
 
-// mayStart reports whether no maxapplications and no StateAware order keeps a from starting: preemption
+// mayStart reports whether no operator, maxapplications or StateAware order keeps a from starting: preemption
 // could not change that (PRE-4).
 func (eng *Engine) mayStart(a *objects.Application) bool {
 	_, limited := a.Constraints().FirstBlockingStart()
-	return !limited && a.StateAwareAllows()
+	return !limited && a.MayBeAllocated()
 }
 
 // hasFeasibleNode reports whether a node is feasible for the ask, and its quotas allow it once preempting
@@ -248,7 +248,7 @@ func (eng *Engine) applyPlan(plan victim.Plan, now time.Time) {
 func (eng *Engine) PlaceableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range eng.part.Nominees() {
 		n := eng.part.Nomination(x)
-		if eng.part.FitsNominated(x) && x.Application().StateAwareAllows() && !eng.isBlocked(x) && eng.nomineeAccepted(x) {
+		if eng.part.FitsNominated(x) && x.Application().MayBeAllocated() && !eng.isBlocked(x) && eng.nomineeAccepted(x) {
 			return x, n
 		}
 	}

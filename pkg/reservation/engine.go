@@ -150,7 +150,7 @@ func (eng *Engine) fitting() (asks []*objects.Allocation) {
 		if p.Reservations().Together(x) {
 			continue
 		}
-		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().StateAwareAllows() {
+		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().MayBeAllocated() {
 			continue
 		}
 		if _, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); !blocked {

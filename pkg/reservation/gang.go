@@ -75,7 +75,7 @@ func (eng *Engine) reserveTogether(a *objects.Application, plan []objects.Member
 // enough nodes that would hold them without allocations, or the RM refuses a member; end is which.
 func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []objects.MemberNode, end objects.ReservationEnd) {
 	members := eng.part.Gangs().Members(a)
-	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !a.StateAwareAllows() {
+	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !a.MayBeAllocated() {
 		return nil, objects.ReservationBlocked
 	}
 	used := map[*objects.Node]resources.Vector{}
@@ -168,7 +168,7 @@ func (h *lackHeap) Pop() any {
 func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	l := eng.part.Reservations()
 	a := l.Gang()
-	if a == nil || !a.StateAwareAllows() || !l.FitTogether() {
+	if a == nil || !a.MayBeAllocated() || !l.FitTogether() {
 		return nil
 	}
 	members := l.MembersTogether()

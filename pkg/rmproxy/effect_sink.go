@@ -90,7 +90,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
 				s.countIgnored(e)
 			}
-		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled:
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled, scheduler.OperatorActed:
 			internal = true
 		case scheduler.AskWaits:
 			internal, waits = true, true

@@ -20,6 +20,7 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 		return
 	}
 	c.emitQueueChanges()
+	c.operatorsOnAdded(m.App, path)
 	c.emit(ApplicationAccepted{m.App})
 	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App}, c.part.ReadGroupPriorityTag(m.App))
 	for _, problem := range c.part.ApplyQuotaTags(path, m.Tags) {

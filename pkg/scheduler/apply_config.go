@@ -30,6 +30,9 @@ func (c *Core) useConfig(m UseConfig) {
 		return
 	}
 	c.draining = false
+	if len(c.operators.stopped) > 0 {
+		c.applyStops(c.part.Root())
+	}
 	c.emitQueueChanges()
 }
 

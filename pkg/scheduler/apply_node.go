@@ -10,15 +10,19 @@ import (
 
 // addNode registers a node, or rejects it (NOD-4).
 func (c *Core) addNode(m AddNode) {
+	_, cordoned := c.operators.cordoned[m.Node]
 	err := c.checkNotBeingRemoved()
 	if err == nil {
-		err = c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable)
+		err = c.part.AddNode(m.Node, m.Total, m.Attributes, m.Schedulable && !cordoned)
 	}
 	if err != nil {
 		c.emit(NodeRejected{Node: m.Node, Reason: err.Error()})
 		return
 	}
-	c.emit(NodeAccepted{m.Node, m.Total, m.Schedulable})
+	if n, ok := c.part.Node(m.Node); ok {
+		objects.SetCordoned(c.part, n, cordoned)
+	}
+	c.emit(NodeAccepted{m.Node, m.Total, c.schedulableByOperators(m.Node, m.Schedulable)})
 }
 
 // rejectUnknownNode answers a command about a node that the partition does not have. Other refusals have no
@@ -72,6 +76,7 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 		return
 	}
 	n.ForgetAnswers()
+	m.Schedulable = c.schedulableByOperators(m.Node, m.Schedulable)
 	if n.Schedulable() == m.Schedulable {
 		return
 	}

@@ -136,6 +136,19 @@ type (
 	// and no nomination and no victim times out (PRE-5). A new Core is listening. Effect: none.
 	SetListening struct{ Listening bool }
 
+	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node perhaps
+	// NodeChanged, too; none if nothing changes, or Refused if there is no such thing.
+	Operate struct {
+		Action OperatorAction
+		App    objects.AppID     // of HoldApplication and ReleaseApplication
+		Queue  objects.QueuePath // of StopQueue and StartQueue
+		Node   objects.NodeID    // of CordonNode and UncordonNode
+		By     string            // the identity of the operator, for events and logs; empty: not known
+	}
+
+	// RestoreOperators replaces what operators have switched by what was stored, before anything else happens. Effect: none.
+	RestoreOperators struct{ State OperatorState }
+
 	// Wake serves the deadlines that are due, as every other command does first. Effect: ApplicationUpdated
 	// for applications that complete or are dropped from memory, Released for placeholders that are no
 	// longer needed, AskTimedOut for asks that end with their gang.
@@ -159,7 +172,20 @@ func (Release) command()            {}
 func (ReportForeign) command()      {}
 func (ReleaseForeign) command()     {}
 func (SetListening) command()       {}
+func (Operate) command()            {}
+func (RestoreOperators) command()   {}
 func (Wake) command()               {}
+
+// subject is what the action is about, in words.
+func (m *Operate) subject() string {
+	switch {
+	case m.App != "":
+		return "application " + string(m.App)
+	case m.Queue != "":
+		return "queue " + string(m.Queue)
+	}
+	return "node " + string(m.Node)
+}
 
 // ReleaseScope is what a Release is about. What is outside of it stays, without an effect (ASK-61).
 type ReleaseScope uint8

@@ -27,6 +27,7 @@ type Core struct {
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
+	operators     operators // what operators have switched
 
 	routine      bool      // the decisions before routineUntil are routine: see Schedule
 	routineUntil time.Time // the first deadline
@@ -203,7 +204,9 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case DrainPartition:
 		c.draining = true
 	case ResetPartition:
+		c.operatorsOnReset()
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
+		c.applyStops(c.part.Root())
 		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
@@ -238,6 +241,10 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		if _, ok := c.part.RemoveForeign(m.Key); !ok {
 			c.emitIgnored(IgnoredRelease, m.Key, "", "it is an unknown foreign allocation")
 		}
+	case Operate:
+		c.operate(m)
+	case RestoreOperators:
+		c.restoreOperators(m.State)
 	case SetListening:
 		c.setListening(m.Listening, now)
 	case Wake:

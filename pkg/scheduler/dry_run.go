@@ -118,6 +118,9 @@ func (s *dryRunState) entitlementTime() time.Time {
 
 // startReason is Core.startReason, for the application of an ask that may be hypothetical.
 func (s *dryRunState) startReason() (o PendingReason, subject string) {
+	if o, subject = s.c.operatorReason(s.ask.Application()); o != NotPending {
+		return o, subject
+	}
 	if s.mustStartFirst != nil {
 		return WaitsToStart, string(s.mustStartFirst.ID())
 	}

@@ -31,6 +31,9 @@ type (
 		Reason string
 	}
 
+	// OperatorActed says that an action of an operator has changed something.
+	OperatorActed Operate
+
 	// AskWaits says why a pending ask waits, if that is not what was said last (ASK-62). The linked shim gets it by a
 	// callback of its own (RMI-65).
 	AskWaits struct {
@@ -56,10 +59,11 @@ func (n NodeChange) String() string {
 	return [...]string{"resized", "drained", "undrained", "removed"}[n]
 }
 
-func (NodeChanged) effect()  {}
-func (QueueChanged) effect() {}
-func (AskCancelled) effect() {}
-func (AskWaits) effect()     {}
+func (OperatorActed) effect() {}
+func (NodeChanged) effect()   {}
+func (QueueChanged) effect()  {}
+func (AskCancelled) effect()  {}
+func (AskWaits) effect()      {}
 
 func (e NodeChanged) String() string {
 	switch e.Change {
@@ -69,6 +73,15 @@ func (e NodeChanged) String() string {
 		return fmt.Sprintf("node %s was removed; allocations on it: %d", e.Node, e.Allocations)
 	}
 	return fmt.Sprintf("node %s was %s; allocations on it: %d", e.Node, e.Change, e.Allocations)
+}
+
+func (e OperatorActed) String() string {
+	text := Operate(e)
+	by := e.By
+	if by == "" {
+		by = "an operator"
+	}
+	return fmt.Sprintf("%s was %s by %s", text.subject(), e.Action, by)
 }
 
 func (e QueueChanged) String() string {
@@ -91,7 +104,7 @@ func (e AskWaits) String() string {
 // AskWaits for a callback.
 func Internal(e Effect) bool {
 	switch e.(type) {
-	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AskWaits:
+	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AskWaits, OperatorActed:
 		return true
 	}
 	return false

@@ -153,6 +153,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
 	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
+		Stopped: func(path objects.QueuePath) bool { return c.operators.stopped[path] },
 	})
 	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)

@@ -59,6 +59,7 @@ type BudgetView struct {
 type QueueView struct {
 	Path            objects.QueuePath
 	Leaf, Draining  bool
+	Stopped         bool // by an operator, it or a queue above
 	Managed         bool // configured; false: a dynamic queue
 	Pending         resources.Amounts
 	Allocated       resources.Amounts
@@ -85,6 +86,7 @@ type ApplicationView struct {
 	LimitGroup   string // the group whose limits count for it; empty: none
 	Tags         map[string]string
 	State        lifecycle.State
+	OnHold       bool // by an operator
 	StateLog     []lifecycle.Change
 	Submitted    time.Time
 	Priority     policies.CurrentPriority
@@ -127,6 +129,7 @@ type NodeView struct {
 	ID          objects.NodeID
 	Attributes  map[string]string
 	Schedulable bool
+	Cordoned    bool // by an operator, whatever the RM says
 	Total       resources.Amounts
 	Allocated   resources.Amounts
 	Occupied    resources.Amounts

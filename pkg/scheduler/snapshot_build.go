@@ -98,7 +98,7 @@ func viewQueue(
 	limited persistent.List[quota.LimitUsage],
 ) *QueueView {
 	v := &QueueView{
-		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
+		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
 		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited, ClassQuotas: q.Quota().ClassQuotas(p),
 		Template: q.Template(), Settings: q.Settings(), LimitRules: q.Limits(), Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
@@ -115,7 +115,7 @@ func viewQueue(
 
 func viewApplication(p *objects.Partition, a *objects.Application, allocations persistent.List[AllocationView]) *ApplicationView {
 	v := &ApplicationView{
-		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), StateLog: slices.Clone(a.StateLog()),
+		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
 		Reservations: keysOf(p.Reservations().AsksOf(a)),
@@ -128,7 +128,7 @@ func viewApplication(p *objects.Partition, a *objects.Application, allocations p
 
 func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List[AllocationView]) *NodeView {
 	return &NodeView{
-		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Total: p.Amounts(n.Total()),
+		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Cordoned: n.Cordoned(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
 		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(), ReservedFor: keysOf(n.ReservedFor()),
 	}

@@ -192,6 +192,14 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.SetSchedulable{Node: node, Schedulable: false}
 	case "undrain":
 		return scheduler.SetSchedulable{Node: node, Schedulable: true}
+	case "operate":
+		actions := map[string]scheduler.OperatorAction{
+			"hold": scheduler.HoldApplication, "release": scheduler.ReleaseApplication, "stop": scheduler.StopQueue, "start": scheduler.StartQueue,
+			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode,
+		}
+		action, known := actions[text(d, "do")]
+		assert.Assert(t, known, "%s: unknown action", d.Pos)
+		return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node, By: text(d, "by")}
 	case "remove-node":
 		return scheduler.RemoveNode{Node: node}
 	case "add-app":

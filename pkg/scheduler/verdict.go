@@ -52,6 +52,8 @@ const (
 	ReplacesPlaceholder                            // the release of placeholder Subject, which it replaces, is not confirmed
 	WaitsForMembers                                // its gang is placed together, and has too few asks of task group Subject
 	GangDoesNotFit                                 // its gang is placed together, and cannot be now: Subject
+	ApplicationOnHold                              // an operator holds its application, Subject (OPS-1)
+	QueueIsStopped                                 // an operator has stopped queue Subject (OPS-2)
 )
 
 // Code is a stable code, for programs.
@@ -60,6 +62,7 @@ func (o PendingReason) Code() string {
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder", "waitsForMembers", "gangDoesNotFit",
+		"applicationOnHold", "queueIsStopped",
 	}[o]
 }
 
@@ -72,6 +75,10 @@ func (v Verdict) String() string {
 		return "waits for its turn"
 	case WaitsToStart:
 		return fmt.Sprintf("waits for application %s to start", v.Subject)
+	case ApplicationOnHold:
+		return fmt.Sprintf("an operator holds application %s", v.Subject)
+	case QueueIsStopped:
+		return fmt.Sprintf("an operator has stopped queue %s", v.Subject)
 	case QueueMaxApplications:
 		return fmt.Sprintf("queue %s runs as many applications as it may", v.Subject)
 	case LimitMaxApplications:
@@ -249,10 +256,34 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 
 // startReason is why no ask of a can be placed; NotPending: no such reason (ORD-55).
 func (c *Core) startReason(a *objects.Application) (o PendingReason, subject string) {
+	if o, subject = c.operatorReason(a); o != NotPending {
+		return o, subject
+	}
 	if !a.StateAwareAllows() {
 		return WaitsToStart, string(a.Queue().FirstStarting().ID())
 	}
 	return c.maxApplicationsReason(a)
+}
+
+// operatorReason is what operators have switched that keeps a from being allocated anything; NotPending: nothing (OPS-1,
+// OPS-2).
+func (c *Core) operatorReason(a *objects.Application) (o PendingReason, subject string) {
+	switch {
+	case a.OnHold():
+		return ApplicationOnHold, string(a.ID())
+	case a.Queue().Stopped():
+		return QueueIsStopped, string(c.firstStopped(a.Queue()))
+	}
+	return NotPending, ""
+}
+
+// firstStopped is the nearest stopped queue from leaf up. Requires: there is one.
+func (c *Core) firstStopped(leaf *objects.Queue) objects.QueuePath {
+	q := leaf
+	for !c.operators.stopped[q.Path()] {
+		q = q.Parent()
+	}
+	return q.Path()
 }
 
 // maxApplicationsReason is the maxapplications that keeps a from running; NotPending: none does (ORD-56).

@@ -126,6 +126,9 @@ const failedReason = "its quotas allow it, and no node can take it now"
 // there are.
 func (c *Core) allowedByQuotas(group *objects.AskGroup, count int, placed *quota.Projection) (allowed int, others Verdict) {
 	a := group.Application()
+	if o, subject := c.operatorReason(a); o != NotPending {
+		return 0, Verdict{Reason: o, Subject: subject}
+	}
 	if !a.StateAwareAllows() {
 		return 0, Verdict{Reason: WaitsToStart, Subject: string(a.Queue().FirstStarting().ID())}
 	}

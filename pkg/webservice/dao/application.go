@@ -28,6 +28,7 @@ type Application struct {
 	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory `json:"resourceHistory"`
 	PlaceholderData    []TaskGroup  `json:"placeholderData,omitempty"`
+	OnHold             bool         `json:"onHold,omitempty"` // by an operator
 	HasReserved        bool         `json:"hasReserved,omitempty"`
 	Reservations       []string     `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
@@ -77,6 +78,7 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
 	}
 	v.Reservations = keyTexts(a.Reservations)
+	v.OnHold = a.OnHold
 	v.HasReserved = len(v.Reservations) > 0
 	for w := range a.Allocations.All() {
 		if w.Node == "" {

@@ -34,6 +34,7 @@ type Node struct {
 	Allocations        any               `json:"allocations,omitempty"` // a list: see spliceAllocations
 	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
+	Cordoned           bool              `json:"cordoned,omitempty"` // by an operator
 	IsReserved         bool              `json:"isReserved"`
 	Reservations       []string          `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
@@ -51,6 +52,7 @@ func NewNode(n *scheduler.NodeView) Node {
 		Available:   available(n),
 		Utilized:    Percentages(n.Allocated, n.Total.All()),
 		Schedulable: n.Schedulable,
+		Cordoned:    n.Cordoned,
 
 		IsReserved:   len(n.ReservedFor) > 0,
 		Reservations: keyTexts(n.ReservedFor),

@@ -89,8 +89,11 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 		CurrentPriority:    q.Priority.Number(),
 		SortingPolicy:      policies.Fair.String(), // parent queues are always sorted by fair share (QUE-8)
 	}
-	if q.Draining {
+	switch {
+	case q.Draining:
 		v.Status = "Draining"
+	case q.Stopped:
+		v.Status = "Stopped"
 	}
 	if q.Leaf {
 		v.SortingPolicy = q.Settings.AppSort.String()

@@ -1,0 +1,129 @@
+package operators
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// fileName is the file in the data directory.
+const fileName = "operators.json"
+
+// format identifies the format of the file. Names in the file must not change with it.
+const format = "canopy operators 1"
+
+// File keeps what operators have switched, by partition. The caller must not use it concurrently, but First.
+type File struct {
+	path       string
+	partitions map[string]stored
+	first      map[string]stored // as they were when the file was opened
+}
+
+// content is the JSON of a file.
+type content struct {
+	Format     string            `json:"format"`
+	Partitions map[string]stored `json:"partitions"`
+}
+
+// stored is what operators have switched in a partition.
+type stored struct {
+	OnHold   []objects.AppID     `json:"onHold,omitempty"`
+	Stopped  []objects.QueuePath `json:"stopped,omitempty"`
+	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`
+}
+
+// Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read is an
+// error that names it (OPS-4).
+func Open(dir string) (*File, error) {
+	f := &File{path: filepath.Join(dir, fileName), partitions: map[string]stored{}}
+	text, err := os.ReadFile(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case err != nil:
+		return nil, fmt.Errorf("what operators have switched cannot be read: %w", err)
+	}
+	var c content
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", f.path, err)
+	}
+	if c.Format != format {
+		return nil, fmt.Errorf("%s has the format %q, and this version reads %q", f.path, c.Format, format)
+	}
+	for name, s := range c.Partitions {
+		f.partitions[name] = s
+	}
+	f.first = make(map[string]stored, len(f.partitions))
+	for name, s := range f.partitions {
+		f.first[name] = s
+	}
+	return f, nil
+}
+
+// First are the commands with which a partition begins: they restore what the file had when it was opened. nil: nothing.
+// It is safe for concurrent use.
+func (f *File) First(partition string) []scheduler.Command {
+	if f == nil {
+		return nil
+	}
+	s, ok := f.first[partition]
+	if !ok {
+		return nil
+	}
+	return []scheduler.Command{scheduler.RestoreOperators{State: scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned}}}
+}
+
+// Store replaces what the file has of a partition. An interrupted write leaves the former content.
+func (f *File) Store(partition string, s scheduler.OperatorState) error {
+	before, had := f.partitions[partition]
+	f.partitions[partition] = stored{s.Held, s.Stopped, s.Cordoned}
+	if len(s.Held)+len(s.Stopped)+len(s.Cordoned) == 0 {
+		delete(f.partitions, partition)
+	}
+	err := f.write()
+	if err != nil {
+		if delete(f.partitions, partition); had {
+			f.partitions[partition] = before
+		}
+	}
+	return err
+}
+
+func (f *File) write() (err error) {
+	text, err := json.MarshalIndent(content{format, f.partitions}, "", "  ")
+	if err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(f.path), fileName+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temporary.Name()))
+		}
+	}()
+	_, err = temporary.Write(append(text, '\n'))
+	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temporary.Name(), f.path); err != nil {
+		return err
+	}
+	return syncDirectory(filepath.Dir(f.path))
+}
+
+// syncDirectory makes a rename in a directory last.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

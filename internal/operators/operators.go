@@ -1,0 +1,79 @@
+// Package operators has the actions of operators carried out: on the goroutine of the partition, and with what they have
+// switched kept in a file, so that a restart finds it.
+//
+// It owns that file. What an action does is left to package scheduler, and which clients may ask for one to the callers.
+//
+// The rule that must hold: an action that is answered without an error is in the file, if there is one, before the answer.
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Errors of Do besides those of the loop.
+var (
+	// ErrUnknown: there is no such partition, application, queue or node.
+	ErrUnknown = errors.New("unknown")
+	// ErrNotStored: the action is done, and the file does not have it.
+	ErrNotStored = errors.New("done, but not stored: a restart of the scheduler loses it")
+)
+
+// Operators carries out actions. It is safe for concurrent use.
+type Operators struct {
+	partition func(name string) (*loop.Loop, bool)
+	file      *File // nil: nothing is kept
+	mu        sync.Mutex
+}
+
+// New returns Operators that find partitions by a function and keep what was switched in a file; nil: nowhere.
+func New(partition func(name string) (*loop.Loop, bool), file *File) *Operators {
+	return &Operators{partition: partition, file: file}
+}
+
+// Do carries out an action, and reports whether it changed anything. Actions are done one after the other.
+func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operate) (changed bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l, ok := o.partition(partition)
+	if !ok {
+		return false, fmt.Errorf("%w partition %s", ErrUnknown, partition)
+	}
+	effects, err := l.Call(ctx, m)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case scheduler.Refused:
+			return false, fmt.Errorf("%w: %s", ErrUnknown, e.Reason)
+		case scheduler.OperatorActed:
+			changed = true
+		}
+	}
+	if !changed || o.file == nil {
+		return changed, nil
+	}
+	state, err := l.OperatorState(ctx)
+	if err == nil {
+		err = o.file.Store(partition, state)
+	}
+	if err != nil {
+		return true, fmt.Errorf("%w: %w", ErrNotStored, err)
+	}
+	return true, nil
+}
+
+// State is what operators have switched in a partition. The error is ErrUnknown, or of the loop.
+func (o *Operators) State(ctx context.Context, partition string) (scheduler.OperatorState, error) {
+	l, ok := o.partition(partition)
+	if !ok {
+		return scheduler.OperatorState{}, fmt.Errorf("%w partition %s", ErrUnknown, partition)
+	}
+	return l.OperatorState(ctx)
+}

@@ -1,0 +1,135 @@
+package operators_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+const config = `
+partitions:
+  - name: default
+    queues: [{name: root, submitacl: '*', queues: [{name: a}, {name: b}]}]
+`
+
+type discard struct{}
+
+func (discard) Deliver([]scheduler.Effect) {}
+
+// cluster runs the configuration with the file of a directory.
+func cluster(t *testing.T, dir string) (*operators.Operators, *loop.Loop) {
+	t.Helper()
+	file, err := operators.Open(dir)
+	assert.NilError(t, err)
+	conf, problems := queuesyaml.Load([]byte(config))
+	assert.Equal(t, len(problems), 0, "%v", problems)
+	c := loop.NewCluster(loop.Options{FirstCommands: file.First}, func(string) loop.Sink { return discard{} }, nil)
+	assert.NilError(t, c.Configure(t.Context(), conf))
+	t.Cleanup(c.End)
+	l, ok := c.Partition("default")
+	assert.Assert(t, ok)
+	return operators.New(c.Partition, file), l
+}
+
+// What operators have switched is found again by another process, before anything is registered (OPS-4).
+func TestOperators_AreKeptOverARestart(t *testing.T) {
+	dir := t.TempDir()
+	o, l := cluster(t, dir)
+	register := []scheduler.Command{
+		scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10}), Schedulable: true},
+		scheduler.AddApplication{App: "held", Queue: "root.a", User: security.User{Name: "ann"}},
+	}
+	_, err := l.Call(t.Context(), register...)
+	assert.NilError(t, err)
+	for _, m := range []scheduler.Operate{
+		{Action: scheduler.HoldApplication, App: "held"}, {Action: scheduler.StopQueue, Queue: "root.b"}, {Action: scheduler.CordonNode, Node: "n"},
+	} {
+		changed, err := o.Do(t.Context(), "default", m)
+		assert.NilError(t, err)
+		assert.Assert(t, changed)
+		changed, err = o.Do(t.Context(), "default", m)
+		assert.NilError(t, err)
+		assert.Assert(t, !changed, "twice: %v", m)
+	}
+
+	o, l = cluster(t, dir)
+	want := scheduler.OperatorState{Held: []objects.AppID{"held"}, Stopped: []objects.QueuePath{"root.b"}, Cordoned: []objects.NodeID{"n"}}
+	state, err := o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, state, want)
+	_, err = l.Call(t.Context(), register...)
+	assert.NilError(t, err)
+	s, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Assert(t, s.Nodes.At(0).Cordoned && !s.Nodes.At(0).Schedulable)
+	assert.Assert(t, s.Root.Children.At(0).Applications.At(0).OnHold && s.Root.Children.At(1).Stopped)
+
+	changed, err := o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.UncordonNode, Node: "n"})
+	assert.NilError(t, err)
+	assert.Assert(t, changed)
+	o, _ = cluster(t, dir)
+	state, err = o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.Equal(t, len(state.Cordoned), 0)
+}
+
+func TestOperators_UnknownThings(t *testing.T) {
+	o, _ := cluster(t, t.TempDir())
+	for _, m := range []scheduler.Operate{
+		{Action: scheduler.HoldApplication, App: "none"}, {Action: scheduler.ReleaseApplication, App: "none"}, {Action: scheduler.StopQueue, Queue: "root.none"},
+		{Action: scheduler.StartQueue, Queue: "root.none"}, {Action: scheduler.CordonNode, Node: "none"}, {Action: scheduler.UncordonNode, Node: "none"},
+	} {
+		changed, err := o.Do(t.Context(), "default", m)
+		assert.Assert(t, errors.Is(err, operators.ErrUnknown) && !changed, "%v: %v", m, err)
+	}
+	_, err := o.Do(t.Context(), "other", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root"})
+	assert.ErrorIs(t, err, operators.ErrUnknown)
+	_, err = o.State(t.Context(), "other")
+	assert.ErrorIs(t, err, operators.ErrUnknown)
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = o.Do(ended, "default", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root"})
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// An action that cannot be stored is done, and says so.
+func TestOperators_NotStored(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	assert.NilError(t, os.Mkdir(dir, 0o700))
+	o, l := cluster(t, dir)
+	assert.NilError(t, os.RemoveAll(dir))
+	changed, err := o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root.a"})
+	assert.ErrorIs(t, err, operators.ErrNotStored)
+	assert.Assert(t, changed)
+	state, err := l.OperatorState(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, len(state.Stopped), 1)
+}
+
+func TestOpen_DamagedFilesAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "is damaged",
+		"{":                             "is damaged",
+		`{"format":"canopy 9"}`:         `has the format "canopy 9"`,
+		`{"partitions":{"default":[]}}`: "is damaged",
+	} {
+		dir := t.TempDir()
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "operators.json"), []byte(text), 0o600))
+		_, err := operators.Open(dir)
+		assert.ErrorContains(t, err, want)
+		assert.Assert(t, strings.Contains(err.Error(), "operators.json"), "%v", err)
+	}
+}

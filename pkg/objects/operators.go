@@ -1,0 +1,52 @@
+package objects
+
+// What operators switch: applications on hold, and stopped queues. Their asks stay pending and are in no mask, so decisions
+// pass them by; allocations stay. Whether an application or queue is known, and what is kept over restarts, is left to
+// package scheduler.
+
+// OnHold reports whether an operator holds a (OPS-1).
+func (a *Application) OnHold() bool { return a.onHold }
+
+// SetOnHold holds a, or lets it be allocated again (OPS-1).
+func SetOnHold(p *Partition, a *Application, held bool) {
+	if a.onHold == held {
+		return
+	}
+	a.onHold = held
+	mayBeAllocatedChanged(p, a)
+}
+
+// Stopped reports whether an operator has stopped q or a queue above (OPS-2).
+func (q *Queue) Stopped() bool { return q.policy.stopped }
+
+// SetStopped applies to q and the queues below which queues operators have stopped (OPS-2). The cost grows with the number
+// of these queues, and of the applications of the leaves for which something changes.
+func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
+	stopped := isStopped(q.path) || q.parent != nil && q.parent.policy.stopped
+	changed := q.policy.stopped != stopped
+	if q.policy.stopped = stopped; changed {
+		p.journal.queueChanged(q)
+		for _, a := range q.Applications() {
+			mayBeAllocatedChanged(p, a)
+		}
+	}
+	for _, child := range q.Children() {
+		SetStopped(p, child, isStopped)
+	}
+}
+
+// Cordoned reports whether an operator has cordoned n, whatever the RM says of it (OPS-3).
+func (n *Node) Cordoned() bool { return n.cordoned }
+
+// SetCordoned cordons n, or ends that. Whether n is schedulable then is for the caller to set.
+func SetCordoned(p *Partition, n *Node, cordoned bool) {
+	if n.cordoned != cordoned {
+		n.cordoned = cordoned
+		p.journal.nodeUsageChanged(n) // whether it is schedulable need not have changed
+	}
+}
+
+func mayBeAllocatedChanged(p *Partition, a *Application) {
+	p.reindex(a)
+	p.journal.mayBeAllocatedChanged(a)
+}

@@ -1,0 +1,223 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// OperatorAction is what an operator does to an application, a queue or a node.
+type OperatorAction uint8
+
+// The actions.
+const (
+	HoldApplication    OperatorAction = iota // its asks are not placed and do not preempt (OPS-1)
+	ReleaseApplication                       // it is no longer on hold
+	StopQueue                                // no ask in and below the queue is placed or preempts (OPS-2)
+	StartQueue                               // the queue is no longer stopped
+	CordonNode                               // the node is unschedulable, whatever the resource manager says (OPS-3)
+	UncordonNode                             // what the resource manager says counts again
+)
+
+// String is the action as a past participle, for events and logs.
+func (a OperatorAction) String() string {
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned"}[a]
+}
+
+// Code is the stable code of the action.
+func (a OperatorAction) Code() string {
+	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon"}[a]
+}
+
+// OperatorState is what operators have switched, by name, sorted. It is a value.
+type OperatorState struct {
+	Held     []objects.AppID     // applications on hold, also those that were when the process ended and have not come back
+	Stopped  []objects.QueuePath // stopped queues, also those that do not exist now
+	Cordoned []objects.NodeID    // likewise
+}
+
+// operators is what operators have switched.
+type operators struct {
+	awaited  map[objects.AppID]bool // applications that are on hold when they come back
+	stopped  map[objects.QueuePath]bool
+	cordoned map[objects.NodeID]bool // with what the resource manager says of the node: it is schedulable
+}
+
+// OperatorState is what operators have switched.
+func (c *Core) OperatorState() (s OperatorState) {
+	held := maps.Clone(c.operators.awaited)
+	for _, id := range c.heldApplications() {
+		if held == nil {
+			held = map[objects.AppID]bool{}
+		}
+		held[id] = true
+	}
+	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)), slices.Sorted(maps.Keys(c.operators.cordoned))
+	return s
+}
+
+// heldApplications are the applications on hold, in no order. The cost grows with the number of applications.
+func (c *Core) heldApplications() (ids []objects.AppID) {
+	for a := range objects.EachApplication(c.part) {
+		if a.OnHold() {
+			ids = append(ids, a.ID())
+		}
+	}
+	return ids
+}
+
+// operate applies an action of an operator (OPS-1 to OPS-3). An action about something unknown is refused; one that changes
+// nothing has no effect.
+func (c *Core) operate(m Operate) {
+	changed, err := c.performOperation(m)
+	switch {
+	case err != nil:
+		c.emitRefused(Refused{Subject: m.Action.Code() + " of " + m.subject(), App: m.App, Node: m.Node}, err)
+	case changed:
+		c.emit(OperatorActed(m))
+		c.reportSchedulability(m)
+	}
+}
+
+func (c *Core) performOperation(m Operate) (changed bool, err error) {
+	switch m.Action {
+	case HoldApplication, ReleaseApplication:
+		return c.hold(m.App, m.Action == HoldApplication)
+	case StopQueue, StartQueue:
+		return c.stop(m.Queue, m.Action == StopQueue)
+	}
+	return c.cordon(m.Node, m.Action == CordonNode)
+}
+
+func (c *Core) hold(id objects.AppID, held bool) (changed bool, err error) {
+	a, known := c.part.Application(id)
+	switch {
+	case !known && !held && c.operators.awaited[id]:
+		delete(c.operators.awaited, id)
+		return true, nil
+	case !known:
+		return false, fmt.Errorf("%w application %s", objects.ErrUnknown, id)
+	case a.OnHold() == held:
+		return false, nil
+	}
+	objects.SetOnHold(c.part, a, held)
+	return true, nil
+}
+
+func (c *Core) stop(path objects.QueuePath, stopped bool) (changed bool, err error) {
+	q, known := c.part.Queue(path)
+	switch {
+	case !known && !(!stopped && c.operators.stopped[path]):
+		return false, fmt.Errorf("%w queue %s", objects.ErrUnknown, path)
+	case c.operators.stopped[path] == stopped:
+		return false, nil
+	}
+	if stopped {
+		c.operators.stopped = put(c.operators.stopped, path, true)
+	} else {
+		delete(c.operators.stopped, path)
+	}
+	if known {
+		c.applyStops(q)
+	}
+	return true, nil
+}
+
+func put[K comparable](m map[K]bool, key K, value bool) map[K]bool {
+	if m == nil {
+		m = map[K]bool{}
+	}
+	m[key] = value
+	return m
+}
+
+// applyStops makes the leaves in and below q stopped or not.
+func (c *Core) applyStops(q *objects.Queue) {
+	objects.SetStopped(c.part, q, func(path objects.QueuePath) bool { return c.operators.stopped[path] })
+}
+
+func (c *Core) cordon(id objects.NodeID, cordoned bool) (changed bool, err error) {
+	n, known := c.part.Node(id)
+	wanted, was := c.operators.cordoned[id]
+	switch {
+	case !known && !(!cordoned && was):
+		return false, fmt.Errorf("%w node %s", objects.ErrUnknown, id)
+	case was == cordoned:
+		return false, nil
+	}
+	if cordoned {
+		c.operators.cordoned = put(c.operators.cordoned, id, n.Schedulable())
+		objects.SetCordoned(c.part, n, true)
+		c.part.SetSchedulable(n, false)
+		return true, nil
+	}
+	delete(c.operators.cordoned, id)
+	if known {
+		objects.SetCordoned(c.part, n, false)
+		c.part.SetSchedulable(n, wanted)
+	}
+	return true, nil
+}
+
+// reportSchedulability emits that a node was drained or made schedulable by an operator.
+func (c *Core) reportSchedulability(m Operate) {
+	n, known := c.part.Node(m.Node)
+	switch {
+	case !known || m.Action < CordonNode:
+	case m.Action == UncordonNode && n.Schedulable():
+		c.emit(NodeChanged{Node: m.Node, Change: NodeUndrained, Allocations: n.AllocationCount()})
+	case m.Action == CordonNode && c.operators.cordoned[m.Node]: // it was schedulable before
+		c.emit(NodeChanged{Node: m.Node, Change: NodeDrained, Allocations: n.AllocationCount()})
+	}
+}
+
+// schedulableByOperators is whether a node is schedulable that the resource manager says is, or is not; what it says counts
+// when the node is uncordoned (OPS-3).
+func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool {
+	if _, cordoned := c.operators.cordoned[id]; cordoned {
+		c.operators.cordoned[id] = schedulable
+		return false
+	}
+	return schedulable
+}
+
+// operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf may
+// be new.
+func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
+	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped) > 0 {
+		c.applyStops(q)
+	}
+	if a, known := c.part.Application(id); known && c.operators.awaited[id] {
+		delete(c.operators.awaited, id)
+		objects.SetOnHold(c.part, a, true)
+	}
+}
+
+// operatorsOnReset keeps what operators have switched while the partition is reset: applications and nodes will be reported
+// again.
+func (c *Core) operatorsOnReset() {
+	for _, id := range c.heldApplications() {
+		c.operators.awaited = put(c.operators.awaited, id, true)
+	}
+}
+
+// restoreOperators replaces what operators have switched by what was stored. Nothing need exist yet.
+func (c *Core) restoreOperators(s OperatorState) {
+	c.operators = operators{}
+	for _, id := range s.Held {
+		if _, err := c.hold(id, true); err != nil {
+			c.operators.awaited = put(c.operators.awaited, id, true)
+		}
+	}
+	for _, path := range s.Stopped {
+		c.operators.stopped = put(c.operators.stopped, path, true)
+	}
+	for _, id := range s.Cordoned {
+		if _, err := c.cordon(id, true); err != nil {
+			c.operators.cordoned = put(c.operators.cordoned, id, true)
+		}
+	}
+	c.applyStops(c.part.Root())
+}
