@@ -111,14 +111,10 @@ func (l *connectionLimiter) longestIdle(now time.Time) (found *connection) {
 }
 
 // refusalBody is the body of the response to a connection beyond the limit.
-const refusalBody = `{"status_code":503,"message":"` + tooManyConnections + `","description":"` + tooManyConnections + `"}`
-
-const tooManyConnections = "too many connections"
+var refusalBody = errorBody(http.StatusServiceUnavailable, "too many connections")
 
 var refusal = fmt.Sprintf("HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\r\nRetry-After: 1\r\n"+
 	"Connection: close\r\nContent-Length: %d\r\n\r\n%s", jsonType, len(refusalBody), refusalBody)
-
-const jsonType = "application/json; charset=UTF-8"
 
 // refuse answers 503 without reading the request (OBS-82). Then it reads and drops data for a
 // moment: a connection that is closed with unread data is reset, and its client might not see the

@@ -171,7 +171,7 @@ func (s *service) changeFailure(err error) error {
 		n := s.opt.Reloads.Current().Number
 		reason := fmt.Sprintf("the configuration is invalid: generation %d stays in force", n)
 		return &failure{status: http.StatusBadRequest, reason: reason, body: dao.InvalidConfig{
-			Error: dao.Error{StatusCode: http.StatusBadRequest, Message: reason, Description: reason}, Generation: n, Problems: bad.Problems,
+			Error: dao.NewError(http.StatusBadRequest, reason), Generation: n, Problems: bad.Problems,
 		}}
 	case errors.Is(err, reload.ErrRefused):
 		status = http.StatusConflict

@@ -149,7 +149,7 @@ type objectFailure struct {
 }
 
 func newObjectFailure(status int, reason, text string, problems validation.Problems) error {
-	return &failure{status: status, reason: text, body: objectFailure{dao.Error{StatusCode: status, Message: text, Description: text}, reason, problems}}
+	return &failure{status: status, reason: text, body: objectFailure{dao.NewError(status, text), reason, problems}}
 }
 
 // objectText reads the body of a request, at most 1 MiB.

@@ -68,9 +68,7 @@ func TestGolden_DisruptionBudgets(t *testing.T) {
 		assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
 		golden.Assert(t, w.Body.String(), name+".yaml")
 	}
-	wantAnswer(t, fetch(c, "/ws/v1/disruptionbudget/db"), http.StatusNotFound, `{"status_code":404,`+
-		`"message":"unknown-budget: disruption budget \"default/db\": there is no such budget",`+
-		`"description":"unknown-budget: disruption budget \"default/db\": there is no such budget","reason":"unknown-budget"}`)
+	wantAnswer(t, fetch(c, "/ws/v1/disruptionbudget/db"), http.StatusNotFound, errorBody(404, `unknown-budget: disruption budget "default/db": there is no such budget`, `"reason":"unknown-budget"`))
 }
 
 func (o *adminFixture) budgets() string {

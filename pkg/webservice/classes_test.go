@@ -119,9 +119,7 @@ func TestPriorityClasses_AreShown(t *testing.T) {
 		"value: -5\npreemptionPolicy: PreemptLowerPriority\nsubmitacl: \"\"\n")
 	w = o.get("/ws/v1/priorityclasses", "Accept", "text/yaml")
 	assert.Assert(t, strings.HasPrefix(w.Body.String(), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClassList\nitems:\n"), w.Body.String())
-	wantAnswer(t, o.get("/ws/v1/priorityclass/none"), http.StatusNotFound, `{"status_code":404,`+
-		`"message":"unknown-class: priority class \"none\": there is no such class",`+
-		`"description":"unknown-class: priority class \"none\": there is no such class","reason":"unknown-class"}`)
+	wantAnswer(t, o.get("/ws/v1/priorityclass/none"), http.StatusNotFound, errorBody(404, `unknown-class: priority class "none": there is no such class`, `"reason":"unknown-class"`))
 
 	// The YAML that is shown can be sent to another scheduler.
 	other := newAdminFixture(t, oneLeafYAML)

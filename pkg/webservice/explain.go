@@ -71,6 +71,6 @@ func (s *service) unknownKey(e *scheduler.Explanation) error {
 			reason += ": it was " + body.State + " at " + dao.TimeText(last.At) + ": " + last.Message
 		}
 	}
-	body.Error = dao.Error{StatusCode: http.StatusNotFound, Message: reason, Description: reason}
+	body.Error = dao.NewError(http.StatusNotFound, reason)
 	return &failure{status: http.StatusNotFound, reason: reason, body: body}
 }

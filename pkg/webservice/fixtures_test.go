@@ -2,6 +2,8 @@ package webservice_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -164,6 +166,16 @@ func request(
 	w := httptest.NewRecorder()
 	webservice.Handler(c, opt).ServeHTTP(w, r)
 	return w
+}
+
+// errorBody is the body of an error with one text (RST-1), and more fields.
+func errorBody(status int, text string, more ...string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	body := fmt.Sprintf(`{"status_code":%d,"message":%[2]s,"description":%[2]s,"StatusCode":%[1]d,"Message":%[2]s,"Description":%[2]s`, status, quoted)
+	return strings.Join(append([]string{body}, more...), ",") + "}"
 }
 
 func fetch(c *loop.Cluster, target string, headers ...string) *httptest.ResponseRecorder {

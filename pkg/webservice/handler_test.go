@@ -26,76 +26,67 @@ func TestHandler_NotFoundAndBadRequest(t *testing.T) {
 	}{
 		{
 			"unknown partition", "/ws/v1/partition/none/queues", 404,
-			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
+			errorBody(404, "Partition not found"),
 		}, {
 			"unknown queue", "/ws/v1/partition/default/queue/root.none/applications", 404,
-			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
+			errorBody(404, "Queue not found"),
 		}, {
 			"queue with the prefix of another", "/ws/v1/partition/default/queue/root.tenant.fairer/applications", 404,
-			`{"status_code":404,"message":"Queue not found","description":"Queue not found"}`,
+			errorBody(404, "Queue not found"),
 		}, {
 			"unknown partition and queue", "/ws/v1/partition/none/queue/root.none/applications", 404,
-			`{"status_code":404,"message":"Partition not found","description":"Partition not found"}`,
+			errorBody(404, "Partition not found"),
 		}, {
 			"invalid queue name", "/ws/v1/partition/none/queue/root.a+b/applications", 400,
-			`{"status_code":400,"message":"queue name \"root.a b\": each level is 1 to 64 letters, digits or any of ` +
-				`_ : # / @ -","description":"queue name \"root.a b\": each level is 1 to 64 letters, digits ` +
-				`or any of _ : # / @ -"}`,
+			errorBody(400, `queue name "root.a b": each level is 1 to 64 letters, digits or any of _ : # / @ -`),
 		}, {
 			"invalid escape", "/ws/v1/partition/default/queue/root.a%25zz/applications", 400,
-			`{"status_code":400,"message":"queue name \"root.a%zz\": invalid URL escape \"%zz\"",` +
-				`"description":"queue name \"root.a%zz\": invalid URL escape \"%zz\""}`,
+			errorBody(400, `queue name "root.a%zz": invalid URL escape "%zz"`),
 		},
 		{
 			"unknown state", "/ws/v1/partition/default/applications/running", 400,
-			`{"status_code":400,"message":"state \"running\": it is one of active, rejected, completed",` +
-				`"description":"state \"running\": it is one of active, rejected, completed"}`,
+			errorBody(400, `state "running": it is one of active, rejected, completed`),
 		}, {
 			"unknown status", "/ws/v1/partition/default/applications/active?status=completed", 400,
-			`{"status_code":400,"message":"status \"completed\": it is one of new, accepted, running, completing, ` +
-				`failing, resuming","description":"status \"completed\": it is one of new, accepted, running, ` +
-				`completing, failing, resuming"}`,
+			errorBody(400, `status "completed": it is one of new, accepted, running, completing, failing, resuming`),
 		}, {
 			"status of ended applications", "/ws/v1/partition/default/applications/rejected?status=new", 400,
-			`{"status_code":400,"message":"a status can be asked for with the state active only",` +
-				`"description":"a status can be asked for with the state active only"}`,
+			errorBody(400, "a status can be asked for with the state active only"),
 		}, {
 			"ended applications of a queue", "/ws/v1/partition/default/queue/root/applications/completed", 400,
-			`{"status_code":400,"message":"state \"completed\": a queue lists its active applications only",` +
-				`"description":"state \"completed\": a queue lists its active applications only"}`,
+			errorBody(400, `state "completed": a queue lists its active applications only`),
 		}, {
 			"user without applications", "/ws/v1/partition/default/usage/user/zoe", 404,
-			`{"status_code":404,"message":"User not found","description":"User not found"}`,
+			errorBody(404, "User not found"),
 		}, {
 			"group without limits", "/ws/v1/partition/default/usage/group/dev", 404,
-			`{"status_code":404,"message":"Group not found","description":"Group not found"}`,
+			errorBody(404, "Group not found"),
 		}, {
 			"unknown application", "/ws/v1/partition/default/application/none", 404,
-			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+			errorBody(404, "Application not found"),
 		}, {
 			"application of another queue", "/ws/v1/partition/default/queue/root.idle/application/app-1", 404,
-			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+			errorBody(404, "Application not found"),
 		}, {
 			"application of a queue below", "/ws/v1/partition/default/queue/root.tenant/application/app-1", 404,
-			`{"status_code":404,"message":"Application not found","description":"Application not found"}`,
+			errorBody(404, "Application not found"),
 		},
 		{
 			"unknown node", "/ws/v1/partition/default/node/n9", 404,
-			`{"status_code":404,"message":"Node not found","description":"Node not found"}`,
+			errorBody(404, "Node not found"),
 		},
 		{
 			"eviction order of an unknown node", "/ws/v1/partition/default/node/n9/eviction-order", 404,
-			`{"status_code":404,"message":"node n9 not found","description":"node n9 not found"}`,
+			errorBody(404, "node n9 not found"),
 		},
 		{
 			"eviction order by an unknown resource", "/ws/v1/partition/default/node/n1/eviction-order?resource=zzz", 400,
-			`{"status_code":400,"message":"resource \"zzz\": neither node n1 nor an allocation on it has any","description":"resource \"zzz\": neither node n1 nor an allocation on it has any"}`,
+			errorBody(400, `resource "zzz": neither node n1 nor an allocation on it has any`),
 		},
 		{"unknown path", "/ws/v1/none", 404, "404 page not found\n"},
 		{"unknown path with a trailing slash", "/ws/v1/none/", 404, "404 page not found\n"},
 		{"unknown key", "/ws/v1/partition/default/ask/a%2520b/explain", 404,
-			`{"status_code":404,"message":"no ask or allocation has the key \"a b\"",` +
-				`"description":"no ask or allocation has the key \"a b\"","allocationKey":"a b","state":"unknown"}`},
+			errorBody(404, `no ask or allocation has the key "a b"`, `"allocationKey":"a b","state":"unknown"`)},
 		{"former route of explain", "/ws/v1/partition/default/ask/a/why", 404, "404 page not found\n"},
 	}
 	for _, x := range cases {
@@ -186,8 +177,7 @@ func TestHandler_StoppedSchedulerIsUnavailable(t *testing.T) {
 	for _, target := range []string{"partitions", "partition/default/nodes", "partition/default/ask/x/explain"} {
 		w := fetch(c, "/ws/v1/"+target)
 		assert.Equal(t, w.Code, http.StatusServiceUnavailable, target)
-		assert.Equal(t, w.Body.String(), `{"status_code":503,"message":"the scheduler has stopped",`+
-			`"description":"the scheduler has stopped"}`)
+		assert.Equal(t, w.Body.String(), errorBody(503, "the scheduler has stopped"))
 	}
 }
 

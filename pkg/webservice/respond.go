@@ -54,7 +54,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	body := f.body
 	if body == nil {
-		body = dao.Error{StatusCode: f.status, Message: f.reason, Description: f.reason}
+		body = dao.NewError(f.status, f.reason)
 	}
 	s.writeJSON(w, r, f.status, body)
 }
