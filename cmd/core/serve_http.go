@@ -17,6 +17,7 @@ type httpFlags struct {
 	largeAnswers int
 	stall        time.Duration
 	cacheBytes   int64
+	origins      []string
 }
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
@@ -28,6 +29,8 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 		"close the connection of an HTTP client that does not read 64 KiB of its answer in this time")
 	flags.Int64Var(&f.cacheBytes, "http-cache-bytes", webservice.DefaultCacheBytes,
 		"bytes of encoded answers that are kept for further readers; the rest is encoded for each; 0: nothing is kept")
+	flags.StringArrayVar(&f.origins, "http-cors-origin", nil,
+		"let web pages of this origin, such as https://page.example.org, read REST in a browser, or of all (*); may be repeated")
 }
 
 // check reports invalid limits (OBS-87).

@@ -21,6 +21,7 @@ const defaultAdmin = "127.0.0.1:9081"
 var optionNames = map[string]string{
 	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
 	"GRPC.Address": "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
+	"HTTP.AllowedOrigins": "--http-cors-origin",
 }
 
 func optionName(field string) string {
@@ -42,6 +43,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 		HTTP: canopy.HTTP{
 			Address: f.httpAddress, MaxConnections: f.http.connections, MaxLargeAnswers: f.http.largeAnswers,
 			StallTimeout: f.http.stall, CacheBytes: orNone(f.http.cacheBytes),
+			AllowedOrigins: f.http.origins,
 		},
 		Log: log, LogLevel: level,
 		Applications: canopy.Applications{

@@ -61,6 +61,11 @@ func (o *Options) check() error {
 	if o.GRPC.MaxMessageBytes > maxBytes {
 		wrong("GRPC.MaxMessageBytes", "%d is more than 1 GiB", o.GRPC.MaxMessageBytes)
 	}
+	for _, origin := range o.HTTP.AllowedOrigins {
+		if err := webservice.CheckOrigin(origin); err != nil {
+			all = append(all, o.invalid("HTTP.AllowedOrigins", err))
+		}
+	}
 	if t := o.HTTP.StallTimeout; t > 0 && t < time.Second {
 		wrong("HTTP.StallTimeout", "%v is less than 1s", t)
 	}

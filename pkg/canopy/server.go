@@ -124,6 +124,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
+		Origins: opt.HTTP.AllowedOrigins,
 	}
 	s.handler = webservice.Handler(s.engine.Cluster(), rest)
 	if opt.GRPC.Address != "" {

@@ -26,9 +26,9 @@ import (
 // can send, and cross-origin requests are refused.
 // Requires: opt.Reloads is not nil. (OBS-75 to OBS-78)
 func Admin(c *loop.Cluster, opt Options) http.Handler {
+	opt.Origins = nil
 	opt.CacheBytes = 0 // clients of this listener read little, and the handler of the public one has a cache
 	s := newService(c, opt)
-	s.sameOriginOnly = true
 	mux := s.mux()
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
@@ -36,6 +36,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 		kind.routeChanges(s, mux)
 	}
 	s.routeManagerChanges(mux)
+	s.routeOptions(mux)
 	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
@@ -230,8 +231,8 @@ func (s *service) routeMethodNotAllowed(mux *router) {
 		release,
 	} {
 		reason := reasonOf(route)
-		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", allowedMethods)
+		mux.ServeMux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", "GET, OPTIONS")
 			s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
 		})
 	}

@@ -24,7 +24,6 @@ func (s *service) routeConfig(mux *router) {
 	s.route(mux, "/ws/v1/config/history", s.generations)
 	s.route(mux, "/ws/v1/config/history/{generation}", s.generation)
 	mux.HandleFunc("GET /ws/v1/config", s.config)
-	mux.HandleFunc("OPTIONS /ws/v1/config", s.options)
 }
 
 // config answers with the configuration in force: YAML, or JSON if the client accepts that.

@@ -33,8 +33,7 @@ func (s *service) routeDryRun(mux *router) {
 		}
 		s.writeJSON(w, r, http.StatusOK, body)
 	})
-	mux.HandleFunc("OPTIONS "+path, s.options)
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+	mux.ServeMux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST, OPTIONS")
 		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: "send the ask with POST"})
 	})

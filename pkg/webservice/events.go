@@ -21,7 +21,6 @@ func (s *service) routeEvents(mux *router) {
 	}
 	s.route(mux, "/ws/v1/events/batch", s.eventBatch)
 	mux.HandleFunc("GET /ws/v1/events/stream", s.eventStream)
-	mux.HandleFunc("OPTIONS /ws/v1/events/stream", s.options)
 }
 
 // eventBatch answers with the records from an ID on, by default the oldest that is kept (OBS-32,
@@ -149,9 +148,6 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer stream.Close()
-	if !s.sameOriginOnly {
-		allowOrigins(w.Header())
-	}
 	w.Header().Set("Content-Type", jsonType)
 	out := eventWriter{w, http.NewResponseController(w), newJSONText()}
 	defer out.release()

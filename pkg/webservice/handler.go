@@ -32,6 +32,8 @@ type Options struct {
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
 
+	Origins []string // whose web pages may read answers, see CheckOrigin; the admin listener has none
+
 	Now func() time.Time // the clock of the partitions; nil: time.Now
 
 	LargeAnswers *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: no bound
@@ -63,7 +65,6 @@ type service struct {
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck
 	locationHashes map[string]*locationHashes // by partition, of the last health check; only the health check uses it
-	sameOriginOnly bool                       // answers have no CORS headers
 }
 
 // answer handles a request. The value becomes JSON; an error that is not a failure becomes status
@@ -74,8 +75,9 @@ type answer func(r *http.Request) (any, error)
 func Handler(c *loop.Cluster, opt Options) http.Handler {
 	s := newService(c, opt)
 	mux := s.mux()
+	s.routeOptions(mux)
 	s.routeMethodNotAllowed(mux)
-	return withoutTrailingSlash(mux, s.checkQuery(mux))
+	return s.withOrigins(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
 func newService(c *loop.Cluster, opt Options) *service {
@@ -133,8 +135,8 @@ func (s *service) mux() *router {
 	return mux
 }
 
-// route serves GET and OPTIONS on a path. The mux answers everything else: 405, or 404 for an
-// unknown path, both in plain text (OBS-7).
+// route serves GET on a path. The mux answers other methods with 405, and an unknown path with 404, both in plain
+// text (OBS-7).
 func (s *service) route(mux *router, path string, handle answer) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		body, err := handle(r)
@@ -144,14 +146,6 @@ func (s *service) route(mux *router, path string, handle answer) {
 		}
 		s.writeJSON(w, r, http.StatusOK, body)
 	})
-	mux.HandleFunc("OPTIONS "+path, s.options)
-}
-
-func (s *service) options(w http.ResponseWriter, _ *http.Request) {
-	if !s.sameOriginOnly {
-		allowOrigins(w.Header())
-	}
-	w.Header().Set("Allow", allowedMethods)
 }
 
 // withoutTrailingSlash redirects a request for a known path with a trailing slash to that path (OBS-14).

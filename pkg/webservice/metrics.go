@@ -1,7 +1,5 @@
 package webservice
 
-import "net/http"
-
 // routeMetrics serves the metrics on the path of YuniKorn and on the default path of Prometheus
 // (OBS-60). Options.Metrics compresses the answer itself; compressing it again here would make it
 // unreadable (OBS-65).
@@ -10,12 +8,6 @@ func (s *service) routeMetrics(mux *router) {
 		return
 	}
 	for _, path := range []string{"/ws/v1/metrics", "/metrics"} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			if !s.sameOriginOnly {
-				allowOrigins(w.Header())
-			}
-			s.opt.Metrics.ServeHTTP(w, r)
-		})
-		mux.HandleFunc("OPTIONS "+path, s.options)
+		mux.HandleFunc("GET "+path, s.opt.Metrics.ServeHTTP)
 	}
 }

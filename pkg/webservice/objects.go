@@ -53,7 +53,7 @@ func (k *objectKind[T, P]) routeReads(s *service, mux *router) {
 	s.routeJSONOrYAML(mux, k.single, func(r *http.Request) (inJSON, inYAML any, err error) { return k.one(s, r) })
 }
 
-// routeJSONOrYAML serves GET and OPTIONS on a path: JSON, or YAML if the client accepts that.
+// routeJSONOrYAML serves GET on a path: JSON, or YAML if the client accepts that.
 func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Request) (inJSON, inYAML any, err error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -73,7 +73,6 @@ func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Re
 		}
 		s.writePieces(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
 	})
-	mux.HandleFunc("OPTIONS "+path, s.options)
 }
 
 // all lists the objects in force, by namespace and then by name: all of them, or those of the namespace that the

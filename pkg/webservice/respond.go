@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	allowedMethods = "GET, OPTIONS"
-	allowedHeaders = "X-Requested-With,Content-Type,Accept,Origin"
-	jsonType       = "application/json; charset=UTF-8"
-	minGzipBytes   = 1400 // bytes; a shorter body fits one packet uncompressed
+	jsonType     = "application/json; charset=UTF-8"
+	minGzipBytes = 1400 // bytes; a shorter body fits one packet uncompressed
 )
 
 // failure is an answer with an error status. Its body is a dao.Error with the reason, unless it
@@ -80,9 +78,6 @@ func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, 
 // setHeaders sets the headers that all answers have.
 func (s *service) setHeaders(w http.ResponseWriter, kind string) http.Header {
 	h := w.Header()
-	if !s.sameOriginOnly {
-		allowOrigins(h)
-	}
 	h.Set("Content-Type", kind)
 	h.Add("Vary", "Accept-Encoding")
 	return h
@@ -102,11 +97,4 @@ func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int,
 	if _, err := w.Write(text); err != nil {
 		s.opt.Log.Debug("answer was not read", zap.String("path", r.URL.Path), zap.Error(err))
 	}
-}
-
-// allowOrigins lets web pages of any origin read the answer (OBS-10).
-func allowOrigins(h http.Header) {
-	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", allowedMethods)
-	h.Set("Access-Control-Allow-Headers", allowedHeaders)
 }

@@ -25,6 +25,20 @@ func (m *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	m.ServeMux.HandleFunc(pattern, h)
 }
 
+// routeOptions serves OPTIONS on each path so far.
+func (s *service) routeOptions(mux *router) {
+	methods := map[string]string{}
+	for _, pattern := range slices.Sorted(slices.Values(mux.patterns)) {
+		method, path, _ := strings.Cut(pattern, " ")
+		methods[path] += method + ", "
+	}
+	for path, listed := range methods {
+		mux.HandleFunc(http.MethodOptions+" "+path, func(w http.ResponseWriter, _ *http.Request) {
+			s.answerOptions(w, listed+http.MethodOptions)
+		})
+	}
+}
+
 // origin tells routes of YuniKorn from our own. It decides how unknown query parameters are treated.
 type origin bool
 

@@ -19,9 +19,9 @@ func (s *service) routeValidate(mux *router) {
 	if s.opt.Reloads == nil {
 		return
 	}
-	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin := s.crossOriginCheck()
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		if err := crossOrigin.Check(r); err != nil {
+		if err := crossOrigin(r); err != nil {
 			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
 			return
 		}
@@ -32,7 +32,6 @@ func (s *service) routeValidate(mux *router) {
 		}
 		s.writeJSON(w, r, http.StatusOK, body)
 	})
-	mux.HandleFunc("OPTIONS "+path, s.options)
 }
 
 // validate says whether the text of the body would be accepted. Whatever the text is, the answer is no error.
