@@ -24,7 +24,7 @@ var grpcurlLine = regexp.MustCompile(`(?m)^grpcurl -plaintext(?: -d '(.*)')? 127
 func TestProtocolDoc_GrpcurlLinesWork(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "PROTOCOL.md"))
 	assert.NilError(t, err)
-	p, s := startServing(t, buildProgram(t))
+	p, s := startServing(t, buildProgram(t), "--debug")
 	lines := grpcurlLine.FindAllStringSubmatch(string(doc), -1)
 	assert.Equal(t, len(lines), len(regexp.MustCompile(`(?m)^grpcurl`).FindAllString(string(doc), -1)), "a line has another form")
 	var listed, described, called int

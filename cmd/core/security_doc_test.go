@@ -12,8 +12,8 @@ import (
 
 // flagsWithoutLimit are the flags of serve that are not limits.
 var flagsWithoutLimit = []string{
-	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "grpc-address",
-	"help", "http-address", "http-cors-origin", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
+	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "debug", "grpc-address",
+	"help", "http-address", "http-cors-origin", "http-host", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
 }
 
 // TestSecurityDoc_HasEveryLimit compares the tables of docs/SECURITY.md with the flags of serve.

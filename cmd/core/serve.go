@@ -84,6 +84,7 @@ type serveFlags struct {
 	history       int
 	auditInterval time.Duration
 	admin         bool
+	debug         bool
 	strictClasses bool
 	adminListen   string
 	users         userFlags
@@ -118,6 +119,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the history of configurations; default: it is not stored")
 	flags.IntVar(&f.history, "config-history", 50, "how many configurations the history keeps")
 	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration, its priority classes and disruption budgets over REST")
+	flags.BoolVar(&f.debug, "debug", false, "serve stacks and profiles of the process below /debug, and gRPC reflection")
 	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "format of the log: console or json")

@@ -18,6 +18,7 @@ type httpFlags struct {
 	stall        time.Duration
 	cacheBytes   int64
 	origins      []string
+	hosts        []string
 }
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
@@ -31,6 +32,9 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 		"bytes of encoded answers that are kept for further readers; the rest is encoded for each; 0: nothing is kept")
 	flags.StringArrayVar(&f.origins, "http-cors-origin", nil,
 		"let web pages of this origin, such as https://page.example.org, read REST in a browser, or of all (*); may be repeated")
+	flags.StringArrayVar(&f.hosts, "http-host", nil,
+		"a further name of this server, such as that of a proxy or a service in front of it, or * for any; REST is refused for "+
+			"other names than localhost and that of --http-address; may be repeated")
 }
 
 // check reports invalid limits (OBS-87).

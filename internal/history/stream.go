@@ -1,8 +1,10 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/events"
@@ -23,6 +25,7 @@ const maxLag = 10_000
 type Stream struct {
 	h       *History
 	host    string
+	opened  time.Time
 	past    []events.Record
 	records chan []events.Record // closed when the stream has ended
 	lag     int                  // records that were sent and not marked as read; guarded by h.mu
@@ -56,7 +59,7 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 	case len(h.streams) >= h.settings.MaxStreams || own >= h.settings.MaxStreamsPerHost:
 		return nil, ErrTooMany
 	}
-	s := &Stream{h: h, host: host, records: make(chan []events.Record, maxLag)}
+	s := &Stream{h: h, host: host, opened: h.now(), records: make(chan []events.Record, maxLag)}
 	if past = min(past, h.ring.Len()); past > 0 {
 		for r := range h.ring.From(h.ring.Next()-uint64(past), past).All() {
 			if !r.At.Before(since) {
@@ -66,6 +69,24 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 	}
 	h.streams[s] = true
 	return s, nil
+}
+
+// OpenStream is an open stream.
+type OpenStream struct {
+	Host   string    // the address of its client
+	Opened time.Time // when it began
+}
+
+// Streams are the open streams, the oldest first.
+func (h *History) Streams() []OpenStream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]OpenStream, 0, len(h.streams))
+	for s := range h.streams {
+		all = append(all, OpenStream{s.host, s.opened})
+	}
+	slices.SortFunc(all, func(a, b OpenStream) int { return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Host, b.Host)) })
+	return all
 }
 
 // Past returns the earlier records with which the stream begins.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -64,6 +65,11 @@ func (o *Options) check() error {
 	for _, origin := range o.HTTP.AllowedOrigins {
 		if err := webservice.CheckOrigin(origin); err != nil {
 			all = append(all, o.invalid("HTTP.AllowedOrigins", err))
+		}
+	}
+	for _, name := range o.HTTP.HostNames {
+		if err := httpserver.CheckHostName(name); err != nil {
+			all = append(all, o.invalid("HTTP.HostNames", err))
 		}
 	}
 	if t := o.HTTP.StallTimeout; t > 0 && t < time.Second {

@@ -22,7 +22,7 @@ const (
 	idleConnectionTimeout = 10 * time.Minute // without a call or a stream; then the connection is closed
 )
 
-// newGRPCServer returns the gRPC server: the scheduler interface, health and reflection (RMI-1, RMI-43).
+// newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1, RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(
 		s.proxy.ServerOption(),
@@ -41,7 +41,9 @@ func (s *Server) newGRPCServer() *grpc.Server {
 	)
 	s.proxy.Register(rpc)
 	healthpb.RegisterHealthServer(rpc, s.grpcState)
-	reflection.Register(rpc)
+	if s.opt.Debug {
+		reflection.Register(rpc)
+	}
 	return rpc
 }
 

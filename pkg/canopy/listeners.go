@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -97,6 +99,15 @@ func (s *Server) serveHTTP(name string, server *httpserver.Server, on net.Listen
 			s.stopped(fmt.Errorf("%s: %w", name, err))
 		}
 	})
+}
+
+// checkHost answers for the names of the listener of HTTP.Address only (RST-4).
+func (o *Options) checkHost(h http.Handler) http.Handler {
+	names := o.HTTP.HostNames
+	if own, _, err := net.SplitHostPort(o.HTTP.Address); err == nil && own != "" {
+		names = append(slices.Clone(names), strings.TrimSuffix(own, "."))
+	}
+	return httpserver.CheckHost(h, names, webservice.AnyHostPaths, o.optionName("HTTP.HostNames"))
 }
 
 // newHTTPServer returns a server for h. counts are shared by all servers of s.

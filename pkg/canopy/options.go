@@ -36,6 +36,9 @@ type Options struct {
 	// unix:/path, because there is no authentication. Empty: nowhere.
 	AdminAddress string
 
+	// Debug serves stacks and profiles of the process over REST, and the reflection of gRPC.
+	Debug bool
+
 	// Log gets the log lines of docs/LOGGING.md. Its core should not block: decisions wait for it. nil:
 	// nothing is logged.
 	Log *zap.Logger
@@ -113,6 +116,11 @@ type HTTP struct {
 	// AllowedOrigins are the origins, such as https://page.example.org, whose web pages may read answers in a browser,
 	// or * for all. Not of the admin listener. Empty: none.
 	AllowedOrigins []string
+	// HostNames are further names for which the listener of Address answers, such as that of a proxy or of a Kubernetes
+	// service, or * for every name. An address, localhost and the name in Address need not be listed. A request for any
+	// other name is refused (DNS rebinding), except for health and metrics. Handler does not check names: the server in
+	// which it is mounted may.
+	HostNames []string
 }
 
 // Applications are the lifetimes of applications. For each of them, negative means zero.

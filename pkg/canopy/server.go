@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -124,7 +125,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
-		Origins: opt.HTTP.AllowedOrigins,
+		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 	}
 	s.handler = webservice.Handler(s.engine.Cluster(), rest)
 	if opt.GRPC.Address != "" {
@@ -133,7 +134,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		s.grpc = s.newGRPCServer()
 	}
 	if opt.HTTP.Address != "" {
-		s.http = s.newHTTPServer(s.handler, counts)
+		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts)
 	}
 	if opt.AdminAddress != "" {
 		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts)

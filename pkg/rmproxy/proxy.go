@@ -56,6 +56,8 @@ type Proxy struct {
 
 	memory memoryBudgets // for messages of all streams
 
+	dumping atomic.Bool // the shim describes its state, see StateDump
+
 	currentSession atomic.Pointer[session] // nil: no RM is registered; changed under mu
 
 	ignored     ignoredCounts

@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"net/http"
 	"path"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // Options are the settings of a Handler. The zero value is valid.
 type Options struct {
 	ClusterID    func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
+	LogLevel     func() string    // the least level that is logged, for the state dump; nil: unknown
 	ReadyCheck   func() error     // the error of /readyz; nil: always ready
 	Log          *zap.Logger      // nil: none
 	Reloads      *reload.Reloader // the configuration and its history; nil: neither is served
@@ -31,6 +33,15 @@ type Options struct {
 
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
+
+	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil: there
+	// is no such resource manager.
+	Diagnostics func(context.Context) (string, error)
+
+	// Debug serves stacks and profiles of the process. Without it they are refused with a text that names DebugOption, the name
+	// of the option, such as --debug.
+	Debug       bool
+	DebugOption string
 
 	Origins []string // whose web pages may read answers, see CheckOrigin; the admin listener has none
 
@@ -47,6 +58,10 @@ const DefaultCacheBytes = 256 << 20
 // Liveness are the paths that are answered even when too many connections are open.
 var Liveness = []string{"/healthz", "/readyz"}
 
+// AnyHostPaths are the paths that are answered whatever the Host of the request is: health and metrics, which probes and
+// Prometheus ask for by names of their own, and which show no application.
+var AnyHostPaths = []string{"/healthz", "/readyz", "/metrics", "/ws/v1/metrics"}
+
 type service struct {
 	cluster                *loop.Cluster
 	opt                    Options
@@ -62,6 +77,7 @@ type service struct {
 	rules                  rulesCache
 	validations            validations
 
+	dumps          *httpserver.ResponseLimiter // one state dump at a time
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck
 	locationHashes map[string]*locationHashes // by partition, of the last health check; only the health check uses it
@@ -90,7 +106,11 @@ func newService(c *loop.Cluster, opt Options) *service {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
+	if opt.LogLevel == nil {
+		opt.LogLevel = func() string { return "" }
+	}
 	return &service{
+		dumps:   httpserver.NewResponseLimiter(1, new(httpserver.Counts)),
 		cluster: c, opt: opt, cacheBudget: cacheBudget{maxBytes: opt.CacheBytes},
 		healthChecks: coalesce.Group[any]{Pause: readPauseFactor},
 	}
@@ -132,6 +152,8 @@ func (s *service) mux() *router {
 	s.routeConfig(mux)
 	s.routeMetrics(mux)
 	s.routeManagers(mux)
+	s.routeStateDump(mux)
+	s.routeDebug(mux)
 	return mux
 }
 
@@ -152,6 +174,10 @@ func (s *service) route(mux *router, path string, handle answer) {
 func withoutTrailingSlash(mux *router, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		trimmed, found := strings.CutSuffix(r.URL.Path, "/")
+		if _, own := mux.Handler(r); own != "" {
+			next.ServeHTTP(w, r) // a route that ends in a slash
+			return
+		}
 		// A path that is not clean might redirect to another host; the mux answers it.
 		if !found || trimmed == "" || path.Clean(r.URL.Path) != trimmed {
 			next.ServeHTTP(w, r)

@@ -30,10 +30,7 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.opt.ClusterID != nil {
-			one.ClusterID = s.opt.ClusterID()
-		}
-		out = append(out, one)
+		out = append(out, s.partitionBody(one))
 	}
 	return out, nil
 }

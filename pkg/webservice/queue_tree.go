@@ -14,7 +14,8 @@ import (
 
 // queueTree is the encoded queue tree of a snapshot.
 type queueTree struct {
-	root *encodedQueue
+	root     *encodedQueue
+	snapshot *scheduler.Snapshot
 }
 
 // encodedQueue is a queue and its text, without the headroom and the children.
@@ -38,7 +39,7 @@ func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
 		before = last.root
 	}
 	root := encodeQueue(newEncoderWithSlot(slot), snap.Root, before, snap.Partition)
-	return &queueTree{root}
+	return &queueTree{root, snap}
 }
 
 // bytes is the size of the texts of a tree; 0 for nil.

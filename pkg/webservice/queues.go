@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -13,12 +14,17 @@ func (s *service) queues(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.queueTrees.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
-		next := encodeTree(snap, last)
-		return next, s.cacheBudget.replace(next.bytes(), last.bytes()), nil
-	})
+	tree, err := s.queueTree(r.Context(), l)
 	if err != nil {
 		return nil, err
 	}
 	return tree.pieces(), nil
+}
+
+// queueTree is the encoded queue tree of a partition, not older than the call.
+func (s *service) queueTree(ctx context.Context, l *loop.Loop) (*queueTree, error) {
+	return s.queueTrees.get(ctx, &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
+		next := encodeTree(snap, last)
+		return next, s.cacheBudget.replace(next.bytes(), last.bytes()), nil
+	})
 }

@@ -66,6 +66,9 @@ var (
 	startParameter     = queryParameter{name: "start", help: "the ID of the first record"}
 	countParameter     = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
 	sinceParameter     = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
+	secondsParameter   = queryParameter{name: "seconds", help: "how long profile (default 30) or trace (default 1) records, 300 at most"}
+	debugParameter     = queryParameter{name: "debug", help: "1 or 2: as text"}
+	gcParameter        = queryParameter{name: "gc", help: "1: of heap, after a garbage collection"}
 	untilParameter     = queryParameter{name: "until", help: "records before this time: RFC 3339, or a duration before now such as 1m"}
 )
 
@@ -73,6 +76,13 @@ var (
 // listed is our own and has no parameters.
 var routeParameters = map[string]routeQuery{
 	"GET /ws/v1/metrics":                                                       {origin: yunikornRoute},
+	"GET /debug/stack":                                                         {origin: yunikornRoute},
+	"GET /ws/v1/stack":                                                         {origin: yunikornRoute},
+	"GET /debug/pprof/{$}":                                                     {origin: yunikornRoute},
+	"POST /debug/pprof/symbol":                                                 {origin: yunikornRoute},
+	"GET /debug/pprof/{profile}":                                               {yunikornRoute, []queryParameter{secondsParameter, debugParameter, gcParameter}},
+	"GET /debug/fullstatedump":                                                 {origin: yunikornRoute},
+	"GET /ws/v1/fullstatedump":                                                 {origin: yunikornRoute},
 	"GET /ws/v1/config":                                                        {origin: yunikornRoute},
 	"GET /ws/v1/clusters":                                                      {origin: yunikornRoute},
 	"GET /ws/v1/history/apps":                                                  {origin: yunikornRoute},

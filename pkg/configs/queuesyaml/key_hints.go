@@ -78,7 +78,7 @@ func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 
 // keyHints are hints for well-known keys that are not legal anywhere in a mapping.
 var keyHints = map[string]string{
-	"statedumpfilepath":  "it was removed, and Canopy has no state dump",
+	"statedumpfilepath":  "it was removed: GET /debug/fullstatedump answers with the state",
 	"disruption.budgets": `it belongs into "properties" of a queue`,
 }
 
