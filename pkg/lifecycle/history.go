@@ -26,6 +26,10 @@ type Ended struct {
 	Log       Log               // a long log lacks the middle; read-only
 }
 
+// Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the larger
+// number by the sign of their difference.
+func (e *Ended) Number() uint32 { return e.number }
+
 // maxMessageBytes is the maximum length of the reason of a rejection in the history.
 const maxMessageBytes = 1024
 

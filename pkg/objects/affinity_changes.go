@@ -191,6 +191,7 @@ func (*affinityChanges) nominationRemoved(*Allocation, *Node)           {}
 func (*affinityChanges) nominationEnded(*Allocation, EndedNomination)   {}
 func (*affinityChanges) reservationAdded(*Allocation, *Node)            {}
 func (*affinityChanges) reservationEnded(*Allocation, EndedReservation) {}
+func (*affinityChanges) waitingStateChanged(*Allocation)                {}
 func (*affinityChanges) allocationResized(*Allocation)                  {}
 func (*affinityChanges) allocationTagged(*Allocation)                   {}
 func (*affinityChanges) preemptionMarked(*Allocation)                   {}

@@ -122,6 +122,7 @@ func (*gangChanges) nominationAdded(*Allocation, *Node)                     {}
 func (*gangChanges) nominationRemoved(*Allocation, *Node)                   {}
 func (*gangChanges) reservationAdded(*Allocation, *Node)                    {}
 func (*gangChanges) reservationEnded(*Allocation, EndedReservation)         {}
+func (*gangChanges) waitingStateChanged(*Allocation)                        {}
 func (*gangChanges) allocationUnposted(*Allocation)                         {}
 func (*gangChanges) allocationTagged(*Allocation)                           {}
 func (*gangChanges) preemptionMarked(*Allocation)                           {}

@@ -33,6 +33,8 @@ type askChanges interface {
 
 	reservationAdded(x *Allocation, n *Node)            // n is reserved for x
 	reservationEnded(x *Allocation, e EndedReservation) // it no longer is; x is pending, or is being bound or removed
+
+	waitingStateChanged(x *Allocation) // another waiting state of x is reported to the RM
 }
 
 // groupPosition is how an ask was added to its group.

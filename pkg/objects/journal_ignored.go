@@ -25,6 +25,7 @@ func (ignoreAskChanges) nominationRemoved(*Allocation, *Node)           {}
 func (ignoreAskChanges) nominationEnded(*Allocation, EndedNomination)   {}
 func (ignoreAskChanges) reservationAdded(*Allocation, *Node)            {}
 func (ignoreAskChanges) reservationEnded(*Allocation, EndedReservation) {}
+func (ignoreAskChanges) waitingStateChanged(*Allocation)                {}
 
 func (ignoreAllocationChanges) allocationPosted(*Allocation)   {}
 func (ignoreAllocationChanges) allocationUnposted(*Allocation) {}

@@ -115,6 +115,22 @@ func (j *journal) reservationEnded(x *Allocation, e EndedReservation) {
 	j.topology.reservationEnded(x, e)
 }
 
+func (j *journal) waitingStateChanged(x *Allocation) {
+	j.order.waitingStateChanged(x)
+	j.routine.waitingStateChanged(x)
+	j.retries.waitingStateChanged(x)
+	j.enforcement.waitingStateChanged(x)
+	j.preemption.waitingStateChanged(x)
+	j.snapshots.waitingStateChanged(x)
+	j.events.waitingStateChanged(x)
+	j.gangs.waitingStateChanged(x)
+	j.waiting.waitingStateChanged(x)
+	j.answers.waitingStateChanged(x)
+	j.reserving.waitingStateChanged(x)
+	j.affinity.waitingStateChanged(x)
+	j.topology.waitingStateChanged(x)
+}
+
 func (j *journal) allocationPosted(x *Allocation) {
 	j.order.allocationPosted(x)
 	j.routine.allocationPosted(x)

@@ -253,6 +253,7 @@ func (*preemptionChanges) nominationAdded(*Allocation, *Node)                   
 func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
 func (*preemptionChanges) reservationAdded(*Allocation, *Node)                    {}
 func (*preemptionChanges) reservationEnded(*Allocation, EndedReservation)         {}
+func (*preemptionChanges) waitingStateChanged(*Allocation)                        {}
 func (*preemptionChanges) allocationPosted(*Allocation)                           {}
 func (*preemptionChanges) allocationUnposted(*Allocation)                         {}
 func (*preemptionChanges) allocationResized(*Allocation)                          {}

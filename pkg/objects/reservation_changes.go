@@ -45,6 +45,8 @@ func (l ReservationLedger) ForgetChanges() { l.p.journal.reserving.mayChange = f
 // more records that more may be possible than before, for asks with a reservation and for others.
 func (c *reservationChanges) more() { c.mayPlace, c.mayChange = true, true }
 
+func (*reservationChanges) waitingStateChanged(*Allocation) {}
+
 func (c *reservationChanges) reservationEnded(_ *Allocation, e EndedReservation) {
 	c.ended = append(c.ended, e)
 	c.more()

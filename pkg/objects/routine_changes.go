@@ -50,11 +50,13 @@ func (*routineChanges) accountRunningChanged(*quota.Account)                   {
 func (*routineChanges) applicationStateChanged(*Application, lifecycle.Change) {}
 func (*routineChanges) runningChanged(*Application)                            {}
 
-func (c *routineChanges) askAdded(*Allocation, groupPosition)                   { c.other = true }
-func (c *routineChanges) nominationAdded(*Allocation, *Node)                    { c.other = true }
-func (c *routineChanges) nominationRemoved(*Allocation, *Node)                  { c.other = true }
-func (c *routineChanges) nominationEnded(*Allocation, EndedNomination)          { c.other = true }
-func (c *routineChanges) reservationAdded(*Allocation, *Node)                   { c.other = true }
+func (c *routineChanges) askAdded(*Allocation, groupPosition)          { c.other = true }
+func (c *routineChanges) nominationAdded(*Allocation, *Node)           { c.other = true }
+func (c *routineChanges) nominationRemoved(*Allocation, *Node)         { c.other = true }
+func (c *routineChanges) nominationEnded(*Allocation, EndedNomination) { c.other = true }
+func (c *routineChanges) reservationAdded(*Allocation, *Node)          { c.other = true }
+func (*routineChanges) waitingStateChanged(*Allocation)                {}
+
 func (c *routineChanges) reservationEnded(*Allocation, EndedReservation)        { c.other = true }
 func (c *routineChanges) allocationUnposted(*Allocation)                        { c.other = true }
 func (c *routineChanges) allocationResized(*Allocation)                         { c.other = true }

@@ -67,6 +67,7 @@ func (s *snapshotChanges) nominationAdded(x *Allocation, _ *Node)             { 
 func (s *snapshotChanges) nominationRemoved(x *Allocation, _ *Node)           { s.allocation(x) }
 func (s *snapshotChanges) reservationAdded(x *Allocation, _ *Node)            { s.allocation(x) } // and its node: nodeUsageChanged
 func (s *snapshotChanges) reservationEnded(x *Allocation, _ EndedReservation) { s.allocation(x) }
+func (s *snapshotChanges) waitingStateChanged(x *Allocation)                  { s.allocation(x) }
 func (s *snapshotChanges) allocationPosted(x *Allocation)                     { s.allocation(x) }
 func (s *snapshotChanges) allocationUnposted(x *Allocation)                   { s.allocation(x) }
 func (s *snapshotChanges) allocationResized(x *Allocation)                    { s.allocation(x) }

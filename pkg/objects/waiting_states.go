@@ -36,6 +36,12 @@ func (x *Allocation) WaitingState() WaitingState { return WaitingState(x.boundAt
 // SetWaitingState records what is reported to the RM about x. Requires: x is pending.
 func (x *Allocation) SetWaitingState(s WaitingState) { x.boundAt = int64(s) }
 
+// ReportWaitingState records what is reported to the RM about x, another state than before. Requires: x is pending in p.
+func ReportWaitingState(p *Partition, x *Allocation, s WaitingState) {
+	x.SetWaitingState(s)
+	p.journal.waitingStateChanged(x)
+}
+
 // EachPendingGroup yields all ask groups with pending asks below q in selection order, whether or not they can be
 // placed: the groups of an application by their first asks.
 func (q *Queue) EachPendingGroup(yield func(*AskGroup) bool) { q.eachPendingGroup(yield) }
@@ -97,6 +103,8 @@ func (*waitingChanges) nominationEnded(x *Allocation, _ EndedNomination) {
 func (*waitingChanges) reservationAdded(x *Allocation, _ *Node) { x.group.allowed = allowedUnknown }
 
 // reservationEnded: the ask may have been placed, or have ended.
+func (*waitingChanges) waitingStateChanged(*Allocation) {}
+
 func (*waitingChanges) reservationEnded(x *Allocation, _ EndedReservation) {
 	if x.group != nil {
 		x.group.allowed = allowedUnknown

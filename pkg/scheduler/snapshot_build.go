@@ -149,7 +149,10 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 		v.PreemptedAt, v.Overdue = p.PreemptingSince(x)
 		v.SchedulingDelay = schedulingDelay(x)
 		v.Ending = p.Gangs().Ending(x)
-	} else if n := p.Nomination(x); n != nil {
+		return v
+	}
+	v.Waiting = x.WaitingState()
+	if n := p.Nomination(x); n != nil {
 		v.Nominated, v.NominatedAt = n.ID(), p.NominatedAt(x)
 	} else if n := p.Reservations().Of(x); n != nil {
 		v.Reserved, v.ReservedAt = n.ID(), p.Reservations().Since(x)

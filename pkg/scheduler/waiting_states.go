@@ -97,7 +97,7 @@ func (c *Core) reportStates(group *objects.AskGroup, allowed int, blocked Verdic
 			continue // no other node can take it
 		}
 		if state != x.WaitingState() {
-			x.SetWaitingState(state)
+			objects.ReportWaitingState(c.part, x, state)
 			c.emit(AskWaits{x.Key(), x.Application().ID(), state, reason})
 		}
 	}

@@ -86,3 +86,20 @@ func BenchmarkWaitingStates(b *testing.B) {
 		})
 	}
 }
+
+// A snapshot shows the waiting state that was reported, also when the ask has not changed otherwise.
+func TestSnapshot_ShowsWaitingStates(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 3)
+	waiting := func() (states []objects.WaitingState) {
+		for app := range core.Snapshot(now).Root.Children.At(0).Applications.All() {
+			for w := range app.Allocations.All() {
+				states = append(states, w.Waiting)
+			}
+		}
+		return states
+	}
+	assert.DeepEqual(t, waiting(), []objects.WaitingState{0, 0, 0})
+	assert.Equal(t, len(evaluateWaiting(core, &now)), 3)
+	assert.DeepEqual(t, waiting(), []objects.WaitingState{objects.WaitFailed, objects.WaitFailed, objects.WaitFailed})
+}

@@ -35,6 +35,12 @@ func (t *jsonText) allocation(w *scheduler.AllocationView) {
 // ask appends a pending ask.
 func (t *jsonText) ask(w *scheduler.AllocationView) {
 	t.begin('{')
+	t.askFields(w)
+	t.end('}')
+}
+
+// askFields appends the fields of a pending ask.
+func (t *jsonText) askFields(w *scheduler.AllocationView) {
 	t.field("allocationKey", string(w.Ask.Key))
 	t.optionalMap("allocationTags", w.Ask.Tags())
 	t.optionalNumber("requestTime", dao.Nanos(w.Created))
@@ -49,7 +55,6 @@ func (t *jsonText) ask(w *scheduler.AllocationView) {
 	t.optional("nominatedNode", string(w.Nominated))         // ours: that node
 	t.optional("reservedNode", string(w.Reserved))           // ours: the node that the ask has reserved
 	t.optional("priorityClass", w.PriorityClass)             // ours: the class under which class quotas count it
-	t.end('}')
 }
 
 // priority appends the priority, which is a text.

@@ -18,44 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The bodies whose JSON jsonText.ask and jsonText.allocation write.
-
-type askBody struct {
-	AllocationKey       string            `json:"allocationKey"`
-	AllocationTags      map[string]string `json:"allocationTags,omitempty"`
-	RequestTime         int64             `json:"requestTime,omitempty"`
-	Resource            dao.Quantities    `json:"resource,omitempty"`
-	Priority            string            `json:"priority,omitempty"`
-	RequiredNodeID      string            `json:"requiredNodeId,omitempty"`
-	ApplicationID       string            `json:"applicationId,omitempty"`
-	Placeholder         bool              `json:"placeholder,omitempty"`
-	TaskGroupName       string            `json:"taskGroupName,omitempty"`
-	Originator          bool              `json:"originator,omitempty"`
-	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
-	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
-	ReservedNode        string            `json:"reservedNode,omitempty"`        // ours: the node that the ask has reserved
-	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
-}
-
-type allocationBody struct {
-	AllocationKey   string            `json:"allocationKey"`
-	AllocationTags  map[string]string `json:"allocationTags,omitempty"`
-	RequestTime     int64             `json:"requestTime,omitempty"`
-	AllocationTime  int64             `json:"allocationTime,omitempty"`
-	AllocationDelay int64             `json:"allocationDelay,omitempty"`
-	Resource        dao.Quantities    `json:"resource,omitempty"`
-	Priority        string            `json:"priority,omitempty"`
-	NodeID          string            `json:"nodeId,omitempty"`
-	ApplicationID   string            `json:"applicationId,omitempty"`
-	Placeholder     bool              `json:"placeholder,omitempty"`
-	TaskGroupName   string            `json:"taskGroupName,omitempty"`
-	Originator      bool              `json:"originator,omitempty"`
-	Preempted       bool              `json:"preempted,omitempty"`
-	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: the class under which class quotas count it
-}
-
-func viewAsk(w *scheduler.AllocationView) askBody {
-	return askBody{
+func viewAsk(w *scheduler.AllocationView) dao.Ask {
+	return dao.Ask{
 		AllocationKey:       string(w.Ask.Key),
 		AllocationTags:      w.Ask.Tags(),
 		RequestTime:         dao.Nanos(w.Created),
@@ -73,8 +37,8 @@ func viewAsk(w *scheduler.AllocationView) askBody {
 	}
 }
 
-func viewAllocation(w *scheduler.AllocationView) allocationBody {
-	return allocationBody{
+func viewAllocation(w *scheduler.AllocationView) dao.Allocation {
+	return dao.Allocation{
 		AllocationKey:   string(w.Ask.Key),
 		AllocationTags:  w.Ask.Tags(),
 		RequestTime:     dao.Nanos(w.Created),
@@ -100,7 +64,7 @@ func wholeNode(n *scheduler.NodeView) dao.Node {
 	if n.Allocations.Len() == 0 {
 		return v
 	}
-	var all []allocationBody
+	var all []dao.Allocation
 	for w := range n.Allocations.All() {
 		all = append(all, viewAllocation(w))
 	}
@@ -111,8 +75,8 @@ func wholeNode(n *scheduler.NodeView) dao.Node {
 func wholeApplication(a *scheduler.ApplicationView) dao.Application {
 	v := dao.NewApplication(a)
 	v.Requests, v.Allocations = nil, nil
-	var asks []askBody
-	var allocations []allocationBody
+	var asks []dao.Ask
+	var allocations []dao.Allocation
 	for w := range a.Allocations.All() {
 		if w.Node == "" {
 			asks = append(asks, viewAsk(w))

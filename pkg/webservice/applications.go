@@ -2,7 +2,10 @@ package webservice
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -12,11 +15,31 @@ import (
 
 // applications lists the applications of one queue. A parent queue has none.
 func (s *service) applications(r *http.Request) (any, error) {
-	snap, q, err := s.queue(r)
+	part, err := readApplicationPage(r)
 	if err != nil {
 		return nil, err
 	}
-	return listApplications(snap, q, "", false), nil
+	status, err := statusOf(part.query)
+	if err != nil {
+		return nil, err
+	}
+	snap, q, err := s.queue(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case part.isWhole():
+		return listApplications(snap, q, status, false), nil
+	}
+	return part.active(snap.Partition, applicationsIn(q, false), status)
+}
+
+// statusOf is the state of active applications in a query, in lower case; empty: it has none.
+func statusOf(query url.Values) (string, error) {
+	status := strings.ToLower(query.Get("status"))
+	if status != "" && !slices.Contains(activeStatuses, status) {
+		return "", badRequest(fmt.Sprintf("status %q: it is one of %s", truncated(status), strings.Join(activeStatuses, ", ")))
+	}
+	return status, nil
 }
 
 // queue returns the queue in the path of the request; root if the path has none.

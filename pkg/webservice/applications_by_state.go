@@ -23,32 +23,47 @@ var (
 // applicationsByState lists the active, rejected or completed applications of a partition, or the
 // active ones of a queue.
 func (s *service) applicationsByState(r *http.Request) (any, error) {
-	state, status := strings.ToLower(r.PathValue("state")), strings.ToLower(r.URL.Query().Get("status"))
+	state := strings.ToLower(r.PathValue("state"))
+	status, invalid := statusOf(r.URL.Query())
 	inQueue := r.PathValue("queue") != ""
 	switch {
 	case inQueue && state != "active":
 		return nil, badRequest(fmt.Sprintf("state %q: a queue lists its active applications only", state))
 	case !slices.Contains(listedStates, state):
 		return nil, badRequest(fmt.Sprintf("state %q: it is one of %s", state, strings.Join(listedStates, ", ")))
-	case status != "" && state != "active":
+	case r.URL.Query().Get("status") != "" && state != "active":
 		return nil, badRequest("a status can be asked for with the state active only")
-	case status != "" && !slices.Contains(activeStatuses, status):
-		return nil, badRequest(fmt.Sprintf("status %q: it is one of %s", status, strings.Join(activeStatuses, ", ")))
+	case invalid != nil:
+		return nil, invalid
 	}
-	if state == "active" && status == "" && !inQueue {
-		return s.encodedList(r, &s.activeApplicationLists, activeApplicationList)
+	part, err := readApplicationPage(r)
+	if err != nil {
+		return nil, err
+	}
+	if state == "active" && !inQueue && (status == "" || !part.isWhole()) {
+		list, err := s.encodedList(r, &s.activeApplicationLists, activeApplicationList)
+		if err != nil || part.isWhole() {
+			return list, err
+		}
+		return part.active(list.snapshot.Partition, list.applications, status)
 	}
 	snap, q, err := s.queue(r)
 	if err != nil {
 		return nil, err
 	}
-	switch state {
-	case "rejected":
-		return listEnded(snap.Partition, snap.Rejected), nil
-	case "completed":
-		return listEnded(snap.Partition, snap.Completed), nil
+	ended := snap.Completed
+	switch {
+	case state == "active" && part.isWhole():
+		return listApplications(snap, q, status, !inQueue), nil
+	case state == "active":
+		return part.active(snap.Partition, applicationsIn(q, !inQueue), status)
+	case state == "rejected":
+		ended = snap.Rejected
 	}
-	return listApplications(snap, q, status, !inQueue), nil
+	if part.isWhole() {
+		return listEnded(snap.Partition, ended), nil
+	}
+	return part.ended(snap.Partition, ended)
 }
 
 func listEnded(partition string, ended persistent.List[lifecycle.Ended]) pieces {

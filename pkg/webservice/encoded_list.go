@@ -60,7 +60,7 @@ func (a *cacheBudget) replace(size, previous int64) bool {
 }
 
 // encodedList is a list of the partition in the path of the request, not older than the request.
-func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], list *listSource) (any, error) {
+func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], list *listSource) (*encodedList, error) {
 	l, err := s.partition(r)
 	if err != nil {
 		return nil, err
@@ -168,6 +168,18 @@ func (t *encodedList) pieces() pieces {
 			return
 		}
 		yield([]byte("]"))
+	}
+}
+
+// textOf returns the JSON of an element: its text, or encoded now if that is not kept.
+func (t *encodedList) textOf() func(*listElement) pieces {
+	e := newEncoder()
+	return func(x *listElement) pieces {
+		if x.text != nil {
+			return func(yield func([]byte) bool) { yield(x.text) }
+		}
+		all, _ := t.source.pieces(e, t.snapshot, x.view, x.queuePath)
+		return all
 	}
 }
 

@@ -11,54 +11,20 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The bodies whose JSON eventPieces and jsonText.record write.
-
-// eventsBody has the keys of YuniKorn, which are names of Go fields.
-type eventsBody struct {
-	InstanceUUID        string
-	LowestID, HighestID uint64
-	EventRecords        []eventBody // null if the record with the ID start is not kept
-	NextID              uint64      `json:",omitempty"` // ours, with since or until: the start of the next page
-}
-
-type eventBody struct {
-	Type              events.Type   `json:"type,omitempty"`
-	ObjectID          string        `json:"objectID,omitempty"`
-	Message           string        `json:"message,omitempty"`
-	TimestampNano     int64         `json:"timestampNano,omitempty"`
-	EventChangeType   events.Change `json:"eventChangeType,omitempty"`
-	EventChangeDetail events.Detail `json:"eventChangeDetail,omitempty"`
-	ReferenceID       string        `json:"referenceID,omitempty"`
-	Resource          eventResource `json:"resource"`
-	Partition         string        `json:"partition,omitempty"` // ours: YuniKorn's records do not have it
-
-	// Ours: the numbers in words.
-	TypeName         string `json:"typeName,omitempty"`
-	ChangeTypeName   string `json:"eventChangeTypeName,omitempty"`
-	ChangeDetailName string `json:"eventChangeDetailName,omitempty"`
-}
-
-type eventResource struct {
-	Resources map[string]eventQuantity `json:"resources,omitempty"`
-}
-
-type eventQuantity struct {
-	Value int64 `json:"value,omitempty"`
-}
-
-func viewRecord(r *events.Record) eventBody {
-	b := eventBody{
+func viewRecord(r *events.Record) dao.Event {
+	b := dao.Event{
 		Type: r.Type, ObjectID: r.Object, Message: r.Message, TimestampNano: r.At.UnixNano(), EventChangeType: r.Change,
 		EventChangeDetail: r.Detail, ReferenceID: r.Reference, Partition: r.Partition,
 		TypeName: r.Type.String(), ChangeTypeName: r.Change.String(), ChangeDetailName: r.Detail.String(),
 	}
 	for name, n := range r.Amounts.All() {
 		if b.Resource.Resources == nil {
-			b.Resource.Resources = map[string]eventQuantity{}
+			b.Resource.Resources = map[string]dao.EventQuantity{}
 		}
-		b.Resource.Resources[name] = eventQuantity{int64(n)}
+		b.Resource.Resources[name] = dao.EventQuantity{Value: int64(n)}
 	}
 	return b
 }
@@ -79,11 +45,11 @@ func TestEvents_BatchEqualsMarshalling(t *testing.T) {
 		records := rapid.SliceOfN(rapid.Custom(drawRecord), -1, 60).Draw(t, "records")
 		b := history.Batch{Lowest: uint64(rapid.IntRange(0, 9).Draw(t, "lowest")), Highest: uint64(rapid.IntRange(0, 9).Draw(t, "highest"))}
 		next := uint64(rapid.IntRange(0, 3).Draw(t, "next"))
-		body := eventsBody{InstanceUUID: "id", LowestID: b.Lowest, HighestID: b.Highest, NextID: next}
+		body := dao.EventBatch{InstanceUUID: "id", LowestID: b.Lowest, HighestID: b.Highest, NextID: next}
 		if rapid.Bool().Draw(t, "kept") {
 			cut := rapid.IntRange(0, len(records)).Draw(t, "cut")
 			b.Records = events.Records{records[:cut], records[cut:]}
-			body.EventRecords = []eventBody{}
+			body.EventRecords = []dao.Event{}
 			for i := range records {
 				body.EventRecords = append(body.EventRecords, viewRecord(&records[i]))
 			}

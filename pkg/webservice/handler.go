@@ -142,6 +142,7 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/usage/group/{group}", s.group)
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}/explain", s.explainApplication)
+	s.route(mux, "/ws/v1/partition/{partition}/asks", s.asks)
 	s.routeTotals(mux)
 	s.routeValidate(mux)
 	s.routePreemptions(mux)

@@ -2,15 +2,50 @@ package webservice
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// nodes lists the nodes of a partition.
+// nodes lists the nodes of a partition, or the part of them that the query asks for.
 func (s *service) nodes(r *http.Request) (any, error) {
-	return s.encodedList(r, &s.nodeLists, nodeList)
+	p, err := readPage(r, dao.Node{})
+	if err != nil {
+		return nil, err
+	}
+	schedulable, err := boolOf(p.query, "schedulable")
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.encodedList(r, &s.nodeLists, nodeList)
+	if err != nil || !p.has("schedulable") {
+		return list, err
+	}
+	nodeOf := func(x *listElement) *scheduler.NodeView {
+		n, _ := x.view.(*scheduler.NodeView)
+		return n
+	}
+	selected, more := selectPage(p, slices.Values(list.elements),
+		func(x *listElement) bool { return string(nodeOf(x).ID) > p.after },
+		func(x *listElement) bool { return schedulable == nil || nodeOf(x).Schedulable == *schedulable })
+	return pagedListOf(p, selected, more, func(x *listElement) string { return string(nodeOf(x).ID) }, list.textOf()), nil
+}
+
+// boolOf is the value of a parameter that is true or false; nil: the query does not have it.
+func boolOf(query url.Values, name string) (*bool, error) {
+	text, err := filterOf(query, name)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	value := text == "true"
+	if !value && text != "false" {
+		return nil, badRequest(fmt.Sprintf("%s %q: it is true or false", name, truncated(text)))
+	}
+	return &value, nil
 }
 
 // nodeList is the list of all nodes.

@@ -66,6 +66,16 @@ func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, 
 	case *encodedList:
 		s.writeEncodedList(w, r, body)
 		return
+	case *askList:
+		if body.place != "" {
+			setLink(w.Header(), body.page.nextLink(body.place))
+		}
+		s.writePieces(w, r, status, jsonType, body.pieces())
+		return
+	case *pagedList:
+		setLink(w.Header(), body.next)
+		s.writePieces(w, r, status, jsonType, body.elements)
+		return
 	}
 	text := newEncoder().piece(body)
 	if len(text) <= pageBytes {

@@ -60,16 +60,17 @@ type routeQuery struct {
 }
 
 var (
-	statusParameter    = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
-	subtreeParameter   = queryParameter{name: "subtree", help: "also the queues below; it needs no value", flag: true}
-	namespaceParameter = queryParameter{name: "namespace", help: "the namespace of the budget"}
-	startParameter     = queryParameter{name: "start", help: "the ID of the first record"}
-	countParameter     = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
-	sinceParameter     = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
-	secondsParameter   = queryParameter{name: "seconds", help: "how long profile (default 30) or trace (default 1) records, 300 at most"}
-	debugParameter     = queryParameter{name: "debug", help: "1 or 2: as text"}
-	gcParameter        = queryParameter{name: "gc", help: "1: of heap, after a garbage collection"}
-	untilParameter     = queryParameter{name: "until", help: "records before this time: RFC 3339, or a duration before now such as 1m"}
+	statusParameter      = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
+	subtreeParameter     = queryParameter{name: "subtree", help: "also the queues below; it needs no value", flag: true}
+	namespaceParameter   = queryParameter{name: "namespace", help: "the namespace of the budget"}
+	startParameter       = queryParameter{name: "start", help: "the ID of the first record"}
+	countParameter       = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
+	sinceParameter       = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
+	schedulableParameter = queryParameter{name: "schedulable", help: "true or false: only nodes that are schedulable, or are not"}
+	secondsParameter     = queryParameter{name: "seconds", help: "how long profile (default 30) or trace (default 1) records, 300 at most"}
+	debugParameter       = queryParameter{name: "debug", help: "1 or 2: as text"}
+	gcParameter          = queryParameter{name: "gc", help: "1: of heap, after a garbage collection"}
+	untilParameter       = queryParameter{name: "until", help: "records before this time: RFC 3339, or a duration before now such as 1m"}
 )
 
 // routeParameters has the routes of YuniKorn, and our own with parameters. A route that is not
@@ -93,12 +94,12 @@ var routeParameters = map[string]routeQuery{
 	"GET /ws/v1/partitions":                                                    {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/placementrules":                          {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/queues":                                  {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/nodes":                                   {origin: yunikornRoute},
+	"GET /ws/v1/partition/{partition}/nodes":                                   {yunikornRoute, append([]queryParameter{schedulableParameter}, pageParameters...)},
 	"GET /ws/v1/partition/{partition}/node/{node}":                             {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications":              {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      {yunikornRoute, []queryParameter{statusParameter}},
+	"GET /ws/v1/partition/{partition}/queue/{queue}/applications":              {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
+	"GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
 	"GET /ws/v1/partition/{partition}/queue/{queue}/application/{application}": {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/applications/{state}":                    {yunikornRoute, []queryParameter{statusParameter}},
+	"GET /ws/v1/partition/{partition}/applications/{state}":                    {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
 	"GET /ws/v1/partition/{partition}/application/{application}":               {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/usage/users":                             {origin: yunikornRoute},
 	"GET /ws/v1/partition/{partition}/usage/user/{user}":                       {origin: yunikornRoute},
@@ -114,6 +115,13 @@ var routeParameters = map[string]routeQuery{
 	"PUT /ws/v1/disruptionbudget/{name}":                                       {query: []queryParameter{namespaceParameter}},
 	"DELETE /ws/v1/disruptionbudget/{name}":                                    {query: []queryParameter{namespaceParameter}},
 	"DELETE /ws/v1/resourcemanager/{rm}":                                       {query: []queryParameter{{name: "force", help: "true: also one that is connected"}}},
+	"GET /ws/v1/partition/{partition}/asks": {query: append([]queryParameter{
+		{name: "queue", help: "asks in this queue and those below"},
+		{name: "application", help: "asks of this application"},
+		{name: "user", help: "asks of applications of this user"},
+		{name: "waitingState", help: "asks in this state: " + strings.Join(waitingStates, ", ")},
+		{name: "olderThan", help: "asks that have waited for this time or longer, such as 5m"},
+	}, pageParameters...)},
 	"GET /ws/v1/partition/{partition}/preemptions": {query: []queryParameter{
 		{name: "application", help: "preemptions for or of this application"},
 		{name: "queue", help: "preemptions for or in this queue and those below"},

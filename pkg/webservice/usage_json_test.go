@@ -17,29 +17,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The bodies whose JSON usages.pieces writes, and the sums computed in the simplest way.
-
-type userBody struct {
-	UserName string            `json:"userName"`
-	Groups   map[string]string `json:"groups,omitempty"` // by application: the group whose limit it counts against
-	Queues   *usageBody        `json:"queues,omitempty"`
-}
-
-type groupBody struct {
-	GroupName    string     `json:"groupName"`
-	Applications []string   `json:"applications,omitempty"`
-	Queues       *usageBody `json:"queues,omitempty"`
-}
-
-type usageBody struct {
-	QueuePath           string         `json:"queuePath"`
-	ResourceUsage       dao.Quantities `json:"resourceUsage,omitempty"`
-	RunningApplications []string       `json:"runningApplications,omitempty"`
-	MaxResources        dao.Quantities `json:"maxResources,omitempty"`
-	MaxApplications     uint64         `json:"maxApplications,omitempty"`
-	Children            []usageBody    `json:"children,omitempty"`
-}
-
 // naiveUsages adds up the usage of all users, or of all groups, in a snapshot anew.
 type naiveUsages struct {
 	groups bool
@@ -48,7 +25,7 @@ type naiveUsages struct {
 
 // naiveUsage is the usage of one user or group in one queue, with the queues below.
 type naiveUsage struct {
-	body usageBody
+	body dao.QueueUsage
 	used resources.Amounts
 }
 
@@ -61,7 +38,7 @@ func (u *naiveUsages) sumQueue(q *scheduler.QueueView) map[string]*naiveUsage {
 		}
 		n := nodes[name]
 		if n == nil {
-			n = &naiveUsage{body: usageBody{QueuePath: string(q.Path)}}
+			n = &naiveUsage{body: dao.QueueUsage{QueuePath: string(q.Path)}}
 			nodes[name] = n
 		}
 		return n
@@ -122,8 +99,8 @@ func (u *naiveUsages) rule(rules []limits.Limit, name string) (limits.Limit, boo
 	return limits.ForUser(rules, name)
 }
 
-func (u *naiveUsages) viewUser(name string, n *naiveUsage) userBody {
-	v := userBody{UserName: name, Groups: map[string]string{}, Queues: &n.body}
+func (u *naiveUsages) viewUser(name string, n *naiveUsage) dao.UserUsage {
+	v := dao.UserUsage{UserName: name, Groups: map[string]string{}, Queues: &n.body}
 	for _, a := range u.apps[name] {
 		if a.LimitGroup != "" {
 			v.Groups[string(a.ID)] = a.LimitGroup
@@ -132,8 +109,8 @@ func (u *naiveUsages) viewUser(name string, n *naiveUsage) userBody {
 	return v
 }
 
-func (u *naiveUsages) viewGroup(name string, n *naiveUsage) groupBody {
-	v := groupBody{GroupName: name, Queues: &n.body}
+func (u *naiveUsages) viewGroup(name string, n *naiveUsage) dao.GroupUsage {
+	v := dao.GroupUsage{GroupName: name, Queues: &n.body}
 	for _, a := range u.apps[name] {
 		v.Applications = append(v.Applications, string(a.ID))
 	}
