@@ -30,14 +30,19 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	opt.CacheBytes = 0 // clients of this listener read little, and the handler of the public one has a cache
 	s := newService(c, opt)
 	mux := s.mux()
+	s.routeAllChanges(mux)
+	s.routeOptions(mux)
+	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
+}
+
+// routeAllChanges serves everything that changes the scheduler.
+func (s *service) routeAllChanges(mux *router) {
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
 	for _, kind := range objectRoutes {
 		kind.routeChanges(s, mux)
 	}
 	s.routeManagerChanges(mux)
-	s.routeOptions(mux)
-	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
 // yamlContentTypes are the media types that are accepted as YAML.

@@ -66,6 +66,7 @@ func (o *adminFixture) send(h http.Handler, method, target, body string, headers
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	mustFollowDescription(method, target, w)
 	return w
 }
 

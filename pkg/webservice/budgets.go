@@ -16,11 +16,11 @@ var budgetKind = objectKind[budgets.Budget, *budgets.Budget]{
 	apiVersion: dao.BudgetVersion, kind: dao.BudgetObjectKind, namespace: budgets.DefaultNamespace,
 	inForce: func(c *configs.Config) budgets.Registry { return c.Budgets },
 	list:    queuesyaml.DisruptionBudgets, warns: true, forms: budgetForms,
-	changed: func(b *budgets.Budget, c changeBody) any { return budgetChangeBody{dao.NewBudget(b, nil), c} },
+	changed: func(b *budgets.Budget, c changeBody) any { return changedBudgetBody{dao.NewBudget(b, nil), c} },
 }
 
-// budgetChangeBody answers a change of a budget. It has no counts; GET of the budget has them.
-type budgetChangeBody struct {
+// changedBudgetBody answers a change of a budget. It has no counts; GET of the budget has them.
+type changedBudgetBody struct {
 	dao.Budget
 	changeBody
 }

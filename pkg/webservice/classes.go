@@ -23,11 +23,11 @@ var classKind = objectKind[priorities.Class, *priorities.Class]{
 	forms: func(*service, context.Context) (func(*priorities.Class) (inJSON, inYAML any), error) {
 		return func(c *priorities.Class) (inJSON, inYAML any) { return viewClass(c), classObjectOf(c) }, nil
 	},
-	changed: func(c *priorities.Class, b changeBody) any { return classChangeBody{viewClass(c), b} },
+	changed: func(c *priorities.Class, b changeBody) any { return changedClassBody{viewClass(c), b} },
 }
 
-// classChangeBody answers a change of a priority class.
-type classChangeBody struct {
+// changedClassBody answers a change of a priority class.
+type changedClassBody struct {
 	classBody
 	changeBody
 }

@@ -76,6 +76,13 @@ func startCluster(t testing.TB, text string) *loop.Cluster {
 func busyCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := startCluster(t, clusterYAML)
+	fill(t, c)
+	return c
+}
+
+// fill adds the objects of busyCluster.
+func fill(t *testing.T, c *loop.Cluster) {
+	t.Helper()
 	l, ok := c.Partition("default")
 	assert.Assert(t, ok)
 	machine := amounts(map[string]resources.Quantity{"vcore": 4000, "memory": 8_000_000_000, "pods": 10})
@@ -105,7 +112,6 @@ func busyCluster(t *testing.T) *loop.Cluster {
 		ask("runs", "app-1", 3500, 10), ask("waits", "app-1", 1000, 5), picky, ask("next", "app-2", 200, 0),
 	)
 	mustCall(t, l) // the decisions that the commands allow are made
-	return c
 }
 
 // endedCluster is busyCluster with applications that have ended: "again" completed twice, "idle" has no
@@ -165,6 +171,7 @@ func request(
 	}
 	w := httptest.NewRecorder()
 	webservice.Handler(c, opt).ServeHTTP(w, r)
+	mustFollowDescription(method, target, w)
 	return w
 }
 

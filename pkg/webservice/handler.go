@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -78,6 +79,8 @@ type service struct {
 	validations            validations
 
 	dumps          *httpserver.ResponseLimiter // one state dump at a time
+	openAPI        sync.Once
+	openAPIText    []byte // set by openAPI
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck
 	locationHashes map[string]*locationHashes // by partition, of the last health check; only the health check uses it
@@ -155,6 +158,7 @@ func (s *service) mux() *router {
 	s.routeManagers(mux)
 	s.routeStateDump(mux)
 	s.routeDebug(mux)
+	s.routeOpenAPI(mux)
 	return mux
 }
 

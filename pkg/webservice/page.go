@@ -18,9 +18,9 @@ import (
 // Without one of these parameters a list is whole, and its text is shared by all readers.
 
 var (
-	limitParameter  = queryParameter{name: "limit", help: "how many elements at most, 1 or more; the header Link of the answer leads to the next ones"}
+	limitParameter  = queryParameter{name: "limit", help: "how many elements at most, 1 or more; the header Link of the answer leads to the next ones", kind: "integer"}
 	afterParameter  = queryParameter{name: "after", help: "elements after this place, which the link to the next page has"}
-	fieldsParameter = queryParameter{name: "fields", help: "only these fields of each element, separated by commas"}
+	fieldsParameter = queryParameter{name: "fields", help: "only these fields of each element, separated by commas; others are left out, also those that are always there otherwise"}
 	userParameter   = queryParameter{name: "user", help: "only applications of this user"}
 )
 

@@ -39,97 +39,6 @@ func (s *service) routeOptions(mux *router) {
 	}
 }
 
-// origin tells routes of YuniKorn from our own. It decides how unknown query parameters are treated.
-type origin bool
-
-const (
-	canopyRoute   origin = false // an unknown, repeated or empty parameter is refused with status 400
-	yunikornRoute origin = true  // it is ignored, counted and named in a Warning header
-)
-
-// queryParameter is a parameter of a query.
-type queryParameter struct {
-	name, help string
-	flag       bool // its presence counts, not its value
-}
-
-// routeQuery has the parameters of a route.
-type routeQuery struct {
-	origin origin
-	query  []queryParameter
-}
-
-var (
-	statusParameter      = queryParameter{name: "status", help: "active applications in this state: " + strings.Join(activeStatuses, ", ")}
-	subtreeParameter     = queryParameter{name: "subtree", help: "also the queues below; it needs no value", flag: true}
-	namespaceParameter   = queryParameter{name: "namespace", help: "the namespace of the budget"}
-	startParameter       = queryParameter{name: "start", help: "the ID of the first record"}
-	countParameter       = queryParameter{name: "count", help: "how many records at most; for a stream, how many past records it begins with"}
-	sinceParameter       = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
-	schedulableParameter = queryParameter{name: "schedulable", help: "true or false: only nodes that are schedulable, or are not"}
-	secondsParameter     = queryParameter{name: "seconds", help: "how long profile (default 30) or trace (default 1) records, 300 at most"}
-	debugParameter       = queryParameter{name: "debug", help: "1 or 2: as text"}
-	gcParameter          = queryParameter{name: "gc", help: "1: of heap, after a garbage collection"}
-	untilParameter       = queryParameter{name: "until", help: "records before this time: RFC 3339, or a duration before now such as 1m"}
-)
-
-// routeParameters has the routes of YuniKorn, and our own with parameters. A route that is not
-// listed is our own and has no parameters.
-var routeParameters = map[string]routeQuery{
-	"GET /ws/v1/metrics":                                                       {origin: yunikornRoute},
-	"GET /debug/stack":                                                         {origin: yunikornRoute},
-	"GET /ws/v1/stack":                                                         {origin: yunikornRoute},
-	"GET /debug/pprof/{$}":                                                     {origin: yunikornRoute},
-	"POST /debug/pprof/symbol":                                                 {origin: yunikornRoute},
-	"GET /debug/pprof/{profile}":                                               {yunikornRoute, []queryParameter{secondsParameter, debugParameter, gcParameter}},
-	"GET /debug/fullstatedump":                                                 {origin: yunikornRoute},
-	"GET /ws/v1/fullstatedump":                                                 {origin: yunikornRoute},
-	"GET /ws/v1/config":                                                        {origin: yunikornRoute},
-	"GET /ws/v1/clusters":                                                      {origin: yunikornRoute},
-	"GET /ws/v1/history/apps":                                                  {origin: yunikornRoute},
-	"GET /ws/v1/history/containers":                                            {origin: yunikornRoute},
-	"GET /ws/v1/scheduler/node-utilizations":                                   {origin: yunikornRoute},
-	"POST /ws/v1/validate-conf":                                                {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/queue/{queue}":                           {yunikornRoute, []queryParameter{subtreeParameter}},
-	"GET /ws/v1/partitions":                                                    {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/placementrules":                          {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/queues":                                  {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/nodes":                                   {yunikornRoute, append([]queryParameter{schedulableParameter}, pageParameters...)},
-	"GET /ws/v1/partition/{partition}/node/{node}":                             {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications":              {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}":      {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
-	"GET /ws/v1/partition/{partition}/queue/{queue}/application/{application}": {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/applications/{state}":                    {yunikornRoute, append([]queryParameter{statusParameter, userParameter}, pageParameters...)},
-	"GET /ws/v1/partition/{partition}/application/{application}":               {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/usage/users":                             {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/usage/user/{user}":                       {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/usage/groups":                            {origin: yunikornRoute},
-	"GET /ws/v1/partition/{partition}/usage/group/{group}":                     {origin: yunikornRoute},
-	"GET /ws/v1/scheduler/healthcheck":                                         {origin: yunikornRoute},
-	"GET /ws/v1/events/batch":                                                  {yunikornRoute, []queryParameter{startParameter, countParameter, sinceParameter, untilParameter}},
-	"GET /ws/v1/events/stream":                                                 {yunikornRoute, []queryParameter{countParameter, sinceParameter}},
-	"GET /ws/v1/partition/{partition}/node/{node}/eviction-order":              {query: []queryParameter{{name: "resource", help: "what the node lacks"}}},
-	"GET /ws/v1/disruptionbudgets":                                             {query: []queryParameter{namespaceParameter}},
-	"GET /ws/v1/disruptionbudget/{name}":                                       {query: []queryParameter{namespaceParameter}},
-	"POST /ws/v1/disruptionbudgets":                                            {query: []queryParameter{namespaceParameter}},
-	"PUT /ws/v1/disruptionbudget/{name}":                                       {query: []queryParameter{namespaceParameter}},
-	"DELETE /ws/v1/disruptionbudget/{name}":                                    {query: []queryParameter{namespaceParameter}},
-	"DELETE /ws/v1/resourcemanager/{rm}":                                       {query: []queryParameter{{name: "force", help: "true: also one that is connected"}}},
-	"GET /ws/v1/partition/{partition}/asks": {query: append([]queryParameter{
-		{name: "queue", help: "asks in this queue and those below"},
-		{name: "application", help: "asks of this application"},
-		{name: "user", help: "asks of applications of this user"},
-		{name: "waitingState", help: "asks in this state: " + strings.Join(waitingStates, ", ")},
-		{name: "olderThan", help: "asks that have waited for this time or longer, such as 5m"},
-	}, pageParameters...)},
-	"GET /ws/v1/partition/{partition}/preemptions": {query: []queryParameter{
-		{name: "application", help: "preemptions for or of this application"},
-		{name: "queue", help: "preemptions for or in this queue and those below"},
-		{name: "reason", help: "preemptions for this reason"},
-		{name: "limit", help: "how many at most, the newest first"},
-	}},
-}
-
 // maxWarnings is how many ignored parameters the headers of an answer name at most.
 const maxWarnings = 10
 
@@ -150,7 +59,10 @@ func (s *service) checkQuery(mux *router) http.Handler {
 
 // acceptQuery reports whether the request is handled. Requires: pattern is that of a route.
 func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern string) bool {
-	known := routeParameters[pattern]
+	known := routesByPattern[pattern]
+	if known == nil {
+		known = new(routeInfo) // a method of a path that is refused
+	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	var ignored, refused []string // what is wrong with each parameter, for either origin
 	for _, name := range slices.Sorted(maps.Keys(query)) {

@@ -26,10 +26,7 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 		Managers: noManagers{}, Totals: new(totals.History),
 	})
 	mux := s.mux()
-	for _, kind := range objectRoutes {
-		kind.routeChanges(s, mux)
-	}
-	s.routeManagerChanges(mux)
+	s.routeAllChanges(mux)
 	return s, mux
 }
 
@@ -39,13 +36,20 @@ type noManagers struct{}
 func (noManagers) List() []ResourceManager    { return nil }
 func (noManagers) Release(string, bool) error { return ErrNoManager }
 
-func TestRoutes_ParameterTableNamesExistingRoutes(t *testing.T) {
+func TestRoutes_TableHasEveryRoute(t *testing.T) {
 	_, mux := serviceWithAllRoutes(t)
-	for pattern, known := range routeParameters {
+	for pattern, known := range routesByPattern {
 		assert.Assert(t, slices.Contains(mux.patterns, pattern), "there is no route %s", pattern)
+		assert.Assert(t, known.summary != "", pattern)
 		for _, p := range known.query {
 			assert.Assert(t, p.name != "" && p.help != "", "%s: %q", pattern, p.name)
 		}
+		for _, m := range pathName.FindAllStringSubmatch(pattern, -1) {
+			assert.Assert(t, pathParameters[m[1]] != "", "%s: %s", pattern, m[1])
+		}
+	}
+	for _, pattern := range mux.patterns {
+		assert.Assert(t, routesByPattern[pattern] != nil, "the route table has no %s", pattern)
 	}
 }
 
@@ -55,7 +59,7 @@ func TestRoutes_UnknownParameterOfCanopyRouteIsRejected(t *testing.T) {
 	tried := 0
 	for _, pattern := range mux.patterns {
 		method, path, _ := strings.Cut(pattern, " ")
-		if method == http.MethodOptions || routeParameters[pattern].origin == yunikornRoute {
+		if method == http.MethodOptions || routesByPattern[pattern].origin == yunikornRoute {
 			continue
 		}
 		tried++
@@ -63,7 +67,7 @@ func TestRoutes_UnknownParameterOfCanopyRouteIsRejected(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path)+"?colour=red", nil))
 		assert.Equal(t, w.Code, http.StatusBadRequest, pattern)
 		assert.Assert(t, strings.Contains(w.Body.String(), `unknown parameter \"colour\": `), w.Body)
-		if len(routeParameters[pattern].query) == 0 {
+		if len(routesByPattern[pattern].query) == 0 {
 			assert.Assert(t, strings.Contains(w.Body.String(), "this path takes none"), w.Body)
 		}
 	}

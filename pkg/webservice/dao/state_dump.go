@@ -13,3 +13,26 @@ type EventStream struct {
 	Name      string    `json:"Name"` // the address of its client
 	CreatedAt time.Time `json:"CreatedAt"`
 }
+
+// StateDump is everything that REST shows (RST-6). It is written piece by piece, without this type.
+type StateDump struct {
+	Timestamp        int64               `json:"timestamp"` // nanoseconds
+	Partitions       []Partition         `json:"partitions"`
+	Applications     []Application       `json:"applications"` // active, completed and rejected ones
+	AppHistory       []ApplicationSample `json:"appHistory,omitempty"`
+	Nodes            []PartitionNodes    `json:"nodes"`
+	ClusterInfo      []Cluster           `json:"clusterInfo"`
+	ContainerHistory []ContainerSample   `json:"containerHistory,omitempty"`
+	Queues           []Queue             `json:"queues"` // the tree of each partition
+	RMDiagnostics    any                 `json:"rmDiagnostics"`
+	LogLevel         string              `json:"logLevel"`
+	Config           *Config             `json:"config,omitempty"`
+	PlacementRules   []PartitionRules    `json:"placementRules,omitempty"`
+	EventStreams     []EventStream       `json:"eventStreams,omitempty"`
+}
+
+// PartitionNodes are the nodes of a partition in the state dump.
+type PartitionNodes struct {
+	PartitionName string `json:"partitionName"`
+	NodesInfo     []Node `json:"nodesInfo"`
+}
