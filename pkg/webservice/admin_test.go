@@ -28,18 +28,18 @@ const (
 
 // adminFixture is a cluster with its public and its admin handler.
 type adminFixture struct {
-	t              *testing.T
+	t              testing.TB
 	cluster        *loop.Cluster
 	reloads        *reload.Reloader
 	handler, admin http.Handler
 }
 
-func newAdminFixture(t *testing.T, text string) *adminFixture {
+func newAdminFixture(t testing.TB, text string) *adminFixture {
 	t.Helper()
 	return newAdminFixtureWithStore(t, text, nil)
 }
 
-func newAdminFixtureWithStore(t *testing.T, text string, store reload.Store) *adminFixture {
+func newAdminFixtureWithStore(t testing.TB, text string, store reload.Store) *adminFixture {
 	t.Helper()
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 	o := &adminFixture{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return discardSink{} }, nil)}

@@ -47,7 +47,7 @@ func (registered) List() []webservice.ResourceManager {
 }
 
 // newContractFixture has a cluster in which every answer has something to show.
-func newContractFixture(t *testing.T) *adminFixture {
+func newContractFixture(t testing.TB) *adminFixture {
 	t.Helper()
 	o := newAdminFixture(t, contractYAML)
 	fill(t, o.cluster)
@@ -71,6 +71,16 @@ func newContractFixture(t *testing.T) *adminFixture {
 	opt.History, opt.Totals, opt.Managers, opt.Now = h, day, registered{}, func() time.Time { return noon }
 	opt.Started, opt.ClusterID, opt.LogLevel = noon.Add(-time.Hour), func() string { return "rm" }, func() string { return "info" }
 	opt.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("go_goroutines 7\n")) })
+	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
+	return o
+}
+
+// newFuzzFixture is newContractFixture without profiles, which take seconds.
+func newFuzzFixture(t testing.TB) *adminFixture {
+	t.Helper()
+	o := newContractFixture(t)
+	opt := fullOptions(o.reloads)
+	opt.Debug, opt.Managers, opt.Now = false, registered{}, func() time.Time { return noon }
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }

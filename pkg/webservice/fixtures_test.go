@@ -81,7 +81,7 @@ func busyCluster(t *testing.T) *loop.Cluster {
 }
 
 // fill adds the objects of busyCluster.
-func fill(t *testing.T, c *loop.Cluster) {
+func fill(t testing.TB, c *loop.Cluster) {
 	t.Helper()
 	l, ok := c.Partition("default")
 	assert.Assert(t, ok)
@@ -144,7 +144,7 @@ func endedCluster(t *testing.T) *loop.Cluster {
 	return c
 }
 
-func mustCall(t *testing.T, l *loop.Loop, cmds ...scheduler.Command) {
+func mustCall(t testing.TB, l *loop.Loop, cmds ...scheduler.Command) {
 	t.Helper()
 	effects, err := l.Call(t.Context(), cmds...)
 	assert.NilError(t, err)

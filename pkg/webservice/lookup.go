@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
@@ -18,10 +19,14 @@ var queueLevel = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
 // it once already, so a slash in a name may be %2F or %252F; YuniKorn takes only the latter (OBS-13).
 func parameter(r *http.Request, name string) (string, error) {
 	value, err := url.QueryUnescape(r.PathValue(name))
-	if err != nil {
-		return "", badRequest(fmt.Sprintf("%s name %q: %v", name, r.PathValue(name), err))
+	if err == nil {
+		return value, nil
 	}
-	return value, nil
+	what := name
+	if !slices.Contains([]string{"name", "number", "key"}, name) {
+		what += " name"
+	}
+	return "", badRequest(fmt.Sprintf("%s %q: %v", what, truncated(r.PathValue(name)), err))
 }
 
 // partition returns the loop of the partition in the path.

@@ -131,7 +131,11 @@ func (info *routeInfo) responses(schemas *schemas) schema {
 		strconv.Itoa(info.successStatus()): info.success(schemas),
 		"default":                          failed("a fault, the end of the scheduler, or a Host that is refused", plain),
 	}
-	for _, status := range info.errors {
+	failures := info.errors
+	if info.origin == canopyRoute {
+		failures = append([]int{http.StatusBadRequest}, failures...) // an unknown parameter
+	}
+	for _, status := range failures {
 		body := plain
 		if own, ok := info.errorBodies[status]; ok {
 			body = schema{"anyOf": []schema{schemas.of(reflect.TypeOf(own)), plain}}

@@ -96,11 +96,8 @@ var (
 	sinceParameter     = queryParameter{name: "since", help: "records from this time on: RFC 3339, or a duration before now such as 5m"}
 )
 
-// Statuses of errors.
-var (
-	ofPartition = []int{http.StatusNotFound, http.StatusServiceUnavailable}
-	ofName      = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable}
-)
+// ofPartition are the statuses of errors of what a partition answers.
+var ofPartition = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable}
 
 // withPages are parameters and those of pages.
 func withPages(own ...queryParameter) []queryParameter { return append(own, pageParameters...) }
@@ -116,13 +113,13 @@ var clusterRoutes = routeSection{"Cluster, partitions and queues", []routeInfo{
 		example: "/ws/v1/partition/default/queues",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/queue/{queue}", origin: yunikornRoute, summary: "One queue", answer: dao.Queue{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/queue/{queue}", origin: yunikornRoute, summary: "One queue", answer: dao.Queue{}, errors: ofPartition,
 		query:   []queryParameter{{name: "subtree", help: "also the queues below; it needs no value", flag: true}},
 		example: "/ws/v1/partition/default/queue/root.tenant.fair",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/placementrules", origin: yunikornRoute, summary: "The placement rules of a partition, and the recovery rule behind them",
-		answer: []dao.PlacementRule{}, errors: []int{http.StatusNotFound}, example: "/ws/v1/partition/default/placementrules",
+		answer: []dao.PlacementRule{}, errors: []int{http.StatusBadRequest, http.StatusNotFound}, example: "/ws/v1/partition/default/placementrules",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/classquotas", summary: "The class quotas of a partition and their usage", answer: classQuotasBody{}, errors: ofPartition,
@@ -148,15 +145,15 @@ var nodeRoutes = routeSection{"Nodes", []routeInfo{
 	{
 		pattern: "GET /ws/v1/partition/{partition}/nodes", origin: yunikornRoute, summary: "The nodes with their allocations; a list with pages", answer: []dao.Node{},
 		query:  withPages(queryParameter{name: "schedulable", help: "only nodes that are schedulable, or are not", kind: "boolean"}),
-		errors: ofName, example: "/ws/v1/partition/default/nodes?limit=1",
+		errors: ofPartition, example: "/ws/v1/partition/default/nodes?limit=1",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/node/{node}", origin: yunikornRoute, summary: "One node", answer: dao.Node{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/node/{node}", origin: yunikornRoute, summary: "One node", answer: dao.Node{}, errors: ofPartition,
 		example: "/ws/v1/partition/default/node/n2",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/node/{node}/eviction-order", summary: "The order in which node pressure would end the allocations of a node", answer: evictionBody{},
-		query: []queryParameter{{name: "resource", help: "what the node lacks"}}, errors: ofName, example: "/ws/v1/partition/default/node/n1/eviction-order",
+		query: []queryParameter{{name: "resource", help: "what the node lacks"}}, errors: ofPartition, example: "/ws/v1/partition/default/node/n1/eviction-order",
 	},
 	{
 		pattern: "GET /ws/v1/scheduler/node-utilizations", origin: yunikornRoute, summary: "How many nodes are how full, by resource", answer: []dao.NodeUtilizations{},
@@ -167,27 +164,27 @@ var nodeRoutes = routeSection{"Nodes", []routeInfo{
 var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 	{
 		pattern: "GET /ws/v1/partition/{partition}/applications/{state}", origin: yunikornRoute, summary: "The applications of a partition in a state; a list with pages",
-		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofName, example: "/ws/v1/partition/default/applications/active?limit=1",
+		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofPartition, example: "/ws/v1/partition/default/applications/active?limit=1",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/application/{application}", origin: yunikornRoute, summary: "One active application", answer: dao.Application{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/application/{application}", origin: yunikornRoute, summary: "One active application", answer: dao.Application{}, errors: ofPartition,
 		example: "/ws/v1/partition/default/application/app-2",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/queue/{queue}/applications", origin: yunikornRoute, summary: "The active applications of a queue; a list with pages",
-		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofName, example: "/ws/v1/partition/default/queue/root.tenant.odd%252Fname/applications",
+		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofPartition, example: "/ws/v1/partition/default/queue/root.tenant.odd%252Fname/applications",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/queue/{queue}/applications/{state}", origin: yunikornRoute, summary: "The same: the state is active",
-		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofName,
+		answer: []dao.Application{}, query: withPages(statusParameter, userParameter), errors: ofPartition,
 		example: "/ws/v1/partition/default/queue/root.tenant.fair/applications/active?fields=applicationID,applicationState",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/queue/{queue}/application/{application}", origin: yunikornRoute, summary: "One active application of a queue", answer: dao.Application{},
-		errors: ofName, example: "/ws/v1/partition/default/queue/root.tenant.fair/application/app-3",
+		errors: ofPartition, example: "/ws/v1/partition/default/queue/root.tenant.fair/application/app-3",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/asks", summary: "The pending asks of a partition, the longest waiting first; a list with pages", answer: dao.PendingAsks{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/asks", summary: "The pending asks of a partition, the longest waiting first; a list with pages", answer: dao.PendingAsks{}, errors: ofPartition,
 		query: withPages(
 			queryParameter{name: "queue", help: "asks in this queue and those below"},
 			queryParameter{name: "application", help: "asks of this application"},
@@ -198,16 +195,16 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 		example: "/ws/v1/partition/default/asks?queue=root.tenant&limit=1",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofPartition,
 		errorBodies: map[int]any{http.StatusNotFound: dao.UnknownKey{}}, example: "/ws/v1/partition/default/ask/waits/explain",
 	},
 }}
 
 var usageRoutes = routeSection{"Users and groups", []routeInfo{
 	{pattern: "GET /ws/v1/partition/{partition}/usage/users", origin: yunikornRoute, summary: "The usage of all users", answer: []dao.UserUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/users"},
-	{pattern: "GET /ws/v1/partition/{partition}/usage/user/{user}", origin: yunikornRoute, summary: "The usage of one user", answer: dao.UserUsage{}, errors: ofName, example: "/ws/v1/partition/default/usage/user/ann"},
+	{pattern: "GET /ws/v1/partition/{partition}/usage/user/{user}", origin: yunikornRoute, summary: "The usage of one user", answer: dao.UserUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/user/ann"},
 	{pattern: "GET /ws/v1/partition/{partition}/usage/groups", origin: yunikornRoute, summary: "The usage of all groups", answer: []dao.GroupUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/groups"},
-	{pattern: "GET /ws/v1/partition/{partition}/usage/group/{group}", origin: yunikornRoute, summary: "The usage of one group", answer: dao.GroupUsage{}, errors: ofName, example: "/ws/v1/partition/default/usage/group/ops"},
+	{pattern: "GET /ws/v1/partition/{partition}/usage/group/{group}", origin: yunikornRoute, summary: "The usage of one group", answer: dao.GroupUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/group/ops"},
 }}
 
 // pathOf is the path of a pattern as clients see it.

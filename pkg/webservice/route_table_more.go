@@ -8,7 +8,7 @@ import (
 
 var preemptionRoutes = routeSection{"Preemption", []routeInfo{
 	{
-		pattern: "GET /ws/v1/partition/{partition}/preemptions", summary: "The preemptions that are kept, the newest first", answer: dao.PreemptionList{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/preemptions", summary: "The preemptions that are kept, the newest first", answer: dao.PreemptionList{}, errors: ofPartition,
 		query: []queryParameter{
 			{name: "application", help: "preemptions for or of this application"},
 			{name: "queue", help: "preemptions for or in this queue and those below"},
@@ -18,7 +18,7 @@ var preemptionRoutes = routeSection{"Preemption", []routeInfo{
 		example: "/ws/v1/partition/default/preemptions",
 	},
 	{
-		pattern: "GET /ws/v1/partition/{partition}/preemptions/{number}", summary: "One preemption, with the candidates on its node", answer: dao.Preemption{}, errors: ofName,
+		pattern: "GET /ws/v1/partition/{partition}/preemptions/{number}", summary: "One preemption, with the candidates on its node", answer: dao.Preemption{}, errors: ofPartition,
 	},
 	{
 		pattern: "POST /ws/v1/partition/{partition}/preemptions/dry-run", summary: "What a hypothetical ask, or a pending one, would preempt; nothing changes", answer: dao.DryRunResult{},
@@ -71,7 +71,7 @@ var objectRouteTable = routeSection{"Priority classes and disruption budgets", [
 	objectChange("DELETE /ws/v1/priorityclass/{name}", "Deletes a priority class, on the admin listener", 0, nil, changedClassBody{}),
 	{pattern: "GET /ws/v1/disruptionbudgets", summary: "The disruption budgets with their counts; YAML if the request accepts that", answer: []dao.Budget{}, media: []string{jsonType, yamlType},
 		query: []queryParameter{namespaceParameter}, errors: []int{http.StatusServiceUnavailable}, example: "/ws/v1/disruptionbudgets"},
-	{pattern: "GET /ws/v1/disruptionbudget/{name}", summary: "One disruption budget", answer: dao.Budget{}, media: []string{jsonType, yamlType}, query: []queryParameter{namespaceParameter}, errors: ofName,
+	{pattern: "GET /ws/v1/disruptionbudget/{name}", summary: "One disruption budget", answer: dao.Budget{}, media: []string{jsonType, yamlType}, query: []queryParameter{namespaceParameter}, errors: ofPartition,
 		errorBodies: map[int]any{http.StatusNotFound: objectFailure{}}},
 	objectChange("POST /ws/v1/disruptionbudgets", "Creates a disruption budget, on the admin listener", http.StatusCreated, dao.Budget{}, changedBudgetBody{}, namespaceParameter),
 	objectChange("PUT /ws/v1/disruptionbudget/{name}", "Replaces a disruption budget, on the admin listener", 0, dao.Budget{}, changedBudgetBody{}, namespaceParameter),

@@ -17,8 +17,8 @@ type Application struct {
 	QueueName          string       `json:"queueName"`
 	SubmissionTime     int64        `json:"submissionTime,omitempty"`
 	FinishedTime       int64        `json:"finishedTime,omitempty"`
-	Requests           any          `json:"requests,omitempty"`    // a list: see spliceAllocations
-	Allocations        any          `json:"allocations,omitempty"` // the same
+	Requests           any          `json:"requests,omitempty"`    // the pending asks
+	Allocations        any          `json:"allocations,omitempty"` // what it has
 	ApplicationState   string       `json:"applicationState,omitempty"`
 	User               string       `json:"user,omitempty"`
 	Groups             []string     `json:"groups,omitempty"`

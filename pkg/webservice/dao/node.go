@@ -31,7 +31,7 @@ type Node struct {
 	Occupied           Quantities        `json:"occupied,omitempty"`
 	Available          Quantities        `json:"available,omitempty"`
 	Utilized           Quantities        `json:"utilized,omitempty"`    // percent
-	Allocations        any               `json:"allocations,omitempty"` // a list: see spliceAllocations
+	Allocations        any               `json:"allocations,omitempty"` // what runs on it
 	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
 	Cordoned           bool              `json:"cordoned,omitempty"` // by an operator
