@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/canopy-scheduler/canopy/internal/conformance"
 )
@@ -45,6 +44,7 @@ type conformanceFlags struct {
 	timeout                       time.Duration
 	features                      []string
 	list                          bool
+	access                        clientAccess
 }
 
 // conformanceCommand runs the conformance cases against an endpoint.
@@ -69,13 +69,14 @@ func conformanceCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler, without TLS")
+	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler")
 	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
 	flags.StringSliceVar(&f.features, "features", nil, "also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
 	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
 	flags.BoolVar(&f.list, "list", false, "print the cases with what they demand, and run none")
+	f.access.add(flags)
 	return cmd
 }
 
@@ -132,7 +133,11 @@ func (f *conformanceFlags) printCases(out io.Writer) error {
 }
 
 func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
-	conn, err := grpc.NewClient(f.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	options, err := f.access.dialOptions(f.address)
+	if err != nil {
+		return err
+	}
+	conn, err := grpc.NewClient(f.address, options...)
 	if err != nil {
 		return exitError{exitUsage, fmt.Errorf("--address: %w", err)}
 	}

@@ -37,6 +37,8 @@ type eventsFlags struct {
 	address, since, until, output string
 	follow                        bool
 	timeout                       time.Duration
+	access                        clientAccess
+	client                        *http.Client
 }
 
 // eventsCommand prints the event history of a server (OBS-38).
@@ -57,7 +59,7 @@ func eventsCommand() *cobra.Command {
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			err := errors.Join(f.run(ctx, out), out.Flush())
 			if err != nil && ctx.Err() == nil {
-				return exitError{exitRefused, err}
+				return refusedOr(err)
 			}
 			return nil
 		},
@@ -70,6 +72,7 @@ func eventsCommand() *cobra.Command {
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second,
 		"how long to wait for each answer; with --follow for the first event record, which comes at once")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text, or json for one object per line")
+	f.access.add(flags)
 	return cmd
 }
 
@@ -102,7 +105,10 @@ func checkTime(flag, text string) error {
 }
 
 // run prints events until there are no more.
-func (f *eventsFlags) run(ctx context.Context, out *bufio.Writer) error {
+func (f *eventsFlags) run(ctx context.Context, out *bufio.Writer) (err error) {
+	if f.client, err = f.access.httpClient(f.address, 0); err != nil {
+		return err
+	}
 	if f.follow {
 		return f.followStream(ctx, out)
 	}
@@ -210,7 +216,7 @@ func (f *eventsFlags) get(ctx context.Context, path string) (io.ReadCloser, erro
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := f.client.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
 package main
 
+import "errors"
+
 // Exit codes of commands; exitCodes says what they mean for each.
 const (
 	exitRefused = 1 // the verdict is negative, or the command failed
@@ -17,6 +19,14 @@ const (
 type exitError struct {
 	code int
 	err  error
+}
+
+// refusedOr gives an error the code exitRefused, unless it has one.
+func refusedOr(err error) error {
+	if exit := new(exitError); errors.As(err, exit) {
+		return *exit
+	}
+	return exitError{exitRefused, err}
 }
 
 func (e exitError) Error() string {

@@ -26,6 +26,8 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
 	{"bench compare", "no figure is worse", "a figure is worse", "nothing was compared, or a file cannot be read or is no report"},
 	{"bench list", "it was printed", "", ""},
+	{"token new", "a token was made", "the file of --append cannot be written, or has errors", ""},
+	{"token check", "the file is right", "the file has errors", "the file cannot be read"},
 	{"schema", "it was printed", "", ""},
 	{"version", "it was printed", "", ""},
 	{"help", "it was printed", "", "there is no such command or topic"},

@@ -43,6 +43,7 @@ type explainFlags struct {
 	address, partition, output string
 	timeout                    time.Duration
 	application                bool
+	access                     clientAccess
 }
 
 // explainCommand explains the state of an ask or an allocation (OBS-39).
@@ -77,6 +78,7 @@ func explainCommand() *cobra.Command {
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	f.access.add(flags)
 	return cmd
 }
 
@@ -99,7 +101,7 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 		var status int
 		var err error
 		if text, status, err = f.get(ctx, f.path("ask", name)); err != nil {
-			return exitError{exitRefused, err}
+			return refusedOr(err)
 		}
 		var e dao.Explanation // the body of a 404 has its fields too
 		if json.Unmarshal(text, &e) != nil || e.Message == "" {
@@ -116,7 +118,7 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 	}
 	application, status, err := f.get(ctx, f.path("application", name))
 	if err != nil {
-		return exitError{exitRefused, err}
+		return refusedOr(err)
 	}
 	var e dao.ApplicationExplanation
 	var refused dao.Error
@@ -166,7 +168,10 @@ func (f *explainFlags) get(ctx context.Context, path string) (body []byte, statu
 	if err != nil {
 		return nil, 0, fmt.Errorf("--address: %w", err)
 	}
-	client := http.Client{Timeout: f.timeout}
+	client, err := f.access.httpClient(f.address, f.timeout)
+	if err != nil {
+		return nil, 0, err
+	}
 	got, err := client.Do(r)
 	if err != nil {
 		return nil, 0, err

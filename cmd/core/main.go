@@ -47,7 +47,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	default:
 		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for the commands", err)}
 	}
-	if exit.err == nil {
+	if exit.err = plainAccessError(exit.err); exit.err == nil {
 		return exit.code
 	}
 	if bounded {
@@ -70,7 +70,7 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), explainCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), traceSynthCommand(), conformanceCommand(), benchCommand(), eventsCommand(), versionCommand(), exitCodesCommand())
+		replayCommand(), traceSynthCommand(), conformanceCommand(), benchCommand(), eventsCommand(), tokenCommand(), versionCommand(), exitCodesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
 	return root

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -49,6 +48,7 @@ type planFlags struct {
 	config, against, address string
 	partition, output, color string
 	timeout                  time.Duration
+	access                   clientAccess
 	bounds                   queuesyaml.Options
 }
 
@@ -87,6 +87,7 @@ func planCommand() *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	f.access.add(flags)
 	addBounds(flags, &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(plainFlagError(err)) })
 	return cmd
@@ -132,9 +133,12 @@ func checkAddress(address string) error {
 
 // plan reads both configurations and the state of the server.
 func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (plan.Plan, error) {
-	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	client, err := f.access.httpClient(f.address, f.timeout)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	server := plan.Server{Address: f.address, Client: client}
 	bounds := f.bounds
-	var err error
 	if f.address != "" {
 		if bounds.NodeResources, err = server.NodeResources(ctx); err != nil {
 			return plan.Plan{}, err

@@ -60,6 +60,7 @@ type preemptFlags struct {
 	limit                           int
 	timeout                         time.Duration
 	showGiven, filterGiven          bool
+	access                          clientAccess
 }
 
 // preemptCommand shows dry runs of preemption, and past preemptions, of a server.
@@ -98,6 +99,7 @@ func preemptCommand() *cobra.Command {
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	f.access.add(flags)
 	return cmd
 }
 
@@ -230,7 +232,10 @@ func (f *preemptFlags) request(ctx context.Context, method, path string, body []
 		return nil, fmt.Errorf("--address: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/yaml")
-	client := http.Client{Timeout: f.timeout}
+	client, err := f.access.httpClient(f.address, f.timeout)
+	if err != nil {
+		return nil, err
+	}
 	got, err := client.Do(r)
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func (t *trace) runOnce(
 		clock = sim.NewClock()
 		p, err = startSession(ctx, clock)
 	} else {
-		p, err = connectSession(ctx, f.address)
+		p, err = connectSession(ctx, f.address, &f.access)
 	}
 	if err != nil {
 		return nil, exitError{exitUsage, err}

@@ -22,6 +22,7 @@ type replayFlags struct {
 	limit, nodesPercent int
 	seed                uint64
 	address             string
+	access              clientAccess
 	decisions           string // the file to write them to; empty: none
 	bounds              queuesyaml.Options
 
@@ -43,6 +44,7 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: seed to shuffle tasks that are submitted together")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a running scheduler to use; its state is replaced")
+	f.access.add(flags)
 	flags.StringVar(&f.decisions, "decisions", "",
 		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
 	flags.StringVar(&f.order, "order", "age", "order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")

@@ -12,8 +12,9 @@ import (
 
 // flagsWithoutLimit are the flags of serve that are not limits.
 var flagsWithoutLimit = []string{
-	"admin", "admin-listen", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch", "data-dir", "debug", "grpc-address",
-	"help", "http-address", "http-cors-origin", "http-host", "ldap-secrets", "log-format", "log-level", "rejected-retention", "strict-priority-classes",
+	"admin", "admin-listen", "anonymous-metrics", "anonymous-read", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch",
+	"data-dir", "debug", "grpc-address", "help", "http-address", "http-cors-origin", "http-host", "insecure", "ldap-secrets", "log-format", "log-level",
+	"rejected-retention", "strict-priority-classes", "tls-cert", "tls-client-ca", "tls-key", "tokens",
 }
 
 // TestSecurityDoc_HasEveryLimit compares the tables of docs/SECURITY.md with the flags of serve.

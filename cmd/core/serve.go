@@ -26,8 +26,14 @@ When both ports are open, one line is printed on standard output:
   canopy ready grpc=127.0.0.1:3333 http=127.0.0.1:9080
 
 With --admin the line also has admin=127.0.0.1:9081, or the address of --admin-listen. Only
-the admin listener changes the configuration over REST. There is no authentication, so it
+the admin listener changes the configuration over REST. Without TLS and authentication it
 must be a loopback address or a Unix socket (unix:/path).
+
+--tls-cert and --tls-key encrypt connections. --tokens is a file of credentials, each with a
+role: read (GET), submit (the scheduler interface) or admin (everything); 'canopy token new'
+makes one. --tls-client-ca accepts client certificates, too. The files are read again when
+they change. An address that other machines can reach needs TLS and authentication, or
+--insecure. /healthz, /readyz and the health service of gRPC need no credentials.
 
 The log is written to standard error. For port 0 a free port is used, which the line names.
 
@@ -65,7 +71,8 @@ opened, and 2 when the file cannot be read or the arguments are invalid.`
 
 const serveExamples = `  canopy serve
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
-  canopy serve --config queues.yaml --grpc-address 0.0.0.0:3333 --log-format json`
+  canopy serve --config queues.yaml --log-format json
+  canopy serve --grpc-address :3333 --http-address :9080 --tls-cert tls.crt --tls-key tls.key --tokens tokens.yaml`
 
 // serveName is the name of the command.
 const serveName = "serve"
@@ -91,6 +98,7 @@ type serveFlags struct {
 	http          httpFlags
 	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
+	security      securityFlags
 	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }
 
@@ -103,7 +111,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check()); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress)); err != nil {
 				return exitError{exitUsage, err}
 			}
 			ctx, stop := untilSignal(os.Exit)
@@ -136,6 +144,7 @@ func serveCommand() *cobra.Command {
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)
+	f.security.add(flags)
 	return cmd
 }
 
@@ -166,7 +175,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	defer cancel()
 	go reloadOnSignal(running, signals, server, log.Logger, f.config)
 	unannounced := make(chan error, 1)
-	announce(server, log.Logger, out, unannounced)
+	f.announce(server, log.Logger, out, unannounced)
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")

@@ -25,6 +25,9 @@ var optionNames = map[string]string{
 }
 
 func optionName(field string) string {
+	if flag, ok := securityOptionNames[field]; ok {
+		return flag
+	}
 	if flag, ok := optionNames[field]; ok {
 		return flag
 	}
@@ -52,6 +55,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 		},
 		StrictPriorityClasses: f.strictClasses, AuditInterval: orNone(f.auditInterval),
 		Users:      canopy.Users{LDAPSecrets: f.users.secrets, LookupTimeout: f.users.timeout},
+		Security:   f.security.Security,
 		OptionName: optionName,
 	}
 	opt.GRPC.Address = f.grpcAddress

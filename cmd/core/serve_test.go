@@ -273,12 +273,3 @@ func TestServe_StopsWithOpenStreams(t *testing.T) {
 	defer idle.Close()
 	p.stop()
 }
-
-// An address that other machines can reach is warned of once (RMI-70).
-func TestServe_WarnsOfGRPCAddressThatIsNotLoopback(t *testing.T) {
-	for address, want := range map[string]int{"127.0.0.1:0": 0, "localhost:0": 0, "0.0.0.0:0": 1} {
-		p, _ := startServing(t, buildProgram(t), "--grpc-address", address)
-		p.stop()
-		assert.Equal(t, strings.Count(p.logs.String(), "any client there may register"), want, "%s\n%s", address, &p.logs)
-	}
-}

@@ -43,8 +43,12 @@ func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
 }
 
 // connectSession connects to a scheduler in another process.
-func connectSession(ctx context.Context, address string) (*simSession, error) {
-	client, err := sim.Dial(ctx, address, simulator)
+func connectSession(ctx context.Context, address string, access *clientAccess) (*simSession, error) {
+	options, err := access.dialOptions(address)
+	if err != nil {
+		return nil, err
+	}
+	client, err := sim.Dial(ctx, address, simulator, options...)
 	if err != nil {
 		return nil, err
 	}

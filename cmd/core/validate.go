@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -83,6 +82,7 @@ func validateCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
+	f.access.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources that none of its nodes has")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(cmd.Flags(), &f.bounds)
@@ -118,6 +118,7 @@ type validateFlags struct {
 	strict  bool
 	address string // empty: none is given
 	timeout time.Duration
+	access  clientAccess
 	bounds  queuesyaml.Options
 }
 
@@ -134,7 +135,11 @@ func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 	if f.address == "" {
 		return nil
 	}
-	server := plan.Server{Address: f.address, Client: &http.Client{Timeout: f.timeout}}
+	client, err := f.access.httpClient(f.address, f.timeout)
+	if err != nil {
+		return err
+	}
+	server := plan.Server{Address: f.address, Client: client}
 	f.bounds.NodeResources, err = server.NodeResources(ctx)
 	return err
 }

@@ -44,7 +44,7 @@ func Watch(ctx context.Context, file string, known []byte, opt Options, changed 
 	w := newFileWatch(file, known, opt, changed)
 	dirs, err := newDirWatcher(file)
 	if err != nil {
-		w.opt.Log.Warn("the configuration file is not watched but polled",
+		w.opt.Log.Warn("a file is not watched but polled",
 			zap.String("file", file), zap.Duration("every", w.opt.Poll), zap.Error(err))
 		w.run(ctx, nil, func() {})
 		return
@@ -116,7 +116,7 @@ func (w *fileWatch) checkFile() (reread bool) {
 	content, err := w.read()
 	if err != nil {
 		if !w.unreadable {
-			w.opt.Log.Warn("the configuration file cannot be read: the configuration in force stays",
+			w.opt.Log.Warn("a watched file cannot be read: what was in force stays",
 				zap.String("file", w.file), zap.Error(err))
 		}
 		w.unreadable = true
@@ -124,7 +124,7 @@ func (w *fileWatch) checkFile() (reread bool) {
 	}
 	if w.unreadable {
 		w.unreadable = false
-		w.opt.Log.Info("the configuration file can be read again", zap.String("file", w.file))
+		w.opt.Log.Info("a watched file can be read again", zap.String("file", w.file))
 	}
 	now := digest(sha256.Sum256(content))
 	switch {

@@ -23,6 +23,7 @@ const (
 type connectionLimiter struct {
 	max    int
 	counts *Counts
+	tls    bool // its connections begin with a handshake
 
 	mu       sync.Mutex
 	open     int
@@ -122,7 +123,7 @@ var refusal = fmt.Sprintf("HTTP/1.1 503 Service Unavailable\r\nContent-Type: %s\
 func (l *connectionLimiter) refuse(c net.Conn) {
 	l.counts.Refused.Add(1)
 	l.mu.Lock()
-	answer := l.refusing < maxRefusing
+	answer := l.refusing < maxRefusing && !l.tls // an answer without TLS would be no answer
 	if answer {
 		l.refusing++
 	}

@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log"
 	"net"
@@ -19,6 +20,7 @@ type Options struct {
 	Liveness       []string      // paths that are answered beyond MaxConnections, too
 	Counts         *Counts       // nil: not exported
 	ErrorLog       *log.Logger   // nil: none
+	TLS            *tls.Config   // of the listeners; nil: without TLS
 }
 
 // The defaults of Options, and of flags.
@@ -49,7 +51,7 @@ func New(h http.Handler, o Options) *Server {
 	if o.Counts == nil {
 		o.Counts = new(Counts)
 	}
-	s := &Server{opt: o, limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, idle: map[*connection]time.Time{}}}
+	s := &Server{opt: o, limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, tls: o.TLS != nil, idle: map[*connection]time.Time{}}}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveRequest(h, w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
@@ -57,16 +59,34 @@ func New(h http.Handler, o Options) *Server {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          o.ErrorLog,
-		ConnState:         s.limits.trackState,
+		ConnState:         func(c net.Conn, state http.ConnState) { s.limits.trackState(belowTLS(c), state) },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connectionKey{}, c)
+			return context.WithValue(ctx, connectionKey{}, belowTLS(c))
 		},
 	}
 	return s
 }
 
 // Serve serves the connections of a listener until Shutdown or Close; see http.Server.
-func (s *Server) Serve(l net.Listener) error { return s.http.Serve(limitedListener{l, s.limits}) }
+func (s *Server) Serve(l net.Listener) error {
+	var limited net.Listener = limitedListener{l, s.limits}
+	if s.opt.TLS != nil {
+		limited = tls.NewListener(limited, s.opt.TLS)
+	}
+	return s.http.Serve(limited)
+}
+
+// Protocols are what a listener with TLS offers: the bounds of connections are those of HTTP/1.1, which has one request
+// at a time on each.
+var Protocols = []string{"http/1.1"}
+
+// belowTLS is the connection that carries c.
+func belowTLS(c net.Conn) net.Conn {
+	if secure, ok := c.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return c
+}
 
 // Shutdown ends the server when no request is in progress; see http.Server.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
@@ -80,6 +100,7 @@ type connectionKey struct{}
 func (s *Server) serveRequest(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	p := &stallGuard{ResponseWriter: w, control: http.NewResponseController(w), server: s}
 	defer p.extendDeadline() // for the data in the buffers of the server
+	SetSecurityHeaders(w.Header())
 	if c, ok := r.Context().Value(connectionKey{}).(*connection); ok && !c.expires.IsZero() {
 		w.Header().Set("Connection", "close")
 		if !slices.Contains(s.opt.Liveness, r.URL.Path) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
 )
 
 // answerTimeout is how long a Client waits for an answer if ctx has no shorter deadline.
@@ -20,8 +21,9 @@ var errCancelled = errors.New("the client has hung up")
 // Client is the resource manager's end of the scheduler interface. It is for use by one goroutine; its
 // own goroutines receive answers until Close. It is not usable after an error.
 type Client struct {
-	rm     string
-	config string // of the registration
+	rm      string
+	config  string            // of the registration
+	options []grpc.DialOption // of connections; none: without TLS
 	*connection
 	nodesUnsettled bool // node changes were sent since the last barrier
 	barrierCount   int  // barriers sent
@@ -37,12 +39,12 @@ type Client struct {
 
 // Dial connects to the scheduler at address, HOST:PORT. rm is the ID that the client registers with.
 // The error has the last reason why there was no connection.
-func Dial(ctx context.Context, address, rm string) (*Client, error) {
-	connection, err := connect(ctx, address)
+func Dial(ctx context.Context, address, rm string, options ...grpc.DialOption) (*Client, error) {
+	connection, err := connect(ctx, address, options)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rm: rm, connection: connection, changed: make(chan struct{}), clientState: newClientState()}, nil
+	return &Client{rm: rm, options: options, connection: connection, changed: make(chan struct{}), clientState: newClientState()}, nil
 }
 
 // Close closes the connection and waits until all answers are processed.

@@ -25,7 +25,7 @@ func (c *Client) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("starting the scheduler again: %w", err)
 	}
-	next, err := connect(ctx, address)
+	next, err := connect(ctx, address, c.options)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type connection struct {
 	allocations  si.Scheduler_UpdateAllocationClient
 }
 
-// connect connects to address, HOST:PORT.
-func connect(ctx context.Context, address string) (*connection, error) {
+// connect connects to address, HOST:PORT. Without options there is no TLS.
+func connect(ctx context.Context, address string, options []grpc.DialOption) (*connection, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: HOST:PORT is needed", err)
@@ -36,7 +36,10 @@ func connect(ctx context.Context, address string) (*connection, error) {
 	if port == "" {
 		return nil, fmt.Errorf("address %s: missing port in address: HOST:PORT is needed", address)
 	}
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if len(options) == 0 {
+		options = []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	}
+	conn, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, fmt.Errorf("address %s: %w", address, err)
 	}

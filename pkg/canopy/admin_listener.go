@@ -13,8 +13,8 @@ import (
 // exampleAdmin is an address for Options.AdminAddress.
 const exampleAdmin = "127.0.0.1:9081"
 
-// listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75). There is no authentication, so it is a
-// loopback address, or a socket that only this user may open.
+// listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75): a loopback address, or a socket that only this
+// user may open. With TLS and authentication it may be any address (SEC-11).
 func (o *Options) listenAdmin(address string) (net.Listener, error) {
 	if file, ok := strings.CutPrefix(address, "unix:"); ok {
 		return o.listenSocket(file)
@@ -22,6 +22,13 @@ func (o *Options) listenAdmin(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, o.invalid("AdminAddress", err)
+	}
+	if o.Security.isSecure() {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, o.refused("AdminAddress", err)
+		}
+		return l, nil
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, o.notLocal(address)
@@ -38,7 +45,7 @@ func (o *Options) listenAdmin(address string) (net.Listener, error) {
 
 func (o *Options) notLocal(address string) error {
 	return o.invalid("AdminAddress", fmt.Errorf("%s can be reached from other machines, and there is no "+
-		"authentication: use a loopback address such as %s, or unix:/path", address, exampleAdmin))
+		"TLS with authentication: use a loopback address such as %s, or unix:/path", address, exampleAdmin))
 }
 
 // listenSocket opens a socket that only this user may connect to. It is created in a private

@@ -75,6 +75,7 @@ func (o *Options) check() error {
 	if t := o.HTTP.StallTimeout; t > 0 && t < time.Second {
 		wrong("HTTP.StallTimeout", "%v is less than 1s", t)
 	}
+	o.Security.check(wrong)
 	return errors.Join(all...)
 }
 

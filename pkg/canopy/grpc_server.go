@@ -7,10 +7,14 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
 // Bounds of the gRPC server. Those of the messages of resource managers are in rmproxy.Limits.
@@ -24,7 +28,12 @@ const (
 
 // newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1, RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
+	transport := insecure.NewCredentials()
+	if c := s.tlsConfig("h2"); c != nil {
+		transport = credentials.NewTLS(c)
+	}
 	rpc := grpc.NewServer(
+		grpc.Creds(transport),
 		s.proxy.ServerOption(),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -36,8 +45,10 @@ func (s *Server) newGRPCServer() *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idleConnectionTimeout,
 		}),
-		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
-		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered))),
+		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
+			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log)),
+		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
+			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log)),
 	)
 	s.proxy.Register(rpc)
 	healthpb.RegisterHealthServer(rpc, s.grpcState)

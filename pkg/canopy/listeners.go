@@ -110,11 +110,11 @@ func (o *Options) checkHost(h http.Handler) http.Handler {
 	return httpserver.CheckHost(h, names, webservice.AnyHostPaths, o.optionName("HTTP.HostNames"))
 }
 
-// newHTTPServer returns a server for h. counts are shared by all servers of s.
-func (s *Server) newHTTPServer(h http.Handler, counts *httpserver.Counts) *httpserver.Server {
+// newHTTPServer returns a server for h and a listener. counts are shared by all servers of s.
+func (s *Server) newHTTPServer(h http.Handler, counts *httpserver.Counts, on net.Listener) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
 		MaxConnections: s.opt.HTTP.MaxConnections, StallTimeout: s.opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
-		Counts: counts, ErrorLog: zap.NewStdLog(s.log),
+		Counts: counts, ErrorLog: zap.NewStdLog(s.log), TLS: s.httpTLS(on),
 	})
 }
 

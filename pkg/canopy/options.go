@@ -33,8 +33,9 @@ type Options struct {
 	GRPC GRPC // the API for resource managers in other processes
 	HTTP HTTP // REST, metrics and event streams
 	// AdminAddress is where REST may change the configuration: HOST:PORT of a loopback address, or
-	// unix:/path, because there is no authentication. Empty: nowhere.
+	// unix:/path; with TLS and authentication of Security, any HOST:PORT. Empty: nowhere.
 	AdminAddress string
+	Security     Security // which clients may use the listeners, and how their connections are encrypted
 
 	// Debug serves stacks and profiles of the process over REST, and the reflection of gRPC.
 	Debug bool
@@ -79,8 +80,8 @@ type ConfigLimits struct {
 
 // GRPC configures the server for resource managers in other processes.
 type GRPC struct {
-	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no gRPC server. There is
-	// no authentication: any client that reaches the address may register as the resource manager.
+	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no gRPC server. Without
+	// Options.Security any client that reaches the address may register as the resource manager.
 	Address        string
 	MaxConnections int // further ones are closed; default 128
 
@@ -107,7 +108,7 @@ type GRPC struct {
 // those of Server.Handler and of the admin listener too.
 type HTTP struct {
 	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no HTTP server. Clients
-	// can read everything and change nothing.
+	// can change nothing; without Options.Security any client can read everything.
 	Address         string
 	MaxConnections  int           // of each listener; a further one closes an idle one, or has status 503; default 512
 	MaxLargeAnswers int           // answers of more than 64 KiB that are written at the same time; default 32

@@ -43,6 +43,7 @@ type Server struct {
 	metrics   *metrics.Metrics
 	handler   http.Handler
 	listeners listeners
+	security  *security
 	grpc      *grpc.Server // nil: none, like the following
 	grpcState *health.Server
 	http      *httpserver.Server
@@ -72,6 +73,10 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
+	secured, err := opt.loadSecurity()
+	if err != nil {
+		return nil, err
+	}
 	users := usergroup.NewResolvers(opt.userOptions())
 	first, err := opt.loadFirst(ctx, users)
 	if err != nil {
@@ -86,16 +91,16 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		users.Close()
 		return nil, errors.Join(err, first.close())
 	}
-	s := newServer(opt, first, users)
-	s.listeners = opened
+	s := newServer(opt, first, users, secured, opened)
 	s.serve()
+	s.watchSecurity()
 	s.watchConfig(first.proposal)
 	return s, nil
 }
 
 // newServer puts the parts of a Server together. The scheduler runs then.
-func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store}
+func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secured *security, opened listeners) *Server {
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store, security: secured, listeners: opened}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history = history.New(opt.Now)
@@ -109,11 +114,12 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
 		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, Limits: opt.rmLimits(),
-		OnAPIRejected: s.effectLog.OnAPIRejected,
+		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: secured.auth.Counts(),
 	})
 	s.engine.Start(first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
+	s.metrics.SetSecuritySource(s.securityCounts)
 	now := opt.Now
 	if now == nil {
 		now = time.Now
@@ -124,6 +130,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
+		Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 	}
@@ -134,10 +141,10 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers) *Ser
 		s.grpc = s.newGRPCServer()
 	}
 	if opt.HTTP.Address != "" {
-		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts)
+		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts, opened.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts)
+		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts, opened.admin)
 	}
 	return s
 }

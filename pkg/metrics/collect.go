@@ -33,6 +33,7 @@ func (s *scrape) writeAll(to *exposition) {
 	s.writeLog(to)
 	s.writeRM(to)
 	s.writeConfig(to)
+	s.writeSecurity(to)
 }
 
 // writeCounters writes the counters of the effects of a partition.

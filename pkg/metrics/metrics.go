@@ -29,6 +29,7 @@ type Metrics struct {
 	process  *prometheus.Registry // families of Go, of the process and of scrapes, and runs
 	runs     *prometheus.HistogramVec
 	rmSource func() RM                       // nil: without families of resource managers
+	security func() Security                 // nil: without families of access
 	config   func() Config                   // nil: without families of the configuration
 	logLines func() (dropped, omitted int64) // lines of the log, since the start; nil: without their families
 

@@ -41,7 +41,7 @@ func newTestInProcess(opt testOptions) *InProcess { return newTestProxy(opt).InP
 
 // registerRemote registers an RM as one with streams.
 func (p *Proxy) registerRemote(m *si.RegisterResourceManagerRequest, open func() *session) error {
-	return p.registerRM(m, open, loop.Mode{})
+	return p.registerRM(inProcessClient, m, open, loop.Mode{})
 }
 
 // stop ends the Proxy and its scheduler.

@@ -35,8 +35,8 @@ func (d *InProcess) RegisterResourceManager(
 		return nil, fmt.Errorf("%w: there is no callback", ErrRequest)
 	}
 	open := func() *session { return newInProcessSession(d.p, m.RmID, callback) }
-	if err := d.p.registerRM(m, open, loop.Mode{Sync: true, Oracle: d.p.oracleOf}); err != nil {
-		d.p.logRefusedRegistration(m.GetRmID(), err)
+	if err := d.p.registerRM(inProcessClient, m, open, loop.Mode{Sync: true, Oracle: d.p.oracleOf}); err != nil {
+		d.p.logRefusedRegistration(inProcessClient, m.GetRmID(), err)
 		return nil, err
 	}
 	return &si.RegisterResourceManagerResponse{}, nil

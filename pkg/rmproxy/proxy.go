@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -39,6 +40,9 @@ type Options struct {
 	OnAPIRejected func(e scheduler.Effect)
 
 	Limits Limits // of the gRPC API
+
+	// AccessCounts count clients that use the ID of another resource manager. nil: they are not counted.
+	AccessCounts *auth.Counts
 }
 
 // Proxy connects a resource manager with a scheduler: a remote one by the streams of the gRPC API

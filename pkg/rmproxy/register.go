@@ -43,7 +43,7 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 //
 // mode is that of the API over which the RM registers: an RM that is registered in process has all
 // decisions delivered by calls, and is asked for predicates.
-func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *session, mode loop.Mode) error {
+func (p *Proxy) registerRM(by client, m *si.RegisterResourceManagerRequest, open func() *session, mode loop.Mode) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
 	if err := p.checkRegister(m.GetRmID()); err != nil {
@@ -66,17 +66,19 @@ func (p *Proxy) registerRM(m *si.RegisterResourceManagerRequest, open func() *se
 	p.noteReplaced(change)
 	p.log.Info("resource manager registered", zap.String("rm", m.RmID), zap.String("version", m.Version),
 		zap.Bool("again", old != nil), zap.Strings("partitions", p.cluster.Partitions()))
+	by.audit(p.log, m.RmID, change.reason(), nil)
 	return nil
 }
 
 // logRefusedRegistration logs the error of a registration (RMI-72). Problems of a configuration are
 // in the line about the configuration: this one has the first line of the error.
-func (p *Proxy) logRefusedRegistration(rm string, err error) {
+func (p *Proxy) logRefusedRegistration(by client, rm string, err error) {
 	if err == nil || errors.Is(err, ErrClosed) {
 		return
 	}
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	p.log.Warn("registration refused", zap.String("rm", sanitizedID(rm)), zap.String("reason", reason(text)))
+	by.audit(p.log, sanitizedID(rm), "", errors.New(reason(text)))
 }
 
 func (p *Proxy) startSession(m *si.RegisterResourceManagerRequest, open func() *session) error {

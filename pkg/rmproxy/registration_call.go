@@ -54,7 +54,7 @@ func (c registrationCall) register() (err error) {
 			return
 		}
 		if c.ctx.Err() == nil { // else the client has left, or sent nothing in time
-			c.p.logRefusedRegistration(rmIDOf(rm), err)
+			c.p.logRefusedRegistration(clientOf(c.ctx), rmIDOf(rm), err)
 		}
 	}()
 	in := newMessageReader(c.p, c.ctx, c.cancel)
@@ -73,6 +73,9 @@ func (c registrationCall) register() (err error) {
 	if len(rm) > maxID { // before the text is copied
 		return fmt.Errorf("%w: %w", ErrRequest, tooLong("rmID", string(rm[:maxID]), len(rm), maxID))
 	}
+	if err := c.p.checkRM(c.ctx, rmIDOf(rm)); err != nil {
+		return err
+	}
 	c.p.awaitReplaceable(c.ctx, rmIDOf(rm))
 	if err := c.p.checkRegister(rmIDOf(rm)); err != nil {
 		return err
@@ -86,7 +89,7 @@ func (c registrationCall) register() (err error) {
 	in.release()
 	// registerRM does not get the context of the call: a registration that has begun is completed
 	// even if the RM cancels the call.
-	return c.p.registerRM(m, func() *session { return newSession(c.p, m.RmID) }, loop.Mode{})
+	return c.p.registerRM(clientOf(c.ctx), m, func() *session { return newSession(c.p, m.RmID) }, loop.Mode{})
 }
 
 // receive receives the message of the call (RMI-17).

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/canopy-scheduler/canopy/internal/auth"
 )
 
 // ServiceName is the name of the gRPC service, for health and reflection.
@@ -18,13 +20,14 @@ const ServiceName = "si.v1.Scheduler"
 func (p *Proxy) Register(s grpc.ServiceRegistrar) { s.RegisterService(p.service(), server{p: p}) }
 
 // service describes the service (RMI-1). RegisterResourceManager is described as a stream, which is
-// the same on the wire: so its message can be received in pieces.
+// the same on the wire: so its message can be received in pieces. It is described as one of the server, because
+// grpc-go calls no interceptor for a stream that is of neither side.
 func (p *Proxy) service() *grpc.ServiceDesc {
 	desc := si.Scheduler_ServiceDesc
 	desc.Methods = nil
 	desc.Streams = append([]grpc.StreamDesc{{
-		StreamName: "RegisterResourceManager",
-		Handler:    func(_ any, stream grpc.ServerStream) error { return p.serveRegistration(stream) },
+		StreamName: "RegisterResourceManager", ServerStreams: true,
+		Handler: func(_ any, stream grpc.ServerStream) error { return p.serveRegistration(stream) },
 	}}, desc.Streams...)
 	return &desc
 }
@@ -54,6 +57,9 @@ func (s server) UpdateAllocation(stream si.Scheduler_UpdateAllocationServer) err
 func toStatus(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
+	}
+	if refused := auth.Status(err); refused != err {
+		return refused
 	}
 	code := codes.Internal
 	switch {

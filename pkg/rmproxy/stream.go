@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/canopy-scheduler/canopy/internal/auth"
 )
 
 // After the RM has half-closed a stream, it stays open while answers come (RMI-28): until none came for
@@ -105,6 +107,10 @@ func (l *rmStream) readFirst(m request) error {
 	rm, err := senderID(b, requestShapes[l.kind])
 	if err != nil {
 		return malformed(err)
+	}
+	if err := l.p.checkRM(l.ctx, rmIDOf(rm)); err != nil && len(rm) > 0 {
+		auth.LogRefusal(l.p.log, clientOf(l.ctx).address, l.kind.String(), err)
+		return err
 	}
 	if err := l.identify(rmIDOf(rm)); err != nil {
 		return err

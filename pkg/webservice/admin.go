@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/auth"
+	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
@@ -20,10 +22,11 @@ import (
 
 // Admin serves what Handler does and, besides, the requests that change the scheduler: the
 // configuration, priority classes, disruption budgets and registrations of resource managers.
-// There is no authentication: every client that reaches it may do everything, so it belongs on a
-// loopback address or a socket. Against web pages that a browser of the same machine shows, the
-// Host of a request must be a local one (DNS rebinding), its Content-Type must be one that no form
-// can send, and cross-origin requests are refused.
+// With Options.Auth a client needs the role admin, except over a Unix socket. Without it every client
+// that reaches it may do everything, so it belongs on a loopback address or a socket. Against web
+// pages that a browser of the same machine shows, the Host of a request must be a local one (DNS
+// rebinding) unless opt.RemoteAdmin is set, its Content-Type must be one that no form can send, and
+// cross-origin requests are refused.
 // Requires: opt.Reloads is not nil. (OBS-75 to OBS-78)
 func Admin(c *loop.Cluster, opt Options) http.Handler {
 	opt.Origins = nil
@@ -32,7 +35,11 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeAllChanges(mux)
 	s.routeOptions(mux)
-	return s.localOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
+	next := s.authenticated(auth.Admin, withoutTrailingSlash(mux, s.checkQuery(mux)))
+	if opt.RemoteAdmin {
+		return next
+	}
+	return s.localOnly(next)
 }
 
 // routeAllChanges serves everything that changes the scheduler.
@@ -55,15 +62,19 @@ func (s *service) routeChange(mux *router, method, path string, status int, type
 	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err := crossOrigin.Check(r); err != nil {
+			s.audit(r, err)
 			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
 			return
 		}
 		if types != nil && !slices.Contains(types, kind) {
-			s.fail(w, r, &failure{status: http.StatusUnsupportedMediaType,
-				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))})
+			err := &failure{status: http.StatusUnsupportedMediaType,
+				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))}
+			s.audit(r, err)
+			s.fail(w, r, err)
 			return
 		}
 		body, err := handle(r)
+		s.audit(r, err)
 		if err != nil {
 			s.fail(w, r, s.changeFailure(err))
 			return
@@ -76,6 +87,7 @@ func (s *service) routeChange(mux *router, method, path string, status int, type
 // name to it (DNS rebinding, OBS-76).
 func (s *service) localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpserver.SetSecurityHeaders(w.Header())
 		if !isLocal(r.Host) {
 			s.fail(w, r, &failure{status: http.StatusForbidden,
 				reason: fmt.Sprintf("Host is %q: changes are only for clients of this machine that ask for localhost", r.Host)})
@@ -206,12 +218,16 @@ func ifMatch(r *http.Request) (uint64, error) {
 	return n, nil
 }
 
-// clientAddress is the address of the client, for the history of the configuration.
+// clientAddress is the identity and the address of the client, for the history of the configuration.
 func clientAddress(r *http.Request) string {
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return socketIdentity
 	}
-	return "socket"
+	if i := auth.FromContext(r.Context()); i != nil {
+		return i.Name + " at " + host
+	}
+	return host
 }
 
 // routeMethodNotAllowed answers each changing request with 405 and the reason why it cannot be made here (OBS-78).

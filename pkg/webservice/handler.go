@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/coalesce"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
@@ -21,16 +22,18 @@ import (
 
 // Options are the settings of a Handler. The zero value is valid.
 type Options struct {
-	ClusterID    func() string    // the ID of the registered resource manager, empty while there is none; nil: always empty
-	LogLevel     func() string    // the least level that is logged, for the state dump; nil: unknown
-	ReadyCheck   func() error     // the error of /readyz; nil: always ready
-	Log          *zap.Logger      // nil: none
-	Reloads      *reload.Reloader // the configuration and its history; nil: neither is served
-	History      *history.History // the event history; nil: it is not served
-	Metrics      http.Handler     // answers scrapes of Prometheus; nil: they are not served
-	Managers     ResourceManagers // the registered resource managers; nil: they are not served
-	AdminEnabled bool             // the process has an admin listener, see Admin
-	FileWarning  string           // says when a file replaces a configuration of the admin listener; empty: never
+	ClusterID    func() string       // the ID of the registered resource manager, empty while there is none; nil: always empty
+	LogLevel     func() string       // the least level that is logged, for the state dump; nil: unknown
+	ReadyCheck   func() error        // the error of /readyz; nil: always ready
+	Log          *zap.Logger         // nil: none
+	Reloads      *reload.Reloader    // the configuration and its history; nil: neither is served
+	History      *history.History    // the event history; nil: it is not served
+	Metrics      http.Handler        // answers scrapes of Prometheus; nil: they are not served
+	Managers     ResourceManagers    // the registered resource managers; nil: they are not served
+	AdminEnabled bool                // the process has an admin listener, see Admin
+	Auth         *auth.Authenticator // says what a client may do; nil: everything that the listener serves
+	RemoteAdmin  bool                // the admin listener serves other machines
+	FileWarning  string              // says when a file replaces a configuration of the admin listener; empty: never
 
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
@@ -96,7 +99,7 @@ func Handler(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeOptions(mux)
 	s.routeMethodNotAllowed(mux)
-	return s.withOrigins(withoutTrailingSlash(mux, s.checkQuery(mux)))
+	return s.withOrigins(s.authenticated(auth.Read, withoutTrailingSlash(mux, s.checkQuery(mux))))
 }
 
 func newService(c *loop.Cluster, opt Options) *service {
