@@ -61,7 +61,8 @@ func TestServe_RefusesOpenAddressesWithoutSecurity(t *testing.T) {
 		{[]string{"--anonymous-read"}, "--anonymous-read: no credentials are required"},
 		{[]string{"--tls-client-ca", s.file("clients.crt")}, "--tls-client-ca: client certificates need TLS"},
 	} {
-		code, out, errs := runCanopy(append([]string{"serve"}, c.args...)...)
+		// A server that starts in spite of the check ends because of its missing configuration.
+		code, out, errs := runCanopy(append([]string{"serve", "--config", s.file("missing.yaml")}, c.args...)...)
 		assert.Equal(t, code, exitUsage, "%s: %s", c.args, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, c.want), "no %q in %s", c.want, errs)

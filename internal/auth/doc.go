@@ -1,4 +1,4 @@
-// Package auth finds the identity of a client of the servers, and says what it may do (SEC-1 to SEC-20).
+// Package auth finds the identity of a client of the servers, and says what it may do (SEC-1 to SEC-15).
 //
 // A client is known by a token, or by a certificate that the authority of the clients has signed. The file of
 // credentials gives each a name, a role and, optionally, the one resource manager as which it may register. The

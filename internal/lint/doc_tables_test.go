@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -25,7 +26,7 @@ func TestTables_NameExistingTests(t *testing.T) {
 		}
 	}
 	found := 0
-	for _, doc := range []string{"PRIORITY.md", "TESTING.md"} {
+	for _, doc := range []string{"PRIORITY.md", "TESTING.md", "SECURITY.md"} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", doc))
 		assert.NilError(t, err)
 		for _, m := range testNamePattern.FindAllSubmatch(text, -1) {
@@ -36,6 +37,22 @@ func TestTables_NameExistingTests(t *testing.T) {
 		}
 	}
 	assert.Assert(t, found > 30, "only %d tests are named: were the tables really read?", found)
+}
+
+// Each threat of docs/SECURITY.md has a mitigation, and a test that shows it.
+func TestTables_EveryThreatHasATest(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "SECURITY.md"))
+	assert.NilError(t, err)
+	_, rest, found := strings.Cut(string(text), "\n## Threats\n")
+	assert.Assert(t, found)
+	threats, _, _ := strings.Cut(rest, "\n## ")
+	n := 0
+	for _, row := range regexp.MustCompile(`(?m)^\| (.*) \|$`).FindAllStringSubmatch(threats, -1)[1:] {
+		cells := strings.Split(row[1], " | ")
+		assert.Check(t, len(cells) == 3 && cells[1] != "" && testNamePattern.MatchString(cells[2]), "%s", row[1])
+		n++
+	}
+	assert.Assert(t, n > 15, "only %d threats", n)
 }
 
 var (

@@ -120,6 +120,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
 	s.metrics.SetSecuritySource(s.securityCounts)
+	s.metrics.SetHealthSource(func() bool { return s.Health() == nil })
 	now := opt.Now
 	if now == nil {
 		now = time.Now

@@ -34,6 +34,7 @@ func (s *scrape) writeAll(to *exposition) {
 	s.writeRM(to)
 	s.writeConfig(to)
 	s.writeSecurity(to)
+	s.writeHealth(to)
 }
 
 // writeCounters writes the counters of the effects of a partition.
@@ -48,6 +49,7 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) 
 	write(applications, &t.appsCompleted, "completed")
 	write(applications, &t.appsFailed, "failed")
 	write(nodes, &t.nodesRejected, "failed")
+	write(nodes, &t.nodesRemoved, "decommissioned")
 	write(commandsRejected, &t.commandsRejected)
 	write(overdueTotal, &t.overdue)
 	write(scrapesMissed, &t.scrapesMissed)

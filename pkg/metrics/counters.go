@@ -25,15 +25,16 @@ var nominationEndLabels = [...]string{
 
 // partitionCounters counts the effects of one partition. One goroutine at a time counts; any may read.
 type partitionCounters struct {
-	allocated, released, asksRejected        atomic.Uint64
-	appsNew, appsAccepted, appsRejected      atomic.Uint64
-	appsCompleted, appsFailed                atomic.Uint64
-	nodesRejected, commandsRejected, overdue atomic.Uint64
-	preemptions, victims                     [len(reasonLabels)]atomic.Uint64
-	nominationsEnded                         [len(nominationEndLabels)]atomic.Uint64
-	scrapesMissed                            atomic.Uint64
-	ended                                    endedApplications
-	cycles                                   cycleCounts
+	allocated, released, asksRejected   atomic.Uint64
+	appsNew, appsAccepted, appsRejected atomic.Uint64
+	appsCompleted, appsFailed           atomic.Uint64
+	nodesRejected, nodesRemoved         atomic.Uint64
+	commandsRejected, overdue           atomic.Uint64
+	preemptions, victims                [len(reasonLabels)]atomic.Uint64
+	nominationsEnded                    [len(nominationEndLabels)]atomic.Uint64
+	scrapesMissed                       atomic.Uint64
+	ended                               endedApplications
+	cycles                              cycleCounts
 }
 
 // count counts one effect. It is called for every placement, and does not allocate memory (OBS-62).
@@ -56,6 +57,10 @@ func (t *partitionCounters) count(e scheduler.Effect) {
 			t.commandsRejected.Add(1)
 		} else {
 			t.nodesRejected.Add(1)
+		}
+	case scheduler.NodeChanged:
+		if e.Change == scheduler.NodeRemoved {
+			t.nodesRemoved.Add(1)
 		}
 	case scheduler.Refused:
 		t.commandsRejected.Add(1)

@@ -171,3 +171,20 @@ func TestMeter_DecisionRunsByPartition(t *testing.T) {
 		}
 	})
 }
+
+// The same histogram has the name that YuniKorn's dashboards use (OBS-67).
+func TestMeter_RunsHaveTheNameOfYuniKornToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		took := w.metrics.DecisionMeter("default")
+		took(3 * time.Millisecond)
+		took(time.Minute)
+		values := func(name string) string {
+			_, lines, _ := strings.Cut(w.scrapeLines(name), "\n") // without the help
+			return strings.ReplaceAll(lines, name, "")
+		}
+		want := values("canopy_decision_run_seconds")
+		assert.Assert(t, strings.Contains(want, `_sum{partition="default"} 60.003`), want)
+		assert.Equal(t, values("yunikorn_scheduler_scheduling_latency_milliseconds"), want)
+	})
+}

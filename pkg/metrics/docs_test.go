@@ -46,5 +46,7 @@ func TestDocs_EveryMetricIsDocumented(t *testing.T) {
 	delete(rows, "yunikorn_scheduler_<resource>_node_usage_total")
 	assert.Assert(t, strings.HasPrefix(rows[decisionRunsName], "histogram | | process"))
 	delete(rows, decisionRunsName)
+	assert.Assert(t, strings.HasPrefix(rows[latencyName], "histogram | | process"))
+	delete(rows, latencyName)
 	assert.Equal(t, len(rows), 0, "%v", rows)
 }

@@ -10,7 +10,7 @@ var (
 	applications = gauge("yunikorn_scheduler_application_total",
 		"Applications by state; completed and failed only grow.", "partition", "state")
 	nodes = gauge("yunikorn_scheduler_node",
-		"Nodes by state: active, draining, or refused since the start (failed).", "partition", "state")
+		"Nodes by state: active, draining; refused (failed) or removed (decommissioned) since the start.", "partition", "state")
 	queueApplications = gauge("yunikorn_queue_app",
 		"Applications of a leaf queue by state; completed and failed only grow.", "partition", "queue", "state")
 	queueEnded = counter("yunikorn_queue_app_total",
@@ -98,5 +98,5 @@ var families = []*family{
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
 	rmRegistered, rmConnected, rmListening, rmDisconnects, rmReplacements, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
-	configGeneration, configStored, configRejections,
+	configGeneration, configStored, configRejections, accessRefused, certificateExpires, healthy,
 }

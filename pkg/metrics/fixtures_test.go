@@ -70,6 +70,10 @@ func newFixture(t *testing.T, text string) *fixture {
 	w.metrics.SetConfigSource(func() metrics.Config {
 		return metrics.Config{Generation: 7, HasStore: true, Stored: true, Rejections: map[string]uint64{"file": 2, "rest": 0}}
 	})
+	w.metrics.SetHealthSource(func() bool { return true })
+	w.metrics.SetSecuritySource(func() metrics.Security {
+		return metrics.Security{Refused: map[string]uint64{"missing": 4, "role": 1}, CertificateExpires: time.Unix(1_900_000_000, 0)}
+	})
 	w.Cluster = loop.NewCluster(loop.Options{SyncDelivery: true}, func(partition string) loop.Sink {
 		return sinkFunc(func(effects []scheduler.Effect) {
 			if blocked := w.blockDelivery.Load(); blocked != nil {

@@ -29,6 +29,7 @@ type Metrics struct {
 	process  *prometheus.Registry // families of Go, of the process and of scrapes, and runs
 	runs     *prometheus.HistogramVec
 	rmSource func() RM                       // nil: without families of resource managers
+	healthy  func() bool                     // nil: without the family of health
 	security func() Security                 // nil: without families of access
 	config   func() Config                   // nil: without families of the configuration
 	logLines func() (dropped, omitted int64) // lines of the log, since the start; nil: without their families
@@ -49,7 +50,7 @@ func New(opt Options) *Metrics {
 	m.runs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: decisionRunsName, Help: "Duration of a run of scheduling decisions.", Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
 	}, []string{"partition"})
-	m.process.MustRegister(m.runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.process.MustRegister(m.runs, yunikornLatency{m.runs}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

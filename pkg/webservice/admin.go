@@ -32,6 +32,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	opt.Origins = nil
 	opt.CacheBytes = 0 // clients of this listener read little, and the handler of the public one has a cache
 	s := newService(c, opt)
+	s.adminListener = true
 	mux := s.mux()
 	s.routeAllChanges(mux)
 	s.routeOptions(mux)

@@ -54,7 +54,7 @@ func (s *service) isOpen(r *http.Request) bool {
 // process can open (SEC-11).
 func (s *service) isPrivateSocket(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return s.sameOriginOnly && local != nil && local.Network() == "unix"
+	return s.adminListener && local != nil && local.Network() == "unix"
 }
 
 // accessFailure is the answer to a request without sufficient credentials.

@@ -84,6 +84,7 @@ type service struct {
 	dumps          *httpserver.ResponseLimiter // one state dump at a time
 	openAPI        sync.Once
 	openAPIText    []byte // set by openAPI
+	adminListener  bool   // it serves changes, see Admin
 	audits         audits
 	healthChecks   coalesce.Group[any]        // /ws/v1/scheduler/healthcheck
 	locationHashes map[string]*locationHashes // by partition, of the last health check; only the health check uses it
