@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -48,7 +48,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python conformance versus-test test-kubernetes test-tools race test-full tour
+CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -132,6 +132,13 @@ example-python: ## run the shim in Python against a server that is killed; root 
 		--plugin=protoc-gen-grpc_python="$$(command -v grpc_python_plugin)" si.proto
 	go vet -tags shims ./cmd/core
 	go test -tags shims -count=1 -run 'ExampleShims.*/python' ./cmd/core
+
+test-prometheus: ## run the alert rules and the queries of the dashboard against a real Prometheus, which root gets installed
+	$(call need,command -v promtool && command -v prometheus,prometheus)
+	promtool check rules deploy/prometheus/canopy-rules.yml
+	cd deploy/prometheus && promtool test rules canopy-rules-test.yml
+	go vet -tags prometheus ./cmd/core
+	go test -tags prometheus -count=1 -timeout 3m -run Prometheus ./cmd/core
 
 tools: # build the tools that tools/go.mod names
 	@mkdir -p bin && go build -C tools -o ../bin/ tool
