@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -105,6 +106,9 @@ func plainAccessError(err error) error {
 	}
 	if err != nil && status.Code(err) == codes.Unauthenticated {
 		return fmt.Errorf("%w%s", err, credentialsHint)
+	}
+	if err != nil && status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "server preface") {
+		return fmt.Errorf("%w\nDoes the server speak TLS? Give --ca-cert with its authority, or --tls", err)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -135,6 +136,7 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 	assert.Equal(t, code, 0, errs)
 	_, _, errs = runCanopy("events", "--address", "192.0.2.1:9080")
 	assert.Assert(t, strings.Contains(errs, "CANOPY_TOKEN_FILE: the token would be sent to 192.0.2.1:9080 without TLS"), errs)
+	t.Setenv(tokenFileVariable, "")
 
 	for _, c := range []struct {
 		flags []string
@@ -144,11 +146,30 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 		{token("read"), "reader has the role read, and this needs submit"},
 		{token("no"), "the token is unknown"},
 		{[]string{"--tls"}, "certificate signed by unknown authority"},
+		{s.client, "send a token (authorization: Bearer TOKEN), or use a client certificate\nThe server needs credentials"},
+		{nil, "Does the server speak TLS?"},
 	} {
 		code, out, errs := runCanopy(append([]string{"conformance", "--run", "registration/*", "--timeout", "5s", "--address", rpc}, c.flags...)...)
 		assert.Equal(t, code == 0, c.want == "", "%s: %s%s", c.flags, out, errs)
 		assert.Assert(t, strings.Contains(out+errs, c.want), "%s: no %q in %s%s", c.flags, c.want, out, errs)
 	}
+}
+
+// The example shim sends its token over TLS.
+func TestServe_ExampleShimWithCredentials(t *testing.T) {
+	s := newSecureFiles(t)
+	p, service := startServing(t, buildProgram(t), s.server...)
+	defer p.stop()
+	shim := func(token string) (string, error) {
+		out, err := exec.Command(buildShim(t, "shim-go"), "--address", service.conn.Target(), "--ca-cert", s.file("ca.crt"),
+			"--token-file", s.file(token+".token")).CombinedOutput()
+		return string(out), err
+	}
+	out, err := shim("submit")
+	assert.NilError(t, err, out)
+	assert.Equal(t, strings.Count(out, "released: "), 4, out)
+	out, err = shim("read")
+	assert.Assert(t, err != nil && strings.Contains(out, "reader has the role read, and this needs submit"), out)
 }
 
 // The admin listener of a server with credentials: TLS, and the role.

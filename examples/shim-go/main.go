@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 )
 
@@ -28,19 +30,56 @@ const (
 
 func main() {
 	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
+	caCert := flag.String("ca-cert", "", "PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	tokenFile := flag.String("token-file", "", "file with the token for the scheduler; empty: none")
 	timeout := flag.Duration("timeout", 30*time.Second, "timeout of the whole run")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *timeout)
 	defer cancel()
-	if err := run(ctx, *address); err != nil {
+	options, err := dialOptions(*caCert, *tokenFile)
+	if err == nil {
+		err = run(ctx, *address, options)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "shim-go:", err)
 		os.Exit(1)
 	}
 }
 
+// dialOptions encrypt the connection and send the token with each call.
+func dialOptions(caCert, tokenFile string) ([]grpc.DialOption, error) {
+	transport := insecure.NewCredentials()
+	if caCert != "" {
+		var err error
+		if transport, err = credentials.NewClientTLSFromFile(caCert, ""); err != nil {
+			return nil, err
+		}
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport)}
+	if tokenFile == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	return append(options, grpc.WithPerRPCCredentials(token(strings.TrimSpace(string(text))))), nil
+}
+
+// token is sent as the metadata authorization.
+type token string
+
+// GetRequestMetadata is part of credentials.PerRPCCredentials.
+func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(t)}, nil
+}
+
+// RequireTransportSecurity keeps the token from being sent without TLS.
+func (t token) RequireTransportSecurity() bool { return true }
+
 // run registers, and runs the three streams one after the other.
-func run(ctx context.Context, address string) error {
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+func run(ctx context.Context, address string, options []grpc.DialOption) error {
+	conn, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return err
 	}

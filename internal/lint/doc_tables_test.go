@@ -55,6 +55,23 @@ func TestTables_EveryThreatHasATest(t *testing.T) {
 	assert.Assert(t, n > 15, "only %d threats", n)
 }
 
+// Each alert of the rules has a row in docs/OPERATIONS.md, and each row has its alert.
+func TestTables_EveryAlertIsInOperations(t *testing.T) {
+	rules, err := os.ReadFile(filepath.Join(root, "deploy", "prometheus", "canopy-rules.yml"))
+	assert.NilError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "OPERATIONS.md"))
+	assert.NilError(t, err)
+	var alerts, rows []string
+	for _, m := range regexp.MustCompile(`(?m)^ +- alert: (\w+)$`).FindAllStringSubmatch(string(rules), -1) {
+		alerts = append(alerts, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(Canopy\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, m[1])
+	}
+	assert.Assert(t, len(alerts) > 10)
+	assert.DeepEqual(t, rows, alerts)
+}
+
 var (
 	verdictPattern     = regexp.MustCompile("verdict(?: is)?\\s+`([a-z][A-Za-z]*)`")
 	verdictCodePattern = regexp.MustCompile("`([a-z][A-Za-z]*)`")

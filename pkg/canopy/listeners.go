@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -114,8 +115,18 @@ func (o *Options) checkHost(h http.Handler) http.Handler {
 func (s *Server) newHTTPServer(h http.Handler, counts *httpserver.Counts, on net.Listener) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
 		MaxConnections: s.opt.HTTP.MaxConnections, StallTimeout: s.opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
-		Counts: counts, ErrorLog: zap.NewStdLog(s.log), TLS: s.httpTLS(on),
+		Counts: counts, ErrorLog: log.New(httpErrors{s.log}, "", 0), TLS: s.httpTLS(on),
 	})
+}
+
+// httpErrors logs what the HTTP server of the standard library reports, such as failed handshakes. The message is the same
+// for all of them, so that a flood is few lines (OBS-71).
+type httpErrors struct{ log *zap.Logger }
+
+// Write is part of io.Writer.
+func (e httpErrors) Write(text []byte) (int, error) {
+	e.log.Info("an HTTP connection failed", zap.String("error", strings.TrimSpace(string(text))))
+	return len(text), nil
 }
 
 // GRPCAddress is where the gRPC server listens; nil: there is none.
