@@ -2,14 +2,24 @@ package httpserver
 
 import "net/http"
 
-// SetSecurityHeaders sets the headers that every answer has (SEC-14). A handler may replace each of them: a page has a
+// securityHeaders are the headers that every answer has (SEC-14). The values are shared by all answers and are not changed.
+var securityHeaders = []struct {
+	name  string // canonical
+	value []string
+}{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cache-Control", []string{"no-store"}}, // answers are the state of a moment
+	{"X-Frame-Options", []string{"DENY"}},   // for browsers that do not know frame-ancestors
+	{"Content-Security-Policy", []string{"default-src 'none'; frame-ancestors 'none'"}},
+}
+
+// SetSecurityHeaders sets the headers that every answer has. A handler may replace each of them by Set: a page has a
 // Content-Security-Policy of its own.
 func SetSecurityHeaders(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store") // answers are the state of a moment
-	h.Set("X-Frame-Options", "DENY")   // for browsers that do not know frame-ancestors
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	for i := range securityHeaders {
+		h[securityHeaders[i].name] = securityHeaders[i].value
+	}
 }
 
 // WithSecurityHeaders is h with these headers.
