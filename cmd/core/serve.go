@@ -43,6 +43,13 @@ ldap are files in --ldap-secrets: Host, Port, BaseDN, Filter, GroupAttr, ReturnA
 BindUser, BindPassword and, optional, SSL and Insecure. A configuration that needs them is
 refused when one is missing.
 
+The page at the HTTP address shows the queues, what waits and why, and what was preempted
+for what. --web-root serves another page, such as a build of yunikorn-web, in its place.
+
+With --demo a simulated cluster of tenants is behind the scheduler, in real time: jobs come
+and go, gangs wait for each other, tasks are preempted, nodes are drained. --demo-load says
+how much the tenants ask for.
+
 Without --config, the embedded default configuration is in force until a resource manager
 sends one. With --config the configurations of resource managers are ignored. The file is
 read again when it changes (also when a ConfigMap is updated; see --config-watch) and on
@@ -70,6 +77,7 @@ The exit code is 0 after a signal, 1 when the file has errors or a port cannot b
 opened, and 2 when the file cannot be read or the arguments are invalid.`
 
 const serveExamples = `  canopy serve
+  canopy serve --demo --demo-load 1.5
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
   canopy serve --config queues.yaml --log-format json
   canopy serve --grpc-address :3333 --http-address :9080 --tls-cert tls.crt --tls-key tls.key --tokens tokens.yaml`
@@ -99,6 +107,7 @@ type serveFlags struct {
 	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
 	security      securityFlags
+	demo          demoFlags
 	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }
 
@@ -111,9 +120,10 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress)); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.demo.check(cmd.Flags(), f.config)); err != nil {
 				return exitError{exitUsage, err}
 			}
+			f.lifetimes = f.demo.lifetimes(f.lifetimes)
 			ctx, stop := untilSignal(os.Exit)
 			defer stop()
 			return serve(ctx, f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -145,6 +155,7 @@ func serveCommand() *cobra.Command {
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)
 	f.security.add(flags)
+	f.demo.add(flags)
 	return cmd
 }
 
@@ -174,8 +185,11 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go reloadOnSignal(running, signals, server, log.Logger, f.config)
-	unannounced := make(chan error, 1)
+	unannounced := make(chan error, 2)
 	f.announce(server, log.Logger, out, unannounced)
+	demoEnd := f.demo.run(running, server, log.Logger, unannounced)
+	defer demoEnd()
+	defer cancel()
 	select {
 	case <-ctx.Done():
 		log.Info("stopping")

@@ -19,6 +19,8 @@ type httpFlags struct {
 	cacheBytes   int64
 	origins      []string
 	hosts        []string
+	liveStreams  int
+	webRoot      string
 }
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
@@ -35,6 +37,9 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.hosts, "http-host", nil,
 		"a further name of this server, such as that of a proxy or a service in front of it, or * for any; REST is refused for "+
 			"other names than localhost and that of --http-address; may be repeated")
+	flags.IntVar(&f.liveStreams, "http-max-live-streams", webservice.DefaultLiveStreams,
+		"open pages that are told of changes at once; the others ask every few seconds")
+	flags.StringVar(&f.webRoot, "web-root", "", "`DIR` with another page, such as a build of yunikorn-web, that is served at / in place of Canopy's")
 }
 
 // check reports invalid limits (OBS-87).
@@ -48,6 +53,9 @@ func (f *httpFlags) check() error {
 	}
 	if f.stall < time.Second {
 		wrong = append(wrong, fmt.Errorf("--http-stall-timeout is %v, and must be 1s or more", f.stall))
+	}
+	if f.liveStreams < 1 {
+		wrong = append(wrong, fmt.Errorf("--http-max-live-streams is %d, and must be above 0", f.liveStreams))
 	}
 	if f.cacheBytes < 0 {
 		wrong = append(wrong, fmt.Errorf("--http-cache-bytes is %d, and must not be below 0", f.cacheBytes))

@@ -21,7 +21,7 @@ const defaultAdmin = "127.0.0.1:9081"
 var optionNames = map[string]string{
 	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
 	"GRPC.Address": "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
-	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "Debug": "--debug",
+	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root", "Debug": "--debug",
 }
 
 func optionName(field string) string {
@@ -47,6 +47,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 			Address: f.httpAddress, MaxConnections: f.http.connections, MaxLargeAnswers: f.http.largeAnswers,
 			StallTimeout: f.http.stall, CacheBytes: orNone(f.http.cacheBytes),
 			AllowedOrigins: f.http.origins, HostNames: f.http.hosts,
+			MaxLiveStreams: f.http.liveStreams, WebRoot: f.http.webRoot,
 		},
 		Log: log, LogLevel: level, Debug: f.debug,
 		Applications: canopy.Applications{

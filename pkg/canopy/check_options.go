@@ -39,6 +39,7 @@ func (o *Options) check() error {
 		{"GRPC.MaxMessageBytes", int64(o.GRPC.MaxMessageBytes)}, {"GRPC.MaxMessageElements", int64(o.GRPC.MaxMessageElements)},
 		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
 		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
+		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%d is negative", x.value)

@@ -92,6 +92,7 @@ func (s *Server) closeAll() {
 		s.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
 	}
 	s.step("the user directories", s.users.Close)
+	_ = s.page.close() // it was only read
 }
 
 // step calls do, which may get stuck.

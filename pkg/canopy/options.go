@@ -121,7 +121,11 @@ type HTTP struct {
 	// service, or * for every name. An address, localhost and the name in Address need not be listed. A request for any
 	// other name is refused (DNS rebinding), except for health and metrics. Handler does not check names: the server in
 	// which it is mounted may.
-	HostNames []string
+	HostNames      []string
+	MaxLiveStreams int // streams of changes for pages; default 256
+	// WebRoot is a directory with another page, such as a build of yunikorn-web, that is served at / in place
+	// of the embedded one. Start fails if it has no index.html. The admin listener serves the embedded page.
+	WebRoot string
 }
 
 // Applications are the lifetimes of applications. For each of them, negative means zero.

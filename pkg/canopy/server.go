@@ -24,6 +24,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/webui"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -42,6 +43,7 @@ type Server struct {
 	effectLog *effectlog.Log
 	metrics   *metrics.Metrics
 	handler   http.Handler
+	page      page
 	listeners listeners
 	security  *security
 	grpc      *grpc.Server // nil: none, like the following
@@ -73,15 +75,19 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
-	secured, err := opt.loadSecurity()
+	page, err := opt.openPage()
 	if err != nil {
 		return nil, err
+	}
+	secured, err := opt.loadSecurity()
+	if err != nil {
+		return nil, errors.Join(err, page.close())
 	}
 	users := usergroup.NewResolvers(opt.userOptions())
 	first, err := opt.loadFirst(ctx, users)
 	if err != nil {
 		users.Close()
-		return nil, err
+		return nil, errors.Join(err, page.close())
 	}
 	opened, err := opt.openListeners(ctx)
 	if err == nil && ctx.Err() != nil {
@@ -89,9 +95,9 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	}
 	if err != nil {
 		users.Close()
-		return nil, errors.Join(err, first.close())
+		return nil, errors.Join(err, first.close(), page.close())
 	}
-	s := newServer(opt, first, users, secured, opened)
+	s := newServer(opt, first, users, secured, opened, page)
 	s.serve()
 	s.watchSecurity()
 	s.watchConfig(first.proposal)
@@ -99,8 +105,8 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 }
 
 // newServer puts the parts of a Server together. The scheduler runs then.
-func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secured *security, opened listeners) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store, security: secured, listeners: opened}
+func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secured *security, opened listeners, p page) *Server {
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store, security: secured, listeners: opened, page: p}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history = history.New(opt.Now)
@@ -127,7 +133,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 	}
 	day := s.keepTotals(now)
 	rest := webservice.Options{
-		Started: now(), Totals: day,
+		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(),
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
@@ -135,7 +141,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 	}
-	s.handler = webservice.Handler(s.engine.Cluster(), rest)
+	s.handler = webui.Mount(p.site, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
 		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
@@ -145,7 +151,7 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts, opened.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = s.newHTTPServer(webservice.Admin(s.engine.Cluster(), rest), counts, opened.admin)
+		s.admin = s.newHTTPServer(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest)), counts, opened.admin)
 	}
 	return s
 }

@@ -35,6 +35,9 @@ type Options struct {
 	RemoteAdmin  bool                // the admin listener serves other machines
 	FileWarning  string              // says when a file replaces a configuration of the admin listener; empty: never
 
+	MaxLiveStreams int             // bound of the open streams of changes; 0: DefaultLiveStreams
+	Closing        <-chan struct{} // closed when streams of changes must end; nil: never
+
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
 
@@ -80,6 +83,8 @@ type service struct {
 	configCache            configCache
 	rules                  rulesCache
 	validations            validations
+	planning               planning
+	live                   live
 
 	dumps          *httpserver.ResponseLimiter // one state dump at a time
 	openAPI        sync.Once
@@ -152,6 +157,8 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/asks", s.asks)
 	s.routeTotals(mux)
 	s.routeValidate(mux)
+	s.routePlan(mux)
+	s.routeLive(mux)
 	s.routePreemptions(mux)
 	s.routeEvents(mux)
 	for _, kind := range objectRoutes {

@@ -1,0 +1,145 @@
+package webservice
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+)
+
+// routePlan serves what a new configuration would change (WEB-8). It changes nothing, so readers may ask.
+func (s *service) routePlan(mux *router) {
+	const path = "/ws/v1/plan"
+	if s.opt.Reloads == nil {
+		return
+	}
+	crossOrigin := s.crossOriginCheck()
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		if err := crossOrigin.Check(r); err != nil {
+			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
+			return
+		}
+		body, err := s.plan(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.writeJSON(w, r, http.StatusOK, body)
+	})
+}
+
+// planning admits one plan at a time: it visits every allocation.
+type planning struct{ busy atomic.Bool }
+
+// plan compares the text of the body with the configuration in force, and with the state of its partitions.
+func (s *service) plan(r *http.Request) (any, error) {
+	if !s.planning.busy.CompareAndSwap(false, true) {
+		return nil, &failure{status: http.StatusServiceUnavailable, reason: "another plan is being made: try again"}
+	}
+	defer s.planning.busy.Store(false)
+	limit := s.opt.Reloads.MaxBytes()
+	text, tooLong, err := s.validations.read(r.Body, limit)
+	defer s.validations.release(text)
+	if err != nil {
+		return nil, err
+	}
+	if tooLong {
+		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
+	}
+	next, problems := queuesyaml.LoadWith(text, s.opt.Reloads.Bounds())
+	current := s.opt.Reloads.Current()
+	if next == nil || problems.HasErrors() {
+		const reason = "the configuration is invalid"
+		return nil, &failure{status: http.StatusBadRequest, reason: reason, body: dao.InvalidConfig{
+			Error:      dao.Error{StatusCode: http.StatusBadRequest, Message: reason, Description: reason},
+			Generation: current.Number, Problems: problems,
+		}}
+	}
+	before, err := s.configOf(current.Text)
+	if err != nil {
+		return nil, fmt.Errorf("generation %d: %w", current.Number, err)
+	}
+	state, err := s.planState(r)
+	if err != nil {
+		return nil, err
+	}
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
+	p := plan.Compute(before, next, state)
+	p.Warnings = append(p.Warnings, problems.Warnings()...)
+	return p, nil
+}
+
+// configOf reads the text of a generation; an empty one is the default configuration.
+func (s *service) configOf(text string) (*configs.Config, error) {
+	bytes := []byte(text)
+	if len(bytes) == 0 {
+		bytes = queuesyaml.Default()
+	}
+	conf, problems := queuesyaml.LoadWith(bytes, s.opt.Reloads.Bounds())
+	if conf == nil {
+		return nil, problems.Errors()
+	}
+	return conf, nil
+}
+
+// planState is the state of all partitions, each at one moment.
+func (s *service) planState(r *http.Request) (plan.State, error) {
+	state := plan.State{}
+	for _, name := range s.cluster.Partitions() {
+		l, ok := s.cluster.Partition(name)
+		if !ok {
+			continue // a reload has just removed it
+		}
+		snap, err := s.snapshots.get(r.Context(), l)
+		if err != nil {
+			return nil, err
+		}
+		state[name] = planPartition(snap)
+	}
+	return state, nil
+}
+
+// planPartition is the state of a partition as a plan compares it.
+func planPartition(snap *scheduler.Snapshot) *plan.Partition {
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
+	p := &plan.Partition{Leaf: map[string]bool{}, Allocated: map[string]map[string]resources.Quantity{}}
+	eachQueue(snap.Root, slot, func(q *scheduler.QueueView) {
+		path := string(q.Path)
+		p.Leaf[path], p.Allocated[path] = q.Leaf, q.Allocated.Map()
+		for a := range q.Applications.All() {
+			slot.Yield()
+			p.Applications = append(p.Applications, plan.Application{ID: string(a.ID), Queue: path, User: a.User})
+			for w := range a.Allocations.All() {
+				p.Workloads = append(p.Workloads, plan.Workload{Queue: path, User: a.User, Class: w.PriorityClass, Amounts: w.Ask.Amounts.Map()})
+			}
+		}
+	})
+	for _, groups := range []bool{false, true} {
+		for _, n := range sumUsages(snap, groups, nil, slot).root.byName {
+			p.Usage = appendUsage(p.Usage, n, groups)
+		}
+	}
+	return p
+}
+
+// appendUsage appends the usage of a user or a group in a queue and in those below.
+func appendUsage(to []plan.Usage, n *queueUsage, groups bool) []plan.Usage {
+	u := plan.Usage{Queue: n.path, User: n.name, Resources: n.used.Map(), Running: len(appendApplications(nil, n, true))}
+	if groups {
+		u.User, u.Group = "", n.name
+	}
+	to = append(to, u)
+	for _, child := range n.children {
+		to = appendUsage(to, child, groups)
+	}
+	return to
+}

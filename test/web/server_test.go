@@ -1,0 +1,104 @@
+package web
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server is a scheduler in a process of its own.
+type server struct {
+	http  string // http://HOST:PORT
+	admin string // the same for the admin listener; empty: there is none
+}
+
+var readyLine = regexp.MustCompile(`http=(\S+)(?: admin=(\S+))?`)
+
+// startServer starts `canopy serve` with free ports, and ends it after the test.
+func startServer(t *testing.T, args ...string) server {
+	t.Helper()
+	program, err := filepath.Abs(os.Getenv("CANOPY_PROGRAM"))
+	if err != nil || os.Getenv("CANOPY_PROGRAM") == "" {
+		t.Fatal("CANOPY_PROGRAM must name the program: run this with make test-web")
+	}
+	cmd := exec.Command(program, append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the server did not start: %v", err)
+	}
+	found := readyLine.FindStringSubmatch(line)
+	if found == nil {
+		t.Fatalf("the server says %q", line)
+	}
+	s := server{http: "http://" + found[1]}
+	if found[2] != "" {
+		s.admin = "http://" + found[2]
+	}
+	return s
+}
+
+// get reads a path of REST.
+func (s server) get(t *testing.T, path string, to any) {
+	t.Helper()
+	r, err := http.Get(s.http + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", path, r.Status)
+	}
+	if err := json.NewDecoder(r.Body).Decode(to); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// waitFor calls is every 100 ms until it is true.
+func waitFor(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	until := time.Now().Add(60 * time.Second)
+	for !is() {
+		if time.Now().After(until) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// busyDemo is a server with the demo, in which asks wait and something was preempted.
+func busyDemo(t *testing.T, args ...string) server {
+	t.Helper()
+	s := startServer(t, append([]string{"--demo", "--demo-load", "1.3"}, args...)...)
+	waitFor(t, "a preemption in the demo", func() bool {
+		var list struct {
+			Total int `json:"total"`
+		}
+		s.get(t, "/ws/v1/partition/default/preemptions?limit=1", &list)
+		return list.Total > 0
+	})
+	waitFor(t, "the second configuration of the demo", func() bool {
+		var history []any
+		s.get(t, "/ws/v1/config/history", &history)
+		return len(history) > 1
+	})
+	return s
+}
