@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -12,6 +12,7 @@ N        ?= 200
 BENCH    ?= .
 GOLDEN   ?= ./pkg/scheduler/... ./pkg/rmproxy
 VERSUS   ?=
+YUNIKORN_WEB ?=
 MUTANTS  ?= all
 
 help: ## list the targets
@@ -48,7 +49,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-tools race test-full tour
+CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-web test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -107,6 +108,16 @@ example: # vet and build the example shims, modules of their own
 need = @{ $(1); } >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $(2) && { $(1); }; } || { \
 	echo "make $@: could not install what it needs; as root: apt install $(2)" >&2; exit 1; }
+
+test-web: build ## test the page in a browser, and take pictures of it; root gets chromium installed
+	$(call need,command -v chromium,chromium)
+	cd test/web && go vet ./... && CANOPY_PROGRAM=$(CURDIR)/bin/canopy go test -count=1 -timeout 6m ./...
+
+# The build of yunikorn-web is not ours and not part of CI.
+test-yunikorn-web: build ## open the dashboard of the yunikorn-web build in YUNIKORN_WEB through --web-root
+	@[ -n "$(YUNIKORN_WEB)" ] || { echo "make $@: YUNIKORN_WEB must name the directory of a build of yunikorn-web, with its index.html" >&2; exit 1; }
+	$(call need,command -v chromium,chromium)
+	cd test/web && CANOPY_PROGRAM=$(CURDIR)/bin/canopy YUNIKORN_WEB="$(abspath $(YUNIKORN_WEB))" go test -tags yunikornweb -count=1 -timeout 2m -run YunikornWeb ./...
 
 # Where the published scheduler interface is, with its si.proto.
 SI = $$(go mod download -json github.com/apache/yunikorn-scheduler-interface | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')

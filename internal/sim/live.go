@@ -70,7 +70,7 @@ type liveTask struct {
 
 const (
 	liveTick         = 250 * time.Millisecond
-	liveConfigAfter  = 25 * time.Second // then the second configuration comes
+	liveConfigAfter  = 15 * time.Second // then the second configuration comes
 	liveDrainEvery   = 70 * time.Second
 	liveDrainFor     = 50 * time.Second
 	liveFirstDrained = 6 // index of the node that is drained at first

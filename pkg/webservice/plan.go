@@ -22,7 +22,7 @@ func (s *service) routePlan(mux *router) {
 	}
 	crossOrigin := s.crossOriginCheck()
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		if err := crossOrigin.Check(r); err != nil {
+		if err := crossOrigin(r); err != nil {
 			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
 			return
 		}

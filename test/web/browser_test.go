@@ -20,11 +20,15 @@ import (
 // browserTimeout bounds one test with a browser.
 const browserTimeout = 2 * time.Minute
 
+// stepTimeout bounds what a test does in one step.
+const stepTimeout = 20 * time.Second
+
 // page is a page in a browser.
 type page struct {
 	t      *testing.T
 	ctx    context.Context
 	origin string
+	visits int
 
 	mu       sync.Mutex
 	problems []string // console errors, exceptions, and requests that leave the origin
@@ -43,11 +47,13 @@ func openPage(t *testing.T, origin string) *page {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // it reports events that it does not know
 	t.Cleanup(cancel)
-	p := &page{t: t, ctx: ctx, origin: origin}
+	p := &page{t: t, ctx: ctx, origin: origin, expected: []string{"/partition/default/asks?"}} // a server without the list of asks is asked for it once
 	chromedp.ListenTarget(ctx, p.onEvent)
-	p.run(network.Enable(), log.Enable())
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable()); err != nil { // the first one starts the browser, which lives as long as its context
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -105,17 +111,24 @@ func (p *page) expect(part string) {
 	p.expected = append(p.expected, part)
 }
 
+// run takes one step after the other.
 func (p *page) run(actions ...chromedp.Action) {
 	p.t.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
-		p.t.Fatal(err)
+	for i, a := range actions {
+		ctx, cancel := context.WithTimeout(p.ctx, stepTimeout)
+		err := chromedp.Run(ctx, a)
+		cancel()
+		if err != nil {
+			p.t.Fatalf("step %d: %v", i+1, err)
+		}
 	}
 }
 
 // open opens a view by its address after #, and waits for a selector.
 func (p *page) open(route, selector string) {
 	p.t.Helper()
-	p.run(chromedp.Navigate(p.origin+"/#/"+route), chromedp.Reload(), chromedp.WaitVisible(selector, chromedp.ByQuery))
+	p.visits++ // another address, so that the page is loaded again
+	p.run(chromedp.Navigate(fmt.Sprintf("%s/?visit=%d#/%s", p.origin, p.visits, route)), chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
 // eval evaluates an expression in the page.

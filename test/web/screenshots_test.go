@@ -29,7 +29,7 @@ func TestViews_AreDrawn(t *testing.T) {
 			p.emulate(scheme, size.width, size.height)
 			for _, v := range views {
 				p.open(v.route, v.selector)
-				p.run(chromedp.Sleep(700 * time.Millisecond)) // reasons of asks come one by one
+				p.run(chromedp.Sleep(300 * time.Millisecond)) // reasons of asks come one by one
 				if overflow := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); overflow > 0 {
 					t.Errorf("%s, %s: the page is %v px wider than the window", v.name, size.name, overflow)
 				}

@@ -24,6 +24,14 @@ var readyLine = regexp.MustCompile(`http=(\S+)(?: admin=(\S+))?`)
 // startServer starts `canopy serve` with free ports, and ends it after the test.
 func startServer(t *testing.T, args ...string) server {
 	t.Helper()
+	s, stop := start(t, args...)
+	t.Cleanup(stop)
+	return s
+}
+
+// start starts `canopy serve`; stop ends it.
+func start(t *testing.T, args ...string) (s server, stop func()) {
+	t.Helper()
 	program, err := filepath.Abs(os.Getenv("CANOPY_PROGRAM"))
 	if err != nil || os.Getenv("CANOPY_PROGRAM") == "" {
 		t.Fatal("CANOPY_PROGRAM must name the program: run this with make test-web")
@@ -37,23 +45,25 @@ func startServer(t *testing.T, args ...string) server {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		_ = cmd.Wait()
-	})
+	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
+		stop()
 		t.Fatalf("the server did not start: %v", err)
 	}
 	found := readyLine.FindStringSubmatch(line)
 	if found == nil {
+		stop()
 		t.Fatalf("the server says %q", line)
 	}
-	s := server{http: "http://" + found[1]}
+	s = server{http: "http://" + found[1]}
 	if found[2] != "" {
 		s.admin = "http://" + found[2]
 	}
-	return s
+	return s, stop
 }
 
 // get reads a path of REST.
@@ -84,10 +94,28 @@ func waitFor(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// busyDemo is a server with the demo, in which asks wait and something was preempted.
-func busyDemo(t *testing.T, args ...string) server {
+// demo is the server of busyDemo, which all tests share.
+var demo struct {
+	server
+	stop func()
+}
+
+// TestMain ends the demo after the tests.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if demo.stop != nil {
+		demo.stop()
+	}
+	os.Exit(code)
+}
+
+// busyDemo is a server with the demo, in which asks wait, something was preempted, and the configuration was changed.
+func busyDemo(t *testing.T) server {
 	t.Helper()
-	s := startServer(t, append([]string{"--demo", "--demo-load", "1.3"}, args...)...)
+	if demo.stop == nil {
+		demo.server, demo.stop = start(t, "--demo", "--admin", "--admin-listen", "127.0.0.1:0")
+	}
+	s := demo.server
 	waitFor(t, "a preemption in the demo", func() bool {
 		var list struct {
 			Total int `json:"total"`
@@ -98,7 +126,7 @@ func busyDemo(t *testing.T, args ...string) server {
 	waitFor(t, "the second configuration of the demo", func() bool {
 		var history []any
 		s.get(t, "/ws/v1/config/history", &history)
-		return len(history) > 1
+		return len(history) > 2
 	})
 	return s
 }

@@ -45,7 +45,7 @@ export function histogram(bars, { label, width = 600, height = 160 }) {
 
 // gantt draws when the allocations of an application waited and ran. rows are {name, asked, placed, ended, kind}, in milliseconds.
 export function gantt(rows, { from, to, states = [], width = 1000 }) {
-  const left = 150;
+  const left = width < 600 ? 112 : 150;
   const line = 18;
   const topSpace = states.length ? 34 : 12;
   const height = topSpace + rows.length * line + 22;
@@ -62,7 +62,7 @@ export function gantt(rows, { from, to, states = [], width = 1000 }) {
       const y = topSpace + i * line;
       const placed = r.placed ?? to;
       return h('g', { 'data-tip': r.tip },
-        h('text', { x: 0, y: y + 12 }, r.name.length > 22 ? `…${r.name.slice(-21)}` : r.name),
+        h('text', { x: 0, y: y + 12 }, r.name.length > left / 7 ? `…${r.name.slice(1 - Math.floor(left / 7))}` : r.name),
         h('rect', { class: 'wait', x: x(r.asked), y: y + 4, width: Math.max(1, x(placed) - x(r.asked)), height: 9, rx: 2 }),
         r.placed && h('rect', { class: r.preempting ? 'preempting' : 'run', x: x(r.placed), y: y + 4, width: Math.max(2, x(to) - x(r.placed)), height: 9, rx: 2 }));
     }),

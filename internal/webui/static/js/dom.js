@@ -103,7 +103,7 @@ function patch(have, want) {
     if (have.data !== want.data) have.data = want.data;
     return;
   }
-  for (const { name } of [...have.attributes]) if (name !== 'style' && name !== 'open' && !want.hasAttribute(name)) have.removeAttribute(name);
+  if (!have.component) for (const { name } of [...have.attributes]) if (name !== 'style' && name !== 'open' && !want.hasAttribute(name)) have.removeAttribute(name);
   for (const { name, value } of want.attributes) if (name !== 'style' && have.getAttribute(name) !== value) have.setAttribute(name, value);
   const before = have.styles ?? {};
   const after = want.styles ?? {};

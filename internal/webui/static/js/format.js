@@ -48,7 +48,7 @@ export const shortName = (resource) => ({ 'nvidia.com/gpu': 'GPU', 'nvidia.com/g
 
 // amounts is all resources of a request in one line, the important ones first.
 export function amounts(all, options = {}) {
-  const parts = sortResources(Object.keys(all ?? {})).filter((r) => all[r] !== 0 && (options.pods || r !== 'pods')).map((r) => (isBytes(r) ? quantity(r, all[r]) : `${quantity(r, all[r])} ${r === 'vcore' ? (all[r] === 1000 ? 'core' : 'cores') : unit(r)}`));
+  const parts = sortResources(Object.keys(all ?? {})).filter((r) => all[r] !== 0 && (options.pods || r !== 'pods')).map((r) => (isBytes(r) ? quantity(r, all[r]) : `${quantity(r, all[r])} ${r === 'vcore' ? (all[r] === 1000 ? 'core' : 'cores') : r === 'pods' && all[r] === 1 ? 'pod' : unit(r)}`));
   return parts.length ? parts.join(' · ') : options.none ?? '–';
 }
 export const exactAmounts = (all) => sortResources(Object.keys(all ?? {})).map((r) => exact(r, all[r])).join('\n');

@@ -24,8 +24,8 @@ export const time = (nanos, now) => h('time', { datetime: nanos ? f.iso(f.millis
 export const age = (nanos, now) => h('time', { datetime: nanos ? f.iso(f.millis(nanos)) : undefined, title: nanos ? `since ${f.dateTime(f.millis(nanos))}` : undefined, class: 'nowrap' }, f.since(nanos, now));
 
 // meter is a bar of what is used of max, with a tick at the guarantee and what is pending behind it.
-export function meter(resource, { used = 0, max, guaranteed, pending = 0, preempting = 0, occupied = 0, label }) {
-  const scale = max > 0 ? max : Math.max(used + pending + occupied, guaranteed ?? 0, 1);
+export function meter(resource, { used = 0, max, guaranteed, pending = 0, preempting = 0, occupied = 0, label, scale: whole }) {
+  const scale = max > 0 ? max : whole > 0 ? whole : Math.max(used + pending + occupied, guaranteed ?? 0, 1);
   const at = (n) => `${f.percent(n, scale).toFixed(2)}%`;
   const over = guaranteed > 0 && used > guaranteed ? used - guaranteed : 0;
   const lines = [`${f.exact(resource, used)} used`];

@@ -13,7 +13,7 @@ const nodeKinds = [
 function headrooms(e) {
   const cell = (r, x) => (x ? h('td', { class: 'num', title: `${f.exact(r.resource, x.free)} free of ${f.exact(r.resource, x.max)}` }, h('span', { class: x.free < r.requested ? 'strong' : '', style: x.free < r.requested ? { color: 'var(--danger)' } : {} }, f.quantity(r.resource, x.free)), h('span', { class: 'faint' }, ` / ${f.quantity(r.resource, x.max)}`), x.boundBy && h('div', { class: 'faint small' }, x.boundBy)) : h('td', { class: 'num faint' }, 'no bound'));
   const plain = (r, n) => h('td', { class: 'num', title: f.exact(r.resource, n) }, h('span', { class: n < r.requested ? 'strong' : '', style: n < r.requested ? { color: 'var(--danger)' } : {} }, f.quantity(r.resource, n)));
-  return card('Headroom', h('div', { class: 'scroll-x' }, h('table', { class: 't', id: 'headroom' }, h('thead', {}, h('tr', {}, ['Resource', 'Asks for', 'Queues', 'User or group', 'Cluster', 'Most free on a node', 'Largest node'].map((t, i) => h('th', { class: i ? 'num' : '' }, t)))),
+  return card('Headroom', h('div', { class: 'scroll-x' }, h('table', { class: 't tight', id: 'headroom' }, h('thead', {}, h('tr', {}, ['Resource', 'Asks for', 'Queues', 'User or group', 'Cluster', 'Most free on a node', 'Largest node'].map((t, i) => h('th', { class: i ? 'num' : '' }, t)))),
     h('tbody', {}, e.resources.map((r) => h('tr', {}, h('td', { class: 'strong' }, f.titleOf(r.resource)), h('td', { class: 'num', title: f.exact(r.resource, r.requested) }, f.quantity(r.resource, r.requested)), cell(r, r.queue), cell(r, r.limit), cell(r, r.cluster), plain(r, r.maxFreeOnNode), plain(r, r.largestNode)))))), { sub: 'free / max, by what leaves the least' });
 }
 
@@ -58,10 +58,10 @@ export default {
       head(e.allocationKey, undefined, badge(e.state, { pending: 'warn', allocated: 'good', preempting: 'bad', foreign: '' }[e.state]), verdict.permanent && badge('never, as things are', 'bad'), verdict.mayPreempt && badge('may preempt', 'violet'), waits && verdict.listening === false && badge('no resource manager listens', 'bad')),
       h('section', { class: 'card' }, h('div', { class: 'body stack' },
         h('p', { class: `message callout ${verdict.permanent ? 'bad' : waits ? '' : 'good'}`, id: 'reason' }, e.message),
-        verdict.backOff?.map((b) => h('p', { class: 'muted small' }, `Back-off: ${b.message}`)),
+        verdict.backOff?.map((b) => h('p', { class: 'muted small' }, `Back-off: ${b.message.replace(/ at \d{4}-\S+Z/, ` in ${f.duration(f.millis(b.until) - Date.now())}`).replace(/not before \d{4}-\S+Z/, `not before ${f.clock(f.millis(b.until))}`)}`)),
         facts([['Asks for', amounts(e.resource, { pods: true })], [waits ? 'Waits for' : 'Since', age(e.since)], ['Node', e.nodeID && h('a', { class: 'link', href: ctx.href('nodes', { node: e.nodeID }) }, e.nodeID)], ['Requires node', e.requiredNodeId], ['Priority', e.priority], ['User', e.user && h('a', { class: 'link', href: ctx.href('users', { name: e.user }) }, e.user)], ['Verdict', verdict.code && h('code', {}, verdict.code, verdict.subject ? ` (${verdict.subject})` : '')], ['Expected start', e.expected && sentence(e.expected)], ['Rank', e.rank && (typeof e.rank === 'number' ? e.rank : sentence(e.rank))]]))),
       e.changes?.length > 0 && changes(e.changes),
-      waits && h('div', { class: 'grid', style: { 'grid-template-columns': 'repeat(auto-fit, minmax(min(100%, 480px), 1fr))' } }, e.resources && headrooms(e), e.nodes && nodeHistogram(e.nodes)),
+      waits && h('div', { class: 'grid ask-grid' }, e.resources && headrooms(e), e.nodes && nodeHistogram(e.nodes)),
       e.gates?.length > 0 && gates(e.gates),
       waits && verdict.shortages?.length > 0 && card('Too little of', h('div', { class: 'scroll-x' }, h('table', { class: 't' }, h('thead', {}, h('tr', {}, h('th', {}, 'Resource'), h('th', { class: 'num' }, 'Asks for'), h('th', { class: 'num' }, 'Free'), h('th', { class: 'num' }, 'Of'))), h('tbody', {}, verdict.shortages.map((s) => h('tr', {}, h('td', {}, f.titleOf(s.resource)), [s.requested, s.free, s.max].map((n) => h('td', { class: 'num', title: f.exact(s.resource, n) }, f.quantity(s.resource, n)))))))), { sub: verdict.code }));
   },

@@ -73,7 +73,7 @@ function row(x, ctx) {
     h('div', { class: 'ellipsis', role: 'gridcell', title: f.exactAmounts(x.resource) }, f.amounts(x.resource)),
     h('div', { class: 'right', role: 'gridcell' }, f.count(x.priority)),
     h('div', { class: 'right', role: 'gridcell' }, age(x.since)),
-    h('div', { class: 'row', role: 'gridcell', title: text }, permanent && badge('never', 'bad', 'It cannot run as things are: no end of an allocation can help'), x.nominated && badge(`nominated: ${x.nominated}`, 'violet'), x.reserved && badge(`reserved: ${x.reserved}`, 'info'), x.gang && badge(x.gang, ''), text ? h('span', { class: 'ellipsis muted reason' }, text) : h('span', { class: 'faint' }, '…')),
+    h('div', { class: 'row', role: 'gridcell', title: text }, permanent && badge('never', 'bad', 'It cannot run as things are: no end of an allocation can help'), x.nominated && badge(`nominated: ${x.nominated}`, 'violet'), x.reserved && badge(`reserved: ${x.reserved}`, 'info'), x.gang && badge(x.gang, ''), text ? h('span', { class: 'muted reason clamp' }, text.replace(/^it can never run as things are: /, '')) : h('span', { class: 'faint' }, '…')),
   ];
 }
 

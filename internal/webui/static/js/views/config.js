@@ -18,14 +18,15 @@ const plainText = (text) => h('div', { class: 'diff' }, text.replace(/\n$/, '').
 // changeList is what differs in effective values.
 function changeList(changes) {
   const items = [];
-  const add = (kind, title, values) => items.push(h('li', {}, { added: mark('plus', 'plain', 'added'), removed: mark('minus', 'bad', 'removed') }[kind] ?? mark('config', 'plain', 'changed'), h('div', {}, h('b', {}, title), (values ?? []).map((v) => h('div', { class: 'small muted' }, `${v.name}: ${v.before || 'not set'} → ${v.after || 'not set'}${v.inherited ? ' (inherited)' : ''}`)))));
-  const values = (x) => (x.values ?? x.changes ?? []).map((v) => ({ name: v.name, before: v.before ?? v.old ?? v.from, after: v.after ?? v.new ?? v.to, inherited: v.inherited }));
+  const add = (kind, title, values) => items.push(h('li', {}, { created: mark('plus', 'plain', 'created'), removed: mark('minus', 'bad', 'removed') }[kind] ?? mark('config', 'plain', 'changed'), h('div', {}, h('b', {}, title), values.filter((v) => !v.inherited || values.length < 3).map((v) => h('div', { class: 'small muted' }, `${v.name}: ${v.before || 'not set'} → ${v.after || 'not set'}${v.inherited ? ' (inherited)' : ''}`)))));
   for (const p of changes?.partitions ?? []) {
-    if (p.kind && p.kind !== 'changed') add(p.kind, `partition ${p.partition}`, []);
-    if (values(p).length) add('changed', `partition ${p.partition}`, values(p));
-    for (const q of p.queues ?? []) add(q.kind, q.queue, values(q));
+    if (p.kind !== 'changed' || p.settings) add(p.kind, `partition ${p.partition}`, p.settings ?? []);
+    for (const q of p.queues ?? []) add(q.kind, q.queue, q.values ?? []);
+    for (const l of p.limits ?? []) add(l.kind, `limit of ${l.user ? `user ${l.user}` : `group ${l.group}`} in ${l.queue}`, l.values ?? []);
   }
-  for (const [key, list] of Object.entries(changes ?? {})) if (key !== 'partitions' && Array.isArray(list)) for (const x of list) add(x.kind, `${key} ${x.name ?? ''}`, values(x));
+  for (const c of changes?.priorityclasses ?? []) add(c.kind, `priority class ${c.class}`, c.values ?? []);
+  for (const b of changes?.disruptionbudgets ?? []) add(b.kind, `disruption budget ${b.budget}`, b.values ?? []);
+  if (items.length > 12) return h('details', { open: false }, h('summary', {}, f.plural(items.length, 'change')), h('ul', { class: 'changes-list', style: { 'margin-top': '12px' } }, items));
   return items.length ? h('ul', { class: 'changes-list' }, items) : undefined;
 }
 

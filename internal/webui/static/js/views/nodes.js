@@ -78,7 +78,7 @@ export default {
     const { params } = ctx;
     if (list.length === 0) return h('div', { class: 'page' }, head('Nodes'), state('empty', 'There is no node', 'A resource manager reports nodes when it has registered.'));
     const names = f.sortResources(new Set(list.flatMap((n) => Object.keys(n.capacity ?? {}))));
-    const resource = params.by ?? 'most';
+    const resource = params.by ?? (names.includes('vcore') ? 'vcore' : 'most');
     const want = wanted(params);
     const query = params.q?.toLowerCase();
     const nodes = list.filter((n) => !query || [n.nodeID, n.hostName, n.rackName, ...Object.values(n.attributes ?? {})].some((t) => t?.toLowerCase().includes(query)));

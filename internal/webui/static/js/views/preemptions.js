@@ -18,7 +18,7 @@ function flow(p, ctx) {
       ? [h('a', { class: 'link strong', href: ctx.href('ask', { key: p.ask.allocationKey }) }, p.ask.allocationKey), facts([['Application', h('a', { class: 'link', href: ctx.href('application', { app: p.ask.applicationID }) }, p.ask.applicationID)], ['Queue', h('a', { class: 'link', href: ctx.href('queues', { queue: p.ask.queueName }) }, p.ask.queueName)], ['User', p.ask.user], ['Priority', p.ask.priority], ['Asks for', amounts(p.ask.resource)], ['Reason', reasons[p.preemptionReason] ?? p.preemptionReason], ['Tried before', p.triedReasons?.join(', ')], ['Nominated for', p.nodeID && `${p.nodeID}: ${nomination?.state}`], ['Lost to', nomination?.lostTo], ['Placed', p.placed && `on ${p.placed.nodeID} after ${f.duration(p.placed.afterSeconds * 1000)}`], ['Cancelled', p.cancelled && age(p.cancelled)]])]
       : facts([['Reason', reasons[p.preemptionReason]], ['Queue', p.quotaViolation?.queueName], ['Above by', p.quotaViolation && amounts(p.quotaViolation.excess)], ['Lacks', p.shortfall && amounts(p.shortfall)]]))),
     h('div', { class: 'arrow', 'aria-hidden': 'true' }, '→'),
-    card('Preempted', h('div', { class: 'body stack' }, p.victims.map((v) => h('div', { class: 'stack', key: v.allocationKey, style: { gap: '4px', 'padding-bottom': '12px', 'border-bottom': '1px solid var(--line)' } },
+    card('Preempted', h('div', { class: 'body' }, p.victims.map((v) => h('div', { class: 'stack victim', key: v.allocationKey, style: { gap: '4px' } },
       h('div', { class: 'row wrap' }, h('b', {}, v.allocationKey), badge(v.state, victimKinds[v.state] ?? '')),
       h('div', { class: 'muted small' }, h('a', { class: 'link', href: ctx.href('queues', { queue: v.queueName }) }, v.queueName), ` · priority ${v.priority} · ${f.amounts(v.resource)} · on ${v.nodeID}`),
       h('div', { class: 'muted small', title: 'resource times the time that it had run' }, `had run for ${f.duration(v.runtimeSeconds * 1000)}, so ${f.quantity('vcore', v.lostWork?.vcore ?? 0)} core-seconds are lost`))), p.moreVictims && h('p', { class: 'muted' }, `and ${f.count(p.moreVictims)} more`)), { sub: f.plural(p.victims.length + (p.moreVictims ?? 0), 'allocation') }));
@@ -27,7 +27,7 @@ function flow(p, ctx) {
 function detail(p, ctx) {
   const n = p.nodes;
   return [
-    h('nav', { class: 'crumbs' }, h('a', { href: ctx.href('preemptions') }, 'Preemptions'), '›', `number ${p.number}`),
+    h('nav', { class: 'crumbs' }, h('a', { href: ctx.href('preemptions') }, 'Preemptions'), '›', h('span', {}, `number ${p.number}`)),
     head(`${who(p)} on ${p.nodeID ?? 'several nodes'}`, time(p.time), badge(p.preemptionReason, 'violet')),
     flow(p, ctx),
     n && card('Nodes compared', h('div', { class: 'body hist' }, [['compared', 'could have been freed', ''], ['noPlan', 'no set of victims is enough', 'occupied'], ['rejected', 'refused by predicates', 'full']].map(([k, text, kind]) => h('div', { class: 'line' }, h('span', { class: 'muted' }, text), h('div', { class: 'bar' }, h('i', { class: kind, style: { width: `${f.percent(n[k], n.compared + n.noPlan + n.rejected)}%` } })), h('b', {}, f.count(n[k])))))),
@@ -58,8 +58,8 @@ export default {
         : h('div', { class: 'scroll-x' }, h('table', { class: 't' }, h('thead', {}, h('tr', {}, ['When', 'For', 'Because', 'Victims', 'Node', 'Outcome'].map((t) => h('th', {}, t)))),
           h('tbody', {}, d.preemptions.map((p) => h('tr', { key: p.number },
             h('td', { class: 'shrink' }, h('a', { class: 'link', href: ctx.href('preemptions', { number: p.number }) }, time(p.time))),
-            h('td', {}, h('a', { class: 'strong', href: ctx.href('preemptions', { number: p.number }) }, who(p)), p.ask && h('div', { class: 'faint small' }, `${p.ask.queueName} · priority ${p.ask.priority}`)),
-            h('td', { class: 'muted' }, reasons[p.preemptionReason] ?? p.preemptionReason),
+            h('td', {}, h('a', { class: 'strong', href: ctx.href('preemptions', { number: p.number }) }, who(p)), p.ask && h('div', { class: 'faint small nowrap' }, `${p.ask.queueName.replace(/^root\./, '')} · priority ${p.ask.priority}`)),
+            h('td', { class: 'muted nowrap' }, reasons[p.preemptionReason] ?? p.preemptionReason),
             h('td', {}, p.victims.slice(0, 2).map((v) => h('div', { class: 'small' }, v.allocationKey, h('span', { class: 'faint' }, ` ${v.queueName.replace(/^root\./, '')}`))), p.victims.length > 2 && h('div', { class: 'faint small' }, `and ${f.count(p.victims.length - 2 + (p.moreVictims ?? 0))} more`)),
             h('td', { class: 'nowrap' }, p.nodeID ?? '–'),
             h('td', { class: 'nowrap' }, p.placed ? badge(`placed after ${f.duration(p.placed.afterSeconds * 1000)}`, 'good') : p.cancelled ? badge('cancelled') : badge(p.nomination?.state ?? 'done', 'warn')))))))));

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// largeTree is a configuration with more than n queues: 20 tenants, their teams, and leaves.
+func largeTree(n int) string {
+	var b strings.Builder
+	b.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        queues:\n")
+	perTenant := n / 20
+	for tenant := range 20 {
+		fmt.Fprintf(&b, "          - name: tenant-%02d\n            queues:\n", tenant)
+		for team := range 10 {
+			fmt.Fprintf(&b, "              - name: team-%02d\n                resources: {guaranteed: {vcore: 10}, max: {vcore: 100}}\n                queues:\n", team)
+			for leaf := range perTenant / 10 {
+				fmt.Fprintf(&b, "                  - name: leaf-%03d\n", leaf)
+			}
+		}
+	}
+	return b.String()
+}
+
+// scroll scrolls through the whole list in a second and a half of frames, and returns the durations of the frames in
+// milliseconds, and the most rows that were in the page.
+const scroll = `new Promise((done) => {
+  const list = document.querySelector('.vlist');
+  const most = list.scrollHeight - list.clientHeight;
+  const frames = [];
+  let last, rows = 0;
+  const step = (now) => {
+    if (last !== undefined) frames.push(now - last);
+    last = now;
+    rows = Math.max(rows, list.querySelectorAll('.vrow').length);
+    const part = frames.length / 90;
+    if (part > 1) return done({ frames: frames.sort((a, b) => a - b), rows, top: list.scrollTop, most });
+    list.scrollTop = most * part;
+    requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+})`
+
+// Ten thousand queues scroll smoothly: the page draws the rows that are seen, whatever the length of the list.
+func TestQueues_TenThousandScroll(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "queues.yaml")
+	if err := os.WriteFile(file, []byte(largeTree(10_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startServer(t, "--config", file)
+	p := openPage(t, s.http)
+	p.open("queues", ".vrow")
+	p.run(chromedp.Click(`//button[text()="Open all"]`, chromedp.BySearch))
+	p.until("all rows", `Number(document.querySelector('.vlist').getAttribute('aria-rowcount')) > 10000`)
+	type result struct {
+		Frames    []float64
+		Rows      int
+		Top, Most float64
+	}
+	got := eval[result](p, scroll)
+	median, late := got.Frames[len(got.Frames)/2], got.Frames[len(got.Frames)*95/100]
+	t.Logf("%d frames: median %.1f ms, 95 %% within %.1f ms; %d rows in the page", len(got.Frames), median, late, got.Rows)
+	if got.Top < got.Most-50 {
+		t.Errorf("it scrolled to %v of %v", got.Top, got.Most)
+	}
+	if got.Rows > 60 {
+		t.Errorf("%d rows are in the page", got.Rows)
+	}
+	// 16.7 ms are a frame of the screen. The bounds are those of a busy machine that draws by software.
+	if median > 51 || late > 170 {
+		t.Errorf("a frame takes %.1f ms, and one in twenty more than %.1f ms", median, late)
+	}
+}
