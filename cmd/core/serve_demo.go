@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
-// demoFlags configure the simulated tenants of a server (WEB-20).
+// demoFlags configure the simulated tenants of a server (WEB-12).
 type demoFlags struct {
 	on   bool
 	load float64

@@ -102,7 +102,7 @@ func places(text string) (pairs [][2]string) {
 
 func isPath(word string) bool {
 	first, _, below := strings.Cut(word, "/")
-	return below && slices.Contains([]string{"pkg", "internal", "cmd", "tools", "bench", "docs", "examples"}, first)
+	return below && slices.Contains([]string{"pkg", "internal", "cmd", "tools", "bench", "docs", "examples", "test"}, first)
 }
 
 // declared are the names that the files of a directory declare: functions, methods with and without
@@ -160,6 +160,7 @@ func checkRule(r behaviourRule, byFile map[string]source, byDir map[string][]sou
 	for _, at := range r.implemented {
 		s, ok := byFile[at[0]]
 		switch {
+		case isStaticFile(at[0]) && at[1] == "":
 		case !ok:
 			wrong("there is no file %q", at[0])
 		case at[1] != "" && !declared([]source{s})[at[1]]:
@@ -181,6 +182,12 @@ func checkRule(r behaviourRule, byFile map[string]source, byDir map[string][]sou
 		}
 	}
 	return problems
+}
+
+// isStaticFile reports whether a path is a file of the web page that exists.
+func isStaticFile(path string) bool {
+	info, err := os.Stat(filepath.Join(root, path))
+	return isBelow(path, "internal/webui/static") && err == nil && info.Mode().IsRegular()
 }
 
 func transcriptExists(dir, name string) bool {

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Both configurations of the demo are valid without a warning, every kind of job has its leaf in them, and they differ.
+func TestLiveDemo_ConfigurationsAreValid(t *testing.T) {
+	for _, text := range []string{liveConfig, liveConfigLater} {
+		conf, problems := queuesyaml.Load([]byte(text))
+		assert.Equal(t, len(problems), 0, "%v", problems)
+		for _, k := range liveKinds {
+			assert.Assert(t, conf != nil && strings.Contains(text, "- name: "+k.queue[strings.LastIndexByte(k.queue, '.')+1:]+"\n"), k.queue)
+		}
+	}
+	assert.Assert(t, strings.Contains(liveConfigLater, "- name: releases") && strings.Contains(liveConfigLater, "max: {vcore: 240}"))
+}
+
+// liveCluster is a scheduler of this process with the demo as its resource manager.
+func liveCluster(t *testing.T, load float64) (e *engine.Engine, stop func()) {
+	t.Helper()
+	e = engine.New(engine.Options{})
+	proxy := rmproxy.New(e, rmproxy.Options{})
+	e.Start(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var demo sync.WaitGroup
+	demo.Go(func() { assert.Check(t, RunLiveDemo(ctx, proxy.InProcess(), LiveOptions{Load: load, Seed: 1})) })
+	return e, func() {
+		cancel()
+		demo.Wait()
+		proxy.Close()
+		e.End()
+	}
+}
+
+// Five minutes of the demo show what it is for: applications come and end, asks wait for different reasons, a gang
+// is placed together, allocations are preempted and their work is submitted again, a node is drained, and the
+// configuration changes.
+func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := liveCluster(t, 1)
+		l, _ := e.Cluster().Partition(Partition)
+		drained, waiting, gangs := map[string]bool{}, map[string]bool{}, 0
+		for range 30 {
+			time.Sleep(10 * time.Second)
+			snap, err := l.Snapshot(t.Context())
+			assert.NilError(t, err)
+			assert.Assert(t, snap.Allocations > 300, "%d allocations", snap.Allocations)
+			for n := range snap.Nodes.All() {
+				if !n.Schedulable {
+					drained[string(n.ID)] = true
+				}
+			}
+			eachApp(snap.Root, func(a *scheduler.ApplicationView) {
+				if len(a.Gang) > 0 && a.State == lifecycle.Running {
+					gangs++
+				}
+				for w := range a.Allocations.All() {
+					if w.Node == "" && len(waiting) < 8 {
+						x, err := l.Explain(t.Context(), w.Ask.Key)
+						assert.NilError(t, err)
+						if x.State == scheduler.KeyPending {
+							waiting[x.Verdict.Reason.Code()] = true
+						}
+						break
+					}
+				}
+			})
+		}
+		snap, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		log, err := l.Preemptions(t.Context())
+		assert.NilError(t, err)
+		placedAgain := 0
+		for i := range log.Last {
+			if !log.Last[i].Placement.At.IsZero() {
+				placedAgain++
+			}
+		}
+		assert.Assert(t, len(drained) >= 3, "%v", drained)
+		assert.Assert(t, len(waiting) >= 4 && waiting["askExceedsNodes"] && waiting["noNodeAdmitted"], "%v", waiting)
+		assert.Assert(t, gangs > 0)
+		assert.Assert(t, snap.Completed.Len() > 50, "%d", snap.Completed.Len())
+		assert.Equal(t, snap.Rejected.Len(), 0)
+		assert.Assert(t, log.Total > 5 && placedAgain > 3, "%d preemptions, %d placed", log.Total, placedAgain)
+		assert.Equal(t, log.UnknownConfirmations, uint64(0))
+		assert.Equal(t, e.Reloads().Current().Text, liveConfigLater)
+		assert.NilError(t, l.Check(t.Context()))
+		stop()
+	})
+}
+
+func eachApp(q *scheduler.QueueView, do func(*scheduler.ApplicationView)) {
+	for a := range q.Applications.All() {
+		do(a)
+	}
+	for child := range q.Children.All() {
+		eachApp(child, do)
+	}
+}
+
+// The load says how much is asked for, and the demo does not grow without bound.
+func TestLiveDemo_LoadIsTheKnob(t *testing.T) {
+	pending := func(t *testing.T, load float64) (asks, apps int) {
+		synctest.Test(t, func(t *testing.T) {
+			e, stop := liveCluster(t, load)
+			time.Sleep(3 * time.Minute)
+			l, _ := e.Cluster().Partition(Partition)
+			snap, err := l.Snapshot(t.Context())
+			assert.NilError(t, err)
+			asks, apps = snap.Asks, snap.Applications
+			stop()
+		})
+		return asks, apps
+	}
+	low, _ := pending(t, .3)
+	high, apps := pending(t, MaxLiveLoad)
+	assert.Assert(t, low < 30 && high > 10*low, "%d and %d asks are pending", low, high)
+	most := len(liveFixtures)
+	for _, k := range liveKinds {
+		most += k.maxJobs
+	}
+	assert.Assert(t, apps <= 2*most, "%d applications", apps) // some of them are completing
+}
+
+// failingScheduler refuses to register a resource manager.
+type failingScheduler struct{ api.SchedulerAPI }
+
+func (failingScheduler) RegisterResourceManager(*si.RegisterResourceManagerRequest, api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+	return nil, errors.New("another one is registered")
+}
+
+func TestLiveDemo_ReportsWhyItCannotRun(t *testing.T) {
+	err := RunLiveDemo(t.Context(), failingScheduler{}, LiveOptions{Load: 1})
+	assert.Error(t, err, "registering the demo: another one is registered")
+}
