@@ -21,24 +21,22 @@ func TestViews_AreDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	views := demoViews(t, s)
-	for _, size := range []struct {
-		name          string
+	for _, c := range []struct {
+		name, scheme  string
 		width, height int64
-	}{{"wide", 1440, 900}, {"narrow", 390, 844}} {
-		for _, scheme := range []string{"light", "dark"} {
-			p.emulate(scheme, size.width, size.height)
-			for _, v := range views {
-				p.open(v.route, v.selector)
-				p.run(chromedp.Sleep(300 * time.Millisecond)) // reasons of asks come one by one
-				if overflow := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); overflow > 0 {
-					t.Errorf("%s, %s: the page is %v px wider than the window", v.name, size.name, overflow)
-				}
-				var picture []byte
-				p.run(chromedp.CaptureScreenshot(&picture))
-				name := filepath.Join(screenshotsDir, fmt.Sprintf("%s-%s-%s.png", v.name, size.name, scheme))
-				if err := os.WriteFile(name, picture, 0o644); err != nil {
-					t.Fatal(err)
-				}
+	}{{"wide", "light", 1440, 900}, {"wide", "dark", 1440, 900}, {"narrow", "light", 390, 844}} {
+		p.emulate(c.scheme, c.width, c.height)
+		for _, v := range views {
+			p.open(v.route, v.selector)
+			p.run(chromedp.Sleep(300 * time.Millisecond)) // reasons of asks come one by one
+			if overflow := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); overflow > 0 {
+				t.Errorf("%s, %s: the page is %v px wider than the window", v.name, c.name, overflow)
+			}
+			var picture []byte
+			p.run(chromedp.CaptureScreenshot(&picture))
+			name := filepath.Join(screenshotsDir, fmt.Sprintf("%s-%s-%s.png", v.name, c.name, c.scheme))
+			if err := os.WriteFile(name, picture, 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

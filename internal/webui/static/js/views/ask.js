@@ -62,7 +62,6 @@ export default {
         facts([['Asks for', amounts(e.resource, { pods: true })], [waits ? 'Waits for' : 'Since', age(e.since)], ['Node', e.nodeID && h('a', { class: 'link', href: ctx.href('nodes', { node: e.nodeID }) }, e.nodeID)], ['Requires node', e.requiredNodeId], ['Priority', e.priority], ['User', e.user && h('a', { class: 'link', href: ctx.href('users', { name: e.user }) }, e.user)], ['Verdict', verdict.code && h('code', {}, verdict.code, verdict.subject ? ` (${verdict.subject})` : '')], ['Expected start', e.expected && sentence(e.expected)], ['Rank', e.rank && (typeof e.rank === 'number' ? e.rank : sentence(e.rank))]]))),
       e.changes?.length > 0 && changes(e.changes),
       waits && h('div', { class: 'grid ask-grid' }, e.resources && headrooms(e), e.nodes && nodeHistogram(e.nodes)),
-      e.gates?.length > 0 && gates(e.gates),
-      waits && verdict.shortages?.length > 0 && card('Too little of', h('div', { class: 'scroll-x' }, h('table', { class: 't' }, h('thead', {}, h('tr', {}, h('th', {}, 'Resource'), h('th', { class: 'num' }, 'Asks for'), h('th', { class: 'num' }, 'Free'), h('th', { class: 'num' }, 'Of'))), h('tbody', {}, verdict.shortages.map((s) => h('tr', {}, h('td', {}, f.titleOf(s.resource)), [s.requested, s.free, s.max].map((n) => h('td', { class: 'num', title: f.exact(s.resource, n) }, f.quantity(s.resource, n)))))))), { sub: verdict.code }));
+      e.gates?.length > 0 && gates(e.gates));
   },
 };

@@ -16,7 +16,7 @@ function limits(q, ctx) {
   const running = q.runningApplications?.length ?? 0;
   return h('tr', { key: q.queuePath },
     h('td', {}, h('a', { class: 'link', href: ctx.href('queues', { queue: q.queuePath }) }, q.queuePath), q.maxResources || q.maxApplications ? '' : h('div', { class: 'faint small' }, 'no limit')),
-    h('td', {}, h('div', { class: 'grid', style: { 'grid-template-columns': 'repeat(auto-fit, minmax(150px, 320px))', gap: '4px 16px' } }, names.map((r) => h('div', {}, h('span', { class: 'faint small' }, f.titleOf(r)), meter(r, { used: q.resourceUsage?.[r], max: q.maxResources?.[r], scale: ctx.partitionBody?.capacity?.capacity?.[r], label: q.maxResources?.[r] === undefined ? 'of the cluster' : 'of its limit' }))))),
+    h('td', {}, h('div', { class: 'grid', style: { 'grid-template-columns': 'repeat(auto-fill, minmax(150px, 1fr))', gap: '4px 16px' } }, names.map((r) => h('div', {}, h('span', { class: 'faint small' }, f.titleOf(r)), meter(r, { used: q.resourceUsage?.[r], max: q.maxResources?.[r], scale: ctx.partitionBody?.capacity?.capacity?.[r], label: q.maxResources?.[r] === undefined ? 'of the cluster' : 'of its limit' }))))),
     h('td', { class: 'num' }, q.maxApplications ? `${f.count(running)} / ${f.count(q.maxApplications)}` : f.count(running), q.maxApplications && running >= q.maxApplications ? badge('full', 'bad') : ''));
 }
 
