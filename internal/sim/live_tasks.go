@@ -15,7 +15,7 @@ import (
 // Times of a preempted task.
 var (
 	liveGrace    = [2]time.Duration{2 * time.Second, 9 * time.Second} // until it has ended
-	liveResubmit = 3 * time.Second                                   // then until it is submitted again
+	liveResubmit = 3 * time.Second                                    // then until it is submitted again
 )
 
 // submitJob submits an application of a kind with its tasks.

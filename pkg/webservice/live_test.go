@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ import (
 type liveReader struct {
 	header   http.Header
 	messages chan string
-	failing  bool // writes fail: the client does not read
+	failing  atomic.Bool // writes fail: the client does not read
 	status   int
 }
 
@@ -31,7 +32,7 @@ func (r *liveReader) Header() http.Header    { return r.header }
 func (r *liveReader) WriteHeader(status int) { r.status = status }
 func (r *liveReader) Flush()                 {}
 func (r *liveReader) Write(text []byte) (int, error) {
-	if r.failing {
+	if r.failing.Load() {
 		return 0, errors.New("the client does not read")
 	}
 	r.messages <- string(text)
@@ -140,7 +141,7 @@ func TestLive_IsBounded(t *testing.T) {
 
 		cancel()
 		<-oneEnded
-		two.failing = true // a client that does not read is given up, and its place is free
+		two.failing.Store(true) // a client that does not read is given up, and its place is free
 		<-twoEnded
 		again, stop := context.WithCancel(t.Context())
 		three, ended := follow(again, h)
