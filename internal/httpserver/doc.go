@@ -1,7 +1,8 @@
 // Package httpserver serves an HTTP handler and bounds what its clients cost, whatever they do.
 //
 // It bounds the open connections, the size and the time of unread data, and the number of large
-// responses that are written at the same time. The content of responses is up to the handler.
+// responses that are written at the same time, and refuses requests for names of other servers. The
+// content of responses is up to the handler.
 //
 // Invariant: the liveness paths can be answered at any time. A few connections beyond the limit
 // are reserved for them, and are closed after 3 s.
