@@ -129,23 +129,24 @@ func TestStateDump_OneAtATime(t *testing.T) {
 			return "{}", nil
 		}}
 		h := webservice.Handler(c, opt)
-		dump := func() *httptest.ResponseRecorder {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/fullstatedump", nil))
+		dump := func(client string) *httptest.ResponseRecorder {
+			r, w := httptest.NewRequest(http.MethodGet, "/debug/fullstatedump", nil), httptest.NewRecorder()
+			r.RemoteAddr = client
+			h.ServeHTTP(w, r)
 			return w
 		}
 		first := make(chan *httptest.ResponseRecorder, 1)
-		go func() { first <- dump() }()
+		go func() { first <- dump("192.0.2.1:1") }()
 		<-writing
 		began := time.Now()
-		w := dump()
+		w := dump("192.0.2.2:1")
 		assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 		assert.Equal(t, w.Header().Get("Retry-After"), "1")
 		assert.Equal(t, time.Since(began), 5*time.Second)
 		close(release)
 		assert.Equal(t, (<-first).Code, http.StatusOK)
 		go func() { <-writing }()
-		assert.Equal(t, dump().Code, http.StatusOK)
+		assert.Equal(t, dump("192.0.2.2:1").Code, http.StatusOK)
 		c.End()
 		synctest.Wait()
 	})
