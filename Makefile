@@ -114,8 +114,9 @@ test-web: build ## test the page in a browser, and take pictures of it; root get
 	cd test/web && go vet ./... && CANOPY_PROGRAM=$(CURDIR)/bin/canopy go test -count=1 -timeout 6m ./...
 
 # The build of yunikorn-web is not ours and not part of CI.
-test-yunikorn-web: build ## open the dashboard of the yunikorn-web build in YUNIKORN_WEB through --web-root
+test-yunikorn-web: ## open the dashboard of the yunikorn-web build in YUNIKORN_WEB through --web-root
 	@[ -n "$(YUNIKORN_WEB)" ] || { echo "make $@: YUNIKORN_WEB must name the directory of a build of yunikorn-web, with its index.html" >&2; exit 1; }
+	$(MAKE) --no-print-directory build
 	$(call need,command -v chromium,chromium)
 	cd test/web && CANOPY_PROGRAM=$(CURDIR)/bin/canopy YUNIKORN_WEB="$(abspath $(YUNIKORN_WEB))" go test -tags yunikornweb -count=1 -timeout 2m -run YunikornWeb ./...
 

@@ -104,7 +104,7 @@ type GRPC struct {
 	ReplaceManager bool
 }
 
-// HTTP configures the server of REST, metrics and event streams. Except for Address, the settings are
+// HTTP configures the server of REST, metrics, event streams and the page. Except for Address, the settings are
 // those of Server.Handler and of the admin listener too.
 type HTTP struct {
 	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no HTTP server. Clients

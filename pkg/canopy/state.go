@@ -27,8 +27,9 @@ type schedulerAPI struct {
 // Stop is part of api.SchedulerAPI.
 func (a schedulerAPI) Stop() { _ = a.s.Close() } // the method cannot return the error
 
-// Handler serves REST, metrics and event streams, like the listener of Options.HTTP but without its
-// bound on connections. To mount it below a prefix, use http.StripPrefix. It changes nothing.
+// Handler serves REST, metrics, event streams and the page, like the listener of Options.HTTP but without
+// its bound on connections. To mount it below a prefix that ends in a slash, use http.StripPrefix. It changes
+// nothing.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Health is nil if all partitions make progress and their last audits found consistent accounting. It
