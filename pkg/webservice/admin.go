@@ -51,6 +51,7 @@ func (s *service) routeAllChanges(mux *router) {
 		kind.routeChanges(s, mux)
 	}
 	s.routeManagerChanges(mux)
+	s.routeOperatorChanges(mux)
 }
 
 // yamlContentTypes are the media types that are accepted as YAML.
@@ -240,18 +241,26 @@ func (s *service) routeMethodNotAllowed(mux *router) {
 			return "a resource manager can be released on the admin listener only"
 		case route == release:
 			return "a resource manager cannot be released over REST: canopy serve runs without --admin"
+		case strings.HasPrefix(route, http.MethodPut+" /ws/v1/partition/") && s.opt.AdminEnabled:
+			return "operators act on the admin listener only"
+		case strings.HasPrefix(route, http.MethodPut+" /ws/v1/partition/"):
+			return "operators cannot act over REST: canopy serve runs without --admin"
 		case s.opt.AdminEnabled:
 			return "the configuration can be changed on the admin listener only"
 		default:
 			return "the configuration cannot be changed over REST: canopy serve runs without --admin"
 		}
 	}
-	for _, route := range []string{
+	changes := []string{
 		"POST /ws/v1/config", "POST /ws/v1/config/rollback/{generation}",
 		"POST /ws/v1/priorityclasses", "PUT /ws/v1/priorityclass/{name}", "DELETE /ws/v1/priorityclass/{name}",
 		"POST /ws/v1/disruptionbudgets", "PUT /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/disruptionbudget/{name}",
 		release,
-	} {
+	}
+	for _, action := range operatorActions {
+		changes = append(changes, action.pattern())
+	}
+	for _, route := range changes {
 		reason := reasonOf(route)
 		mux.ServeMux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", "GET, OPTIONS")

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -69,6 +70,7 @@ func newContractFixture(t testing.TB) *adminFixture {
 	day.Add(totals.Sample{At: noon, Applications: 2, Allocations: 3})
 	opt := fullOptions(o.reloads)
 	opt.History, opt.Totals, opt.Managers, opt.Now = h, day, registered{}, func() time.Time { return noon }
+	opt.Operators = operators.New(o.cluster.Partition, nil)
 	opt.Started, opt.ClusterID, opt.LogLevel = noon.Add(-time.Hour), func() string { return "rm" }, func() string { return "info" }
 	opt.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("go_goroutines 7\n")) })
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
@@ -81,6 +83,7 @@ func newFuzzFixture(t testing.TB) *adminFixture {
 	o := newContractFixture(t)
 	opt := fullOptions(o.reloads)
 	opt.Debug, opt.Managers, opt.Now = false, registered{}, func() time.Time { return noon }
+	opt.Operators = operators.New(o.cluster.Partition, nil)
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }
@@ -189,11 +192,13 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 		"/healthz", "/readyz", "/metrics", "/ws/v1/metrics", "/ws/v1/openapi.json", "/ws/v1/config", "/ws/v1/config/history", "/ws/v1/config/history/1", "/ws/v1/resourcemanagers",
 		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets", "/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks",
 		defaultPartition + "classquotas", defaultPartition + "node/n1/eviction-order", defaultPartition + "ask/waits/explain", defaultPartition + "preemptions",
+		defaultPartition + "application/app-1/explain", defaultPartition + "operators",
 		"/ws/v1/fullstatedump", "/ws/v1/stack", "/debug/stack", "/debug/pprof/", "/debug/pprof/heap",
 	} {
 		ask(http.MethodGet, target, "")
 	}
 	ask(http.MethodPost, "/ws/v1/validate-conf", contractYAML)
+	ask(http.MethodPost, "/ws/v1/plan", contractYAML)
 	ask(http.MethodPost, "/debug/pprof/symbol", "0x1")
 	ask(http.MethodPost, defaultPartition+"preemptions/dry-run", "allocationKey: waits", "Content-Type", yamlBody)
 	ask(http.MethodPost, "/ws/v1/priorityclasses", `{"name":"high","value":7}`, "Content-Type", jsonBody)
@@ -204,8 +209,11 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 	ask(http.MethodDelete, "/ws/v1/disruptionbudget/zk", "")
 	ask(http.MethodPost, "/ws/v1/config", contractYAML, "Content-Type", yamlBody)
 	ask(http.MethodPost, "/ws/v1/config/rollback/1", "", "Content-Type", jsonBody)
+	for _, action := range []string{"application/app-1/hold", "application/app-1/release", "queue/root.tenant/stop", "queue/root.tenant/start", "node/n1/cordon", "node/n1/uncordon"} {
+		ask(http.MethodPut, defaultPartition+action, "")
+	}
 	others := map[string]string{ // answers that other tests ask for, through the same check
-		"GET /ws/v1/events/stream": "TestEvents_StreamSendsPastAndNewRecords", "GET /ws/v1/partition/{partition}/preemptions/{number}": "TestPreemptions",
+		"GET /ws/v1/live": "TestLive_", "GET /ws/v1/events/stream": "TestEvents_StreamSendsPastAndNewRecords", "GET /ws/v1/partition/{partition}/preemptions/{number}": "TestPreemptions",
 		"DELETE /ws/v1/resourcemanager/{rm}": "TestResourceManagers_OnlyAdminListenerReleasesThem",
 	}
 	for _, route := range described().routes {
@@ -232,7 +240,7 @@ func TestOpenAPI_DescribesWhatTheListenerServes(t *testing.T) {
 				// What is described is served: neither 404 in plain text nor 405.
 				probe := httptest.NewRequest(strings.ToUpper(method), strings.NewReplacer("{profile}", "heap", "{", "", "}", "").Replace(path), nil)
 				probe.Host = "localhost"
-				if path != "/ws/v1/events/stream" {
+				if path != "/ws/v1/events/stream" && path != "/ws/v1/live" {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, probe)
 					assert.Assert(t, w.Code != http.StatusMethodNotAllowed && !strings.Contains(w.Body.String(), "404 page not found"), "%s %s: %s", method, path, w.Body)
@@ -247,6 +255,9 @@ func TestOpenAPI_DescribesWhatTheListenerServes(t *testing.T) {
 	assert.DeepEqual(t, changes, []string{
 		"DELETE /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/priorityclass/{name}", "DELETE /ws/v1/resourcemanager/{rm}", "POST /ws/v1/config",
 		"POST /ws/v1/config/rollback/{generation}", "POST /ws/v1/disruptionbudgets", "POST /ws/v1/priorityclasses", "PUT /ws/v1/disruptionbudget/{name}",
+		"PUT /ws/v1/partition/{partition}/application/{application}/hold", "PUT /ws/v1/partition/{partition}/application/{application}/release",
+		"PUT /ws/v1/partition/{partition}/node/{node}/cordon", "PUT /ws/v1/partition/{partition}/node/{node}/uncordon",
+		"PUT /ws/v1/partition/{partition}/queue/{queue}/start", "PUT /ws/v1/partition/{partition}/queue/{queue}/stop",
 		"PUT /ws/v1/priorityclass/{name}",
 	})
 	assert.Equal(t, len(public)+len(changes), len(admin))

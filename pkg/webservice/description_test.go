@@ -16,6 +16,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
@@ -47,10 +48,13 @@ type unmanaged struct{}
 func (unmanaged) List() []webservice.ResourceManager { return nil }
 func (unmanaged) Release(string, bool) error         { return webservice.ErrNoManager }
 
+// unoperated is a scheduler without partitions.
+var unoperated = operators.New(func(string) (*loop.Loop, bool) { return nil, false }, nil)
+
 // fullOptions have everything that is served.
 func fullOptions(reloads *reload.Reloader) webservice.Options {
 	return webservice.Options{
-		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Totals: new(totals.History), Debug: true, AdminEnabled: true,
+		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History), Debug: true, AdminEnabled: true,
 	}
 }
 

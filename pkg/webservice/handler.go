@@ -30,6 +30,7 @@ type Options struct {
 	History      *history.History    // the event history; nil: it is not served
 	Metrics      http.Handler        // answers scrapes of Prometheus; nil: they are not served
 	Managers     ResourceManagers    // the registered resource managers; nil: they are not served
+	Operators    Operators           // carries out actions of operators; nil: neither they nor their state are served
 	AdminEnabled bool                // the process has an admin listener, see Admin
 	Auth         *auth.Authenticator // says what a client may do; nil: everything that the listener serves
 	RemoteAdmin  bool                // the admin listener serves other machines
@@ -155,6 +156,7 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}/explain", s.explainApplication)
 	s.route(mux, "/ws/v1/partition/{partition}/asks", s.asks)
+	s.routeOperators(mux)
 	s.routeTotals(mux)
 	s.routeValidate(mux)
 	s.routePlan(mux)

@@ -58,7 +58,7 @@ func (s *service) plan(r *http.Request) (any, error) {
 	if next == nil || problems.HasErrors() {
 		const reason = "the configuration is invalid"
 		return nil, &failure{status: http.StatusBadRequest, reason: reason, body: dao.InvalidConfig{
-			Error:      dao.Error{StatusCode: http.StatusBadRequest, Message: reason, Description: reason},
+			Error:      dao.NewError(http.StatusBadRequest, reason),
 			Generation: current.Number, Problems: problems,
 		}}
 	}

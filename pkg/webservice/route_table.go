@@ -57,7 +57,7 @@ type routeSection struct {
 
 // routeSections is the route table, in the order of docs/REST.md.
 var routeSections = []routeSection{
-	clusterRoutes, nodeRoutes, applicationRoutes, usageRoutes, preemptionRoutes, configRoutes, objectRouteTable, eventRoutes, healthRoutes, diagnosticRoutes,
+	clusterRoutes, nodeRoutes, applicationRoutes, operatorRoutes, usageRoutes, preemptionRoutes, configRoutes, objectRouteTable, eventRoutes, liveRoutes, healthRoutes, diagnosticRoutes,
 }
 
 // routesByPattern is the route table by pattern.
@@ -197,6 +197,10 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 	{
 		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofPartition,
 		errorBodies: map[int]any{http.StatusNotFound: dao.UnknownKey{}}, example: "/ws/v1/partition/default/ask/waits/explain",
+	},
+	{
+		pattern: "GET /ws/v1/partition/{partition}/application/{application}/explain", summary: "Why the pending asks of an application wait, by groups of asks that wait for the same",
+		answer: dao.ApplicationExplanation{}, errors: ofPartition,
 	},
 }}
 

@@ -3,6 +3,7 @@ package webservice
 import (
 	"net/http"
 
+	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -57,6 +58,12 @@ var configRoutes = routeSection{"Configuration", []routeInfo{
 		example: "/ws/v1/config/history/1",
 	},
 	{
+		pattern: "POST /ws/v1/plan", summary: "What a configuration would change, and mean for the allocations there are; nothing changes", answer: configPlanBody{},
+		body:        &requestBody{help: "the text of a queues.yaml", media: nil},
+		errors:      []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusServiceUnavailable},
+		errorBodies: map[int]any{http.StatusBadRequest: dao.InvalidConfig{}},
+	},
+	{
 		pattern: "POST /ws/v1/validate-conf", origin: yunikornRoute, summary: "Whether a configuration would be accepted; nothing changes", answer: dao.Validation{},
 		body: &requestBody{help: "the text of a queues.yaml"}, errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusServiceUnavailable},
 	},
@@ -104,6 +111,14 @@ var eventRoutes = routeSection{"Events", []routeInfo{
 		errors: []int{http.StatusBadRequest, http.StatusInternalServerError, http.StatusServiceUnavailable},
 	},
 }}
+
+// configPlanBody has the JSON of plan.Plan under a name of its own: a plan of victims is another thing.
+type configPlanBody plan.Plan
+
+var liveRoutes = routeSection{"Changes", []routeInfo{{
+	pattern: "GET /ws/v1/live", summary: "Server-sent events for pages: numbers that grow when queues, applications, nodes, events or the configuration have changed, at most once a second",
+	media: []string{"text/event-stream"}, errors: []int{http.StatusServiceUnavailable},
+}}}
 
 var healthRoutes = routeSection{"Health and metrics", []routeInfo{
 	{pattern: "GET /healthz", summary: "Liveness, from memory", answer: dao.Health{}, errors: []int{http.StatusServiceUnavailable}, errorBodies: map[int]any{http.StatusServiceUnavailable: dao.Health{}}, example: "/healthz"},

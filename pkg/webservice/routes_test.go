@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
 )
@@ -23,7 +24,7 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Cleanup(c.End)
 	s := newService(c, Options{
 		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
-		Managers: noManagers{}, Totals: new(totals.History),
+		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History),
 	})
 	mux := s.mux()
 	s.routeAllChanges(mux)

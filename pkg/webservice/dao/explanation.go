@@ -31,7 +31,7 @@ type Explanation struct {
 	Nodes     *NodeCounts    `json:"nodes,omitempty"`
 
 	Gates        []Gate        `json:"gates,omitempty"`          // every condition for it to be placed
-	Largest      *Change       `json:"largestRequest,omitempty"` // the most that it could request instead
+	Largest      *GateChange   `json:"largestRequest,omitempty"` // the most that it could request instead
 	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
 	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
 }

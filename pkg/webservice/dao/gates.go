@@ -8,17 +8,17 @@ import (
 
 // Gate is one condition for an ask to be placed, open or closed (EXP-1 to EXP-3).
 type Gate struct {
-	Kind       string   `json:"kind"` // see docs/EXPLAIN.md
-	Subject    string   `json:"subject,omitempty"`
-	Closed     bool     `json:"closed"`
-	Permanent  bool     `json:"permanent,omitempty"` // closed, and no end of an allocation opens it
-	Message    string   `json:"message"`
-	Resources  []Figure `json:"resources,omitempty"`
-	NodeID     string   `json:"nodeID,omitempty"` // of nodes: the one that lacks the least, which resources are about
-	Running    int      `json:"running,omitempty"`
-	MaxRunning uint64   `json:"maxRunning,omitempty"`
-	Until      int64    `json:"until,omitempty"`   // when it opens by itself at the latest
-	Changes    []Change `json:"changes,omitempty"` // each of them opens it
+	Kind       string       `json:"kind"` // see docs/EXPLAIN.md
+	Subject    string       `json:"subject,omitempty"`
+	Closed     bool         `json:"closed"`
+	Permanent  bool         `json:"permanent,omitempty"` // closed, and no end of an allocation opens it
+	Message    string       `json:"message"`
+	Resources  []Figure     `json:"resources,omitempty"`
+	NodeID     string       `json:"nodeID,omitempty"` // of nodes: the one that lacks the least, which resources are about
+	Running    int          `json:"running,omitempty"`
+	MaxRunning uint64       `json:"maxRunning,omitempty"`
+	Until      int64        `json:"until,omitempty"`   // when it opens by itself at the latest
+	Changes    []GateChange `json:"changes,omitempty"` // each of them opens it
 }
 
 // Figure is how much of a resource there is behind a gate.
@@ -30,8 +30,8 @@ type Figure struct {
 	Missing   int64  `json:"missing,omitempty"` // what must become free besides
 }
 
-// Change is the smallest change of its kind that opens a gate (EXP-4).
-type Change struct {
+// GateChange is the smallest change of its kind that opens a gate (EXP-4).
+type GateChange struct {
 	Action         string     `json:"action"` // see docs/EXPLAIN.md
 	Message        string     `json:"message"`
 	Subject        string     `json:"subject,omitempty"`
@@ -85,8 +85,8 @@ func viewGates(gates []explain.Gate) (out []Gate) {
 	return out
 }
 
-func viewChange(c explain.Change) Change {
-	v := Change{
+func viewChange(c explain.Change) GateChange {
+	v := GateChange{
 		Action: c.Action.Code(), Message: c.String(), Subject: c.Subject, QueueName: string(c.Queue), NodeID: string(c.Node), Count: c.Count,
 		Candidates: c.Candidates, MoreCandidates: c.MoreCandidates,
 	}
@@ -105,7 +105,7 @@ func viewChange(c explain.Change) Change {
 }
 
 // viewLargest is the change of the request that would do, if there is one (EXP-5).
-func viewLargest(largest resources.Amounts) *Change {
+func viewLargest(largest resources.Amounts) *GateChange {
 	if largest.IsZero() {
 		return nil
 	}

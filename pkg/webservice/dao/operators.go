@@ -1,0 +1,31 @@
+package dao
+
+import "github.com/canopy-scheduler/canopy/pkg/scheduler"
+
+// Operated is the answer to an action of an operator (OPS-6).
+type Operated struct {
+	Action  string `json:"action"`  // hold, release, stop, start, cordon or uncordon
+	Name    string `json:"name"`    // of the application, the queue or the node
+	Changed bool   `json:"changed"` // false: it was so before
+}
+
+// OperatorState is what operators have switched in a partition.
+type OperatorState struct {
+	OnHold   []string `json:"onHold"`   // applications, also those that are awaited
+	Stopped  []string `json:"stopped"`  // queues, also those that do not exist now
+	Cordoned []string `json:"cordoned"` // nodes, likewise
+}
+
+// NewOperatorState shows s.
+func NewOperatorState(s scheduler.OperatorState) OperatorState {
+	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned)}
+}
+
+// texts are names as texts; never nil.
+func texts[S ~string](names []S) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = string(name)
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package webservice
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+)
+
+// Operators carries out actions of operators; see package internal/operators.
+type Operators interface {
+	Do(ctx context.Context, partition string, m scheduler.Operate) (changed bool, err error)
+	State(ctx context.Context, partition string) (scheduler.OperatorState, error)
+}
+
+// operatorRoute is a path of an action of operators.
+type operatorRoute struct {
+	path   string // below that of the partition
+	action scheduler.OperatorAction
+}
+
+// operatorActions are the paths of the actions (OPS-6).
+var operatorActions = []operatorRoute{
+	{"/application/{application}/hold", scheduler.HoldApplication}, {"/application/{application}/release", scheduler.ReleaseApplication},
+	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
+	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
+}
+
+// pattern is the route of the action.
+func (r operatorRoute) pattern() string {
+	return http.MethodPut + " /ws/v1/partition/{partition}" + r.path
+}
+
+func (s *service) routeOperators(mux *router) {
+	if s.opt.Operators != nil {
+		s.route(mux, "/ws/v1/partition/{partition}/operators", s.operatorState)
+	}
+}
+
+// routeOperatorChanges serves the actions. Their method is one that no form can send, and they have no body.
+func (s *service) routeOperatorChanges(mux *router) {
+	if s.opt.Operators == nil {
+		return
+	}
+	for _, route := range operatorActions {
+		s.routeChange(mux, http.MethodPut, "/ws/v1/partition/{partition}"+route.path, http.StatusOK, nil, func(r *http.Request) (any, error) {
+			return s.operate(r, route.action)
+		})
+	}
+}
+
+// operate carries out an action about what the path names.
+func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any, error) {
+	partition, err := parameter(r, "partition")
+	if err != nil {
+		return nil, err
+	}
+	m := scheduler.Operate{Action: action, By: identityOf(r)}
+	var name string
+	switch action {
+	case scheduler.HoldApplication, scheduler.ReleaseApplication:
+		name, err = parameter(r, "application")
+		m.App = objects.AppID(name)
+	case scheduler.StopQueue, scheduler.StartQueue:
+		name, err = parameter(r, "queue")
+		m.Queue = objects.QueuePath(name)
+	default:
+		name, err = parameter(r, "node")
+		m.Node = objects.NodeID(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	changed, err := s.opt.Operators.Do(r.Context(), partition, m)
+	if err != nil {
+		return nil, operatorFailure(err)
+	}
+	return dao.Operated{Action: action.Code(), Name: name, Changed: changed}, nil
+}
+
+func operatorFailure(err error) error {
+	if errors.Is(err, operators.ErrUnknown) {
+		return &failure{status: http.StatusNotFound, reason: err.Error()}
+	}
+	return err
+}
+
+// operatorState is what operators have switched in a partition (OPS-6).
+func (s *service) operatorState(r *http.Request) (any, error) {
+	partition, err := parameter(r, "partition")
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.opt.Operators.State(r.Context(), partition)
+	if err != nil {
+		return nil, operatorFailure(err)
+	}
+	return dao.NewOperatorState(state), nil
+}
+
+// operatorRoutes is the section of the route table. Its rows for actions are alike.
+var operatorRoutes = func() routeSection {
+	section := routeSection{title: "Operators", routes: []routeInfo{{
+		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, stopped queues and cordoned nodes, also of those that are not there now",
+		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
+	}}}
+	summaries := map[scheduler.OperatorAction]string{
+		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
+		scheduler.StopQueue: "Stops a queue and those below", scheduler.StartQueue: "Ends that", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
+	}
+	for _, route := range operatorActions {
+		section.routes = append(section.routes, routeInfo{
+			pattern: route.pattern(), summary: summaries[route.action] + ", on the admin listener", answer: dao.Operated{},
+			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
+		})
+	}
+	return section
+}()
