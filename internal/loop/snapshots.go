@@ -24,6 +24,7 @@ const (
 type reader struct {
 	ctx   context.Context
 	reply chan<- *scheduler.Snapshot
+	once  bool // the views are not kept for it
 }
 
 // snapshotRefresh is the state of the snapshot that is being made.
@@ -42,8 +43,18 @@ type snapshotRefresh struct {
 // and so do later ones while the state does not change. The work ends when the ctx of every caller
 // has ended.
 func (l *Loop) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
+	return l.snapshot(ctx, false)
+}
+
+// SnapshotOnce is Snapshot for a caller that comes back after a long time only: without other readers, the views are
+// dropped at once, so that decisions have no cost of snapshots until the next call (OBS-2).
+func (l *Loop) SnapshotOnce(ctx context.Context) (*scheduler.Snapshot, error) {
+	return l.snapshot(ctx, true)
+}
+
+func (l *Loop) snapshot(ctx context.Context, once bool) (*scheduler.Snapshot, error) {
 	reply := make(chan *scheduler.Snapshot, 1)
-	if !l.enqueue(envelope{run: func() { l.readers = append(l.readers, reader{ctx, reply}) }}) {
+	if !l.enqueue(envelope{run: func() { l.readers = append(l.readers, reader{ctx, reply, once}) }}) {
 		return nil, ErrEnded
 	}
 	return await(ctx, l, reply)
@@ -83,8 +94,18 @@ func (l *Loop) serveReaders() {
 	for _, r := range l.readers {
 		r.reply <- l.cachedSnapshot
 	}
+	once := l.onlyOnce()
 	clear(l.readers)
 	l.readers = l.readers[:0]
+	if once && l.refresh.lastRead.IsZero() {
+		l.core.ForgetSnapshots()
+		l.refresh, l.cachedSnapshot = snapshotRefresh{}, nil
+	}
+}
+
+// onlyOnce reports whether the views are kept for none of the readers.
+func (l *Loop) onlyOnce() bool {
+	return !slices.ContainsFunc(l.readers, func(r reader) bool { return !r.once })
 }
 
 // refreshSnapshot does one slice of the next snapshot, and finishes it if little remains: done
@@ -93,7 +114,9 @@ func (l *Loop) serveReaders() {
 func (l *Loop) refreshSnapshot() (done bool) {
 	r := &l.refresh
 	began := l.now()
-	r.lastRead = began
+	if !l.onlyOnce() {
+		r.lastRead = began
+	}
 	if r.sliceSize == 0 {
 		r.sliceSize, r.remaining, r.spent = refreshSlice, 1<<62, 0
 	}

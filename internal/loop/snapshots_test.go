@@ -49,7 +49,7 @@ func newManualLoop(t *testing.T, nodes, asks int) *manualLoop {
 // addReader adds a reader that waits.
 func (x *manualLoop) addReader(ctx context.Context) <-chan *scheduler.Snapshot {
 	reply := make(chan *scheduler.Snapshot, 1)
-	x.readers = append(x.readers, reader{ctx, reply})
+	x.readers = append(x.readers, reader{ctx: ctx, reply: reply})
 	return reply
 }
 
@@ -151,3 +151,29 @@ func TestSnapshot_ViewsAreDroppedWithoutReaders(t *testing.T) {
 }
 
 func appID(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i)) }
+
+// A caller that comes back after a long time only leaves nothing that decisions would have to keep up to date.
+func TestSnapshotOnce_ViewsAreNotKept(t *testing.T) {
+	x := newManualLoop(t, 10, 10)
+	once := make(chan *scheduler.Snapshot, 1)
+	read := func(r ...reader) {
+		x.readers = append(x.readers, r...)
+		for range 1000 {
+			if x.serveReaders(); len(x.readers) == 0 {
+				return
+			}
+			x.clock = x.clock.Add(10 * time.Second)
+		}
+		t.Fatal("the readers have no snapshot")
+	}
+	read(reader{t.Context(), once, true})
+	assert.Equal(t, (<-once).Asks, 10)
+	assert.Assert(t, x.cachedSnapshot == nil && x.refresh.lastRead.IsZero())
+	assert.Assert(t, x.core.RefreshSnapshot(0) > 0, "the views are made anew")
+	x.core.ForgetSnapshots()
+
+	other := make(chan *scheduler.Snapshot, 1)
+	read(reader{t.Context(), once, true}, reader{t.Context(), other, false})
+	assert.Assert(t, <-once == <-other)
+	assert.Assert(t, !x.refresh.lastRead.IsZero(), "another reader keeps them")
+}

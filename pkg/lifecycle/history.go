@@ -16,14 +16,29 @@ import (
 type Ended struct {
 	ID        string
 	User      security.User
-	Queue     string // path of its leaf; of a rejected one, the queue that the RM named
-	State     State  // Completed or Rejected
-	number    uint32 // sequence number in its history; it wraps around
-	Message   string // reason of the rejection, otherwise empty
+	Queue     string  // path of its leaf; of a rejected one, the queue that the RM named
+	State     State   // Completed or Rejected
+	number    uint32  // sequence number in its history; it wraps around
+	message   *string // see Message
 	Submitted time.Time
 	Finished  time.Time         // when it entered State
 	Peak      resources.Amounts // the most it used at once, per resource
 	Log       Log               // a long log lacks the middle; read-only
+	Usage     *Usage            // of its ended allocations; nil: none ran for a second
+}
+
+// Message is the reason of a rejection, otherwise empty.
+func (e *Ended) Message() string {
+	if e.message == nil {
+		return ""
+	}
+	return *e.message
+}
+
+// WithMessage sets the reason of a rejection, which is not empty, and returns e, which is new.
+func (e *Ended) WithMessage(reason string) *Ended {
+	e.message = &reason
+	return e
 }
 
 // Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the larger
@@ -37,10 +52,11 @@ const maxMessageBytes = 1024
 // maxMessageBytes.
 func NewRejection(id string, user security.User, queue, reason string, now time.Time) *Ended {
 	to, _ := New.After(RejectApplication)
-	return &Ended{
-		ID: id, User: user, Queue: queue, State: to, Message: truncate(reason), Submitted: now, Finished: now,
+	e := &Ended{
+		ID: id, User: user, Queue: queue, State: to, Submitted: now, Finished: now,
 		Log: Log{NewChange(to, ReasonRejected, now)},
 	}
+	return e.WithMessage(truncate(reason))
 }
 
 // truncate bounds a message.

@@ -48,8 +48,8 @@ func TestHistory_ReturnsWhatItRemoves(t *testing.T) {
 	assert.Equal(t, len(h.Add(reject("a", "first")))+len(h.Add(reject("a", "second"))), 0, "an ID may be there twice")
 	removed := h.Add(reject("b", ""))
 	assert.Equal(t, len(removed), 1)
-	assert.Equal(t, removed[0].Message, "first")
-	assert.Equal(t, h.Last("a").Message, "second")
+	assert.Equal(t, removed[0].Message(), "first")
+	assert.Equal(t, h.Last("a").Message(), "second")
 	at, ok := h.NextExpiry()
 	assert.Assert(t, ok)
 	assert.Equal(t, at, begin.Add(time.Hour))
@@ -79,7 +79,7 @@ func TestHistory_CheckFindsDamage(t *testing.T) {
 }
 
 func TestRejection_LongMessageIsTruncated(t *testing.T) {
-	got := reject("x", strings.Repeat("ü", 5000)).Message
+	got := reject("x", strings.Repeat("ü", 5000)).Message()
 	assert.Assert(t, len(got) <= maxMessageBytes && len(got) > maxMessageBytes-8, "%d bytes", len(got))
 	assert.Assert(t, strings.HasSuffix(got, "ü...") && utf8.ValidString(got))
 }

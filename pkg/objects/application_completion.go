@@ -85,7 +85,7 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 	}
 	record := &lifecycle.Ended{
 		ID: string(a.ID()), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
-		Peak: p.Peak(a), Log: slices.Clone(a.log),
+		Peak: p.Peak(a), Log: slices.Clone(a.log), Usage: a.UsageHistory(),
 	}
 	p.forgetApplication(a) // its queue may be removed, and then indexes of its peak have no names
 	p.expireRecords(p.deadlines.completed.Add(record), lifecycle.ReasonHistoryFull, now)

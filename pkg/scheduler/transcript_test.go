@@ -164,8 +164,8 @@ func (c *transcriptRun) showEnded(ended persistent.List[lifecycle.Ended]) string
 			fmt.Fprintf(&b, " %s at %s,", l.State, l.At().Sub(epoch))
 		}
 		fmt.Fprintf(&b, " finished at %s", e.Finished.Sub(epoch))
-		if e.Message != "" {
-			fmt.Fprintf(&b, ": %s", e.Message)
+		if e.Message() != "" {
+			fmt.Fprintf(&b, ": %s", e.Message())
 		}
 		b.WriteByte('\n')
 	}

@@ -138,7 +138,7 @@ func NewEndedApplication(partition string, e *lifecycle.Ended) Application {
 		ApplicationState:   e.State.String(),
 		User:               e.User.Name,
 		Groups:             e.User.Groups,
-		RejectedMessage:    e.Message,
+		RejectedMessage:    e.Message(),
 		MaxRequestPriority: policies.CurrentPriority{}.Number(),
 	}
 	v.setStateLog(e.Log)

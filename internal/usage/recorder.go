@@ -1,0 +1,122 @@
+package usage
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// DefaultInterval is the time between two samples.
+const DefaultInterval = time.Minute
+
+// maintenance is the time between two roll-ups, which also delete what is too old.
+const maintenance = 15 * time.Minute
+
+// Source is where a Recorder gets snapshots from: one of each partition. One that does not answer is left out.
+type Source func(ctx context.Context) []*scheduler.Snapshot
+
+// Recorder takes samples of all partitions and writes them to a Store. What it cannot write is logged, and does not end it
+// (USG-10).
+type Recorder struct {
+	store    *Store
+	interval time.Duration
+	now      func() time.Time
+	log      *zap.Logger
+
+	trees      map[string]*Tree
+	ended      map[string]*[2]newEnded
+	unwritten  map[string][]*lifecycle.Ended // by partition: the last write of them has failed
+	maintained time.Time
+	failing    bool // the last write has failed
+
+	failures atomic.Uint64
+}
+
+// NewRecorder returns a Recorder. An interval of zero is DefaultInterval; now is the clock of the partitions.
+func NewRecorder(store *Store, interval time.Duration, now func() time.Time, log *zap.Logger) *Recorder {
+	return &Recorder{
+		store: store, interval: orDefault(interval, DefaultInterval), now: now, log: log,
+		trees: map[string]*Tree{}, ended: map[string]*[2]newEnded{}, unwritten: map[string][]*lifecycle.Ended{},
+	}
+}
+
+// Failures is how many writes have failed.
+func (r *Recorder) Failures() uint64 { return r.failures.Load() }
+
+// Run takes samples until ctx ends. Then the last one is stated to have held until now.
+func (r *Recorder) Run(ctx context.Context, from Source) {
+	ticker := time.NewTicker(r.interval)
+	defer ticker.Stop()
+	for {
+		r.sample(from(ctx))
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			r.report(r.store.Extend(r.now()))
+			return
+		}
+	}
+}
+
+// sample writes one sample of each partition. A partition that has none is unknown until the next one.
+func (r *Recorder) sample(snaps []*scheduler.Snapshot) {
+	missing := map[string]bool{}
+	for _, name := range r.store.Sampled() {
+		missing[name] = true
+	}
+	for _, snap := range snaps {
+		delete(missing, snap.Partition)
+		tree := TreeOf(snap, r.trees[snap.Partition])
+		r.trees[snap.Partition] = tree
+		r.report(r.store.Add(SampleOf(snap, tree)))
+		r.addEnded(snap)
+	}
+	for name := range missing {
+		r.store.Interrupt(name)
+		delete(r.trees, name)
+	}
+	if now := r.now(); now.Sub(r.maintained) >= maintenance {
+		r.maintained = now
+		r.report(r.store.RollUp(now))
+		r.report(r.store.Trim(now))
+	}
+}
+
+// addEnded writes the applications that have ended since the last sample, and those that could not be written then.
+func (r *Recorder) addEnded(snap *scheduler.Snapshot) {
+	found := r.ended[snap.Partition]
+	if found == nil {
+		found = new([2]newEnded)
+		r.ended[snap.Partition] = found
+	}
+	all := r.unwritten[snap.Partition]
+	for i, list := range endedOf(snap) {
+		all = append(all, found[i].take(list)...)
+	}
+	err := r.store.AddEnded(snap.Partition, all)
+	if r.report(err); err == nil {
+		delete(r.unwritten, snap.Partition)
+		return
+	}
+	r.unwritten[snap.Partition] = all[max(0, len(all)-maxPendingEnded):]
+}
+
+// report logs the first error after writes succeeded, and the first success after an error.
+func (r *Recorder) report(err error) {
+	switch {
+	case err != nil:
+		r.failures.Add(1)
+		if !r.failing {
+			r.log.Error("usage cannot be stored: what is not sampled again is lost", zap.String("file", r.store.file), zap.Error(err))
+		}
+		r.failing = true
+	case r.failing:
+		r.failing = false
+		r.log.Info("usage is stored again", zap.String("file", r.store.file))
+	}
+}
