@@ -63,7 +63,8 @@ most --ended-limit of each.
 With --data-dir accepted configurations survive a restart, and the latest one is in force
 until another is accepted. A --config that differs from it becomes a new generation. A
 history that is damaged, that has another format, or that another process has open is an
-error; it is not changed.
+error; it is not changed. Usage over time (canopy usage) and ended applications are kept
+there, too; without --data-dir usage is kept in memory for a day.
 
 Logging never blocks: lines that standard error does not take wait in a buffer of
 --log-buffer bytes, and are dropped and counted when it is full. Of lines with the same
@@ -104,6 +105,7 @@ type serveFlags struct {
 	adminListen   string
 	users         userFlags
 	http          httpFlags
+	usage         usageStoreFlags
 	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
 	security      securityFlags
@@ -120,7 +122,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.demo.check(cmd.Flags(), f.config)); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.demo.check(cmd.Flags(), f.config)); err != nil {
 				return exitError{exitUsage, err}
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
@@ -151,6 +153,7 @@ func serveCommand() *cobra.Command {
 		"reject asks that have a priority and no priority class; existing shims name no class")
 	f.users.add(flags)
 	f.http.add(flags)
+	f.usage.add(flags)
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)

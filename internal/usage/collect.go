@@ -34,6 +34,14 @@ func TreeOf(snap *scheduler.Snapshot, before *Tree) *Tree {
 	return treeOf(snap.Root, before, slot)
 }
 
+// Each yields t and all below it.
+func (t *Tree) Each(yield func(*Tree)) {
+	yield(t)
+	for _, c := range t.Children {
+		c.Each(yield)
+	}
+}
+
 func treeOf(q *scheduler.QueueView, before *Tree, slot *cpushare.Slot) *Tree {
 	slot.Yield()
 	if before != nil && before.View == q {
@@ -119,7 +127,7 @@ func SampleOf(snap *scheduler.Snapshot, t *Tree) *Sample {
 func (s *Sample) addTree(t *Tree, owed map[*scheduler.QueueView]resources.Amounts) {
 	q := t.View
 	v := &Values{
-		Allocated: amountsOf(q.Allocated), Owed: amountsOf(owed[q]), Pending: amountsOf(q.Pending),
+		Allocated: AmountsOf(q.Allocated), Owed: AmountsOf(owed[q]), Pending: AmountsOf(q.Pending),
 		PendingAsks: float64(t.PendingAsks), Running: float64(q.Running),
 	}
 	for name, n := range q.Guaranteed.All() {
@@ -145,7 +153,7 @@ func (s *Sample) addHolder(k Key, h *holder) {
 		s.Values[k] = v
 	}
 	v.AddTimes(&Values{
-		Allocated: amountsOf(h.allocated.Amounts()), Pending: amountsOf(h.pending.Amounts()),
+		Allocated: AmountsOf(h.allocated.Amounts()), Pending: AmountsOf(h.pending.Amounts()),
 		PendingAsks: float64(h.asks), Running: float64(h.running),
 	}, 1)
 }

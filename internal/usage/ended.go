@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -135,10 +136,10 @@ func (s *Store) AddEnded(partition string, all []*lifecycle.Ended) error {
 	})
 }
 
-// FormerlyEnded yields the applications that ended before the store was opened, and not before a time, the oldest first: at most
+// FormerlyEnded returns the applications that ended before the store was opened, and not before a time, the oldest first: at most
 // limit, the newest. rejected selects those that were rejected, else the completed and failed ones.
-func (s *Store) FormerlyEnded(partition string, rejected bool, since time.Time, limit int) (out []*lifecycle.Ended, err error) {
-	rows, err := s.read.Query(`SELECT id, record FROM (SELECT finished, id, record FROM application
+func (s *Store) FormerlyEnded(ctx context.Context, partition string, rejected bool, since time.Time, limit int) (out []*lifecycle.Ended, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, record FROM (SELECT finished, id, record FROM application
 		WHERE partition = ? AND session < ? AND finished >= ? AND (json_extract(record, '$.state') = ?) = ? ORDER BY finished DESC, id DESC LIMIT ?)
 		ORDER BY finished, id`, partition, s.session, since.UnixMilli(), lifecycle.Rejected, rejected, limit)
 	if err != nil {

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -43,9 +44,9 @@ type Window struct {
 }
 
 // Read adds the usage up (USG-3). Any number of goroutines may call it.
-func (s *Store) Read(q Query) (*Window, error) {
+func (s *Store) Read(ctx context.Context, q Query) (*Window, error) {
 	from, to := q.Since.UnixMilli(), q.Until.UnixMilli()
-	known, err := coveredTimes(s.read, q.Partition, from, to)
+	known, err := coveredTimes(ctx, s.read, q.Partition, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (s *Store) Read(q Query) (*Window, error) {
 	statement := `SELECT s.name, t.at, t.v FROM series s JOIN step t ON t.series = s.id
 		WHERE s.partition = ?1 AND s.kind = ?2 AND (?3 = '' OR s.name = ?3) AND t.at < ?5
 		AND t.at >= coalesce((SELECT max(at) FROM step WHERE series = s.id AND at <= ?4), ?4) ORDER BY s.name, t.at`
-	rows, err := s.read.Query(statement, q.Partition, q.Kind, q.Name, from, to)
+	rows, err := s.read.QueryContext(ctx, statement, q.Partition, q.Kind, q.Name, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +77,23 @@ func (s *Store) Read(q Query) (*Window, error) {
 	}
 	a.end(w)
 	return w, rows.Err()
+}
+
+// Names are the names of all series of a kind that the store has, in order.
+func (s *Store) Names(ctx context.Context, partition string, k Kind) (out []string, err error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT name FROM series WHERE partition = ? AND kind = ? ORDER BY name", partition, k)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
 }
 
 // adder adds the steps of one series after the other up.

@@ -17,6 +17,9 @@ const DefaultInterval = time.Minute
 // maintenance is the time between two roll-ups, which also delete what is too old.
 const maintenance = 15 * time.Minute
 
+// lastTimeout is how long the end waits for the last sample.
+const lastTimeout = 500 * time.Millisecond
+
 // Source is where a Recorder gets snapshots from: one of each partition. One that does not answer is left out.
 type Source func(ctx context.Context) []*scheduler.Snapshot
 
@@ -48,7 +51,7 @@ func NewRecorder(store *Store, interval time.Duration, now func() time.Time, log
 // Failures is how many writes have failed.
 func (r *Recorder) Failures() uint64 { return r.failures.Load() }
 
-// Run takes samples until ctx ends. Then the last one is stated to have held until now.
+// Run takes samples until ctx ends, and then a last one.
 func (r *Recorder) Run(ctx context.Context, from Source) {
 	ticker := time.NewTicker(r.interval)
 	defer ticker.Stop()
@@ -57,10 +60,18 @@ func (r *Recorder) Run(ctx context.Context, from Source) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			r.report(r.store.Extend(r.now()))
+			r.last(from)
 			return
 		}
 	}
+}
+
+// last takes a last sample, if the partitions still answer soon.
+func (r *Recorder) last(from Source) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastTimeout)
+	defer cancel()
+	r.sample(from(ctx))
+	r.report(r.store.Extend(r.now()))
 }
 
 // sample writes one sample of each partition. A partition that has none is unknown until the next one.

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -120,7 +121,7 @@ func rollUpSeries(tx *sql.Tx, id int64, partition string, l *rollUpState, to int
 	if err != nil {
 		return err
 	}
-	known, err := coveredTimes(tx, partition, l.done, to)
+	known, err := coveredTimes(context.Background(), tx, partition, l.done, to)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -20,12 +21,12 @@ func overlap(spans []span, a, b int64) float64 {
 
 // querier is a database or a transaction.
 type querier interface {
-	Query(query string, args ...any) (*sql.Rows, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // coveredTimes are the covered times of a partition between two times, the oldest first.
-func coveredTimes(db querier, partition string, from, to int64) (out []span, err error) {
-	rows, err := db.Query("SELECT since, until FROM covered WHERE partition = ? AND until > ? AND since < ? ORDER BY since", partition, from, to)
+func coveredTimes(ctx context.Context, db querier, partition string, from, to int64) (out []span, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT since, until FROM covered WHERE partition = ? AND until > ? AND since < ? ORDER BY since", partition, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func coveredTimes(db querier, partition string, from, to int64) (out []span, err
 
 // stepsOf are the rows of a series from the last one before from, if there is one, and before to.
 func stepsOf(db querier, id, from, to int64) (out []step, err error) {
-	rows, err := db.Query(`SELECT at, v FROM step WHERE series = ?1 AND at < ?3
+	rows, err := db.QueryContext(context.Background(), `SELECT at, v FROM step WHERE series = ?1 AND at < ?3
 		AND at >= coalesce((SELECT max(at) FROM step WHERE series = ?1 AND at < ?2), ?2) ORDER BY at`, id, from, to)
 	if err != nil {
 		return nil, err

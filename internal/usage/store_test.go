@@ -45,7 +45,7 @@ func vcores(at time.Time, n float64) *Sample {
 // readAll is the usage of all queues between two times.
 func readAll(t testing.TB, s *Store, since, until time.Time) *Window {
 	t.Helper()
-	w, err := s.Read(Query{Partition: "default", Kind: Queue, Since: since, Until: until})
+	w, err := s.Read(context.Background(), Query{Partition: "default", Kind: Queue, Since: since, Until: until})
 	assert.NilError(t, err)
 	return w
 }
@@ -102,7 +102,7 @@ func TestStore_SumIsValueTimesDuration(t *testing.T) {
 		}
 		check := func(what string, since, until time.Time) {
 			q := Query{Partition: "default", Kind: Queue, Since: since, Until: until, Step: time.Duration(rapid.IntRange(60, 9999).Draw(rt, "step")) * time.Second}
-			w, err := s.Read(q)
+			w, err := s.Read(context.Background(), q)
 			assert.NilError(rt, err)
 			got, points := 0.0, 0.0
 			for _, x := range w.Series {
@@ -309,26 +309,26 @@ func TestStore_EndedApplicationsSurviveARestart(t *testing.T) {
 	assert.Equal(t, len(found.take(list)), 0, "each is new once")
 	assert.Equal(t, len(found.take(persistent.ListOf(a, b, ended("d", b.Finished, lifecycle.Completed)))), 1, "also of the time of the last")
 	assert.NilError(t, s.AddEnded("default", []*lifecycle.Ended{a, b, c}))
-	got, err := s.FormerlyEnded("default", false, noon, 10)
+	got, err := s.FormerlyEnded(t.Context(), "default", false, noon, 10)
 	assert.NilError(t, err)
 	assert.Equal(t, len(got), 0, "the server still has those of its own time")
 	assert.NilError(t, s.Close())
 
 	s = mustOpen(t, dir, Options{}, noon.Add(time.Hour))
-	got, err = s.FormerlyEnded("default", false, noon, 10)
+	got, err = s.FormerlyEnded(t.Context(), "default", false, noon, 10)
 	assert.NilError(t, err)
 	assert.Equal(t, len(got), 2)
 	assert.DeepEqual(t, recordOf(got[0]), recordOf(a))
 	assert.Equal(t, got[0].ID, "a")
-	got, err = s.FormerlyEnded("default", true, noon, 10)
+	got, err = s.FormerlyEnded(t.Context(), "default", true, noon, 10)
 	assert.NilError(t, err)
 	assert.Equal(t, got[0].Message(), "no such queue")
-	got, err = s.FormerlyEnded("default", false, noon, 1)
+	got, err = s.FormerlyEnded(t.Context(), "default", false, noon, 1)
 	assert.NilError(t, err)
 	assert.Equal(t, got[0].ID, "b", "the newest")
 	_, err = s.write.Exec(`UPDATE application SET record = '{"state":99}' WHERE id = 'a'`)
 	assert.NilError(t, err)
-	_, err = s.FormerlyEnded("default", false, noon, 10)
+	_, err = s.FormerlyEnded(t.Context(), "default", false, noon, 10)
 	assert.ErrorContains(t, err, "application a")
 }
 

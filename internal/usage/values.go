@@ -34,8 +34,8 @@ func ParseKind(name string) (k Kind, ok bool) {
 // is zero.
 type Amounts map[string]float64
 
-// amountsOf copies the quantities that are not zero; nil: there are none.
-func amountsOf(a resources.Amounts) Amounts {
+// AmountsOf copies the quantities that are not zero; nil: there are none.
+func AmountsOf(a resources.Amounts) Amounts {
 	if a.IsZero() {
 		return nil
 	}

@@ -40,6 +40,7 @@ func (o *Options) check() error {
 		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
 		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
 		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
+		{"Usage.MaxBytes", o.Usage.MaxBytes},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%d is negative", x.value)
@@ -51,7 +52,7 @@ func (o *Options) check() error {
 	}{
 		{"GRPC.FirstMessageTimeout", o.GRPC.FirstMessageTimeout}, {"GRPC.UndeliveredTimeout", o.GRPC.UndeliveredTimeout},
 		{"GRPC.ManagerTimeout", o.GRPC.ManagerTimeout}, {"HTTP.StallTimeout", o.HTTP.StallTimeout},
-		{"Users.LookupTimeout", o.Users.LookupTimeout}, {"CloseTimeout", o.CloseTimeout},
+		{"Usage.MaxAge", o.Usage.MaxAge}, {"Users.LookupTimeout", o.Users.LookupTimeout}, {"CloseTimeout", o.CloseTimeout},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%v is negative", x.value)
@@ -72,6 +73,9 @@ func (o *Options) check() error {
 		if err := httpserver.CheckHostName(name); err != nil {
 			all = append(all, o.invalid("HTTP.HostNames", err))
 		}
+	}
+	if t := o.Usage.Interval; t > 0 && t < time.Second {
+		wrong("Usage.Interval", "%v is less than 1s", t)
 	}
 	if t := o.HTTP.StallTimeout; t > 0 && t < time.Second {
 		wrong("HTTP.StallTimeout", "%v is less than 1s", t)

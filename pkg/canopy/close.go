@@ -81,6 +81,9 @@ func (s *Server) closeAll() {
 			s.step("the gRPC server", s.grpc.GracefulStop)
 		})
 	}
+	if s.stopUsage != nil {
+		s.step("the last sample of usage", s.stopUsage) // before the partitions end
+	}
 	s.step("the partitions and the streams of the resource manager", func() {
 		s.proxy.Close()
 		s.engine.End()
@@ -90,6 +93,9 @@ func (s *Server) closeAll() {
 	s.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)
 	if s.store != nil {
 		s.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
+	}
+	if s.usage != nil {
+		s.step("the store of usage", func() { s.closing.err = errors.Join(s.closing.err, s.usage.Close()) })
 	}
 	s.step("the user directories", s.users.Close)
 	_ = s.page.close() // it was only read

@@ -30,6 +30,8 @@ type Options struct {
 	// does not exist, and used by one Server at a time. Empty: they are lost.
 	DataDir string
 
+	Usage Usage // the usage of queues, users and groups over time
+
 	GRPC GRPC // the API for resource managers in other processes
 	HTTP HTTP // REST, metrics and event streams
 	// AdminAddress is where REST may change the configuration: HOST:PORT of a loopback address, or
@@ -134,6 +136,14 @@ type Applications struct {
 	CompletedRetention time.Duration // how long a completed application is shown; default 3 days
 	RejectedRetention  time.Duration // how long a rejected application is shown; default 3 days
 	MaxEnded           int           // completed, and rejected, applications of a partition that are shown; default 50,000
+}
+
+// Usage says how the usage of queues, users and groups, and ended applications, are kept: in DataDir, or in memory if there is
+// none.
+type Usage struct {
+	Interval time.Duration // between two samples; default 1 min; negative: nothing is kept
+	MaxAge   time.Duration // older usage is deleted; default a year, in memory a day
+	MaxBytes int64         // of the database: the oldest usage is deleted when it is larger; default 1 GiB, in memory 64 MiB
 }
 
 // Users says how the groups of a user are found, for applications that come without groups. It concerns

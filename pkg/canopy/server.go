@@ -23,6 +23,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/usage"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/internal/webui"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
@@ -37,6 +38,8 @@ type Server struct {
 	log       *zap.Logger
 	users     *usergroup.Resolvers
 	store     *reload.Disk // nil: the history is not stored
+	usage     *usage.Store // nil: usage is not kept
+	stopUsage func()       // ends the samples of usage; nil: there are none
 	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
 	history   *history.History
@@ -97,16 +100,31 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		users.Close()
 		return nil, errors.Join(err, first.close(), page.close())
 	}
-	s := newServer(opt, first, users, secured, opened, page)
+	kept, err := opt.openUsage()
+	if err != nil {
+		users.Close()
+		return nil, errors.Join(err, opened.close(), first.close(), page.close())
+	}
+	s := newServer(opt, serverParts{first, users, secured, opened, page, kept})
 	s.serve()
 	s.watchSecurity()
 	s.watchConfig(first.proposal)
 	return s, nil
 }
 
+// serverParts are the parts of a Server that are opened before it runs.
+type serverParts struct {
+	first     *firstConfig
+	users     *usergroup.Resolvers
+	security  *security
+	listeners listeners
+	page      page
+	usage     *usage.Store // nil: usage is not kept
+}
+
 // newServer puts the parts of a Server together. The scheduler runs then.
-func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secured *security, opened listeners, p page) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: users, store: first.store, security: secured, listeners: opened, page: p}
+func newServer(opt Options, p serverParts) *Server {
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history = history.New(opt.Now)
@@ -120,9 +138,9 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
 		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, Limits: opt.rmLimits(),
-		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: secured.auth.Counts(),
+		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(),
 	})
-	s.engine.Start(first.proposal)
+	s.engine.Start(p.first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
 	s.metrics.SetSecuritySource(s.securityCounts)
@@ -132,26 +150,27 @@ func newServer(opt Options, first *firstConfig, users *usergroup.Resolvers, secu
 		now = time.Now
 	}
 	day := s.keepTotals(now)
+	s.recordUsage(now)
 	rest := webservice.Options{
-		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(),
+		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(),
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
-		Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(),
+		Auth: p.security.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 	}
-	s.handler = webui.Mount(p.site, webservice.Handler(s.engine.Cluster(), rest))
+	s.handler = webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
 		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 		s.grpc = s.newGRPCServer()
 	}
 	if opt.HTTP.Address != "" {
-		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts, opened.http)
+		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts, p.listeners.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = s.newHTTPServer(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest)), counts, opened.admin)
+		s.admin = s.newHTTPServer(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest)), counts, p.listeners.admin)
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -51,29 +52,46 @@ func (s *service) applicationsByState(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := snap.Completed
+	ended, rejected := snap.Completed, state == "rejected"
 	switch {
 	case state == "active" && part.isWhole():
 		return listApplications(snap, q, status, !inQueue), nil
 	case state == "active":
 		return part.active(snap.Partition, applicationsIn(q, !inQueue), status)
-	case state == "rejected":
+	case rejected:
 		ended = snap.Rejected
 	}
 	if part.isWhole() {
-		return listEnded(snap.Partition, ended), nil
+		return s.listEnded(r.Context(), snap, rejected, ended)
 	}
+	// Pages have the applications of this process only: those of before a restart have no place in its order.
 	return part.ended(snap.Partition, ended)
 }
 
-func listEnded(partition string, ended persistent.List[lifecycle.Ended]) pieces {
+// listEnded lists ended applications, those of before the last restart first.
+func (s *service) listEnded(ctx context.Context, snap *scheduler.Snapshot, rejected bool, current persistent.List[lifecycle.Ended]) (any, error) {
+	former, err := s.formerlyEnded(ctx, snap, rejected, current)
+	if err != nil {
+		return nil, err
+	}
+	again := map[string]bool{} // of a rejected ID only the newest is listed (APP-39)
+	if rejected && len(former) > 0 {
+		for e := range current.All() {
+			again[e.ID] = true
+		}
+	}
 	return listOf(func(yield func(dao.Application) bool) {
-		for e := range ended.All() {
-			if !yield(dao.NewEndedApplication(partition, e)) {
+		for _, e := range former {
+			if !again[e.ID] && !yield(dao.NewEndedApplication(snap.Partition, e)) {
 				return
 			}
 		}
-	})
+		for e := range current.All() {
+			if !yield(dao.NewEndedApplication(snap.Partition, e)) {
+				return
+			}
+		}
+	}), nil
 }
 
 // application shows one active application: of the whole partition, or of the queue in the path.

@@ -17,6 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -41,6 +43,9 @@ type Options struct {
 
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
+	Usage   *usage.Store    // usage over time, and applications that ended before Started; nil: neither is served
+
+	Lifetimes lifecycle.Lifetimes // how long the applications of Usage are shown
 
 	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil: there
 	// is no such resource manager.
@@ -80,6 +85,7 @@ type service struct {
 	queueTrees             snapshotCache[*queueTree]
 	partitionBodies        snapshotCache[dao.Partition]
 	userUsages             snapshotCache[*usages]
+	fairnessTrees          snapshotCache[*usage.Tree]
 	groupUsages            snapshotCache[*usages]
 	configCache            configCache
 	rules                  rulesCache
@@ -157,7 +163,9 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}/explain", s.explainApplication)
 	s.route(mux, "/ws/v1/partition/{partition}/asks", s.asks)
 	s.routeOperators(mux)
+	s.route(mux, "/ws/v1/partition/{partition}/fairness", s.fairness)
 	s.routeTotals(mux)
+	s.routeUsage(mux)
 	s.routeValidate(mux)
 	s.routePlan(mux)
 	s.routeLive(mux)

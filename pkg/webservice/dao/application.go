@@ -142,5 +142,6 @@ func NewEndedApplication(partition string, e *lifecycle.Ended) Application {
 		MaxRequestPriority: policies.CurrentPriority{}.Number(),
 	}
 	v.setStateLog(e.Log)
+	v.ResourceHistory = viewUsageHistory(e.Usage)
 	return v
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+)
+
+const queuesHelp = `Print the queues of a running server: what each has of a resource, what it is
+guaranteed and owed, its max, what is pending, and how long its oldest ask waits.
+
+A queue is owed its guarantee as far as it has demand, and an equal part of what its parent is
+owed beyond that. STARVED marks a queue whose oldest ask waits for a minute or longer while it
+has less than nine tenths of what it is owed of a resource that is pending.
+
+The exit code is 0 when the queues were printed, 1 when the queue is unknown or the server
+does not answer, and 2 when the arguments are invalid.`
+
+const queuesExamples = `  canopy queues
+  canopy queues --queue root.research --resource memory
+  canopy queues --leaves --pending --sort wait --watch`
+
+// queueSorts are the orders of queues. Of two that are the same there, the path decides.
+var queueSorts = map[string]func(resource string, a, b *dao.QueueFairness) int{
+	"path": func(string, *dao.QueueFairness, *dao.QueueFairness) int { return 0 },
+	"used": func(r string, a, b *dao.QueueFairness) int { return cmp.Compare(b.Allocated[r], a.Allocated[r]) },
+	"pending": func(r string, a, b *dao.QueueFairness) int {
+		return cmp.Or(cmp.Compare(b.Pending[r], a.Pending[r]), cmp.Compare(b.PendingAsks, a.PendingAsks))
+	},
+	"wait":     func(_ string, a, b *dao.QueueFairness) int { return cmp.Compare(b.WaitSeconds, a.WaitSeconds) },
+	"fairness": func(_ string, a, b *dao.QueueFairness) int { return cmp.Compare(orOne(a.Fairness), orOne(b.Fairness)) },
+}
+
+func orOne(f *float64) float64 {
+	if f == nil {
+		return 1
+	}
+	return *f
+}
+
+// queuesFlags are the flags as given.
+type queuesFlags struct {
+	readerFlags
+	queue, resource, sort   string
+	leaves, pending, starve bool
+}
+
+// queuesCommand prints queues (USG-12).
+func queuesCommand() *cobra.Command {
+	var f queuesFlags
+	cmd := &cobra.Command{
+		Use: "queues", Short: "Print what each queue has, is owed and waits for", Long: queuesHelp, Example: queuesExamples, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return f.show(cmd, f.print)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.queue, "queue", "", "only the queue with this `PATH`, and those below")
+	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore, or the first that there is")
+	flags.StringVar(&f.sort, "sort", "path", "path (a tree), used, pending, wait or fairness")
+	flags.BoolVar(&f.leaves, "leaves", false, "only leaf queues")
+	flags.BoolVar(&f.pending, "pending", false, "only queues with pending asks")
+	flags.BoolVar(&f.starve, "starved", false, "only starved queues")
+	f.add(flags, 0)
+	return cmd
+}
+
+func (f *queuesFlags) check() error {
+	var wrong error
+	if queueSorts[f.sort] == nil {
+		wrong = fmt.Errorf("--sort is path, used, pending, wait or fairness; not %q", f.sort)
+	}
+	return errors.Join(wrong, f.readerFlags.check())
+}
+
+// readQueues reads all queues, and keeps those at and below a path.
+func (f *readerFlags) readQueues(ctx context.Context, path string) ([]dao.QueueFairness, error) {
+	var all []dao.QueueFairness
+	if err := f.read(ctx, f.path("fairness"), &all); err != nil {
+		return nil, err
+	}
+	return all, checkQueue(&all, path)
+}
+
+// checkQueue keeps the queues at and below a path, and refuses one that does not exist.
+func checkQueue(all *[]dao.QueueFairness, path string) error {
+	names := make([]string, len(*all))
+	for i, q := range *all {
+		names[i] = q.QueueName
+	}
+	if path = strings.ToLower(path); path != "" && !slices.Contains(names, path) {
+		return fmt.Errorf("there is no queue %q: %s", path, oneOf(path, names))
+	}
+	*all = slices.DeleteFunc(*all, func(q dao.QueueFairness) bool { return !below(q.QueueName, path) })
+	return nil
+}
+
+func (f *queuesFlags) print(ctx context.Context, out io.Writer) (any, error) {
+	all, err := f.readQueues(ctx, f.queue)
+	if err != nil {
+		return nil, err
+	}
+	amounts := make([]dao.Quantities, 0, 2*len(all))
+	for i := range all {
+		amounts = append(amounts, all[i].Max, all[i].Allocated)
+	}
+	resource := mainResource(f.resource, amounts...)
+	all = slices.DeleteFunc(all, func(q dao.QueueFairness) bool {
+		return f.leaves && !q.IsLeaf || f.pending && q.PendingAsks == 0 || f.starve && !q.Starved
+	})
+	slices.SortStableFunc(all, func(a, b dao.QueueFairness) int { return queueSorts[f.sort](resource, &a, &b) })
+	tree := f.sort == "path" && !f.leaves && !f.pending && !f.starve
+	fmt.Fprintf(out, "partition %s, %s\n\n", f.partition, printableLine(resource))
+	return all, printQueues(out, all, resource, tree)
+}
+
+func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree bool) error {
+	t := newTable(out, "QUEUE", "USED", "OWED", "GUAR", "MAX", "PENDING", "ASKS", "WAIT", "")
+	for i := range all {
+		q := &all[i]
+		name := q.QueueName
+		if at := strings.LastIndexByte(name, '.'); tree && i > 0 && at >= 0 {
+			name = strings.Repeat("  ", strings.Count(name, ".")-strings.Count(all[0].QueueName, ".")) + name[at+1:]
+		}
+		marks := ""
+		if q.Starved {
+			marks = "STARVED"
+		}
+		if q.Status == "Draining" {
+			marks = strings.TrimSpace(marks + " draining")
+		}
+		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), quantity(q.Guaranteed, resource), quantity(q.Max, resource),
+			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks), shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)
+	}
+	return t.Flush()
+}

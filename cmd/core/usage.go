@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+)
+
+const usageHelp = `Print who had what over a window of time: of each queue, user or group the
+resource-hours, those who had most first.
+
+For queues, FAIRNESS is what the queue had divided by what it was owed, 1 at most, of the
+resource for which this is least. A queue is owed its guarantee as far as it has demand, and
+an equal part of the rest. PENDING ASKS and RUNNING APPS are means.
+
+Samples are known for the covered time only: not for the time in which the server did not
+run. --output json has all resources, what was owed and guaranteed, and with --step a value
+for each interval.
+
+The exit code is 0 when the usage was printed, 1 when the name is unknown or the server does
+not answer, and 2 when the arguments are invalid.`
+
+const usageExamples = `  canopy usage --by queue --since 24h
+  canopy usage --by user --since 168h --until 24h
+  canopy usage --by queue --name root.research --step 1h --output json`
+
+// usageFlags are the flags as given.
+type usageFlags struct {
+	readerFlags
+	by, name, since, until, resource string
+	step                             time.Duration
+	limit                            int
+}
+
+// usageCommand prints usage over time (USG-12).
+func usageCommand() *cobra.Command {
+	var f usageFlags
+	cmd := &cobra.Command{
+		Use: "usage", Short: "Print who had what over time", Long: usageHelp, Example: usageExamples, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return f.show(cmd, f.print)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.by, "by", "queue", "whose usage: queue, user or group")
+	flags.StringVar(&f.name, "name", "", "only the queue with this `PATH`, or the user or group of this name")
+	flags.StringVar(&f.since, "since", "24h", "the begin of the window, a `TIME`: RFC 3339, or how long ago")
+	flags.StringVar(&f.until, "until", "", "the end of the window, a `TIME`: RFC 3339, or how long ago; not given: now")
+	flags.DurationVar(&f.step, "step", 0, "with --output json, also the means of intervals of this length")
+	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore and memory")
+	flags.IntVar(&f.limit, "limit", 20, "how many to print in text; 0: all that the server sends")
+	f.add(flags, 0)
+	return cmd
+}
+
+func (f *usageFlags) check() error {
+	var wrong []error
+	if _, ok := usage.ParseKind(f.by); !ok {
+		wrong = append(wrong, fmt.Errorf("--by is queue, user or group; not %q", f.by))
+	}
+	if f.since == "" {
+		wrong = append(wrong, errors.New("--since is empty"))
+	}
+	if f.step < 0 {
+		wrong = append(wrong, fmt.Errorf("--step is %v, and must not be below 0", f.step))
+	}
+	if f.limit < 0 {
+		wrong = append(wrong, fmt.Errorf("--limit is %d, and must not be below 0", f.limit))
+	}
+	return errors.Join(append(wrong, f.readerFlags.check(), checkTime("--since", f.since), checkTime("--until", f.until))...)
+}
+
+func (f *usageFlags) print(ctx context.Context, out io.Writer) (any, error) {
+	query := url.Values{"by": {f.by}, "since": {f.since}, "partition": {f.partition}}
+	if f.name != "" {
+		query.Set("name", f.name)
+	}
+	if f.until != "" {
+		query.Set("until", f.until)
+	}
+	if f.step > 0 {
+		query.Set("step", f.step.String())
+	}
+	var w dao.UsageWindow
+	if err := f.read(ctx, "/ws/v1/history/usage?"+query.Encode(), &w); err != nil {
+		return nil, err
+	}
+	covered := 0.0
+	if w.WindowSeconds > 0 {
+		covered = 100 * w.CoveredSeconds / w.WindowSeconds
+	}
+	fmt.Fprintf(out, "partition %s, %s to %s, %.0f %% covered\n", w.Partition, w.Since, w.Until, covered)
+	if len(w.Series) == 0 {
+		fmt.Fprintf(out, "\nno %s had anything\n", f.by)
+		return w, nil
+	}
+	shown := []string{"vcore", "memory"}
+	if f.resource != "" {
+		shown = []string{f.resource}
+	}
+	heads := []string{map[string]string{"queue": "QUEUE", "user": "USER", "group": "GROUP"}[f.by]}
+	for _, name := range shown {
+		heads = append(heads, hoursHead(name))
+	}
+	if f.by == "queue" {
+		heads = append(heads, "FAIRNESS")
+	}
+	fmt.Fprintln(out)
+	t := newTable(out, append(heads, "PENDING ASKS", "RUNNING APPS")...)
+	omitted := w.Omitted
+	for i, x := range w.Series {
+		if f.limit > 0 && i == f.limit {
+			omitted += len(w.Series) - i
+			break
+		}
+		cells := []string{x.Name}
+		for _, name := range shown {
+			cells = append(cells, hours(name, x.AllocatedSeconds[name]))
+		}
+		if f.by == "queue" {
+			cells = append(cells, ratio(x.Fairness))
+		}
+		t.row(append(cells, mean(x.PendingAskSeconds, w.CoveredSeconds), mean(x.RunningSeconds, w.CoveredSeconds))...)
+	}
+	if err := t.Flush(); err != nil {
+		return nil, err
+	}
+	if omitted > 0 {
+		fmt.Fprintf(out, "and %d more with less; see --limit and --name\n", omitted)
+	}
+	return w, nil
+}
+
+// hoursHead is the head of the column of a resource.
+func hoursHead(resource string) string {
+	switch {
+	case resource == "vcore":
+		return "VCORE-HOURS"
+	case resources.IsBytes(resource):
+		return printableLine(resource) + " GiB-HOURS"
+	}
+	return printableLine(resource) + "-HOURS"
+}
+
+// hours are resource-seconds in the unit of hoursHead.
+func hours(resource string, n int64) string {
+	f := float64(n) / 3600
+	switch {
+	case resource == "vcore":
+		f /= 1000
+	case resources.IsBytes(resource):
+		f /= 1 << 30
+	}
+	return fmt.Sprintf("%.2f", f)
+}
+
+// mean is a sum over time as a mean.
+func mean(sum int64, covered float64) string {
+	if covered <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", float64(sum)/covered)
+}

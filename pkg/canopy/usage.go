@@ -1,0 +1,58 @@
+package canopy
+
+import (
+	"context"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// openUsage opens the store of usage (USG-9); nil: nothing is kept. Requires: DataDir is held by the store of configurations.
+func (o *Options) openUsage() (*usage.Store, error) {
+	if o.Usage.Interval < 0 {
+		return nil, nil
+	}
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	s, err := usage.Open(o.DataDir, usage.Options{MaxAge: o.Usage.MaxAge, MaxBytes: o.Usage.MaxBytes}, now())
+	if err != nil {
+		return nil, o.refused("DataDir", err)
+	}
+	return s, nil
+}
+
+// recordUsage samples all partitions until stopUsage.
+func (s *Server) recordUsage(now func() time.Time) {
+	if s.usage == nil {
+		return
+	}
+	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, now, s.log)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Run(ctx, s.usageSnapshots)
+	}()
+	s.stopUsage = func() {
+		cancel()
+		<-done
+	}
+}
+
+// usageSnapshots are snapshots of all partitions that answer.
+func (s *Server) usageSnapshots(ctx context.Context) (out []*scheduler.Snapshot) {
+	c := s.engine.Cluster()
+	for _, name := range c.Partitions() {
+		l, ok := c.Partition(name)
+		if !ok {
+			continue // a reload has just removed it
+		}
+		if snap, err := l.SnapshotOnce(ctx); err == nil {
+			out = append(out, snap)
+		}
+	}
+	return out
+}
