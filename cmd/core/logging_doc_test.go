@@ -172,7 +172,7 @@ func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 	var calls []loggedLine
 	for _, dir := range []string{
 		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/httpserver", "internal/logging", "internal/loop",
-		"internal/reload", "internal/usergroup", "pkg",
+		"internal/reload", "internal/usage", "internal/usergroup", "pkg",
 	} {
 		calls = append(calls, logCalls(t, filepath.Join(moduleRoot, dir))...)
 	}

@@ -113,7 +113,7 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		if f.limit > 0 && i == f.limit {
 			break
 		}
-		t.row(n.NodeID, map[bool]string{true: "ready", false: "drained"}[n.Schedulable], quantity(n.Capacity, resource), amount(n.Allocated, resource),
+		t.row(n.NodeID, map[bool]string{true: "ready", false: "drained"}[n.Schedulable], boundText(n.Capacity, resource), amount(n.Allocated, resource),
 			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount), map[bool]string{true: "yes", false: "-"}[n.IsReserved])
 	}
 	if err := t.Flush(); err != nil {

@@ -142,7 +142,7 @@ func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree b
 		if q.Status == "Draining" {
 			marks = strings.TrimSpace(marks + " draining")
 		}
-		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), quantity(q.Guaranteed, resource), quantity(q.Max, resource),
+		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource), boundText(q.Max, resource),
 			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks), shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)
 	}
 	return t.Flush()

@@ -42,8 +42,8 @@ func oneOf(name string, known []string) string {
 	return "it is one of " + strings.Join(known, ", ")
 }
 
-// quantity is an amount of a resource as queues.yaml has it; a bound that is missing is a dash.
-func quantity(amounts dao.Quantities, resource string) string {
+// boundText is an amount of a resource as queues.yaml has it; a bound that is missing is a dash.
+func boundText(amounts dao.Quantities, resource string) string {
 	n, ok := amounts[resource]
 	if !ok {
 		return "-"
@@ -51,7 +51,7 @@ func quantity(amounts dao.Quantities, resource string) string {
 	return resources.FormatQuantity(resource, resources.Quantity(n))
 }
 
-// amount is quantity of what has no bound: missing is zero.
+// amount is boundText of what has no bound: missing is zero.
 func amount(amounts dao.Quantities, resource string) string {
 	return resources.FormatQuantity(resource, resources.Quantity(amounts[resource]))
 }

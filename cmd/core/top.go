@@ -86,7 +86,7 @@ func (f *topFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	}
 	t := &b.Total
 	fmt.Fprintf(out, "partition %s, %s: %s of %s %s, %s running, %s\n\n", f.partition, printableLine(t.QueueName), amount(t.Allocated, b.Resource),
-		quantity(t.Max, b.Resource), printableLine(b.Resource), plural(t.RunningApps, "application"), plural(t.PendingAsks, "pending ask"))
+		boundText(t.Max, b.Resource), printableLine(b.Resource), plural(t.RunningApps, "application"), plural(t.PendingAsks, "pending ask"))
 	if err := printQueues(out, b.Queues, b.Resource, false); err != nil {
 		return nil, err
 	}

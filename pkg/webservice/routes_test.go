@@ -15,6 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/usage"
 )
 
 // serviceWithAllRoutes is a service with every route of both listeners.
@@ -24,7 +25,7 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Cleanup(c.End)
 	s := newService(c, Options{
 		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
-		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History),
+		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History), Usage: new(usage.Store),
 	})
 	mux := s.mux()
 	s.routeAllChanges(mux)
