@@ -1,4 +1,4 @@
-// Package usage keeps who had what over time: for each queue, user and group of a partition what was allocated, owed,
+// Package usage keeps usage over time: for each queue, user and group of a partition what was allocated, owed,
 // guaranteed and pending, and the applications that have ended.
 //
 // It owns the samples, their form in a database, roll-up and retention, and the sums over a window. Where a sample comes

@@ -46,7 +46,7 @@ func TestSplit_Properties(t *testing.T) {
 			if total >= guaranteed && p < min(claims[i].guaranteed, claims[i].demand) {
 				t.Fatalf("queue %d is owed %d, and less than its guarantee", i, p)
 			}
-			for j, q := range parts { // max-min: who has less of the rest has no demand left
+			for j, q := range parts { // max-min: a queue with less of the rest has no demand left
 				mine, its := p-min(claims[i].guaranteed, claims[i].demand), q-min(claims[j].guaranteed, claims[j].demand)
 				if total > guaranteed && mine < its-1 && p < claims[i].demand {
 					t.Fatalf("%d and %d of the rest, and queue %d has demand left", mine, its, i)

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// UsageWindow is who had what over a window of time.
+// UsageWindow is the usage of queues, users or groups over a window of time.
 type UsageWindow struct {
 	Partition      string        `json:"partition"`
 	By             string        `json:"by"` // queue, user or group
