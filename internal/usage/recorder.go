@@ -17,9 +17,6 @@ const DefaultInterval = time.Minute
 // maintenance is the time between two roll-ups, which also delete what is too old.
 const maintenance = 15 * time.Minute
 
-// lastTimeout is how long the end waits for the last sample.
-const lastTimeout = 500 * time.Millisecond
-
 // Source is where a Recorder gets snapshots from: one of each partition. One that does not answer is left out.
 type Source func(ctx context.Context) []*scheduler.Snapshot
 
@@ -30,6 +27,9 @@ type Recorder struct {
 	interval time.Duration
 	now      func() time.Time
 	log      *zap.Logger
+
+	// LastTimeout is how long Run waits for the last sample; 0: it takes none. It must not change while Run runs.
+	LastTimeout time.Duration
 
 	trees      map[string]*Tree
 	ended      map[string]*[2]newEnded
@@ -68,9 +68,11 @@ func (r *Recorder) Run(ctx context.Context, from Source) {
 
 // last takes a last sample, if the partitions still answer soon.
 func (r *Recorder) last(from Source) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastTimeout)
-	defer cancel()
-	r.sample(from(ctx))
+	if r.LastTimeout > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), r.LastTimeout)
+		defer cancel()
+		r.sample(from(ctx))
+	}
 	r.report(r.store.Extend(r.now()))
 }
 

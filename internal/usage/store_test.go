@@ -346,6 +346,7 @@ func TestRecorder_SamplesEachInterval(t *testing.T) {
 		defer s.Close()
 		began := time.Now()
 		r := NewRecorder(s, time.Minute, time.Now, zap.NewNop())
+		r.LastTimeout = time.Second
 		ctx, cancel := context.WithCancel(t.Context())
 		answers := true
 		done := make(chan struct{})

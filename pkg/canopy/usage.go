@@ -1,12 +1,16 @@
 package canopy
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/usage"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
+
+// lastSampleTimeout is how long Close waits for a last sample.
+const lastSampleTimeout = 500 * time.Millisecond
 
 // openUsage opens the store of usage (USG-9); nil: nothing is kept. Requires: DataDir is held by the store of configurations.
 func (o *Options) openUsage() (*usage.Store, error) {
@@ -30,6 +34,8 @@ func (s *Server) recordUsage(now func() time.Time) {
 		return
 	}
 	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, now, s.log)
+	// A partition that is stuck must not use the time up that Close has.
+	r.LastTimeout = min(lastSampleTimeout, cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)/8)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

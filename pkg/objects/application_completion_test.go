@@ -89,7 +89,7 @@ func TestHistory_IsBounded(t *testing.T) {
 	}
 	assert.Equal(t, ids(p.Completed()), "a2 a3 a4 ")
 	assert.Equal(t, ids(p.Rejected()), "r2 r4 r3 ", "the newest of an ID is kept, and no other")
-	assert.Equal(t, p.Rejected().At(2).Message, "again")
+	assert.Equal(t, p.Rejected().At(2).Message(), "again")
 	assert.NilError(t, p.Check())
 }
 
