@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -149,9 +150,9 @@ func hoursHead(resource string) string {
 	case resource == "vcore":
 		return "VCORE-HOURS"
 	case resources.IsBytes(resource):
-		return printableLine(resource) + " GiB-HOURS"
+		return strings.ToUpper(printableLine(resource)) + " GiB-HOURS"
 	}
-	return printableLine(resource) + "-HOURS"
+	return strings.ToUpper(printableLine(resource)) + "-HOURS"
 }
 
 // hours are resource-seconds in the unit of hoursHead.
