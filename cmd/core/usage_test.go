@@ -113,13 +113,13 @@ root.a  2     5     4     7    3        1     2h00m  STARVED
 		"apps --sort pending": `partition default, 2 active applications, vcore
 
 APPLICATION  QUEUE   USER  STATE    USED  PENDING  ASKS  SUBMITTED
-etl          root.a  ann   Running  2     3        1     2026-01-02T12:00:00Z
-train        root.b  bob   Running  6     0        0     2026-01-02T12:00:00Z
+etl          root.a  ann   Running  2     3        1     2026-01-02T10:00:00Z
+train        root.b  bob   Running  6     0        0     2026-01-02T10:00:00Z
 `,
 		"apps --queue root.b": `partition default, 1 active application, vcore
 
 APPLICATION  QUEUE   USER  STATE    USED  PENDING  ASKS  SUBMITTED
-train        root.b  bob   Running  6     0        0     2026-01-02T12:00:00Z
+train        root.b  bob   Running  6     0        0     2026-01-02T10:00:00Z
 `,
 		"apps --state completed": `partition default, 0 completed applications, vcore
 
@@ -136,7 +136,7 @@ QUEUE   USED  OWED  GUAR  MAX  PENDING  ASKS  WAIT
 root.b  6     3     -     -    0        0     -
 
 APPLICATION  QUEUE   USER  STATE    USED  PENDING  ASKS  SUBMITTED
-train        root.b  bob   Running  6     0        0     2026-01-02T12:00:00Z
+train        root.b  bob   Running  6     0        0     2026-01-02T10:00:00Z
 `,
 	} {
 		code, out, errs := runCanopy(append(strings.Fields(args), "--address", address)...)
