@@ -21,6 +21,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/internal/usage"
@@ -39,7 +40,8 @@ type Server struct {
 	users     *usergroup.Resolvers
 	store     *reload.Disk // nil: the history is not stored
 	usage     *usage.Store // nil: usage is not kept
-	stopUsage func()       // ends the samples of usage; nil: there are none
+	switched  *operators.File
+	stopUsage func() // ends the samples of usage; nil: there are none
 	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
 	history   *history.History
@@ -100,12 +102,17 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		users.Close()
 		return nil, errors.Join(err, first.close(), page.close())
 	}
+	switched, err := opt.openOperators()
+	if err != nil {
+		users.Close()
+		return nil, errors.Join(err, opened.close(), first.close(), page.close())
+	}
 	kept, err := opt.openUsage()
 	if err != nil {
 		users.Close()
 		return nil, errors.Join(err, opened.close(), first.close(), page.close())
 	}
-	s := newServer(opt, serverParts{first, users, secured, opened, page, kept})
+	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched})
 	s.serve()
 	s.watchSecurity()
 	s.watchConfig(first.proposal)
@@ -119,12 +126,13 @@ type serverParts struct {
 	security  *security
 	listeners listeners
 	page      page
-	usage     *usage.Store // nil: usage is not kept
+	usage     *usage.Store    // nil: usage is not kept
+	operators *operators.File // nil: what operators switch is not kept
 }
 
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage}
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history = history.New(opt.Now)
@@ -156,7 +164,8 @@ func newServer(opt Options, p serverParts) *Server {
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
-		Auth: p.security.auth, RemoteAdmin: opt.Security.isSecure(),
+		Operators: operators.New(s.engine.Cluster().Partition, p.operators),
+		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 	}
@@ -196,8 +205,8 @@ func (s *Server) engineOptions() engine.Options {
 		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
 		Loop: loop.Options{
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
-			DecisionMeter: s.metrics.DecisionMeter,
-			OnAudit:       func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
+			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.switched.First,
+			OnAudit: func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
 		},
 		OnEffects: func(partition string, effects []scheduler.Effect) {
 			s.history.OnEffects(partition, effects)

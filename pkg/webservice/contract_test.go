@@ -20,6 +20,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/usage"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -70,11 +71,20 @@ func newContractFixture(t testing.TB) *adminFixture {
 	day.Add(totals.Sample{At: noon, Applications: 2, Allocations: 3})
 	opt := fullOptions(o.reloads)
 	opt.History, opt.Totals, opt.Managers, opt.Now = h, day, registered{}, func() time.Time { return noon }
-	opt.Operators = operators.New(o.cluster.Partition, nil)
+	opt.Operators, opt.Usage = operators.New(o.cluster.Partition, nil), memoryUsage(t)
 	opt.Started, opt.ClusterID, opt.LogLevel = noon.Add(-time.Hour), func() string { return "rm" }, func() string { return "info" }
 	opt.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("go_goroutines 7\n")) })
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
+}
+
+// memoryUsage is a store of usage that is empty.
+func memoryUsage(t testing.TB) *usage.Store {
+	t.Helper()
+	s, err := usage.Open("", usage.Options{}, noon.Add(-time.Hour))
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, s.Close()) })
+	return s
 }
 
 // newFuzzFixture is newContractFixture without profiles, which take seconds.
@@ -83,7 +93,7 @@ func newFuzzFixture(t testing.TB) *adminFixture {
 	o := newContractFixture(t)
 	opt := fullOptions(o.reloads)
 	opt.Debug, opt.Managers, opt.Now = false, registered{}, func() time.Time { return noon }
-	opt.Operators = operators.New(o.cluster.Partition, nil)
+	opt.Operators, opt.Usage = operators.New(o.cluster.Partition, nil), memoryUsage(t)
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }
@@ -192,7 +202,7 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 		"/healthz", "/readyz", "/metrics", "/ws/v1/metrics", "/ws/v1/openapi.json", "/ws/v1/config", "/ws/v1/config/history", "/ws/v1/config/history/1", "/ws/v1/resourcemanagers",
 		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets", "/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks",
 		defaultPartition + "classquotas", defaultPartition + "node/n1/eviction-order", defaultPartition + "ask/waits/explain", defaultPartition + "preemptions",
-		defaultPartition + "application/app-1/explain", defaultPartition + "operators",
+		defaultPartition + "application/app-1/explain", defaultPartition + "operators", defaultPartition + "fairness", "/ws/v1/history/usage?by=queue",
 		"/ws/v1/fullstatedump", "/ws/v1/stack", "/debug/stack", "/debug/pprof/", "/debug/pprof/heap",
 	} {
 		ask(http.MethodGet, target, "")

@@ -19,6 +19,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/operators"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/usage"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
@@ -54,7 +55,7 @@ var unoperated = operators.New(func(string) (*loop.Loop, bool) { return nil, fal
 // fullOptions have everything that is served.
 func fullOptions(reloads *reload.Reloader) webservice.Options {
 	return webservice.Options{
-		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History), Debug: true, AdminEnabled: true,
+		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History), Usage: new(usage.Store), Debug: true, AdminEnabled: true,
 	}
 }
 

@@ -48,8 +48,11 @@ func queueFairness(t *usage.Tree, owed resources.Amounts, now time.Time) dao.Que
 		Pending: dao.QuantitiesOf(q.Pending.All()), PendingAsks: t.PendingAsks, RunningApps: q.Running, OldestAsk: dao.Nanos(t.Oldest),
 		Fairness: dao.FairnessNow(q.Allocated, owed),
 	}
-	if q.Draining {
+	switch {
+	case q.Draining:
 		v.Status = "Draining"
+	case q.Stopped:
+		v.Status = "Stopped"
 	}
 	if t.Oldest.IsZero() {
 		return v

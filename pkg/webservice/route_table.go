@@ -205,6 +205,13 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 }}
 
 var usageRoutes = routeSection{"Users and groups", []routeInfo{
+	{
+		pattern: "GET /ws/v1/history/usage", summary: "What queues, users or groups have used over a window, and how fair that was", answer: dao.UsageWindow{}, query: usageParameters,
+		errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	},
+	{
+		pattern: "GET /ws/v1/partition/{partition}/fairness", summary: "What each queue is owed now, its longest wait, and whether it is starved", answer: []dao.QueueFairness{}, errors: ofPartition,
+	},
 	{pattern: "GET /ws/v1/partition/{partition}/usage/users", origin: yunikornRoute, summary: "The usage of all users", answer: []dao.UserUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/users"},
 	{pattern: "GET /ws/v1/partition/{partition}/usage/user/{user}", origin: yunikornRoute, summary: "The usage of one user", answer: dao.UserUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/user/ann"},
 	{pattern: "GET /ws/v1/partition/{partition}/usage/groups", origin: yunikornRoute, summary: "The usage of all groups", answer: []dao.GroupUsage{}, errors: ofPartition, example: "/ws/v1/partition/default/usage/groups"},
