@@ -13,9 +13,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// OverMax is a queue whose allocated resources exceed its new max, or a max that becomes enforced. Asks
+// QueueOverMax is a queue whose allocated resources exceed its new max, or a max that becomes enforced. Asks
 // in the queue wait until it is below its max. Running allocations go on, unless the max is enforced.
-type OverMax struct {
+type QueueOverMax struct {
 	Partition string             `json:"partition"`
 	Queue     string             `json:"queue"`
 	Resource  string             `json:"resource"`
@@ -31,7 +31,7 @@ type OverMax struct {
 }
 
 // String is a line of text about the exceeded max.
-func (o OverMax) String() string {
+func (o QueueOverMax) String() string {
 	text := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
 	maxText, enforcement := "new max", ""
 	if o.MaxUnchanged {
@@ -83,7 +83,7 @@ func (p *Plan) listOverMax(c *diff.PartitionChange, old, new enforcement, s *Par
 			if n <= limit || !maxChanged && !newlyEnforced {
 				continue
 			}
-			o := OverMax{Partition: c.Partition, Queue: path, Resource: name, Allocated: n, Max: limit, By: n - limit, MaxUnchanged: !maxChanged}
+			o := QueueOverMax{Partition: c.Partition, Queue: path, Resource: name, Allocated: n, Max: limit, By: n - limit, MaxUnchanged: !maxChanged}
 			if delay > 0 {
 				o.EnforcedAfter = delay.String()
 			}

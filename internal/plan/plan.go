@@ -27,7 +27,7 @@ type Plan struct {
 	Change         diff.Change     `json:"change"`
 	StateKnown     bool            `json:"stateKnown"` // the state of a server was read; false: the lists below are empty
 	RefusedChanges []RefusedChange `json:"refused"`
-	OverMax        []OverMax       `json:"overMax"`
+	OverMax        []QueueOverMax  `json:"overMax"`
 
 	OverLimit  []OverLimit  `json:"overLimit"`
 	OverQuota  []OverQuota  `json:"overQuota"`
@@ -80,7 +80,7 @@ type Application struct {
 // nil: unknown. Only the named partitions are compared; none named: all.
 func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
-	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []OverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
+	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []QueueOverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]

@@ -81,7 +81,7 @@ func TestCompute_ImpactOnWorkloads(t *testing.T) {
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
 	// gpu exceeds a max that does not change; root.team.y and root.gone are removed and drain.
-	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
+	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
 	assert.DeepEqual(t, p.LostAccess, []LostAccess{
 		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
 	})
@@ -114,14 +114,14 @@ func TestCompute_RefusedByServerState(t *testing.T) {
 		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob has no application
 		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
 	})
-	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
+	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
 }
 
 func TestCompute_OverMaxListsOwnMaxOnly(t *testing.T) {
 	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, queues: [{name: x}]}]}]}]"
 	work := State{"default": {Allocated: map[string]amounts{"root.a": {"vcore": 8000}, "root.a.x": {"vcore": 8000}}}}
 	p := Compute(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
-	assert.DeepEqual(t, p.OverMax, []OverMax{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
+	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
 }
 
 func TestCompute_OverLimit(t *testing.T) {
