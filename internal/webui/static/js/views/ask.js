@@ -22,18 +22,45 @@ function nodeHistogram(nodes) {
   return card('Nodes', h('div', { class: 'body hist' }, seen.map(([k, text, kind, title]) => h('div', { class: 'line', title }, h('span', { class: 'muted' }, text), h('div', { class: 'bar' }, h('i', { class: kind === 'good' ? '' : kind, style: { width: `${f.percent(nodes[k], nodes.total)}%` } })), h('b', {}, f.count(nodes[k])))), nodes.reasons?.map((r) => h('div', { class: 'muted small' }, r.message ?? JSON.stringify(r)))), { sub: `of ${f.count(nodes.total)}, each by the first reason` });
 }
 
-// sentence is the text of an entry that a newer server may describe in one of several ways.
-const sentence = (x) => (typeof x === 'string' ? x : x.message ?? x.text ?? x.description ?? Object.entries(x).filter(([, v]) => typeof v !== 'object').map(([k, v]) => `${k} ${v}`).join(', '));
+const gateTitles = {
+  resourceManager: 'Resource manager', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
+  limitMaxApplications: 'Max applications', queueMaxApplications: 'Max applications', limitMaxResources: 'Limit', queueMaxResources: 'Queue max', clusterCapacity: 'Cluster', nodes: 'Nodes', otherAllocations: 'Affinity and ports', gang: 'Gang', predicates: 'Predicates',
+};
 
+// gates are all conditions, the closed ones first.
 function gates(list) {
-  return card('Every gate', h('div', { class: 'body' }, list.map((g) => {
-    const passed = g.passed ?? g.open ?? g.ok ?? (g.blocked === undefined ? undefined : !g.blocked);
-    return h('div', { class: 'gate' }, passed === undefined ? mark('wait', 'plain', 'unknown') : passed ? mark('check', 'plain', 'passed') : mark('cross', 'bad', 'blocked'), h('span', { class: 'strong' }, g.title ?? g.name ?? g.gate ?? g.code), h('span', { class: 'muted' }, sentence(g)));
-  })), { sub: 'not only the first that holds it back' });
+  const ordered = [...list.filter((g) => g.closed), ...list.filter((g) => !g.closed)];
+  return card('Every gate', h('div', { class: 'body' }, ordered.map((g) => h('div', { class: 'gate' },
+    g.closed ? mark('cross', 'bad', 'closed') : mark('check', 'plain', 'open'), h('span', { class: g.closed ? 'strong' : '' }, gateTitles[g.kind] ?? g.kind), h('span', { class: g.closed ? '' : 'muted' }, g.message)))),
+  { sub: `${list.filter((g) => g.closed).length} of ${list.length} closed` });
 }
 
-function changes(list) {
-  return card('Smallest changes that would let it run', h('div', { class: 'body', id: 'changes' }, list.map((c, i) => h('div', { class: 'change' }, h('span', { class: 'n' }, i + 1), h('span', {}, sentence(c))))), { sub: 'any one of them' });
+// changes are what opens the closed gates: one of each is needed, but for those that another one opens, too.
+function changes(e) {
+  const closed = e.gates.filter((g) => g.closed);
+  if (closed.length === 0) return undefined;
+  const several = closed.length > 1;
+  return card('Smallest changes that would let it run', h('div', { class: 'body stack', id: 'changes' },
+    closed.map((g) => h('div', { class: 'stack' }, several && h('h3', { class: 'small strong' }, gateTitles[g.kind] ?? g.kind, g.subject ? ` ${g.subject}` : ''),
+      (g.changes ?? []).map((c, i) => h('div', { class: 'change' }, h('span', { class: 'n' }, i + 1), h('span', {}, c.message, c.alsoOpens?.length > 0 && h('span', { class: 'faint' }, ` opens ${c.alsoOpens.map((k) => gateTitles[k] ?? k).join(', ')}, too`)))),
+      !g.changes?.length && h('p', { class: 'muted small' }, 'No change helps: it has to be waited for.'))),
+    e.largestRequest && h('p', { class: 'muted' }, `Or ${e.largestRequest.message}.`)), { sub: several ? 'one of each group' : 'any one of them' });
+}
+
+// order is the place of the ask at each level of the selection order at which there is anything to compare.
+function order(levels) {
+  const shown = levels.filter((l) => l.of > 1);
+  if (shown.length === 0) return undefined;
+  const why = (l, a) => ({ priority: `priority ${a.priority}, above ${l.member.priority}`, share: `share ${a.share.toPrecision(3)}, below ${l.member.share.toPrecision(3)}`, submission: 'submitted before', creation: 'created before' }[a.by] ?? `by ${a.by}`);
+  return card('Selection order', h('div', { class: 'scroll-x' }, h('table', { class: 't tight', id: 'order' }, h('thead', {}, h('tr', {}, h('th', {}, 'Compared in'), h('th', { class: 'num' }, 'Place'), h('th', {}, 'First ahead'))),
+    h('tbody', {}, shown.map((l) => h('tr', {}, h('td', {}, h('span', { class: 'strong' }, l.member.name), h('div', { class: 'faint small' }, `${l.kind} of ${l.in}`)), h('td', { class: 'num' }, `${f.count(l.position)} of ${f.count(l.of)}`),
+      h('td', {}, l.ahead?.length ? l.ahead.map((a) => h('div', {}, a.name, h('span', { class: 'faint small' }, ` ${why(l, a)}`))) : h('span', { class: 'faint' }, 'nothing'))))))), { sub: 'what comes first is tried first' });
+}
+
+// preemption says for which reasons the ask may preempt.
+function preemption(list) {
+  return card('May it preempt?', h('div', { class: 'body' }, list.map((x) => h('div', { class: 'gate' }, x.entitled ? mark('check', 'plain', 'yes') : mark('cross', 'plain', 'no'), h('span', {}, x.preemptionReason),
+    h('span', { class: 'muted' }, x.entitled ? 'entitled' : x.reason, x.queueName ? ` (${x.queueName})` : '', x.entitledAt ? `, entitled in ${f.duration(f.millis(x.entitledAt) - Date.now())}` : '')))));
 }
 
 export default {
@@ -59,9 +86,10 @@ export default {
       h('section', { class: 'card' }, h('div', { class: 'body stack' },
         h('p', { class: `message callout ${verdict.permanent ? 'bad' : waits ? '' : 'good'}`, id: 'reason' }, e.message),
         verdict.backOff?.map((b) => h('p', { class: 'muted small' }, `Back-off: ${b.message.replace(/ at \d{4}-\S+Z/, ` in ${f.duration(f.millis(b.until) - Date.now())}`).replace(/not before \d{4}-\S+Z/, `not before ${f.clock(f.millis(b.until))}`)}`)),
-        facts([['Asks for', amounts(e.resource, { pods: true })], [waits ? 'Waits for' : 'Since', age(e.since)], ['Node', e.nodeID && h('a', { class: 'link', href: ctx.href('nodes', { node: e.nodeID }) }, e.nodeID)], ['Requires node', e.requiredNodeId], ['Priority', e.priority], ['User', e.user && h('a', { class: 'link', href: ctx.href('users', { name: e.user }) }, e.user)], ['Verdict', verdict.code && h('code', {}, verdict.code, verdict.subject ? ` (${verdict.subject})` : '')], ['Expected start', e.expected && sentence(e.expected)], ['Rank', e.rank && (typeof e.rank === 'number' ? e.rank : sentence(e.rank))]]))),
-      e.changes?.length > 0 && changes(e.changes),
+        facts([['Asks for', amounts(e.resource, { pods: true })], [waits ? 'Waits for' : 'Since', age(e.since)], ['Node', e.nodeID && h('a', { class: 'link', href: ctx.href('nodes', { node: e.nodeID }) }, e.nodeID)], ['Requires node', e.requiredNodeId], ['Priority', e.priority], ['User', e.user && h('a', { class: 'link', href: ctx.href('users', { name: e.user }) }, e.user)], ['Verdict', verdict.code && h('code', {}, verdict.code, verdict.subject ? ` (${verdict.subject})` : '')]]))),
+      e.gates?.length > 0 && changes(e),
       waits && h('div', { class: 'grid ask-grid' }, e.resources && headrooms(e), e.nodes && nodeHistogram(e.nodes)),
-      e.gates?.length > 0 && gates(e.gates));
+      e.gates?.length > 0 && gates(e.gates),
+      e.rank && order(e.rank), e.entitlements?.length > 0 && preemption(e.entitlements));
   },
 };
