@@ -151,6 +151,35 @@ func labelsOf(tags map[string]string) (labels map[string]string) {
 	return labels
 }
 
+// SameLabels reports whether two sets of tags have the same labels.
+func SameLabels(a, b map[string]string) bool { return hasLabels(a, b) && hasLabels(b, a) }
+
+// hasLabels reports whether the tags of a have each label of b, with its value.
+func hasLabels(a, b map[string]string) bool {
+	for tag, value := range b {
+		if !strings.HasPrefix(tag, budgets.LabelTag) {
+			continue
+		}
+		if have, ok := a[tag]; !ok || have != value {
+			return false
+		}
+	}
+	return true
+}
+
+// LabelsText is the labels that tags have, for messages; "none" if there are none.
+func LabelsText(tags map[string]string) string {
+	labels := labelsOf(tags)
+	if len(labels) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, key+"="+labels[key])
+	}
+	return strings.Join(parts, ",")
+}
+
 // identity is an unambiguous text of a namespace and labels.
 func identity(namespace string, labels map[string]string) string {
 	var b strings.Builder

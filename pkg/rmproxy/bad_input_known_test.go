@@ -4,6 +4,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 )
 
@@ -74,6 +75,11 @@ func knownKeys() []badInput {
 		ignored("ASK-27 another preemption policy", "preemption policy stays", waits(func(x *si.Allocation) { x.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptOther: true} })),
 		ignored("ASK-27 another originator flag", "being an originator stays false, not true", waits(func(x *si.Allocation) { x.Originator = true })),
 		ignored("ASK-27 another constraint", "constraint on nodes stays none, not", waits(func(x *si.Allocation) { taggedAsk(x, constraints.SelectorTag, `{"zone":"nowhere"}`) })),
+		ignored("ASK-27 other labels", "labels stays none, not app=web", waits(func(x *si.Allocation) { taggedAsk(x, budgets.LabelTag+"app", "web") })),
+		{
+			what: "ASK-27 another required node of an allocation", allocations: asks(with(known("runs"), func(x *si.Allocation) { taggedAsk(x, requiredNodeTag, "n2") })),
+			events: []string{"ignored change of runs (app): its required node stays none, not n2"}, counts: counted("changed-content", 1),
+		},
 		ignored("ASK-27 a constraint that cannot be read", "constraint on nodes stays none, not", waits(func(x *si.Allocation) { taggedAsk(x, constraints.SelectorTag, "zone=a") })),
 		{what: "ASK-23 the same again", allocations: asks(sized(1000, known("waits")), on("n1", known("runs")), known("runs"))},
 		{what: "ASK-24 other resources", allocations: asks(on("n1", sized(50, known("runs")))), used: "n1=50 n2=10"},

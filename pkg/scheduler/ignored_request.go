@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -95,6 +96,12 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	}
 	if c.constraintKey(known.Tags()) != c.constraintKey(sent.Tags()) {
 		differs("constraint on nodes", c.constraintKey(known.Tags()), c.constraintKey(sent.Tags()))
+	}
+	if !affinity.SameLabels(known.Tags(), sent.Tags()) {
+		differs("labels", affinity.LabelsText(known.Tags()), affinity.LabelsText(sent.Tags()))
+	}
+	if !x.Pending() && known.RequiredNode() != sent.RequiredNode() {
+		differs("required node", cmp.Or(string(known.RequiredNode()), "none"), cmp.Or(string(sent.RequiredNode()), "none"))
 	}
 	if known.Policy != sent.Policy {
 		differs("preemption policy", known.Policy, sent.Policy)
