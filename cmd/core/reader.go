@@ -27,6 +27,7 @@ const defaultWatch = 2 * time.Second
 type readerFlags struct {
 	address, partition, output string
 	watch, timeout             time.Duration
+	access                     clientAccess
 }
 
 func (f *readerFlags) add(flags *pflag.FlagSet, watch time.Duration) {
@@ -36,6 +37,7 @@ func (f *readerFlags) add(flags *pflag.FlagSet, watch time.Duration) {
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	flags.DurationVarP(&f.watch, "watch", "w", watch, "print again after each `INTERVAL`, until an interrupt: --watch, or --watch=10s; 0: print once")
 	flags.Lookup("watch").NoOptDefVal = defaultWatch.String()
+	f.access.add(flags)
 }
 
 func (f *readerFlags) check() error {
@@ -67,7 +69,7 @@ func (f *readerFlags) show(cmd *cobra.Command, show func(ctx context.Context, te
 			if ctx.Err() != nil {
 				return nil
 			}
-			return exitError{exitRefused, err}
+			return refusedOr(err)
 		}
 		if f.output == "json" {
 			page.Reset()
@@ -110,7 +112,10 @@ func (f *readerFlags) read(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return fmt.Errorf("--address: %w", err)
 	}
-	client := http.Client{Timeout: f.timeout}
+	client, err := f.access.httpClient(f.address, f.timeout)
+	if err != nil {
+		return err
+	}
 	got, err := client.Do(r)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 	token := func(name string) []string {
 		return append([]string{"--token-file", s.file(name + ".token")}, s.client...)
 	}
-	readers := [][]string{{"events"}, {"explain", "x"}, {"preempt", "--list"}, {"plan", "--config", queues}}
+	readers := [][]string{{"events"}, {"explain", "x"}, {"preempt", "--list"}, {"plan", "--config", queues}, {"queues"}, {"apps"}, {"nodes"}, {"top", "--watch=0"}, {"usage", "--by", "queue"}}
 	for _, reader := range readers {
 		for _, c := range []struct {
 			flags []string
