@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -27,19 +26,23 @@ var (
 // Operators carries out actions. It is safe for concurrent use.
 type Operators struct {
 	partition func(name string) (*loop.Loop, bool)
-	file      *File // nil: nothing is kept
-	mu        sync.Mutex
+	file      *File         // nil: nothing is kept
+	busy      chan struct{} // holds a token while an action is carried out
 }
 
 // New returns Operators that find partitions by a function and keep what was switched in a file; nil: nowhere.
 func New(partition func(name string) (*loop.Loop, bool), file *File) *Operators {
-	return &Operators{partition: partition, file: file}
+	return &Operators{partition: partition, file: file, busy: make(chan struct{}, 1)}
 }
 
 // Do carries out an action, and reports whether it changed anything. Actions are done one after the other.
 func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operate) (changed bool, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	select {
+	case o.busy <- struct{}{}:
+		defer func() { <-o.busy }()
+	case <-ctx.Done(): // a partition that does not answer must not keep all callers
+		return false, ctx.Err()
+	}
 	l, ok := o.partition(partition)
 	if !ok {
 		return false, fmt.Errorf("%w partition %s", ErrUnknown, partition)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -103,6 +104,25 @@ func TestOperators_UnknownThings(t *testing.T) {
 	stop()
 	_, err = o.Do(ended, "default", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root"})
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A partition that does not answer keeps no other caller waiting for longer than the caller wants.
+func TestOperators_DoNotWaitForAStuckPartition(t *testing.T) {
+	core := scheduler.New(configs.Partition{Name: "default"}, nil)
+	stuck := loop.New(core, discard{}, loop.Options{}) // nothing runs it
+	o := operators.New(func(string) (*loop.Loop, bool) { return stuck, true }, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := o.Do(ctx, "default", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root"})
+		first <- err
+	}()
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	_, err := o.Do(ended, "default", scheduler.Operate{Action: scheduler.StopQueue, Queue: "root"})
+	assert.ErrorIs(t, err, context.Canceled)
+	cancel()
+	assert.ErrorIs(t, <-first, context.Canceled)
 }
 
 // An action that cannot be stored is done, and says so.

@@ -85,7 +85,7 @@ func RunningWithin(p *Partition, c quota.Constraint) (ids []AppID) {
 
 // PendingGroups are the ask groups of a, in the order of their first pending asks.
 func (a *Application) PendingGroups() []*AskGroup {
-	groups := slices.Clone(a.askGroups.list)
+	groups := slices.DeleteFunc(slices.Clone(a.askGroups.list), (*AskGroup).empty)
 	slices.SortFunc(groups, func(g, h *AskGroup) int { return compareAsks(g.FirstPending(), h.FirstPending()) })
 	return groups
 }
