@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -348,12 +349,12 @@ func TestRecorder_SamplesEachInterval(t *testing.T) {
 		r := NewRecorder(s, time.Minute, time.Now, zap.NewNop())
 		r.LastTimeout = time.Second
 		ctx, cancel := context.WithCancel(t.Context())
-		answers := true
+		var silent atomic.Bool
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			r.Run(ctx, func(context.Context) []*scheduler.Snapshot {
-				if !answers {
+				if silent.Load() {
 					return nil
 				}
 				return []*scheduler.Snapshot{snapshotAt(time.Now(), 3)}
@@ -362,9 +363,9 @@ func TestRecorder_SamplesEachInterval(t *testing.T) {
 		time.Sleep(3*time.Minute + time.Second)
 		synctest.Wait()
 		assert.Equal(t, readAll(t, s, began, time.Now()).Covered, 180.0)
-		answers = false
+		silent.Store(true)
 		time.Sleep(2 * time.Minute)
-		answers = true
+		silent.Store(false)
 		time.Sleep(2 * time.Minute)
 		cancel()
 		<-done
