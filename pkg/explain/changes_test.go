@@ -174,8 +174,10 @@ func closedIn(e *scheduler.Explanation, g explain.Gate) bool {
 
 // placedInTurn has decisions made until the ask is placed, or another one that comes before it.
 func placedInTurn(core *scheduler.Core, now time.Time, key objects.AllocationKey, seen tally) string {
+	decided := false
 	for range 50 {
 		effects, _ := core.Schedule(now, 1)
+		decided = decided || len(effects) > 0
 		for _, effect := range effects {
 			switch placed, ok := effect.(scheduler.Allocated); {
 			case ok && placed.Ask.Key == key:
@@ -194,6 +196,10 @@ func placedInTurn(core *scheduler.Core, now time.Time, key objects.AllocationKey
 	switch e.Verdict.Reason {
 	case scheduler.NodesRejectedByRM, scheduler.GangDoesNotFit: // both are found only when the ask is tried
 		seen[e.Verdict.Reason.Code()]++
+		return ""
+	}
+	if decided && len(explain.Closed(e.Gates)) > 0 { // others have been given what was free, without being placed yet
+		seen["held for another"]++
 		return ""
 	}
 	return fmt.Sprintf("no gate is closed, and it is not placed: %s; %s", e, describeAll(e.Gates))
