@@ -35,6 +35,7 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 		before := used.Snapshot(now)
 		removeApplications(used, before.Root, now)
 		removed += before.Applications
+		endOperations(used, now)
 		after := used.Snapshot(now)
 		assert.Equal(t, after.Applications+after.Asks+after.Allocations, 0)
 		assert.NilError(t, used.Check())
@@ -59,6 +60,17 @@ func removeApplications(c *scheduler.Core, q *scheduler.QueueView, now time.Time
 	}
 	for a := range q.Applications.All() {
 		c.Step(now, scheduler.RemoveApplication{App: a.ID})
+	}
+}
+
+// endOperations ends what operators have switched.
+func endOperations(c *scheduler.Core, now time.Time) {
+	s := c.OperatorState()
+	for _, path := range s.Stopped {
+		c.Step(now, scheduler.Operate{Action: scheduler.StartQueue, Queue: path})
+	}
+	for _, id := range s.Cordoned {
+		c.Step(now, scheduler.Operate{Action: scheduler.UncordonNode, Node: id})
 	}
 }
 

@@ -138,6 +138,16 @@ func (c *Core) applyStops(q *objects.Queue) {
 	objects.SetStopped(c.part, q, func(path objects.QueuePath) bool { return c.operators.stopped[path] })
 }
 
+// isStopped reports whether operators have stopped q or a queue above.
+func (c *Core) isStopped(q *objects.Queue) bool {
+	for ; q != nil; q = q.Parent() {
+		if c.operators.stopped[q.Path()] {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *Core) cordon(id objects.NodeID, cordoned bool) (changed bool, err error) {
 	n, known := c.part.Node(id)
 	wanted, was := c.operators.cordoned[id]
@@ -187,6 +197,9 @@ func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool 
 // be new.
 func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
 	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped) > 0 {
+		for q.Parent() != nil && !q.Parent().Stopped() && c.isStopped(q.Parent()) { // it is new, too
+			q = q.Parent()
+		}
 		c.applyStops(q)
 	}
 	if a, known := c.part.Application(id); known && c.operators.awaited[id] {
