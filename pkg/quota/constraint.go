@@ -81,6 +81,13 @@ func (c Constraints) onlyCapacity() (root *Queue, only bool) {
 	return q, q.maxApplications == 0
 }
 
+// OnlyCapacity reports whether the capacity of the cluster is the only constraint, now and until the configuration or the
+// accounts of the application change.
+func (c Constraints) OnlyCapacity() bool {
+	_, only := c.onlyCapacity()
+	return only
+}
+
 // FirstBlocking is the first constraint that blocks an ask of shape s. ok is false if none does.
 func (c Constraints) FirstBlocking(s *feasibility.Shape) (first Constraint, ok bool) {
 	if root, only := c.onlyCapacity(); only {

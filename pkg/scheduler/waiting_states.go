@@ -54,7 +54,7 @@ func (c *Core) reportWaiting() {
 	if !c.waiting.due {
 		return
 	}
-	c.waiting.due, c.waiting.last = false, 0
+	c.waiting.due = false
 	var placed quota.Projection
 	haveNode := map[*objects.AskGroup]int{} // how many asks of the group wait for no node, because they have one in prospect
 	for _, x := range c.part.Nominees() {
@@ -64,15 +64,14 @@ func (c *Core) reportWaiting() {
 	for x := range c.part.Gangs().EachReplacing {
 		haveNode[x.AskGroup()]++ // it takes what its placeholder has
 	}
-	for group := range c.part.Root().EachPendingGroup {
-		c.waiting.last++
+	c.waiting.last = objects.EachGroupToEvaluate(c.part, func(group *objects.AskGroup) {
 		switch {
 		case !group.Held():
 			c.reportGroup(group, group.PendingCount()-haveNode[group], &placed)
 		case group.WaitsForMembers(): // otherwise there are placeholders for them
 			c.reportMembers(group, &placed)
 		}
-	}
+	})
 }
 
 // reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.

@@ -47,6 +47,28 @@ func TestWaitingStates_UnchangedGroupsCostNoLookAtTheirAsks(t *testing.T) {
 	assert.DeepEqual(t, evaluateWaiting(core, &now), []objects.AllocationKey{"ask-7", "another"})
 }
 
+// An application that only the capacity of the cluster bounds is visited if it has changed, or the configuration has (ASK-64).
+func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 3)
+	core.Step(now, AddApplication{App: "other", Queue: "root.guaranteed"})
+	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "of-other", App: "other", Amounts: amounts(1000, 1)}})
+	visited := func() (apps []objects.AppID) {
+		pending := objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
+		assert.Equal(t, pending, 2)
+		return apps
+	}
+	first := visited()
+	assert.Equal(t, len(first), 2)
+	assert.Equal(t, len(visited()), 0)
+	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "another", App: "other", Amounts: amounts(1000, 1)}})
+	assert.DeepEqual(t, visited(), []objects.AppID{"other"})
+	core.Step(now, Operate{Action: HoldApplication, App: "other"})
+	assert.DeepEqual(t, visited(), []objects.AppID{"other"})
+	core.Step(now, UseConfig{Partition: core.part.Config()})
+	assert.DeepEqual(t, visited(), first)
+}
+
 // An evaluation of many groups makes the next one later.
 func TestWaitingStates_ManyGroupsAreEvaluatedLessOften(t *testing.T) {
 	for groups, want := range map[int]time.Duration{0: time.Second, 19_999: time.Second, 20_000: 2 * time.Second, 100_000: 6 * time.Second} {
