@@ -97,7 +97,8 @@ func (b *block[T]) moveSlot(i, j int) {
 	if b.width == 0 {
 		return
 	}
-	words := slices.Clone(b.wideOf(i))
+	var few [4]uint64 // of any usual mask, so that nothing is allocated
+	words := append(few[:0], b.wideOf(i)...)
 	if w := b.width; i < j {
 		copy(b.wide[i*w:j*w], b.wide[(i+1)*w:(j+1)*w])
 	} else {

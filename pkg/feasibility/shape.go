@@ -2,7 +2,6 @@ package feasibility
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -102,21 +101,18 @@ func (s *Shape) Admits(n *constraints.Node) bool {
 	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches
 }
 
-// shapeKey is equal for two requests if and only if they have the same shape: each name is preceded by
-// its length, so keys are unambiguous.
-func shapeKey(r Request) string {
-	var b strings.Builder
-	put := func(s string) {
-		b.WriteString(strconv.Itoa(len(s)))
-		b.WriteByte(':')
-		b.WriteString(s)
-	}
-	put(r.RequiredNode)
-	put(r.Constraints.Key())
+// appendShapeKey appends the key of a request, which is equal for two requests if and only if they have the same shape:
+// each name is preceded by its length, so keys are unambiguous.
+func appendShapeKey(b []byte, r Request) []byte {
+	b = appendName(b, r.RequiredNode)
+	b = appendName(b, r.Constraints.Key())
 	for name, n := range r.Amounts.All() {
-		put(name)
-		b.WriteString(strconv.FormatInt(int64(n), 10))
-		b.WriteByte(';')
+		b = strconv.AppendInt(appendName(b, name), int64(n), 10)
+		b = append(b, ';')
 	}
-	return b.String()
+	return b
+}
+
+func appendName(b []byte, name string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(name)), 10), ':'), name...)
 }

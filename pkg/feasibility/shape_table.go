@@ -17,7 +17,8 @@ import (
 // has the slot of a bucket if the smallest possible shape of it fits, so it may have too many
 // shapes and never too few (ORD-10).
 type Table struct {
-	byKey              map[string]*Shape  // by shapeKey; without buckets and variants
+	byKey              map[string]*Shape  // by the key of appendShapeKey; without buckets and variants
+	key                []byte             // scratch of keyOf
 	maxExact           int                // maximum number of shapes with a slot of their own, and of buckets
 	exactCount         int                // number of shapes with a slot of their own
 	tableFull          bool               // no slot is assigned to a single shape until the table is half empty
@@ -51,10 +52,10 @@ func NewTable(maxExact int) *Table {
 // Acquire finds or makes the shape of a request, for one more user. added has a new slot: it is the shape
 // or its bucket, and the caller must set its slot in all masks; nil: nothing has.
 func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape) {
-	key := shapeKey(r)
-	if s = t.byKey[key]; s == nil {
+	key := t.keyOf(r)
+	if s = t.byKey[string(key)]; s == nil {
 		s = NewShape(r, names.Hold(r.Amounts, resources.Asks))
-		t.byKey[key] = s
+		t.byKey[string(key)] = s
 		added = t.assign(s)
 	}
 	s.refs++
@@ -64,7 +65,7 @@ func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape)
 // Release ends one use of s, which is removed with its last user.
 func (t *Table) Release(names *resources.NameTable, s *Shape) {
 	if s.refs--; s.refs == 0 {
-		delete(t.byKey, shapeKey(s.request))
+		delete(t.byKey, string(t.keyOf(s.request)))
 		t.release(s)
 		names.Release(s.vector, resources.Asks)
 	}
@@ -93,7 +94,14 @@ func (t *Table) Len() int { return len(t.byKey) }
 
 // Find is the shape of a request; nil: none is in use.
 func (t *Table) Find(r Request) *Shape {
-	return t.byKey[shapeKey(r)]
+	return t.byKey[string(t.keyOf(r))]
+}
+
+// keyOf is the key of a request, until the next call.
+func (t *Table) keyOf(r Request) []byte {
+	key := appendShapeKey(t.key, r)
+	t.key = key[:0]
+	return key
 }
 
 // Shapes yields the shapes in use, without variants, in no order.

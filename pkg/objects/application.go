@@ -30,7 +30,7 @@ type Application struct {
 	rampedUp         bool          // for StateAware leaves (ORD-33)
 	onHold           bool          // an operator holds it (OPS-1)
 	changeRecorded   bool          // in snapshotChanges.watch
-	statesSettled    bool          // its waiting states are as at the last evaluation, until it changes (ASK-64)
+	unsettled        bool          // in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
 	allocationsMade  uint8         // number of allocations ever made, counted up to RampAllocations
 	firstAllocatedAt int64         // when the first of its allocations was made, in nanoseconds since 1970
 	completingEntry  *list.Element // in lifecycle.completing; nil: not completing, or its time has passed

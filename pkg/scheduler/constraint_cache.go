@@ -37,6 +37,7 @@ func (c *constraintCache) parse(tags map[string]string) (*objects.AskConstraints
 	if c.shared == nil || len(c.shared) >= maxSharedConstraints {
 		c.shared = map[objects.AskConstraints]*objects.AskConstraints{}
 	}
-	c.shared[parsed] = &parsed
-	return &parsed, nil
+	shared := &objects.AskConstraints{Nodes: nodes, Affinity: around} // parsed itself would be allocated for each ask
+	c.shared[parsed] = shared
+	return shared, nil
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,8 +55,8 @@ func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	core.Step(now, AddApplication{App: "other", Queue: "root.guaranteed"})
 	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "of-other", App: "other", Amounts: amounts(1000, 1)}})
 	visited := func() (apps []objects.AppID) {
-		pending := objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
-		assert.Equal(t, pending, 2)
+		yielded := objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
+		assert.Equal(t, yielded, len(apps))
 		return apps
 	}
 	first := visited()
@@ -67,6 +68,40 @@ func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	assert.DeepEqual(t, visited(), []objects.AppID{"other"})
 	core.Step(now, UseConfig{Partition: core.part.Config()})
 	assert.DeepEqual(t, visited(), first)
+}
+
+// Few applications that have changed are visited in selection order, without a walk over the others (ASK-64).
+func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testing.T) {
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 1)
+	ask := func(app, key string) {
+		core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(1000, 1)}})
+	}
+	for i := range 40 {
+		now = now.Add(time.Second)
+		app := fmt.Sprint("app-", 97*i%40) // the order is not that of the names
+		core.Step(now, AddApplication{App: objects.AppID(app), Queue: []string{"root.other", "root.guaranteed"}[i%2]})
+		ask(app, "first-of-"+app)
+	}
+	visited := func() (apps []objects.AppID) {
+		objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
+		return apps
+	}
+	order := visited()
+	assert.Equal(t, len(order), 41)
+	for _, app := range []string{"app-3", "app-20", "app-7", "app-11", "app-38"} {
+		ask(app, "second-of-"+app)
+	}
+	core.Step(now, Release{App: "app-11", Key: "first-of-app-11"})
+	core.Step(now, Release{App: "app-11", Key: "second-of-app-11"})
+	var want []objects.AppID
+	for _, app := range order {
+		if slices.Contains([]objects.AppID{"app-3", "app-20", "app-7", "app-38"}, app) {
+			want = append(want, app)
+		}
+	}
+	assert.DeepEqual(t, visited(), want)
+	assert.Equal(t, len(visited()), 0)
 }
 
 // An evaluation of many groups makes the next one later.
