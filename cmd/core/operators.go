@@ -68,8 +68,9 @@ func operatorCommands() []*cobra.Command {
 	return []*cobra.Command{
 		operatorCommand("queue", "QUEUE", "Stop and start queues of a running server",
 			operatorAction{"stop", "Place nothing more in a queue and those below; what runs stays"}, operatorAction{"start", "End the stop of a queue"}),
-		operatorCommand("app", "APPLICATION", "Put applications of a running server on hold",
-			operatorAction{"hold", "Place no further asks of an application; what runs stays"}, operatorAction{"release", "End the hold of an application"}),
+		operatorCommand("app", "APPLICATION", "Hold and cancel applications of a running server",
+			operatorAction{"hold", "Place no further asks of an application; what runs stays"}, operatorAction{"release", "End the hold of an application"},
+			operatorAction{"cancel", "End an application: withdraw its asks, and have the resource manager end what runs"}),
 		operatorCommand("node", "NODE", "Cordon nodes of a running server",
 			operatorAction{"cordon", "Place nothing more on a node, whatever the resource manager says of it; what runs stays"}, operatorAction{"uncordon", "Let what the resource manager says of a node count again"}),
 	}
@@ -146,4 +147,4 @@ func (f *operatorFlags) run(ctx context.Context, kind, name, verb string, out io
 }
 
 // pastOf are the actions as they are reported.
-var pastOf = map[string]string{"stop": "stopped", "start": "started", "hold": "put on hold", "release": "released", "cordon": "cordoned", "uncordon": "uncordoned"}
+var pastOf = map[string]string{"stop": "stopped", "start": "started", "hold": "put on hold", "release": "released", "cancel": "cancelled", "cordon": "cordoned", "uncordon": "uncordoned"}

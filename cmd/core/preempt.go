@@ -94,7 +94,7 @@ func preemptCommand() *cobra.Command {
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVar(&f.application, "application", "", "list only those with an ask or a victim of the application with this `ID`")
 	flags.StringVar(&f.queue, "queue", "", "list only those with an ask or a victim in the queue at this `PATH`, or below it")
-	flags.StringVar(&f.reason, "reason", "", "list only those for this reason: node, guarantee, priority, quota or pressure")
+	flags.StringVar(&f.reason, "reason", "", "list only those for this reason: node, guarantee, priority, quota, pressure or operator")
 	flags.IntVar(&f.limit, "limit", 20, "list so many at most")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")

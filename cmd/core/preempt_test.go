@@ -176,7 +176,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--list --address 127.0.0.1:1":      "127.0.0.1:1",
 		"--list more" + at:                  "more",
 		"--list --partition gpu" + at:       "Partition not found",
-		"--list --reason might" + at:        `reason "might": it is one of node, guarantee, priority, quota, pressure`,
+		"--list --reason might" + at:        `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`,
 		"--show 7" + at:                     "preemption 7 not found",
 		"--dry-run --ask missing.yaml" + at: "--ask: open missing.yaml",
 		"--dry-run --ask ask.yaml" + at:     "the ask would be rejected: unknown queue root.x",

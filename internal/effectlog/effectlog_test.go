@@ -120,6 +120,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"application put on hold by an operator","partition":"p","application":"a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.ReleaseApplication, App: "a", By: "ann"}},
 			[]string{`{"level":"info","msg":"application no longer on hold","partition":"p","application":"a","by":"ann"}`}},
+		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CancelApplication, App: "a", By: "ann"}},
+			[]string{`{"level":"info","msg":"application cancelled by an operator","partition":"p","application":"a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StopQueue, Queue: "root.a", By: "ann"}},
 			[]string{`{"level":"info","msg":"queue stopped by an operator","partition":"p","queue":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StartQueue, Queue: "root.a", By: "ann"}},
@@ -174,6 +176,9 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{preempted(low, scheduler.AllocationRef{}, victim.ReasonQuota, "above"), nominated}, []string{
 			`{"level":"info","msg":"preemption for a queue above its max","partition":"p","preemptionReason":"quota","nodes":["n1"],"reason":"above","victims":1,"victimKeys":["low in root.a"]}`,
 			`{"level":"info","msg":"ask nominated: it waits for a node without victims of its own",` + preemptor + `,"amounts":"memory=1Gi vcore=2","preemptionReason":"priority"}`,
+		}},
+		{[]scheduler.Effect{preempted(low, scheduler.AllocationRef{}, victim.ReasonOperator, "cancelled")}, []string{
+			`{"level":"info","msg":"preemption as an operator ordered","partition":"p","preemptionReason":"operator","nodes":["n1"],"reason":"cancelled","victims":1,"victimKeys":["low in root.a"]}`,
 		}},
 		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationPlaced, Message: "placed on node n2"})},
 			[]string{`{"level":"info","msg":"nominated ask placed",` + preemptor + `,"since":"2026-01-02T12:00:00Z","reason":"placed on node n2"}`}},

@@ -96,16 +96,19 @@ func (w *writer) nominated(e *scheduler.Event) {
 }
 
 // endPreemption writes a preemption without a nominated ask: for a max or a node that is
-// exceeded.
+// exceeded, or for an operator.
 func (w *writer) endPreemption() {
 	p := &w.victims
 	if p.count == 0 {
 		return
 	}
 	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason), zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
-	if p.first.Reason == victim.ReasonNodePressure {
+	switch p.first.Reason {
+	case victim.ReasonNodePressure:
 		w.log.Info("preemption for a node that has less than its allocations hold", fields...)
-	} else {
+	case victim.ReasonOperator:
+		w.log.Info("preemption as an operator ordered", fields...)
+	default:
 		w.log.Info("preemption for a queue above its max", fields...)
 	}
 	p.count = 0

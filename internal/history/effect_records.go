@@ -61,8 +61,12 @@ func (w *recordWriter) write(e scheduler.Effect) {
 	case scheduler.AskWaits:
 		w.request(e.Key, e.App, events.Record{Message: e.State.String() + ": " + e.Reason})
 	case scheduler.AskTimedOut:
+		detail := events.RequestTimedOut
+		if e.Withdrawn {
+			detail = events.RequestCancelled
+		}
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestTimedOut, Message: e.Message,
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: detail, Message: e.Message,
 		})
 	case scheduler.Refused:
 		w.about(e.Node, e.Key, e.App, "Refused "+e.Subject+": "+e.Reason)

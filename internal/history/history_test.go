@@ -83,6 +83,7 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.Event{Kind: scheduler.EventOverdue, Subject: low, Node: "n1", Since: noon},
 			`1 low/a 0 0 {} 0s "Preemption on node n1 at 2026-01-02T12:00:00Z is overdue: its termination was not confirmed in time"`},
 		{scheduler.AskTimedOut{Key: "low", App: "a", Message: "too late"}, `2 a/low 3 102 {} 0s "too late"`},
+		{scheduler.AskTimedOut{Key: "low", App: "a", Message: "ended", Withdrawn: true}, `2 a/low 3 100 {} 0s "ended"`},
 		{scheduler.Event{Kind: scheduler.EventPlaceholderTooSmall, Subject: high, Node: "n1", Message: "placeholder p holds {vcore=1}, and the ask requests {vcore=2}"},
 			`1 high/b 0 0 {} 0s "Placeholder on node n1 is released because it is too small: placeholder p holds {vcore=1}, and the ask requests {vcore=2}"`},
 		{scheduler.Event{Kind: scheduler.EventNominated, Subject: high, Node: "n1", Reason: victim.ReasonGuarantee, Victims: 3},

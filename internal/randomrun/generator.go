@@ -91,6 +91,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.MaxRefusals = Pick(&Generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // drawn after the steps, so that the rest of a run does not depend on it
 	s.addReservations(source)
 	s.addOperators(source)
+	s.addOperations(source)
 	return s
 }
 

@@ -200,11 +200,19 @@ func (t *Twin) standInsEnded(a *app) bool {
 		return true
 	case a.state == lifecycle.Failing:
 		if find(own, func(w *allocation) bool { return w.node != "" }) == nil {
-			t.endApp(a, lifecycle.Failed, lifecycle.ReasonPlaceholdersEnded)
+			t.endApp(a, lifecycle.Failed, a.failedBecause())
 		}
 		return true
 	}
 	return false
+}
+
+// failedBecause is why a has failed that was Failing.
+func (a *app) failedBecause() lifecycle.Reason {
+	if a.cancelled {
+		return lifecycle.ReasonCancelled
+	}
+	return lifecycle.ReasonPlaceholdersEnded
 }
 
 // runGangTimers ends the timeouts that are due.

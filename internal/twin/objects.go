@@ -52,6 +52,7 @@ type app struct {
 	gangDeadline    time.Time         // end of the placeholder timeout; zero: none
 	gangStarted     bool              // the timeout began anew with an allocated placeholder
 	waits           bool              // its members wait to be placed together
+	cancelled       bool              // an operator has cancelled it
 }
 
 // allocation is an ask or, once it has a node, an allocation.

@@ -1,6 +1,10 @@
 package twin
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -25,6 +29,9 @@ func (t *Twin) operate(c scheduler.Operate) {
 				delete(t.stopped, c.Queue)
 			}
 		}
+	case scheduler.CancelApplication:
+		t.cancel(c)
+		return
 	default:
 		t.cordon(c)
 		return
@@ -42,6 +49,44 @@ func (t *Twin) setHeld(id objects.AppID, held bool) {
 	if t.held[id] = held; !held {
 		delete(t.held, id)
 	}
+}
+
+// cancel ends an application: its asks are withdrawn, and it has failed when all of its allocations have ended.
+func (t *Twin) cancel(c scheduler.Operate) {
+	a := t.app(c.App)
+	switch {
+	case a == nil:
+		t.refuse("operation", "unknown")
+		return
+	case a.cancelled:
+		return
+	}
+	t.emit(scheduler.OperatorActed(c))
+	a.cancelled = true
+	if a.state != lifecycle.Failing {
+		t.enterState(a, lifecycle.Failing, lifecycle.ReasonCancelled)
+		t.emitStates()
+	}
+	own, message := byKey(t.allocationsOf(a.id)), fmt.Sprintf("application %s was cancelled by an operator", a.id)
+	for _, w := range own {
+		t.unlink(w)
+	}
+	for _, w := range filter(own, func(w *allocation) bool { return w.node == "" }) {
+		t.emit(scheduler.AskTimedOut{Key: w.ask.Key, App: a.id, Message: message, Withdrawn: true})
+		t.allocations = slices.DeleteFunc(t.allocations, func(x *allocation) bool { return x == w })
+		t.standInRemoved(w)
+	}
+	for _, w := range filter(own, func(w *allocation) bool { return w.node != "" && !w.preempting && !w.ending }) {
+		t.evict(w, message)
+	}
+	t.updateIdle(a, false)
+	t.forgetGroups()
+}
+
+// evict preempts an allocation because an operator ends it.
+func (t *Twin) evict(w *allocation, message string) {
+	w.preempting, w.preemptingSince = true, t.now
+	t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler, Message: "preempted (operator): " + message})
 }
 
 // cordon makes a node unschedulable, or what the RM says count again.

@@ -17,7 +17,7 @@ import (
 
 // Every kind of event must occur in the random runs.
 func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
-	const runs = 80
+	const runs = 120
 	occurrences := map[string]int{}
 	for seed := range uint64(runs) {
 		s := randomrun.RandomRun(seed+1, stepsPerRun)
@@ -61,7 +61,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"Completing: nothing is pending and nothing runs": runs, "Running: a new ask arrived": runs / 2,
 		"Completed: the completing timeout has passed": runs, "Completed: the resource manager removed it": runs,
 		"Expired: the retention time has passed": runs / 2, "Expired: the history is full": runs / 2,
-		"preempted (quota):": runs, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
+		"preempted (quota):": runs * 3 / 4, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
 		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5, "a contradiction": runs,
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
 		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
@@ -69,7 +69,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
-		"an operator: hold": runs / 20, "an operator: release": runs / 40, "an operator: stop": runs / 10, "an operator: start": runs / 10, "an operator: cordon": runs / 10, "an operator: uncordon": runs / 20,
+		"an operator: hold": runs / 20, "an operator: cancel": runs / 10, "an operator: release": runs / 40, "an operator: stop": runs / 10, "an operator: start": runs / 10, "an operator: cordon": runs / 10, "an operator: uncordon": runs / 20,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
 		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)

@@ -22,6 +22,7 @@ const (
 	ReasonGangAllocated                    // all placeholders of its gang were allocated
 	ReasonReservationTimeout               // its gang was not complete within the placeholder timeout
 	ReasonPlaceholdersEnded                // the releases of its placeholders were confirmed
+	ReasonCancelled                        // an operator cancelled it (OPS-7)
 )
 
 func (r Reason) String() string {
@@ -30,6 +31,7 @@ func (r Reason) String() string {
 		"the completing timeout has passed", "the resource manager removed it", "it was rejected",
 		"the retention time has passed", "the history is full",
 		"all placeholders of its gang were placed", "ResourceReservationTimeout", "its placeholders have ended",
+		"an operator cancelled it",
 	}[r]
 }
 

@@ -11,7 +11,7 @@ const (
 	Rejected                // was not admitted; in the history only
 	Completing              // nothing pending and nothing allocated; a new ask makes it Running again
 	Completed               // has ended; in the history only
-	Failing                 // its gang was not complete in time; its placeholders are being released (APP-2)
+	Failing                 // its gang was not complete in time, or an operator cancelled it; its allocations are being released (APP-2, OPS-7)
 	Failed                  // has ended by failing; in the history only
 	Expired                 // removed from the history
 	Resuming                // its gang was not complete in time; its members become ordinary asks (APP-2)
@@ -58,6 +58,8 @@ var transitions = [...]struct {
 	{New, FailApplication, Failing},
 	{Accepted, FailApplication, Failing},
 	{Running, FailApplication, Failing},
+	{Completing, FailApplication, Failing}, // only when an operator cancels it (OPS-7)
+	{Resuming, FailApplication, Failing},   // likewise
 	{Failing, FailApplication, Failed},
 	{New, ResumeApplication, Resuming},
 	{Accepted, ResumeApplication, Resuming},

@@ -16,12 +16,12 @@ New         Accepted   Rejected  .           Failing  .        Resuming
 Accepted    Running    .         Completing  Failing  .        Resuming
 Running     Running    .         Completing  Failing  .        .
 Rejected    .          .         .           .        Expired  .
-Completing  Running    .         Completed   .        .        .
+Completing  Running    .         Completed   Failing  .        .
 Completed   .          .         .           .        Expired  .
 Failing     .          .         .           Failed   .        .
 Failed      .          .         .           .        Expired  .
 Expired     .          .         .           .        .        .
-Resuming    Accepted   .         .           .        .        .
+Resuming    Accepted   .         .           Failing  .        .
 `
 
 func TestApplicationStates_TransitionTable(t *testing.T) {

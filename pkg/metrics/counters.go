@@ -13,7 +13,7 @@ import (
 // counted under the last one.
 var reasonLabels = [...]string{
 	victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority",
-	victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", "other",
+	victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", victim.ReasonOperator: "operator", "other",
 }
 
 // nominationEndLabels are the labels of the ends of nominations, like reasonLabels. The first is not an end.

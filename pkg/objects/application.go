@@ -29,6 +29,7 @@ type Application struct {
 	state            lifecycle.State
 	rampedUp         bool          // for StateAware leaves (ORD-33)
 	onHold           bool          // an operator holds it (OPS-1)
+	cancelled        bool          // an operator has cancelled it (OPS-7)
 	changeRecorded   bool          // in snapshotChanges.watch
 	unsettled        bool          // in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
 	allocationsMade  uint8         // number of allocations ever made, counted up to RampAllocations

@@ -2,7 +2,6 @@ package objects
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -58,10 +57,7 @@ func (p *Partition) RemoveApplication(id AppID, now time.Time) (freed, cancelled
 		p.removeAllocation(x)
 		freed = append(freed, x)
 	}
-	inOrder := slices.SortedFunc(slices.Values(cancelled), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
-	for _, x := range inOrder { // in order, each removal is at the front of its group
-		p.removeAsk(x)
-	}
+	removeAsks(p, cancelled)
 	if a.state == lifecycle.New {
 		p.forgetApplication(a)
 	} else {
@@ -153,6 +149,9 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	a, ok := p.apps[ask.App]
 	if !ok {
 		return nil, p.unknownApplication(ask.App)
+	}
+	if a.cancelled {
+		return nil, fmt.Errorf("application %s %w", ask.App, ErrCancelled)
 	}
 	if a.state == lifecycle.Failing {
 		return nil, fmt.Errorf("application %s %w", ask.App, ErrFailing)

@@ -131,13 +131,17 @@ func (l GangLedger) countTimeOut(y *Allocation) {
 }
 
 // onPlaceholdersEnded ends the states that wait for placeholders to end: Resuming when all releases that were ordered
-// are confirmed, Failing when nothing is allocated (GAN-10).
+// are confirmed, Failing when nothing is allocated (GAN-10, OPS-7).
 func (l GangLedger) onPlaceholdersEnded(a *Application, now time.Time) {
 	switch {
 	case a.state == lifecycle.Resuming && a.gang.Ending() == 0:
 		a.gang.Resume()
 		l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonPlaceholdersEnded, now)
 	case a.state == lifecycle.Failing && a.boundCount == 0:
-		l.p.complete(a, lifecycle.ReasonPlaceholdersEnded, now)
+		reason := lifecycle.ReasonPlaceholdersEnded
+		if a.cancelled {
+			reason = lifecycle.ReasonCancelled
+		}
+		l.p.complete(a, reason, now)
 	}
 }

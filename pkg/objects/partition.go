@@ -27,6 +27,7 @@ var (
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
 	ErrFailing     = errors.New("is Failing") // it takes no asks and no allocations
+	ErrCancelled   = errors.New("was cancelled by an operator")
 
 	ErrMemberConstraints   = errors.New("has virtual placeholders: its asks can have no pod affinity, topology spread or host ports")
 	ErrVirtualPlaceholders = errors.New("has virtual placeholders, and takes no others")

@@ -18,9 +18,10 @@ type Preemption struct {
 	Victims     []Victim       // the one to reprieve first comes first
 	MoreVictims int            // that are not listed
 	Excess      Excess         // of an enforced max or node pressure; else empty
-	Node        objects.NodeID // the node of the plan; empty for an enforced max
+	Node        objects.NodeID // the node of the plan; empty for an enforced max and an operator
+	Cause       string         // what an operator did; else empty
 
-	// The following fields are empty for an enforced max and node pressure.
+	// The following fields are empty for an enforced max, node pressure, and an operator.
 
 	Ask            Preemptor
 	TriedReasons   []victim.Reason      // reasons without a plan, tried before Reason

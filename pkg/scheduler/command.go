@@ -137,10 +137,11 @@ type (
 	SetListening struct{ Listening bool }
 
 	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node perhaps
-	// NodeChanged, too; none if nothing changes, or Refused if there is no such thing.
+	// NodeChanged, too; for a cancelled application ApplicationUpdated, AskTimedOut for each ask, and Released for each
+	// allocation. None if nothing changes, or Refused if there is no such thing.
 	Operate struct {
 		Action OperatorAction
-		App    objects.AppID     // of HoldApplication and ReleaseApplication
+		App    objects.AppID     // of HoldApplication, ReleaseApplication and CancelApplication
 		Queue  objects.QueuePath // of StopQueue and StartQueue
 		Node   objects.NodeID    // of CordonNode and UncordonNode
 		By     string            // the identity of the operator, for events and logs; empty: not known

@@ -242,7 +242,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 			c.emitIgnored(IgnoredRelease, m.Key, "", "it is an unknown foreign allocation")
 		}
 	case Operate:
-		c.operate(m)
+		c.operate(now, m)
 	case RestoreOperators:
 		c.restoreOperators(m.State)
 	case SetListening:

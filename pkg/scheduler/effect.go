@@ -84,12 +84,14 @@ type (
 		Message string
 	}
 
-	// AskTimedOut says that a pending ask was removed because its gang was not complete in time: the RM must end
-	// what it was for. The RM gets it as a release with the type TimedOut (GAN-10).
+	// AskTimedOut says that a pending ask was removed because its gang was not complete in time, or because an operator
+	// cancelled its application: the RM must end what it was for. The RM gets it as a release with the type TimedOut
+	// (GAN-10, OPS-7).
 	AskTimedOut struct {
-		Key     objects.AllocationKey
-		App     objects.AppID
-		Message string
+		Key       objects.AllocationKey
+		App       objects.AppID
+		Message   string
+		Withdrawn bool // by an operator
 	}
 
 	// PartitionReset is the answer to ResetPartition: effects before it are void.
@@ -141,6 +143,9 @@ func (e Released) String() string {
 	return fmt.Sprintf("released %s (%s), %s: %s", e.Key, e.App, e.Type, e.Message)
 }
 func (e AskTimedOut) String() string {
+	if e.Withdrawn {
+		return fmt.Sprintf("withdrew ask %s (%s): %s", e.Key, e.App, e.Message)
+	}
 	return fmt.Sprintf("timed out ask %s (%s): %s", e.Key, e.App, e.Message)
 }
 func (PartitionReset) String() string { return "partition reset" }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
@@ -19,16 +20,17 @@ const (
 	StartQueue                               // the queue is no longer stopped
 	CordonNode                               // the node is unschedulable, whatever the resource manager says (OPS-3)
 	UncordonNode                             // what the resource manager says counts again
+	CancelApplication                        // it ends: its asks are withdrawn, its allocations are preempted (OPS-7)
 )
 
 // String is the action as a past participle, for events and logs.
 func (a OperatorAction) String() string {
-	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned"}[a]
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "cancelled"}[a]
 }
 
 // Code is the stable code of the action.
 func (a OperatorAction) Code() string {
-	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon"}[a]
+	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "cancel"}[a]
 }
 
 // OperatorState is what operators have switched, by name, sorted. It is a value.
@@ -70,7 +72,7 @@ func (c *Core) heldApplications() (ids []objects.AppID) {
 
 // operate applies an action of an operator (OPS-1 to OPS-3). An action about something unknown is refused; one that changes
 // nothing has no effect.
-func (c *Core) operate(m Operate) {
+func (c *Core) operate(now time.Time, m Operate) {
 	changed, err := c.performOperation(m)
 	switch {
 	case err != nil:
@@ -78,6 +80,9 @@ func (c *Core) operate(m Operate) {
 	case changed:
 		c.emit(OperatorActed(m))
 		c.reportSchedulability(m)
+		if m.Action == CancelApplication {
+			c.cancel(now, m.App)
+		}
 	}
 }
 
@@ -87,6 +92,8 @@ func (c *Core) performOperation(m Operate) (changed bool, err error) {
 		return c.hold(m.App, m.Action == HoldApplication)
 	case StopQueue, StartQueue:
 		return c.stop(m.Queue, m.Action == StopQueue)
+	case CancelApplication:
+		return c.mayCancel(m.App)
 	}
 	return c.cordon(m.Node, m.Action == CordonNode)
 }
@@ -175,7 +182,7 @@ func (c *Core) cordon(id objects.NodeID, cordoned bool) (changed bool, err error
 func (c *Core) reportSchedulability(m Operate) {
 	n, known := c.part.Node(m.Node)
 	switch {
-	case !known || m.Action < CordonNode:
+	case !known:
 	case m.Action == UncordonNode && n.Schedulable():
 		c.emit(NodeChanged{Node: m.Node, Change: NodeUndrained, Allocations: n.AllocationCount()})
 	case m.Action == CordonNode && c.operators.cordoned[m.Node]: // it was schedulable before

@@ -160,7 +160,7 @@ func (c *Core) serveGangTimeouts(now time.Time) {
 			c.emit(Released{y.Key(), y.Ask().App, TimedOut, placeholderTimedOut})
 		}
 		for _, x := range out.Cancelled {
-			c.emit(AskTimedOut{x.Key(), x.Ask().App, placeholderTimedOut})
+			c.emit(AskTimedOut{Key: x.Key(), App: x.Ask().App, Message: placeholderTimedOut})
 		}
 		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
 	}

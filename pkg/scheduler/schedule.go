@@ -20,6 +20,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	routine := c.routineAt(now)
 	if !routine {
 		if c.beginRun(now); c.notListening {
+			c.reservations.ReportEnded() // of asks that ended with their gang
 			c.finishStep(now)
 			return c.effects, false
 		}

@@ -26,6 +26,7 @@ type operatorRoute struct {
 // operatorActions are the paths of the actions (OPS-6).
 var operatorActions = []operatorRoute{
 	{"/application/{application}/hold", scheduler.HoldApplication}, {"/application/{application}/release", scheduler.ReleaseApplication},
+	{"/application/{application}/cancel", scheduler.CancelApplication},
 	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
 	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
 }
@@ -62,7 +63,7 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 	m := scheduler.Operate{Action: action, By: identityOf(r)}
 	var name string
 	switch action {
-	case scheduler.HoldApplication, scheduler.ReleaseApplication:
+	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication:
 		name, err = parameter(r, "application")
 		m.App = objects.AppID(name)
 	case scheduler.StopQueue, scheduler.StartQueue:
@@ -110,7 +111,8 @@ var operatorRoutes = func() routeSection {
 	}}}
 	summaries := map[scheduler.OperatorAction]string{
 		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
-		scheduler.StopQueue: "Stops a queue and those below", scheduler.StartQueue: "Ends that", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
+		scheduler.CancelApplication: "Ends an application: its asks are withdrawn, and its allocations are preempted",
+		scheduler.StopQueue:         "Stops a queue and those below", scheduler.StartQueue: "Ends that", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
 	}
 	for _, route := range operatorActions {
 		section.routes = append(section.routes, routeInfo{

@@ -33,7 +33,9 @@ func TestOperators_ActAndAreShown(t *testing.T) {
 		assert.Assert(t, put(c.off, http.StatusOK).Changed)
 		assert.Assert(t, !strings.Contains(o.get(defaultPartition+c.target).Body.String(), c.shown))
 	}
-	for _, target := range []string{"application/none/hold", "queue/root.none/stop", "node/none/cordon"} {
+	assert.DeepEqual(t, put("application/app-1/cancel", http.StatusOK), dao.Operated{Action: "cancel", Name: "app-1", Changed: true})
+	assert.Assert(t, strings.Contains(o.get(defaultPartition+"application/app-1").Body.String(), `"applicationState":"Failing"`))
+	for _, target := range []string{"application/none/hold", "application/none/cancel", "queue/root.none/stop", "node/none/cordon"} {
 		put(target, http.StatusNotFound)
 		w := o.send(o.handler, http.MethodPut, defaultPartition+target, "")
 		assert.Equal(t, w.Code, http.StatusMethodNotAllowed)

@@ -3,17 +3,18 @@ package victim
 // Reason is why allocations are preempted. Each plan has one (PRE-7).
 type Reason uint8
 
-// The preemption reasons, in the order in which an ask tries them (PRE-7). The last two need no ask.
+// The preemption reasons, in the order in which an ask tries them (PRE-7). The last three need no ask.
 const (
 	ReasonRequiredNode Reason = iota // the ask has a required node
 	ReasonGuarantee                  // a queue of the ask is below its guarantee
 	ReasonPriority                   // the ask has higher priority than the victims
 	ReasonQuota                      // a queue is above its enforced max
 	ReasonNodePressure               // a node has less capacity than its allocations hold
+	ReasonOperator                   // an operator ends the allocation (OPS-7)
 
 	NumAskReasons = int(ReasonQuota) // the reasons before it are those of asks
 )
 
 func (r Reason) String() string {
-	return [...]string{"required node", "guarantee", "priority", "quota", "pressure"}[r]
+	return [...]string{"required node", "guarantee", "priority", "quota", "pressure", "operator"}[r]
 }

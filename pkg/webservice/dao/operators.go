@@ -4,7 +4,7 @@ import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
 // Operated is the answer to an action of an operator (OPS-6).
 type Operated struct {
-	Action  string `json:"action"`  // hold, release, stop, start, cordon or uncordon
+	Action  string `json:"action"`  // hold, release, cancel, stop, start, cordon or uncordon
 	Name    string `json:"name"`    // of the application, the queue or the node
 	Changed bool   `json:"changed"` // false: it was so before
 }

@@ -30,6 +30,7 @@ type Preemption struct {
 	PreemptionReason string          `json:"preemptionReason"`
 	TriedReasons     []string        `json:"triedReasons,omitempty"`   // reasons for which no victims were found before
 	Shortfall        Quantities      `json:"shortfall,omitempty"`      // reason pressure: what the node lacks
+	Cause            string          `json:"cause,omitempty"`          // reason operator: what the operator did
 	QuotaViolation   *ViolatingQueue `json:"quotaViolation,omitempty"` // reason quota: set in place of an ask
 	Ask              *Preemptor      `json:"ask,omitempty"`
 	NodeID           string          `json:"nodeID,omitempty"`
@@ -111,7 +112,7 @@ type Placed struct {
 }
 
 // ReasonNames are the reasons of preemptions as the REST interface names them.
-var ReasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure"}
+var ReasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", victim.ReasonOperator: "operator"}
 
 // NewCoolDowns shows the cool-downs of a list.
 func NewCoolDowns(list []preemption.CoolDown) []CoolDown {
@@ -134,6 +135,9 @@ func NewPreemption(r *preemption.Preemption) Preemption {
 		return body
 	case victim.ReasonNodePressure:
 		body.Shortfall = amountsOf(r.Excess.Amounts)
+		return body
+	case victim.ReasonOperator:
+		body.Cause = r.Cause
 		return body
 	}
 	body.Ask, body.Nodes, body.Cancelled = viewPreemptor(&r.Ask), viewNodeOutcomes(r.NodeOutcomes), Nanos(r.CancelledAt)
