@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -36,6 +37,23 @@ type stored struct {
 	OnHold   []objects.AppID     `json:"onHold,omitempty"`
 	Stopped  []objects.QueuePath `json:"stopped,omitempty"`
 	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`
+}
+
+// newStored is s as it is stored. Empty lists are nil.
+func newStored(s scheduler.OperatorState) stored {
+	return stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned)}
+}
+
+func orNil[S ~[]E, E any](list S) S {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// state is the reverse of newStored.
+func (s *stored) state() scheduler.OperatorState {
+	return scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned}
 }
 
 // Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read is an
@@ -76,14 +94,26 @@ func (f *File) First(partition string) []scheduler.Command {
 	if !ok {
 		return nil
 	}
-	return []scheduler.Command{scheduler.RestoreOperators{State: scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned}}}
+	return []scheduler.Command{scheduler.RestoreOperators{State: s.state()}}
 }
 
-// Store replaces what the file has of a partition. An interrupted write leaves the former content.
+// applications are the applications in the file, by partition.
+func (f *File) applications() map[string][]objects.AppID {
+	all := make(map[string][]objects.AppID, len(f.partitions))
+	for name, s := range f.partitions {
+		all[name] = s.OnHold
+	}
+	return all
+}
+
+// Store replaces what the file has of a partition, if that differs. An interrupted write leaves the former content.
 func (f *File) Store(partition string, s scheduler.OperatorState) error {
 	before, had := f.partitions[partition]
-	f.partitions[partition] = stored{s.Held, s.Stopped, s.Cordoned}
-	if len(s.Held)+len(s.Stopped)+len(s.Cordoned) == 0 {
+	if reflect.DeepEqual(before, newStored(s)) {
+		return nil
+	}
+	f.partitions[partition] = newStored(s)
+	if reflect.ValueOf(newStored(s)).IsZero() {
 		delete(f.partitions, partition)
 	}
 	err := f.write()

@@ -27,22 +27,25 @@ var (
 type Operators struct {
 	partition func(name string) (*loop.Loop, bool)
 	file      *File         // nil: nothing is kept
-	busy      chan struct{} // holds a token while an action is carried out
+	busy      chan struct{} // holds a token while an action is carried out, or the file is used
+	ended     ended
 }
 
 // New returns Operators that find partitions by a function and keep what was switched in a file; nil: nowhere.
 func New(partition func(name string) (*loop.Loop, bool), file *File) *Operators {
-	return &Operators{partition: partition, file: file, busy: make(chan struct{}, 1)}
+	o := &Operators{partition: partition, file: file, busy: make(chan struct{}, 1), ended: newEnded()}
+	if file != nil {
+		o.ended.watch(file.applications())
+	}
+	return o
 }
 
 // Do carries out an action, and reports whether it changed anything. Actions are done one after the other.
 func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operate) (changed bool, err error) {
-	select {
-	case o.busy <- struct{}{}:
-		defer func() { <-o.busy }()
-	case <-ctx.Done(): // a partition that does not answer must not keep all callers
-		return false, ctx.Err()
+	if err := o.begin(ctx); err != nil {
+		return false, err
 	}
+	defer o.end()
 	l, ok := o.partition(partition)
 	if !ok {
 		return false, fmt.Errorf("%w partition %s", ErrUnknown, partition)
@@ -62,14 +65,33 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 	if !changed || o.file == nil {
 		return changed, nil
 	}
+	if err := o.store(ctx, partition, l); err != nil {
+		return true, fmt.Errorf("%w: %w", ErrNotStored, err)
+	}
+	return true, nil
+}
+
+// begin waits until no other action is carried out. A partition that does not answer must not keep all callers: the error is
+// that of ctx.
+func (o *Operators) begin(ctx context.Context) error {
+	select {
+	case o.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (o *Operators) end() { <-o.busy }
+
+// store stores what operators have switched in a partition. Requires: begin.
+func (o *Operators) store(ctx context.Context, partition string, l *loop.Loop) error {
 	state, err := l.OperatorState(ctx)
 	if err == nil {
 		err = o.file.Store(partition, state)
 	}
-	if err != nil {
-		return true, fmt.Errorf("%w: %w", ErrNotStored, err)
-	}
-	return true, nil
+	o.ended.watch(o.file.applications())
+	return err
 }
 
 // State is what operators have switched in a partition. The error is ErrUnknown, or of the loop.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -153,3 +155,70 @@ func TestOpen_DamagedFilesAreNamed(t *testing.T) {
 		assert.Assert(t, strings.Contains(err.Error(), "operators.json"), "%v", err)
 	}
 }
+
+// An application on hold that ends leaves the file then, and not with the next action (OPS-4).
+func TestOperators_EndedApplicationsLeaveTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		file, err := operators.Open(dir)
+		assert.NilError(t, err)
+		conf, problems := queuesyaml.Load([]byte(config))
+		assert.Equal(t, len(problems), 0, "%v", problems)
+		var o *operators.Operators
+		c := loop.NewCluster(loop.Options{FirstCommands: file.First}, func(name string) loop.Sink { return observer{name, &o} }, nil)
+		o = operators.New(c.Partition, file)
+		assert.NilError(t, c.Configure(t.Context(), conf))
+		t.Cleanup(c.End)
+		l, ok := c.Partition("default")
+		assert.Assert(t, ok)
+		ctx, stop := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() {
+			defer close(ran)
+			o.Run(ctx, func(err error) { t.Error(err) })
+		}()
+		onHold := func() []objects.AppID {
+			synctest.Wait()
+			again, err := operators.Open(dir)
+			assert.NilError(t, err)
+			for _, cmd := range again.First("default") {
+				return cmd.(scheduler.RestoreOperators).State.Held
+			}
+			return nil
+		}
+		for _, id := range []objects.AppID{"asks", "never"} {
+			_, err = l.Call(t.Context(), scheduler.AddApplication{App: id, Queue: "root.a", User: security.User{Name: "ann"}})
+			assert.NilError(t, err)
+			_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.HoldApplication, App: id})
+			assert.NilError(t, err)
+		}
+		ask := &objects.Ask{Key: "k", App: "asks", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}
+		_, err = l.Call(t.Context(), scheduler.SubmitAsk{Ask: ask})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, onHold(), []objects.AppID{"asks", "never"})
+		_, err = l.Call(t.Context(), scheduler.RemoveApplication{App: "never"}, scheduler.RemoveApplication{App: "asks"})
+		assert.NilError(t, err)
+		assert.Equal(t, len(onHold()), 0)
+
+		// One that never had an ask has no state; the file is compared with the partition from time to time.
+		_, err = l.Call(t.Context(), scheduler.AddApplication{App: "never", Queue: "root.a", User: security.User{Name: "ann"}})
+		assert.NilError(t, err)
+		_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.HoldApplication, App: "never"})
+		assert.NilError(t, err)
+		_, err = l.Call(t.Context(), scheduler.RemoveApplication{App: "never"})
+		assert.NilError(t, err)
+		assert.Equal(t, len(onHold()), 1)
+		<-time.After(61 * time.Second)
+		assert.Equal(t, len(onHold()), 0)
+		stop()
+		<-ran
+	})
+}
+
+// observer hands the effects of a partition on.
+type observer struct {
+	partition string
+	to        **operators.Operators
+}
+
+func (s observer) Deliver(effects []scheduler.Effect) { (*s.to).OnEffects(s.partition, effects) }

@@ -41,6 +41,7 @@ type Server struct {
 	store     *reload.Disk // nil: the history is not stored
 	usage     *usage.Store // nil: usage is not kept
 	switched  *operators.File
+	operators *operators.Operators
 	stopUsage func() // ends the samples of usage; nil: there are none
 	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
@@ -143,6 +144,7 @@ func newServer(opt Options, p serverParts) *Server {
 		s.metrics.SetLogSource(c.Lines)
 	}
 	s.effectLog = effectlog.New(s.log)
+	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
 		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, Limits: opt.rmLimits(),
@@ -159,12 +161,13 @@ func newServer(opt Options, p serverParts) *Server {
 	}
 	day := s.keepTotals(now)
 	s.recordUsage(now)
+	s.keepOperators()
 	rest := webservice.Options{
 		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(),
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
-		Operators: operators.New(s.engine.Cluster().Partition, p.operators),
+		Operators: s.operators,
 		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
@@ -212,6 +215,7 @@ func (s *Server) engineOptions() engine.Options {
 			s.history.OnEffects(partition, effects)
 			s.metrics.OnEffects(partition, effects)
 			s.effectLog.OnEffects(partition, effects)
+			s.operators.OnEffects(partition, effects)
 		},
 	}
 	if s.store != nil {
