@@ -23,6 +23,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"top", "they were printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer", ""},
 	{"explain", "the key or the application is known", "it is unknown, or the server does not answer", ""},
 	{"queue stop", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
+	{"queue drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"queue start", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app cancel", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app hold", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},

@@ -66,8 +66,10 @@ var (
 
 func operatorCommands() []*cobra.Command {
 	return []*cobra.Command{
-		operatorCommand("queue", "QUEUE", "Stop and start queues of a running server",
-			operatorAction{"stop", "Place nothing more in a queue and those below; what runs stays"}, operatorAction{"start", "End the stop of a queue"}),
+		operatorCommand("queue", "QUEUE", "Stop, drain and start queues of a running server",
+			operatorAction{"stop", "Place nothing more in a queue and those below; what runs stays"},
+			operatorAction{"drain", "Accept no new applications in a queue and those below; those that are there run to the end"},
+			operatorAction{"start", "End the stop and the drain of a queue"}),
 		operatorCommand("app", "APPLICATION", "Hold and cancel applications of a running server",
 			operatorAction{"hold", "Place no further asks of an application; what runs stays"}, operatorAction{"release", "End the hold of an application"},
 			operatorAction{"cancel", "End an application: withdraw its asks, and have the resource manager end what runs"}),
@@ -147,4 +149,4 @@ func (f *operatorFlags) run(ctx context.Context, kind, name, verb string, out io
 }
 
 // pastOf are the actions as they are reported.
-var pastOf = map[string]string{"stop": "stopped", "start": "started", "hold": "put on hold", "release": "released", "cancel": "cancelled", "cordon": "cordoned", "uncordon": "uncordoned"}
+var pastOf = map[string]string{"stop": "stopped", "start": "started", "drain": "set draining", "hold": "put on hold", "release": "released", "cancel": "cancelled", "cordon": "cordoned", "uncordon": "uncordoned"}

@@ -47,6 +47,7 @@ func TestOperatorCommands_AreKeptOverARestart(t *testing.T) {
 		{[]string{"node", "cordon", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown node none\n"},
 		{[]string{"queue", "stop", "root", "--partition", "other", "--address", admin}, exitRefused, "canopy: unknown partition other\n"},
 		{[]string{"queue", "stop", "root", "--address", strings.TrimPrefix(s.http, "http://")}, exitRefused, "canopy: operators act on the admin listener only\n"},
+		{[]string{"queue", "drain", "root.none", "--address", admin}, exitRefused, "canopy: unknown: unknown queue root.none\n"},
 		{[]string{"queue", "stop", "--address", admin}, exitUsage, "canopy: queue stop takes one argument: QUEUE\n"},
 		{[]string{"queue", "stop", "root", "--address", "x"}, exitUsage, ""},
 		{[]string{"queue", "stop", "root", "--output", "xml"}, exitUsage, ""},

@@ -139,8 +139,8 @@ func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree b
 		if q.Starved {
 			marks = "STARVED"
 		}
-		if q.Status == "Draining" {
-			marks = strings.TrimSpace(marks + " draining")
+		if q.Status == "Draining" || q.Status == "Stopped" {
+			marks = strings.TrimSpace(marks + " " + strings.ToLower(q.Status))
 		}
 		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource), boundText(q.Max, resource),
 			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks), shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)

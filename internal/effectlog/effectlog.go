@@ -137,8 +137,10 @@ func (w *writer) operator(e *scheduler.OperatorActed) {
 		w.log.Info("application cancelled by an operator", w.partition, application(e.App), by)
 	case scheduler.StopQueue:
 		w.log.Info("queue stopped by an operator", w.partition, queue(e.Queue), by)
+	case scheduler.DrainQueue:
+		w.log.Info("queue drained by an operator: it accepts no new applications", w.partition, queue(e.Queue), by)
 	case scheduler.StartQueue:
-		w.log.Info("queue no longer stopped", w.partition, queue(e.Queue), by)
+		w.log.Info("queue no longer stopped or drained", w.partition, queue(e.Queue), by)
 	case scheduler.CordonNode:
 		w.log.Info("node cordoned by an operator", w.partition, node(e.Node), by)
 	case scheduler.UncordonNode:

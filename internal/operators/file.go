@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -37,11 +38,13 @@ type stored struct {
 	OnHold   []objects.AppID     `json:"onHold,omitempty"`
 	Stopped  []objects.QueuePath `json:"stopped,omitempty"`
 	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`
+	Draining []objects.QueuePath `json:"draining,omitempty"`
+	Admitted []objects.AppID     `json:"admitted,omitempty"` // by drained queues
 }
 
 // newStored is s as it is stored. Empty lists are nil.
 func newStored(s scheduler.OperatorState) stored {
-	return stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned)}
+	return stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Admitted: orNil(s.Admitted)}
 }
 
 func orNil[S ~[]E, E any](list S) S {
@@ -53,7 +56,7 @@ func orNil[S ~[]E, E any](list S) S {
 
 // state is the reverse of newStored.
 func (s *stored) state() scheduler.OperatorState {
-	return scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned}
+	return scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Admitted: s.Admitted}
 }
 
 // Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read is an
@@ -101,7 +104,7 @@ func (f *File) First(partition string) []scheduler.Command {
 func (f *File) applications() map[string][]objects.AppID {
 	all := make(map[string][]objects.AppID, len(f.partitions))
 	for name, s := range f.partitions {
-		all[name] = s.OnHold
+		all[name] = slices.Concat(s.OnHold, s.Admitted)
 	}
 	return all
 }

@@ -89,6 +89,36 @@ func TestOperators_AreKeptOverARestart(t *testing.T) {
 	assert.Equal(t, len(state.Cordoned), 0)
 }
 
+// A drained queue admits after a restart the applications that it had, and no others (OPS-8).
+func TestOperators_DrainedQueuesAdmitWhatComesBack(t *testing.T) {
+	dir := t.TempDir()
+	o, l := cluster(t, dir)
+	add := func(l *loop.Loop, id objects.AppID) string {
+		effects, err := l.Call(t.Context(), scheduler.AddApplication{App: id, Queue: "root.a", User: security.User{Name: "ann"}})
+		assert.NilError(t, err)
+		return effects[0].String()
+	}
+	assert.Equal(t, add(l, "there"), "accepted application there")
+	changed, err := o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.DrainQueue, Queue: "root.a"})
+	assert.NilError(t, err)
+	assert.Assert(t, changed)
+
+	o, l = cluster(t, dir)
+	state, err := o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, state, scheduler.OperatorState{Drained: []objects.QueuePath{"root.a"}, Admitted: []objects.AppID{"there"}})
+	assert.Equal(t, add(l, "there"), "accepted application there")
+	assert.Equal(t, add(l, "new"), "rejected application new: no placement rule matched: rule provided: queue root.a is drained by an operator")
+
+	changed, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.StartQueue, Queue: "root.a"})
+	assert.NilError(t, err)
+	assert.Assert(t, changed)
+	o, _ = cluster(t, dir)
+	state, err = o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, state, scheduler.OperatorState{})
+}
+
 func TestOperators_UnknownThings(t *testing.T) {
 	o, _ := cluster(t, t.TempDir())
 	for _, m := range []scheduler.Operate{

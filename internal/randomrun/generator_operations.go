@@ -36,6 +36,11 @@ func (s *Run) AddOperations(r *rand.Rand, count int) {
 
 // operation is an action before step from, and the one that ends it; zero: none does.
 func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
+	if r.IntN(2) == 0 {
+		queues := s.named().queues
+		path := queues[r.IntN(len(queues))]
+		return scheduler.Operate{Action: scheduler.DrainQueue, Queue: path}, scheduler.Operate{Action: scheduler.StartQueue, Queue: path}
+	}
 	return scheduler.Operate{Action: scheduler.CancelApplication, App: s.appBefore(r, from)}, end
 }
 

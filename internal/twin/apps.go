@@ -12,7 +12,7 @@ import (
 
 func (t *Twin) addApplication(c scheduler.AddApplication) {
 	path, ok := t.placementQueue(c)
-	if c.Unresolved != "" || t.app(c.App) != nil || t.draining || !ok || !t.createQueues(path) {
+	if c.Unresolved != "" || t.app(c.App) != nil || t.draining || !ok || !t.createQueues(path, c.App) {
 		t.recordRejected(c)
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
@@ -26,6 +26,7 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	}
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, gang: c.Gang})
 	t.app(c.App).declareVirtual()
+	delete(t.admitted, c.App)
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {

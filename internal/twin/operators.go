@@ -20,13 +20,23 @@ func (t *Twin) operate(c scheduler.Operate) {
 		if !unknown {
 			t.setHeld(c.App, held)
 		}
-	case scheduler.StopQueue, scheduler.StartQueue:
-		stopped := c.Action == scheduler.StopQueue
-		unknown = t.queue(c.Queue) == nil && (stopped || !t.stopped[c.Queue])
-		changed = t.stopped[c.Queue] != stopped
-		if !unknown {
-			if t.stopped[c.Queue] = stopped; !stopped {
-				delete(t.stopped, c.Queue)
+	case scheduler.StopQueue, scheduler.DrainQueue, scheduler.StartQueue:
+		switchedOff := t.stopped[c.Queue] || t.drained[c.Queue]
+		unknown = t.queue(c.Queue) == nil && (c.Action != scheduler.StartQueue || !switchedOff)
+		switch {
+		case unknown:
+		case c.Action == scheduler.StopQueue:
+			changed = !t.stopped[c.Queue]
+			t.stopped[c.Queue] = true
+		case c.Action == scheduler.DrainQueue:
+			changed = !t.drained[c.Queue]
+			t.drained[c.Queue] = true
+		default:
+			changed = switchedOff
+			delete(t.stopped, c.Queue)
+			delete(t.drained, c.Queue)
+			if len(t.drained) == 0 {
+				clear(t.admitted)
 			}
 		}
 	case scheduler.CancelApplication:
@@ -130,4 +140,18 @@ func (t *Twin) schedulableByOperators(id objects.NodeID, schedulable bool) bool 
 		return false
 	}
 	return schedulable
+}
+
+// isDrained reports whether operators drain the lowest queue that exists of a path, or one above.
+func (t *Twin) isDrained(path objects.QueuePath) bool {
+	return slices.ContainsFunc(t.pathQueues(path), func(q *queue) bool { return t.drained[q.path] })
+}
+
+// admitAgain has drained queues admit the applications that they have when these come back.
+func (t *Twin) admitAgain() {
+	for _, a := range t.apps {
+		if t.isDrained(a.leaf) {
+			t.admitted[a.id] = true
+		}
+	}
 }

@@ -22,11 +22,11 @@ func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bo
 		if path == "" || isRecoveryQueue(path) || !t.maySubmit(path, c.User) {
 			continue
 		}
-		if q := t.queue(path); q == nil && r.Create || q != nil && q.acceptsApplications() {
+		if q := t.queue(path); q == nil && r.Create || q != nil && t.accepts(q, c.App) {
 			return path, true
 		}
 	}
-	if q := t.queue(placement.DefaultQueue); q != nil && q.acceptsApplications() && t.maySubmit(placement.DefaultQueue, c.User) {
+	if q := t.queue(placement.DefaultQueue); q != nil && t.accepts(q, c.App) && t.maySubmit(placement.DefaultQueue, c.User) {
 		return q.path, true
 	}
 	return placement.RecoveryQueue, c.Tags[forceTag] == "true"
@@ -46,16 +46,19 @@ func ruleTarget(kind placement.Kind, c scheduler.AddApplication) objects.QueuePa
 	return objects.RootPath.Child(strings.ReplaceAll(name, ".", "_dot_"))
 }
 
-func (q *queue) acceptsApplications() bool { return !q.conf.Parent && !q.draining }
+// accepts reports whether q may take a new application, as far as the state of the queue matters.
+func (t *Twin) accepts(q *queue, id objects.AppID) bool {
+	return !q.conf.Parent && !q.draining && (t.admitted[id] || !t.isDrained(q.path))
+}
 
-// createQueues creates the missing queues of a path. It returns false where that is not possible.
-func (t *Twin) createQueues(path objects.QueuePath) bool {
+// createQueues creates the missing queues of a path for an application. It returns false where that is not possible.
+func (t *Twin) createQueues(path objects.QueuePath, id objects.AppID) bool {
 	above := t.pathQueues(path)
 	q := above[len(above)-1]
 	if q.path == path {
 		return true
 	}
-	if !q.conf.Parent || q.draining {
+	if !q.conf.Parent || q.draining || path != placement.RecoveryQueue && t.isDrained(path) && !t.admitted[id] {
 		return false
 	}
 	template := templateFor(above)

@@ -69,6 +69,9 @@ func endOperations(c *scheduler.Core, now time.Time) {
 	for _, path := range s.Stopped {
 		c.Step(now, scheduler.Operate{Action: scheduler.StartQueue, Queue: path})
 	}
+	for _, path := range s.Drained {
+		c.Step(now, scheduler.Operate{Action: scheduler.StartQueue, Queue: path})
+	}
 	for _, id := range s.Cordoned {
 		c.Step(now, scheduler.Operate{Action: scheduler.UncordonNode, Node: id})
 	}

@@ -51,6 +51,9 @@ func (p *Partition) SubmitDenyReason(path string, u security.User) string {
 	return q.refusal(QueuePath(path), u)
 }
 
+// ClosestQueue is the queue at path or its lowest existing ancestor.
+func ClosestQueue(p *Partition, path QueuePath) *Queue { return p.root.closestTo(path) }
+
 // closestTo is the queue at path or its lowest existing ancestor. Requires: q is root.
 func (q *Queue) closestTo(path QueuePath) *Queue {
 	for _, name := range path.Parts()[1:] {

@@ -18,7 +18,7 @@ func (p *Partition) Lookup(path string) (placement.QueueInfo, bool) {
 	if !ok {
 		return placement.QueueInfo{}, false
 	}
-	return placement.QueueInfo{Leaf: q.Leaf(), Draining: q.draining}, true
+	return placement.QueueInfo{Leaf: q.Leaf(), Draining: q.draining, Drained: q.drained}, true
 }
 
 // CreateLeaf creates a dynamic leaf, and the missing parents, for an application of u (QUE-26). u

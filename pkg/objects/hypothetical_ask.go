@@ -74,6 +74,8 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		return nil, fmt.Errorf("queue %s %w", owner.Queue, ErrNotLeaf)
 	case q.draining:
 		return nil, fmt.Errorf("queue %s %w", owner.Queue, ErrDraining)
+	case q.drained:
+		return nil, fmt.Errorf("queue %s %w", owner.Queue, ErrDrained)
 	case !q.MaySubmit(owner.User):
 		return nil, fmt.Errorf("%s", q.refusal(owner.Queue, owner.User))
 	}

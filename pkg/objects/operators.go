@@ -1,7 +1,7 @@
 package objects
 
-// What operators switch: applications on hold, and stopped queues. Their asks stay pending and are in no mask, so decisions
-// pass them by; allocations stay. Whether an application or queue is known, and what is kept over restarts, is left to
+// What operators switch: applications on hold, stopped and drained queues. Asks of the first two stay pending and are in no
+// mask, so decisions pass them by; allocations stay. Whether an application or queue is known, and what is kept over restarts, is left to
 // package scheduler.
 
 // OnHold reports whether an operator holds a (OPS-1).
@@ -32,6 +32,21 @@ func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
 	}
 	for _, child := range q.Children() {
 		SetStopped(p, child, isStopped)
+	}
+}
+
+// DrainedByOperator reports whether an operator drains q or a queue above: it accepts no new application (OPS-8).
+func (q *Queue) DrainedByOperator() bool { return q.drained }
+
+// SetDrained applies to q and the queues below which queues operators drain (OPS-8).
+func SetDrained(p *Partition, q *Queue, isDrained func(QueuePath) bool) {
+	drained := isDrained(q.path) || q.parent != nil && q.parent.drained
+	if q.drained != drained {
+		q.drained = drained
+		p.journal.queueChanged(q)
+	}
+	for _, child := range q.Children() {
+		SetDrained(p, child, isDrained)
 	}
 }
 

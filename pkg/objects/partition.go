@@ -26,7 +26,8 @@ var (
 	ErrQueueType   = errors.New("queue changes its type")         // a leaf or parent with applications would change
 	ErrNotLeaf     = errors.New("is not a leaf queue")
 	ErrDraining    = errors.New("is being removed")
-	ErrFailing     = errors.New("is Failing") // it takes no asks and no allocations
+	ErrDrained     = errors.New("is drained by an operator") // it accepts no new application
+	ErrFailing     = errors.New("is Failing")                // it takes no asks and no allocations
 	ErrCancelled   = errors.New("was cancelled by an operator")
 
 	ErrMemberConstraints   = errors.New("has virtual placeholders: its asks can have no pod affinity, topology spread or host ports")

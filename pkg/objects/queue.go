@@ -37,6 +37,7 @@ type Queue struct {
 	removed           bool           // was removed from the partition
 	managed           bool           // in the configuration, not created by a placement rule
 	draining          bool           // removed from the configuration, not empty yet
+	drained           bool           // an operator drains it or a queue above (OPS-8)
 	listIndex         int32          // in objectLists.queues
 	formerDynamic     *configs.Queue // settings before the configuration named q; nil: q was not dynamic
 

@@ -26,7 +26,11 @@ type Tree interface {
 }
 
 // QueueInfo is what placement reads of an existing queue.
-type QueueInfo struct{ Leaf, Draining bool }
+type QueueInfo struct {
+	Leaf     bool
+	Draining bool // it is being removed
+	Drained  bool // by an operator: it accepts no new application (OPS-8)
+}
 
 // Queues with a meaning for placement. See also RecoveryQueue.
 const (
@@ -38,7 +42,7 @@ const (
 // (PLC-7).
 var ErrNoMatch = errors.New("no placement rule matched")
 
-// Place is the queue of a submission: an existing leaf that is not draining, or a path that does not exist and
+// Place is the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does not exist and
 // may be created (PLC-1 to PLC-6). The error of a rule ends the search; a rule that derives no queue, or one to
 // which the user may not submit, is passed over. Without rules the submission must name an existing queue.
 // RecoveryQueue is the only queue whose access list is not checked.
@@ -102,6 +106,8 @@ func unusableReason(path string, u security.User, t Tree) string {
 		return fmt.Sprintf("queue %s is not a leaf", path)
 	case exists && queue.Draining:
 		return fmt.Sprintf("queue %s is being removed", path)
+	case exists && queue.Drained:
+		return fmt.Sprintf("queue %s is drained by an operator", path)
 	}
 	return t.SubmitDenyReason(path, u)
 }

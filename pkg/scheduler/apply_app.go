@@ -42,12 +42,15 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 		return "", err
 	}
 	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, CreateForced: placement.IsCreateForced(m.Tags)}
-	name, err := placement.Place(c.part.Config().PlacementRules, s, c.part)
+	name, err := placement.Place(c.part.Config().PlacementRules, s, c.queuesFor(m.App))
 	if err != nil {
 		return "", err
 	}
 	path := objects.QueuePath(name)
 	if _, ok := c.part.Lookup(name); !ok {
+		if err := c.checkNotDrained(m.App, path); err != nil {
+			return "", err
+		}
 		if err := c.part.CreateLeaf(path, m.User); err != nil {
 			return "", err
 		}

@@ -30,8 +30,8 @@ func (c *Core) useConfig(m UseConfig) {
 		return
 	}
 	c.draining = false
-	if len(c.operators.stopped) > 0 {
-		c.applyStops(c.part.Root())
+	if len(c.operators.stopped)+len(c.operators.drained) > 0 {
+		c.applyToQueues(c.part.Root())
 	}
 	c.emitQueueChanges()
 }

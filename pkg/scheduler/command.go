@@ -142,7 +142,7 @@ type (
 	Operate struct {
 		Action OperatorAction
 		App    objects.AppID     // of HoldApplication, ReleaseApplication and CancelApplication
-		Queue  objects.QueuePath // of StopQueue and StartQueue
+		Queue  objects.QueuePath // of StopQueue, DrainQueue and StartQueue
 		Node   objects.NodeID    // of CordonNode and UncordonNode
 		By     string            // the identity of the operator, for events and logs; empty: not known
 	}

@@ -206,7 +206,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 	case ResetPartition:
 		c.operatorsOnReset()
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
-		c.applyStops(c.part.Root())
+		c.applyToQueues(c.part.Root())
 		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)

@@ -17,20 +17,21 @@ const (
 	HoldApplication    OperatorAction = iota // its asks are not placed and do not preempt (OPS-1)
 	ReleaseApplication                       // it is no longer on hold
 	StopQueue                                // no ask in and below the queue is placed or preempts (OPS-2)
-	StartQueue                               // the queue is no longer stopped
+	StartQueue                               // the queue is no longer stopped, and no longer drained
 	CordonNode                               // the node is unschedulable, whatever the resource manager says (OPS-3)
 	UncordonNode                             // what the resource manager says counts again
+	DrainQueue                               // the queue accepts no new application (OPS-8)
 	CancelApplication                        // it ends: its asks are withdrawn, its allocations are preempted (OPS-7)
 )
 
 // String is the action as a past participle, for events and logs.
 func (a OperatorAction) String() string {
-	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "cancelled"}[a]
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "cancelled"}[a]
 }
 
 // Code is the stable code of the action.
 func (a OperatorAction) Code() string {
-	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "cancel"}[a]
+	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "drain", "cancel"}[a]
 }
 
 // OperatorState is what operators have switched, by name, sorted. It is a value.
@@ -38,25 +39,30 @@ type OperatorState struct {
 	Held     []objects.AppID     // applications on hold, also those that were when the process ended and have not come back
 	Stopped  []objects.QueuePath // stopped queues, also those that do not exist now
 	Cordoned []objects.NodeID    // likewise
+	Drained  []objects.QueuePath // drained queues, likewise
+	Admitted []objects.AppID     // applications in drained queues, which are admitted when they come back, and those that have not
 }
 
 // operators is what operators have switched.
 type operators struct {
 	awaited  map[objects.AppID]bool // applications that are on hold when they come back
+	admitted map[objects.AppID]bool // applications that drained queues admit when they come back
 	stopped  map[objects.QueuePath]bool
+	drained  map[objects.QueuePath]bool
 	cordoned map[objects.NodeID]bool // with what the resource manager says of the node: it is schedulable
 }
 
 // OperatorState is what operators have switched.
 func (c *Core) OperatorState() (s OperatorState) {
-	held := maps.Clone(c.operators.awaited)
+	held, admitted := maps.Clone(c.operators.awaited), maps.Clone(c.operators.admitted)
 	for _, id := range c.heldApplications() {
-		if held == nil {
-			held = map[objects.AppID]bool{}
-		}
-		held[id] = true
+		held = put(held, id, true)
+	}
+	for _, id := range c.applicationsOfDrained() {
+		admitted = put(admitted, id, true)
 	}
 	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)), slices.Sorted(maps.Keys(c.operators.cordoned))
+	s.Drained, s.Admitted = slices.Sorted(maps.Keys(c.operators.drained)), slices.Sorted(maps.Keys(admitted))
 	return s
 }
 
@@ -90,8 +96,8 @@ func (c *Core) performOperation(m Operate) (changed bool, err error) {
 	switch m.Action {
 	case HoldApplication, ReleaseApplication:
 		return c.hold(m.App, m.Action == HoldApplication)
-	case StopQueue, StartQueue:
-		return c.stop(m.Queue, m.Action == StopQueue)
+	case StopQueue, DrainQueue, StartQueue:
+		return c.switchQueue(m.Queue, m.Action)
 	case CancelApplication:
 		return c.mayCancel(m.App)
 	}
@@ -113,46 +119,12 @@ func (c *Core) hold(id objects.AppID, held bool) (changed bool, err error) {
 	return true, nil
 }
 
-func (c *Core) stop(path objects.QueuePath, stopped bool) (changed bool, err error) {
-	q, known := c.part.Queue(path)
-	switch {
-	case !known && !(!stopped && c.operators.stopped[path]):
-		return false, fmt.Errorf("%w queue %s", objects.ErrUnknown, path)
-	case c.operators.stopped[path] == stopped:
-		return false, nil
-	}
-	if stopped {
-		c.operators.stopped = put(c.operators.stopped, path, true)
-	} else {
-		delete(c.operators.stopped, path)
-	}
-	if known {
-		c.applyStops(q)
-	}
-	return true, nil
-}
-
 func put[K comparable](m map[K]bool, key K, value bool) map[K]bool {
 	if m == nil {
 		m = map[K]bool{}
 	}
 	m[key] = value
 	return m
-}
-
-// applyStops makes the leaves in and below q stopped or not.
-func (c *Core) applyStops(q *objects.Queue) {
-	objects.SetStopped(c.part, q, func(path objects.QueuePath) bool { return c.operators.stopped[path] })
-}
-
-// isStopped reports whether operators have stopped q or a queue above.
-func (c *Core) isStopped(q *objects.Queue) bool {
-	for ; q != nil; q = q.Parent() {
-		if c.operators.stopped[q.Path()] {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *Core) cordon(id objects.NodeID, cordoned bool) (changed bool, err error) {
@@ -203,12 +175,13 @@ func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool 
 // operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf may
 // be new.
 func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
-	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped) > 0 {
-		for q.Parent() != nil && !q.Parent().Stopped() && c.isStopped(q.Parent()) { // it is new, too
+	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped)+len(c.operators.drained) > 0 {
+		for q.Parent() != nil && c.outdated(q.Parent()) { // it is new, too
 			q = q.Parent()
 		}
-		c.applyStops(q)
+		c.applyToQueues(q)
 	}
+	delete(c.operators.admitted, id)
 	if a, known := c.part.Application(id); known && c.operators.awaited[id] {
 		delete(c.operators.awaited, id)
 		objects.SetOnHold(c.part, a, true)
@@ -220,6 +193,9 @@ func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
 func (c *Core) operatorsOnReset() {
 	for _, id := range c.heldApplications() {
 		c.operators.awaited = put(c.operators.awaited, id, true)
+	}
+	for _, id := range c.applicationsOfDrained() {
+		c.operators.admitted = put(c.operators.admitted, id, true)
 	}
 }
 
@@ -234,10 +210,16 @@ func (c *Core) restoreOperators(s OperatorState) {
 	for _, path := range s.Stopped {
 		c.operators.stopped = put(c.operators.stopped, path, true)
 	}
+	for _, path := range s.Drained {
+		c.operators.drained = put(c.operators.drained, path, true)
+	}
+	for _, id := range s.Admitted {
+		c.operators.admitted = put(c.operators.admitted, id, true)
+	}
 	for _, id := range s.Cordoned {
 		if _, err := c.cordon(id, true); err != nil {
 			c.operators.cordoned = put(c.operators.cordoned, id, true)
 		}
 	}
-	c.applyStops(c.part.Root())
+	c.applyToQueues(c.part.Root())
 }

@@ -60,6 +60,7 @@ type QueueView struct {
 	Path            objects.QueuePath
 	Leaf, Draining  bool
 	Stopped         bool // by an operator, it or a queue above
+	Drained         bool // likewise: it accepts no new application
 	Managed         bool // configured; false: a dynamic queue
 	Pending         resources.Amounts
 	Allocated       resources.Amounts

@@ -49,7 +49,7 @@ func queueFairness(t *usage.Tree, owed resources.Amounts, now time.Time) dao.Que
 		Fairness: dao.FairnessNow(q.Allocated, owed),
 	}
 	switch {
-	case q.Draining:
+	case q.Draining, q.Drained:
 		v.Status = "Draining"
 	case q.Stopped:
 		v.Status = "Stopped"

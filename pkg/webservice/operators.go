@@ -28,6 +28,7 @@ var operatorActions = []operatorRoute{
 	{"/application/{application}/hold", scheduler.HoldApplication}, {"/application/{application}/release", scheduler.ReleaseApplication},
 	{"/application/{application}/cancel", scheduler.CancelApplication},
 	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
+	{"/queue/{queue}/drain", scheduler.DrainQueue},
 	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
 }
 
@@ -66,7 +67,7 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication:
 		name, err = parameter(r, "application")
 		m.App = objects.AppID(name)
-	case scheduler.StopQueue, scheduler.StartQueue:
+	case scheduler.StopQueue, scheduler.DrainQueue, scheduler.StartQueue:
 		name, err = parameter(r, "queue")
 		m.Queue = objects.QueuePath(name)
 	default:
@@ -106,13 +107,13 @@ func (s *service) operatorState(r *http.Request) (any, error) {
 // operatorRoutes is the section of the route table. Its rows for actions are alike.
 var operatorRoutes = func() routeSection {
 	section := routeSection{title: "Operators", routes: []routeInfo{{
-		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, stopped queues and cordoned nodes, also of those that are not there now",
+		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, stopped and drained queues and cordoned nodes, also of those that are not there now",
 		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
 	}}}
 	summaries := map[scheduler.OperatorAction]string{
 		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
 		scheduler.CancelApplication: "Ends an application: its asks are withdrawn, and its allocations are preempted",
-		scheduler.StopQueue:         "Stops a queue and those below", scheduler.StartQueue: "Ends that", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
+		scheduler.StopQueue:         "Stops a queue and those below", scheduler.DrainQueue: "Drains a queue and those below: no new applications", scheduler.StartQueue: "Ends that, and a drain", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
 	}
 	for _, route := range operatorActions {
 		section.routes = append(section.routes, routeInfo{

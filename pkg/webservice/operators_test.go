@@ -23,6 +23,7 @@ func TestOperators_ActAndAreShown(t *testing.T) {
 	for _, c := range []struct{ on, off, name, shown, target string }{
 		{"application/app-1/hold", "application/app-1/release", "app-1", `"onHold":true`, "application/app-1"},
 		{"queue/root.tenant/stop", "queue/root.tenant/start", "root.tenant", `"status":"Stopped"`, "queue/root.tenant.fair"},
+		{"queue/root.tenant/drain", "queue/root.tenant/start", "root.tenant", `"status":"Draining"`, "queue/root.tenant.fair"},
 		{"node/n1/cordon", "node/n1/uncordon", "n1", `"cordoned":true`, "node/n1"},
 	} {
 		for _, changed := range []bool{true, false} {

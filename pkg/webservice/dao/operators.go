@@ -4,7 +4,7 @@ import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
 // Operated is the answer to an action of an operator (OPS-6).
 type Operated struct {
-	Action  string `json:"action"`  // hold, release, cancel, stop, start, cordon or uncordon
+	Action  string `json:"action"`  // hold, release, cancel, stop, drain, start, cordon or uncordon
 	Name    string `json:"name"`    // of the application, the queue or the node
 	Changed bool   `json:"changed"` // false: it was so before
 }
@@ -14,11 +14,12 @@ type OperatorState struct {
 	OnHold   []string `json:"onHold"`   // applications, also those that are awaited
 	Stopped  []string `json:"stopped"`  // queues, also those that do not exist now
 	Cordoned []string `json:"cordoned"` // nodes, likewise
+	Draining []string `json:"draining"` // queues, likewise
 }
 
 // NewOperatorState shows s.
 func NewOperatorState(s scheduler.OperatorState) OperatorState {
-	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned)}
+	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned), texts(s.Drained)}
 }
 
 // texts are names as texts; never nil.

@@ -90,7 +90,7 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 		SortingPolicy:      policies.Fair.String(), // parent queues are always sorted by fair share (QUE-8)
 	}
 	switch {
-	case q.Draining:
+	case q.Draining, q.Drained:
 		v.Status = "Draining"
 	case q.Stopped:
 		v.Status = "Stopped"
@@ -107,7 +107,7 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 		if a.State == lifecycle.Running {
 			v.RunningApps++
 		}
-		if q.Draining {
+		if q.Draining || q.Drained {
 			v.RemainingApplications = append(v.RemainingApplications, RemainingApplication{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
