@@ -21,7 +21,7 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	}
 	c.emitQueueChanges()
 	c.operatorsOnAdded(m.App, path)
-	c.emit(ApplicationAccepted{m.App})
+	c.emit(ApplicationAccepted{m.App, path, m.Tags})
 	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App}, c.part.ReadGroupPriorityTag(m.App))
 	for _, problem := range c.part.ApplyQuotaTags(path, m.Tags) {
 		c.emitRefused(Refused{Subject: fmt.Sprintf("quota of queue %s from application %s", path, m.App), App: m.App}, problem)

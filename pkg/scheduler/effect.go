@@ -33,7 +33,11 @@ type (
 	}
 
 	// ApplicationAccepted is the answer to AddApplication.
-	ApplicationAccepted struct{ App objects.AppID }
+	ApplicationAccepted struct {
+		App   objects.AppID
+		Queue objects.QueuePath // the leaf that placement has found; this and Tags are not sent to the RM
+		Tags  map[string]string // as the RM sent them; read-only
+	}
 
 	// ApplicationRejected is the answer to an AddApplication that changed nothing.
 	ApplicationRejected struct {

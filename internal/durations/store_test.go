@@ -1,0 +1,174 @@
+package durations
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// learner is a Store with a clock and effects of one partition.
+type learner struct {
+	*Store
+	at time.Time
+}
+
+func newLearner(tag string) *learner {
+	l := &learner{at: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
+	l.Store = New(tag, func() time.Time { return l.at })
+	l.OnEffects("p", nil)
+	return l
+}
+
+func (l *learner) say(effects ...scheduler.Effect) { l.OnEffects("p", effects) }
+
+func (l *learner) accept(app objects.AppID, leaf objects.QueuePath, tags map[string]string) {
+	l.say(scheduler.ApplicationAccepted{App: app, Queue: leaf, Tags: tags})
+}
+
+func (l *learner) allocate(ask objects.Ask) {
+	l.say(scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "n"}})
+}
+
+// run has an allocation run for some seconds and end so.
+func (l *learner) run(app objects.AppID, seconds int, how scheduler.Termination) {
+	l.allocate(objects.Ask{Key: "k", App: app})
+	l.at = l.at.Add(time.Duration(seconds) * time.Second)
+	l.say(scheduler.Released{Key: "k", App: app, Type: how})
+}
+
+// known are the durations of a group, in seconds.
+func (l *learner) known(key Key) (seconds []int) {
+	for _, x := range l.Known("p", key).Ended {
+		seconds = append(seconds, int(x.Duration/time.Second))
+	}
+	return seconds
+}
+
+func TestStore_LearnsByQueueAndTag(t *testing.T) {
+	l := newLearner("team")
+	l.accept("a", "root.x.one", map[string]string{"team": "red", "other": "1"})
+	l.accept("b", "root.x.two", nil)
+	l.run("a", 5, scheduler.StoppedByRM)
+	l.run("b", 7, scheduler.Unspecified)
+	assert.DeepEqual(t, l.known(Key{"root.x.one", "red"}), []int{5})
+	assert.DeepEqual(t, l.known(Key{Queue: "root.x.one"}), []int{5})
+	assert.DeepEqual(t, l.known(Key{Queue: "root.x"}), []int{5, 7})
+	assert.DeepEqual(t, l.known(Key{Queue: "root"}), []int{5, 7})
+	assert.Equal(t, len(l.Known("other", Key{Queue: "root"}).Ended), 0)
+	assert.DeepEqual(t, Chain("root", ""), []Key{{Queue: "root"}})
+}
+
+// What the scheduler has ended, what was lost with its node, placeholders and what may have run before a reset are not
+// learnt.
+func TestStore_LearnsOnlyWholeDurations(t *testing.T) {
+	l := newLearner("")
+	l.accept("a", "root.x", nil)
+	for _, how := range []scheduler.Termination{scheduler.PreemptedByScheduler, scheduler.TimedOut, scheduler.PlaceholderReplaced} {
+		l.run("a", 1, how)
+	}
+	l.say(scheduler.Released{Key: "k", App: "a"}) // it has ended before
+	l.run("unknown", 1, scheduler.StoppedByRM)
+	stop := scheduler.Released{Key: "k", App: "a", Type: scheduler.StoppedByRM}
+	l.allocate(objects.Ask{Key: "k", App: "a", Placeholder: true})
+	l.say(stop)
+	l.allocate(objects.Ask{Key: "k", App: "a", Created: objects.TimestampOf(l.at.Add(-time.Hour))})
+	l.say(stop)
+	l.allocate(objects.Ask{Key: "k", App: "a"})
+	l.say(scheduler.NodeChanged{Node: "n", Change: scheduler.NodeRemoved}, stop)
+	assert.Equal(t, len(l.known(Key{Queue: "root"})), 0)
+
+	l.say(scheduler.NodeAccepted{Node: "n"})
+	l.run("a", 3, scheduler.StoppedByRM)
+	l.allocate(objects.Ask{Key: "k", App: "a"})
+	l.say(scheduler.PartitionReset{})
+	l.say(stop)
+	assert.DeepEqual(t, l.known(Key{Queue: "root"}), []int{3})
+	assert.Equal(t, l.Reset("p"), l.at)
+}
+
+func TestStore_ForgetsApplicationsThatHaveEnded(t *testing.T) {
+	l := newLearner("")
+	for i := range 100 {
+		app := objects.AppID(fmt.Sprint(i))
+		l.accept(app, "root.x", nil)
+		l.allocate(objects.Ask{Key: "k", App: app})
+		l.say(scheduler.ApplicationUpdated{App: app, State: []lifecycle.State{lifecycle.Completed, lifecycle.Failed}[i%2]})
+		l.say(scheduler.Released{Key: "k", App: app})
+		l.accept(app, "root.y", nil)
+		l.say(scheduler.ApplicationUpdated{App: app, State: lifecycle.Expired}) // the former one
+		l.run(app, i, scheduler.StoppedByRM)
+		l.say(scheduler.ApplicationUpdated{App: app, State: lifecycle.Completed})
+	}
+	assert.Equal(t, len(l.known(Key{Queue: "root.y"})), 100)
+	p := l.partitions["p"]
+	assert.Equal(t, len(p.leaves)+len(p.starts), 0)
+}
+
+func TestStore_IsBounded(t *testing.T) {
+	l := newLearner("")
+	l.accept("a", "root.first", nil)
+	for i := range Kept + 10 {
+		l.run("a", i, scheduler.StoppedByRM)
+	}
+	got := l.known(Key{Queue: "root.first"})
+	assert.Equal(t, len(got), Kept)
+	assert.Assert(t, slices.IsSorted(got) && got[0] == 10, "%v", got[0])
+	known := l.Known("p", Key{Queue: "root.first"})
+	assert.Equal(t, known.Since, known.Ended[0].At, "earlier ends are not kept")
+	for i := range MaxGroups {
+		l.accept("b", objects.QueuePath(fmt.Sprintf("root.b%04d", i)), nil)
+		l.run("b", 1, scheduler.StoppedByRM)
+	}
+	p := l.partitions["p"]
+	assert.Equal(t, len(p.groups), MaxGroups)
+	assert.Equal(t, len(l.known(Key{Queue: "root.first"})), 0, "the stalest group is forgotten first")
+	assert.Equal(t, len(l.known(Key{Queue: "root"})), Kept)
+	assert.Equal(t, len(l.known(Key{Queue: "root.b0000"})), 0)
+	assert.Equal(t, len(l.known(Key{Queue: "root.b0002"})), 1)
+}
+
+func TestEstimator_UsesTheSmallestGroupWithEnough(t *testing.T) {
+	l := newLearner("team")
+	l.accept("a", "root.x.one", map[string]string{"team": "red"})
+	l.accept("b", "root.x.two", nil)
+	estimate := func(value string) *Estimate { return l.Estimator("p", l.at, nil).Of("root.x.one", value) }
+	assert.Assert(t, estimate("red") == nil)
+	for range MinEnded {
+		l.run("b", 60, scheduler.StoppedByRM)
+	}
+	assert.DeepEqual(t, estimate("red").Key, Key{Queue: "root.x"})
+	for range MinEnded - 1 {
+		l.run("a", 5, scheduler.StoppedByRM)
+	}
+	assert.DeepEqual(t, estimate("red").Key, Key{Queue: "root.x"})
+	l.run("a", 5, scheduler.StoppedByRM)
+	assert.DeepEqual(t, estimate("red").Key, Key{"root.x.one", "red"})
+	assert.DeepEqual(t, estimate("blue").Key, Key{Queue: "root.x.one"})
+	assert.Equal(t, estimate("red").Ended, MinEnded)
+	assert.Equal(t, estimate("red").Quantile(0.5), 5*time.Second)
+}
+
+// Allocations that still run lengthen the estimate, unless they may have run before the last reset.
+func TestEstimator_CountsWhatStillRuns(t *testing.T) {
+	l := newLearner("")
+	l.accept("a", "root.x", nil)
+	for range MinEnded {
+		l.run("a", 5, scheduler.StoppedByRM)
+	}
+	running := slices.Repeat([]Running{{Leaf: "root.x", BoundAt: l.at}}, 90)
+	l.at = l.at.Add(time.Hour)
+	median := func(running []Running) time.Duration {
+		return l.Estimator("p", l.at, running).Of("root.x", "").Quantile(0.5)
+	}
+	assert.Equal(t, median(nil), 5*time.Second)
+	assert.Assert(t, median(running) > time.Hour, "%v", median(running))
+	l.say(scheduler.PartitionReset{})
+	assert.Equal(t, median(running), 5*time.Second)
+}
