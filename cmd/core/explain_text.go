@@ -21,6 +21,9 @@ func printExplanation(out io.Writer, e *dao.Explanation) error {
 		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
 	}
 	t.line("%s", e.Message)
+	if e.ExpectedStart != nil {
+		t.line("%s", e.ExpectedStart.Message)
+	}
 	if e.Verdict != nil {
 		for _, b := range e.Verdict.BackOff {
 			t.line("%s", b.Message)
@@ -32,6 +35,7 @@ func printExplanation(out io.Writer, e *dao.Explanation) error {
 	printGates(t, e)
 	printRank(t, e)
 	printEntitlements(t, e)
+	printExpectedStart(t, e.ExpectedStart)
 	return t.Flush()
 }
 

@@ -106,6 +106,7 @@ type serveFlags struct {
 	users         userFlags
 	http          httpFlags
 	usage         usageStoreFlags
+	durationTag   string // of applications, by which durations are learnt; empty: none
 	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
 	security      securityFlags
@@ -154,6 +155,7 @@ func serveCommand() *cobra.Command {
 	f.users.add(flags)
 	f.http.add(flags)
 	f.usage.add(flags)
+	flags.StringVar(&f.durationTag, "duration-tag", "", "`TAG` of applications by whose values durations are learnt for the expected start of asks, besides by queue")
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)

@@ -129,9 +129,14 @@ func (o *original) targets(keys []objects.AllocationKey, answers map[objects.All
 // fail sets the answers of keys to one without an expected start.
 func (o *original) fail(answers map[objects.AllocationKey]Answer, keys []objects.AllocationKey, code Code, detail string) map[objects.AllocationKey]Answer {
 	for _, key := range keys {
-		answers[key] = Answer{Code: code, Detail: detail, At: o.at, P10: Missing, P50: Missing, P90: Missing}
+		answers[key] = failed(code, detail, o.at)
 	}
 	return answers
+}
+
+// failed is an answer without an expected start.
+func failed(code Code, detail string, at time.Time) Answer {
+	return Answer{Code: code, Detail: detail, At: at, P10: Missing, P50: Missing, P90: Missing}
 }
 
 // answer is the answer of a key after the runs.

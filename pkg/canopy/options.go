@@ -32,6 +32,10 @@ type Options struct {
 
 	Usage Usage // the usage of queues, users and groups over time
 
+	// DurationTag is the tag of applications by whose values the durations of allocations are learnt, for the expected start of
+	// asks, besides by queue. Empty: by queue only.
+	DurationTag string
+
 	GRPC GRPC // the API for resource managers in other processes
 	HTTP HTTP // REST, metrics and event streams
 	// AdminAddress is where REST may change the configuration: HOST:PORT of a loopback address, or

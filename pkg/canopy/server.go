@@ -17,6 +17,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/effectlog"
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/forecast"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/logging"
@@ -46,6 +47,7 @@ type Server struct {
 	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
 	history   *history.History
+	forecasts *forecast.Forecaster
 	effectLog *effectlog.Log
 	metrics   *metrics.Metrics
 	handler   http.Handler
@@ -136,7 +138,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
-	s.history = history.New(opt.Now)
+	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
 	counts := new(httpserver.Counts)
 	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
 	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log, History: s.history, HTTP: counts, LargeAnswers: large})
@@ -154,6 +156,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
 	s.metrics.SetSecuritySource(s.securityCounts)
+	s.metrics.SetForecastSource(s.forecasts.Calibration)
 	s.metrics.SetHealthSource(func() bool { return s.Health() == nil })
 	now := opt.Now
 	if now == nil {
@@ -163,7 +166,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.recordUsage(now)
 	s.keepOperators()
 	rest := webservice.Options{
-		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(),
+		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(), Forecasts: s.forecasts,
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
@@ -214,6 +217,7 @@ func (s *Server) engineOptions() engine.Options {
 		OnEffects: func(partition string, effects []scheduler.Effect) {
 			s.history.OnEffects(partition, effects)
 			s.metrics.OnEffects(partition, effects)
+			s.forecasts.OnEffects(partition, effects)
 			s.effectLog.OnEffects(partition, effects)
 			s.operators.OnEffects(partition, effects)
 		},

@@ -15,6 +15,7 @@ func (s *scrape) writeAll(to *exposition) {
 		t := s.counters[name]
 		ended[name] = t.ended.snapshot()
 		writeCounters(partitionWriter{to, name}, t, ended[name])
+		s.writeExpectedStarts(partitionWriter{to, name}, name)
 	}
 	queues := make(map[string]*partitionQueues, len(s.snaps))
 	for _, snap := range s.snaps {

@@ -20,6 +20,7 @@ func TestDocs_EveryMetricIsDocumented(t *testing.T) {
 		}
 	}
 	labelValues := map[*family][]string{
+		expectedStarts:    expectedStartOutcomes[:],
 		queueApplications: append(stateLabels[:], endedLabels[:]...), queueEnded: endedLabels[:],
 		victims: reasonLabels[:len(reasonLabels)-1], nominationsEnded: nominationEndLabels[:len(nominationEndLabels)-1],
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/forecast"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -69,6 +70,9 @@ func newFixture(t *testing.T, text string) *fixture {
 	w.metrics.SetLogSource(func() (dropped, omitted int64) { return 3, 14 })
 	w.metrics.SetConfigSource(func() metrics.Config {
 		return metrics.Config{Generation: 7, HasStore: true, Stored: true, Rejections: map[string]uint64{"file": 2, "rest": 0}}
+	})
+	w.metrics.SetForecastSource(func(string) forecast.Calibration {
+		return forecast.Calibration{Started: 20, WithinP10: 3, WithinP50: 11, WithinP90: 17, MedianError: 1500 * time.Millisecond, Withdrawn: 4, Open: 2}
 	})
 	w.metrics.SetHealthSource(func() bool { return true })
 	w.metrics.SetSecuritySource(func() metrics.Security {

@@ -92,7 +92,7 @@ func TestScrape_MetricNamesPassPromlint(t *testing.T) {
 			"yunikorn_scheduler_memory_node_usage_total" + gauge:          true,
 			"yunikorn_scheduler_example_com_gpu_node_usage_total" + gauge: true,
 		})
-		labels := []string{"partition", "queue", "state", "result", "resource", "reason", "range", "source"}
+		labels := []string{"partition", "queue", "state", "result", "resource", "reason", "range", "source", "outcome"}
 		for _, line := range strings.Split(busyFixture(t).scrapeLines("yunikorn_", "canopy_"), "\n") {
 			for _, label := range strings.Split(between(line, "{", "}"), `",`) {
 				name, _, _ := strings.Cut(label, "=")

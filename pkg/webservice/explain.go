@@ -27,7 +27,8 @@ func (s *service) explain(r *http.Request) (any, error) {
 	case e.State == scheduler.KeyUnknown:
 		return nil, s.unknownKey(e)
 	}
-	return dao.NewExplanation(e), nil
+	body := dao.NewExplanation(e)
+	return body, s.addExpectedStarts(r, l, body)
 }
 
 // explainApplication explains the pending asks of an application, by group (EXP-7).
@@ -47,7 +48,12 @@ func (s *service) explainApplication(r *http.Request) (any, error) {
 	case !e.Known:
 		return nil, notFound("Application")
 	}
-	return dao.NewApplicationExplanation(e), nil
+	body := dao.NewApplicationExplanation(e)
+	var first []*dao.Explanation
+	for _, group := range body.Groups {
+		first = append(first, group.First)
+	}
+	return body, s.addExpectedStarts(r, l, first...)
 }
 
 // unknownKey is the 404 for a key that no ask and no allocation has now.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/coalesce"
+	"github.com/canopy-scheduler/canopy/internal/forecast"
 	"github.com/canopy-scheduler/canopy/internal/history"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
@@ -45,7 +46,9 @@ type Options struct {
 	Totals  *totals.History // the totals of the last day; nil: they are not served
 	Usage   *usage.Store    // usage over time, and applications that ended before Started; nil: neither is served
 
-	Lifetimes lifecycle.Lifetimes // how long the applications of Usage are shown
+	Forecasts *forecast.Forecaster // says when asks are expected to start; nil: that is not served
+
+	Lifetimes lifecycle.Lifetimes // of applications: how long those of Usage are shown, and how long a forecast has them wait
 
 	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil: there
 	// is no such resource manager.

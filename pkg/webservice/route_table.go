@@ -196,11 +196,12 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofPartition,
+		query:       []queryParameter{expectedStartParameter},
 		errorBodies: map[int]any{http.StatusNotFound: dao.UnknownKey{}}, example: "/ws/v1/partition/default/ask/waits/explain",
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/application/{application}/explain", summary: "Why the pending asks of an application wait, by groups of asks that wait for the same",
-		answer: dao.ApplicationExplanation{}, errors: ofPartition,
+		answer: dao.ApplicationExplanation{}, errors: ofPartition, query: []queryParameter{expectedStartParameter},
 	},
 }}
 

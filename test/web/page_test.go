@@ -72,6 +72,7 @@ func testReason(t *testing.T, s server) {
 	p.until("the reason in the list", `document.querySelector('[data-ask="import-2019-1"] .reason')?.textContent.includes('no schedulable node has more than vcore 64')`)
 	p.run(chromedp.Click(`[data-ask="import-2019-1"] a.strong`, chromedp.ByQuery), chromedp.WaitVisible("#reason", chromedp.ByQuery))
 	p.until("the verdict", `document.querySelector('#reason').textContent.startsWith('it can never run as things are: no schedulable node has more than vcore 64')`)
+	p.until("when it is expected to start", `/expected/i.test(document.querySelector('#expected-start')?.textContent ?? '')`)
 	p.until("the table of headrooms", `[...document.querySelectorAll('#headroom tbody tr')].some((r) => r.textContent.startsWith('CPU96'))`)
 	p.until("the smallest change", `[...document.querySelectorAll('#changes .change')].some((c) => /add a node with memory 128Gi, 1 pod, vcore 96/.test(c.textContent))`)
 	p.until("every gate, the closed ones first", `document.querySelectorAll('.gate').length > 3 && document.querySelector('.gate strong, .gate .strong') !== null`)

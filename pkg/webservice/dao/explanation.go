@@ -34,6 +34,8 @@ type Explanation struct {
 	Largest      *GateChange   `json:"largestRequest,omitempty"` // the most that it could request instead
 	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
 	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
+
+	ExpectedStart *ExpectedStart `json:"expectedStart,omitempty"` // when it is expected to start; missing: the request did not want it
 }
 
 // Verdict says why an ask is not placed now (OBS-40).

@@ -63,12 +63,21 @@ function preemption(list) {
     h('span', { class: 'muted' }, x.entitled ? 'entitled' : x.reason, x.queueName ? ` (${x.queueName})` : '', x.entitledAt ? `, entitled in ${f.duration(f.millis(x.entitledAt) - Date.now())}` : '')))));
 }
 
+// expectedStart is when the ask is expected to start, or why that is not known, with what it is based on and how right it was.
+function expectedStart(s) {
+  const c = s.calibration;
+  const based = (s.basedOn ?? []).map((g) => `${f.plural(g.durations, 'duration')} of ${g.queueName}${g.tag ? `, ${g.tag}=${g.value}` : ''}`).join('; ');
+  const right = c.started > 0 ? `Of ${f.plural(c.started, 'ask')} before, ${Math.round(f.percent(c.withinP90, c.started))} % started by the end of the span.` : '';
+  return h('p', { class: 'muted', id: 'expected-start', title: [based && `From ${based}.`, right, ...(s.assumptions ?? []).map((a) => `Assumed: ${a}.`)].filter(Boolean).join('\n') },
+    s.message.charAt(0).toUpperCase() + s.message.slice(1), right && h('span', { class: 'faint small' }, ` ${right}`));
+}
+
 export default {
   title: 'Ask', topics: ['queues', 'nodes'], restMillis: 2000,
   key: (ctx) => ctx.params.key,
   async load(ctx) {
     try {
-      return await get(`${ctx.base}/ask/${escape(ctx.params.key ?? '')}/explain`, ctx.signal);
+      return await get(`${ctx.base}/ask/${escape(ctx.params.key ?? '')}/explain?expectedStart`, ctx.signal);
     } catch (error) {
       if (error.status === 404 && error.body?.state) return { gone: error.body };
       throw error;
@@ -85,6 +94,7 @@ export default {
       head(e.allocationKey, undefined, badge(e.state, { pending: 'warn', allocated: 'good', preempting: 'bad', foreign: '' }[e.state]), verdict.permanent && badge('never, as things are', 'bad'), verdict.mayPreempt && badge('may preempt', 'violet'), waits && verdict.listening === false && badge('no resource manager listens', 'bad')),
       h('section', { class: 'card' }, h('div', { class: 'body stack' },
         h('p', { class: `message callout ${verdict.permanent ? 'bad' : waits ? '' : 'good'}`, id: 'reason' }, e.message),
+        e.expectedStart && expectedStart(e.expectedStart),
         verdict.backOff?.map((b) => h('p', { class: 'muted small' }, `Back-off: ${b.message.replace(/ at \d{4}-\S+Z/, ` in ${f.duration(f.millis(b.until) - Date.now())}`).replace(/not before \d{4}-\S+Z/, `not before ${f.clock(f.millis(b.until))}`)}`)),
         facts([['Asks for', amounts(e.resource, { pods: true })], [waits ? 'Waits for' : 'Since', age(e.since)], ['Node', e.nodeID && h('a', { class: 'link', href: ctx.href('nodes', { node: e.nodeID }) }, e.nodeID)], ['Requires node', e.requiredNodeId], ['Priority', e.priority], ['User', e.user && h('a', { class: 'link', href: ctx.href('users', { name: e.user }) }, e.user)], ['Verdict', verdict.code && h('code', {}, verdict.code, verdict.subject ? ` (${verdict.subject})` : '')]]))),
       e.gates?.length > 0 && changes(e),

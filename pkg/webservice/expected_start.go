@@ -1,0 +1,59 @@
+package webservice
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/internal/forecast"
+	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+)
+
+// expectedStartParameter asks for the expected start: a forecast costs more than all the rest of an explanation (EXP-14).
+var expectedStartParameter = queryParameter{name: "expectedStart", help: "also when a pending ask is expected to start; it needs no value", flag: true}
+
+// addExpectedStarts adds to explanations when their asks are expected to start, if the request wants it and the ask is
+// pending (EXP-14).
+func (s *service) addExpectedStarts(r *http.Request, l *loop.Loop, all ...*dao.Explanation) error {
+	if s.opt.Forecasts == nil || !r.URL.Query().Has(expectedStartParameter.name) {
+		return nil
+	}
+	var keys []objects.AllocationKey
+	partition := ""
+	for _, e := range all {
+		if e.Verdict != nil {
+			keys, partition = append(keys, objects.AllocationKey(e.AllocationKey)), e.Partition
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	answers, err := s.opt.Forecasts.Starts(r.Context(), partition, keys, func(ctx context.Context) (forecast.State, error) { return s.forecastState(ctx, l) })
+	if err != nil {
+		return err
+	}
+	calibration := s.opt.Forecasts.Calibration(partition)
+	for _, e := range all {
+		if a, made := answers[objects.AllocationKey(e.AllocationKey)]; made {
+			e.ExpectedStart = dao.NewExpectedStart(&a, s.opt.Forecasts.Learnt.Tag(), calibration)
+		}
+	}
+	return nil
+}
+
+// forecastState is a partition with the configuration in force.
+func (s *service) forecastState(ctx context.Context, l *loop.Loop) (st forecast.State, err error) {
+	if st.Snapshot, err = s.snapshots.get(ctx, l); err != nil {
+		return st, err
+	}
+	all := s.cluster.Config().Partitions
+	i := slices.IndexFunc(all, func(p configs.Partition) bool { return p.Name == st.Snapshot.Partition })
+	if i < 0 {
+		return st, notFound("Partition") // a reload has just removed it
+	}
+	st.Config, st.Lifetimes = all[i], s.opt.Lifetimes
+	return st, nil
+}
