@@ -44,6 +44,12 @@ which class goes first; without --config it is examples/openb.yaml.
                     run when the nodes are too small for all.
   --mode lifetimes  Tasks are submitted and end at the times of the trace. A task that is
                     still pending at its end is cancelled.
+  --mode durations  Tasks are submitted at the times of the trace, and each runs as long as
+                    in the trace, from its placement: one that waits ends later. With
+                    --load 20 they arrive 20 times as fast.
+
+--expected-start N, with --mode durations, asks for the expected start (canopy explain) of
+every N-th task that has to wait, and reports how right the answers were.
 
 Preemption is up to the configuration: with preemption.priority, or a guarantee, tasks may
 preempt others, and victims end at once. With --resubmit a victim is submitted again, as a
@@ -68,8 +74,8 @@ many tasks must be placed as without kills. It is for replays without preemption
 --output json prints one object: nodes, applications, asks with the counts of their states,
 wallSeconds, allocationsPerSecond and latencyMillis, queues at the end, rejections (the
 first, with their reasons), balance (placed, preempted, released and running) preemption
-(by class, in all and, with compare, withoutPreemption) and, with --kill-core-every, kills
-(restarts, their durations and what was reported at each).
+(by class, in all and, with compare, withoutPreemption), with --expected-start the same, and,
+with --kill-core-every, kills (restarts, their durations and what was reported at each).
 
 A replay makes the same decisions each time; --decisions writes them to a file. With
 --address another scheduler is used instead of one in this process. The configuration is
@@ -83,6 +89,7 @@ cannot be read, an address without a scheduler, a scheduler that refuses the reg
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv
   canopy replay --nodes nodes.csv --pods pods.csv --mode lifetimes --output json
+  canopy replay --nodes nodes.csv --pods pods.csv --mode durations --nodes-percent 70 --expected-start 20
   canopy replay --nodes nodes.csv --pods pods.csv --address 127.0.0.1:3333 --decisions decisions.txt
   canopy replay --nodes nodes.csv --pods pods.csv --kill-core-every 500
   canopy replay --nodes nodes.csv --pods pods.csv --nodes-percent 70 --order qos --priority-from qos \
@@ -179,7 +186,7 @@ func (t *trace) runOnce(
 	var err error
 	if f.address == "" {
 		clock = sim.NewClock()
-		p, err = startSession(ctx, clock)
+		p, err = startSession(ctx, clock, newReplayForecasts(f.expectedStart, clock, t.partition))
 	} else {
 		p, err = connectSession(ctx, f.address, &f.access)
 	}
@@ -231,14 +238,14 @@ func (t *trace) run(
 		}
 		return err
 	}
-	start := player.Fill
-	if f.mode == "lifetimes" {
-		start = player.Lifetimes
+	if p.forecasts != nil {
+		player.AskWaits = p.forecasts.askWaits
 	}
+	start := map[string]func(context.Context) error{"fill": player.Fill, "lifetimes": player.Lifetimes, "durations": player.Durations}[f.mode]
 	if err := start(ctx); err != nil {
 		return nil, err
 	}
-	r := &replayReport{Report: p.client.Report(), log: p.client.Log(), Rejections: firstRejections(p.client.Rejections())}
+	r := &replayReport{Report: p.client.Report(), log: p.client.Log(), Rejections: firstRejections(p.client.Rejections()), ExpectedStart: p.forecasts.report()}
 	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: player.Preempts, Preemption: player.Preemption()}
 	var err error
 	if r.Balance, err = p.client.Balance(); err != nil {

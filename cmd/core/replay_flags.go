@@ -31,13 +31,15 @@ type replayFlags struct {
 	queue             string       // of all tasks; empty: one for each class
 	preemption        string       // on, off or compare
 	resubmit          bool
+	load              float64
+	expectedStart     int // each so many of the asks that wait are asked about; 0: none
 	killEvery         int // answers between two kills of the scheduler; 0: it is not killed
 }
 
 func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.nodes, "nodes", "", "CSV `FILE` of the nodes")
 	flags.StringVar(&f.pods, "pods", "", "CSV `FILE` of the tasks")
-	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill or lifetimes")
+	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill, lifetimes or durations")
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` with a leaf for each QoS class, or the one of --queue")
 	flags.IntVar(&f.limit, "limit", 0, "replay only the first `N` tasks; 0: all")
 	flags.IntVar(&f.nodesPercent, "nodes-percent", 100, "percentage of the nodes that are used, evenly spread over the file")
@@ -55,6 +57,8 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.preemption, "preemption", "on",
 		"preemption where the configuration allows it: on, off, or compare (one replay without, one with)")
 	flags.BoolVar(&f.resubmit, "resubmit", false, "submit a preempted task again")
+	flags.Float64Var(&f.load, "load", 1, "tasks arrive so many times as fast, and run as long as before")
+	flags.IntVar(&f.expectedStart, "expected-start", 0, "ask for the expected start of every `N`th ask that waits, and report how right it was; 0: of none")
 	flags.IntVar(&f.killEvery, "kill-core-every", 0,
 		"replay with a scheduler in a process of its own, and kill it (SIGKILL) after every `N` answers; 0: never")
 	addBounds(flags, &f.bounds)
@@ -69,11 +73,17 @@ func (f *replayFlags) check() error {
 	}
 	note(f.nodes == "", "--nodes names no file")
 	note(f.pods == "", "--pods names no file")
-	note(f.mode != "fill" && f.mode != "lifetimes", "--mode is fill or lifetimes, not %q", f.mode)
+	note(f.mode != "fill" && f.mode != "lifetimes" && f.mode != "durations", "--mode is fill, lifetimes or durations, not %q", f.mode)
 	note(f.limit < 0, "--limit is %d, and cannot be below 0", f.limit)
 	note(f.nodesPercent < 1 || f.nodesPercent > 100, "--nodes-percent is %d, and must be from 1 to 100", f.nodesPercent)
 	note(f.order != "age" && f.order != "qos", "--order is age or qos, not %q", f.order)
-	note(f.order == "qos" && f.mode == "lifetimes", "--order qos is for --mode fill: lifetimes come in the order of the trace")
+	note(f.order == "qos" && (f.mode == "lifetimes" || f.mode == "durations"), "--order qos is for --mode fill: in the other modes tasks come in the order of the trace")
+	note(!(f.load > 0 && f.load <= 1e6), "--load is %v, and must be above 0 and at most 1000000", f.load)
+	note(f.load != 1 && f.mode != "durations", "--load is for --mode durations: in the other modes tasks end at the times of the trace")
+	note(f.expectedStart < 0, "--expected-start is %d, and cannot be below 0", f.expectedStart)
+	note(f.expectedStart > 0 && f.mode != "durations", "--expected-start is for --mode durations, in which asks wait until they start")
+	note(f.expectedStart > 0 && f.address != "", "--expected-start reads the scheduler of the replay, and --address names another")
+	note(f.expectedStart > 0 && f.killEvery > 0, "--expected-start is for a scheduler that is not killed")
 	note(f.priorities != "none" && f.priorities != "qos", "--priority-from is none or qos, not %q", f.priorities)
 	note(len(f.qosNumbers) > 0 && f.priorities != "qos" && f.order != "qos",
 		"--qos-priorities are for --priority-from qos or --order qos")

@@ -17,6 +17,8 @@ type replayReport struct {
 	Preemption replayPreemption `json:"preemption"`
 	Kills      *replayKills     `json:"kills,omitempty"` // of --kill-core-every
 
+	ExpectedStart *replayCalibration `json:"expectedStart,omitempty"` // of --expected-start
+
 	log []sim.Event
 }
 
@@ -51,7 +53,7 @@ func (r *replayReport) summary() []string {
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))
 	}
-	lines = append(append(lines, r.rejectionLines()...), r.Kills.lines()...)
+	lines = append(append(append(lines, r.rejectionLines()...), r.Kills.lines()...), r.ExpectedStart.lines()...)
 	placeable := "every task that could be placed was"
 	if r.Rejected > 0 {
 		placeable = "every task that was accepted and could be placed was"

@@ -218,7 +218,7 @@ func TestReplay_InvalidInput(t *testing.T) {
 		want string
 	}{
 		{"no files", nil, "--nodes names no file\n--pods names no file"},
-		{"an unknown mode", append(files, "--mode", "all"), `--mode is fill or lifetimes, not "all"`},
+		{"an unknown mode", append(files, "--mode", "all"), `--mode is fill, lifetimes or durations, not "all"`},
 		{"a negative limit", append(files, "--limit", "-1"), "--limit is -1, and cannot be below 0"},
 		{"a missing file", []string{"--nodes", "none.csv", "--pods", samplePods}, "none.csv: no such file"},
 		{"a file with a mistake", []string{"--nodes", bad, "--pods", samplePods},
@@ -236,6 +236,13 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"no node", append(files, "--nodes-percent", "5"), "--nodes-percent 5 leaves no node"},
 		{"an unknown order", append(files, "--order", "size"), `--order is age or qos, not "size"`},
 		{"an order with lifetimes", append(files, "--order", "qos", "--mode", "lifetimes"), "--order qos is for --mode fill"},
+		{"a load of a fill", append(files, "--load", "2"), "--load is for --mode durations"},
+		{"no load", append(files, "--load", "0", "--mode", "durations"), "--load is 0, and must be above 0 and at most 1000000"},
+		{"forecasts of a fill", append(files, "--expected-start", "1"), "--expected-start is for --mode durations, in which asks wait until they start"},
+		{"a negative number of forecasts", append(files, "--expected-start", "-1"), "--expected-start is -1, and cannot be below 0"},
+		{"forecasts of another scheduler", append(files, "--expected-start", "1", "--mode", "durations", "--address", "127.0.0.1:1"),
+			"--expected-start reads the scheduler of the replay, and --address names another"},
+		{"forecasts and kills", append(files, "--expected-start", "1", "--mode", "durations", "--kill-core-every", "1"), "--expected-start is for a scheduler that is not killed"},
 		{"an unknown source of priorities", append(files, "--priority-from", "user"), `--priority-from is none or qos, not "user"`},
 		{"priorities that are not used", append(files, "--qos-priorities", "LS=1"), "--qos-priorities are for --priority-from qos or --order qos"},
 		{"a priority that is not a number", append(files, "--qos-priorities", "LS=high"), `invalid argument "LS=high" for "--qos-priorities"`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ func readTrace(f *replayFlags) (*trace, error) {
 	if f.limit > 0 && f.limit < len(tasks) {
 		tasks = tasks[:f.limit]
 	}
+	if f.load != 1 {
+		tasks = arriveFaster(tasks, f.load)
+	}
 	nodes = selectNodes(nodes, f.nodesPercent)
 	if len(nodes) == 0 {
 		return nil, fmt.Errorf("--nodes-percent %d leaves no node", f.nodesPercent)
@@ -64,6 +68,17 @@ func selectNodes(nodes []sim.Node, percent int) []sim.Node {
 		if (i+1)*percent/100 > i*percent/100 {
 			out = append(out, n)
 		}
+	}
+	return out
+}
+
+// arriveFaster are tasks that arrive so many times as fast and have the same durations.
+func arriveFaster(tasks []sim.Task, load float64) []sim.Task {
+	out := slices.Clone(tasks)
+	for i := range out {
+		t := &out[i]
+		arrives := int64(float64(t.Created) / load)
+		t.Created, t.Deleted = arrives, arrives+max(0, t.Deleted-t.Created)
 	}
 	return out
 }

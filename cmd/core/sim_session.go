@@ -19,15 +19,22 @@ type simSession struct {
 	server *sim.Server  // nil: the scheduler is another process
 	core   *coreProcess // that process if the replay kills it; else nil
 	client *sim.Client
+
+	forecasts *replayForecasts // nil: none are made
+}
+
+// simLifetimes are the lifetimes of a simulation: an application must not complete before its next ask is submitted.
+func simLifetimes() lifecycle.Lifetimes {
+	lifetimes := lifecycle.DefaultLifetimes()
+	lifetimes.Completing = math.MaxInt64
+	return lifetimes
 }
 
 // startSession starts a scheduler in this process and connects to it. clock is the clock of the
-// scheduler; nil: the real time.
-func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
-	// An application must not complete before its next ask is submitted.
-	lifetimes := lifecycle.DefaultLifetimes()
-	lifetimes.Completing = math.MaxInt64
-	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}}
+// scheduler; nil: the real time. forecasts are made of it; nil: none.
+func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForecasts) (*simSession, error) {
+	lifetimes := simLifetimes()
+	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}, OnEffects: forecasts.onEffects()}
 	if clock != nil {
 		opt.Loop.Now = clock.Now
 	}
@@ -39,7 +46,10 @@ func startSession(ctx context.Context, clock *sim.Clock) (*simSession, error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	return &simSession{server: server, client: client}, nil
+	if forecasts != nil {
+		forecasts.server = server
+	}
+	return &simSession{server: server, client: client, forecasts: forecasts}, nil
 }
 
 // connectSession connects to a scheduler in another process.

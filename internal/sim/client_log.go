@@ -29,10 +29,13 @@ const (
 func (k EventKind) String() string { return [...]string{"placed", "preempted", "released"}[k] }
 
 // Log has all events in the order in which they were received, or for confirmations sent.
-func (c *Client) Log() []Event {
+func (c *Client) Log() []Event { return c.LogFrom(0) }
+
+// LogFrom has the events of Log after the first n.
+func (c *Client) LogFrom(n int) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Clone(c.log)
+	return slices.Clone(c.log[n:])
 }
 
 // Rejection is a rejected ask. Its JSON form is stable: other programs read it.

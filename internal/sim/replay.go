@@ -31,6 +31,10 @@ type Replay struct {
 	Progress func(what string, done, total int) // nil: no progress is reported
 	Audit    func(ctx context.Context) error    // called while the scheduler is idle; nil: no audit
 
+	// AskWaits is called by Durations, while the scheduler is idle, for each ask that is not placed at once; n counts them from
+	// 1. nil: it is not called.
+	AskWaits func(ctx context.Context, key objects.AllocationKey, n int) error
+
 	Priorities     map[string]int32 // of the QoS classes, in lower case; missing: 0
 	SendPriorities bool             // asks have the priority of their class; else 0
 	ByQoS          bool             // Fill: one QoS class after the other, by ascending priority

@@ -82,10 +82,15 @@ func (r *Replay) release(ctx context.Context, tasks []*Task) error {
 			keys = append(keys, key)
 		}
 	}
+	slices.Sort(keys)
+	return r.releaseKeys(ctx, keys)
+}
+
+// releaseKeys releases asks and allocations, if there are any.
+func (r *Replay) releaseKeys(ctx context.Context, keys []objects.AllocationKey) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	slices.Sort(keys)
 	if err := r.Client.Release(ctx, keys...); err != nil {
 		return err
 	}

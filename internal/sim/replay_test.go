@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // replayResult is the result of a replay of the sample.
@@ -86,6 +87,29 @@ func TestReplay_Lifetimes(t *testing.T) {
 		assert.Equal(t, replaySample(t, 0, (*sim.Replay).Lifetimes).decisions, got.decisions, "the same decisions "+
 			"each time")
 	}
+}
+
+// Each task runs for as long as in the trace, from its placement, and the asks that wait are counted.
+func TestReplay_Durations(t *testing.T) {
+	var waited []objects.AllocationKey
+	mode := func(r *sim.Replay, ctx context.Context) error {
+		r.AskWaits = func(_ context.Context, key objects.AllocationKey, n int) error {
+			waited = append(waited, key)
+			assert.Equal(t, n, len(waited))
+			return nil
+		}
+		return r.Durations(ctx)
+	}
+	got := replaySample(t, 0, mode)
+	golden.Assert(t, got.decisions, "durations.txt")
+	assert.Assert(t, got.audits >= 2)
+	r := got.report
+	assert.Equal(t, r.Asks, 80)
+	assert.Equal(t, r.Allocated, 80, "none ends while it is pending")
+	assert.Equal(t, r.Released, 80)
+	assert.Assert(t, len(waited) > 0, "the sample must exceed the cluster")
+	waited = nil
+	assert.Equal(t, replaySample(t, 0, mode).decisions, got.decisions, "the same decisions each time")
 }
 
 func TestReplay_FailedAuditEndsIt(t *testing.T) {

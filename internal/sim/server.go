@@ -20,6 +20,9 @@ import (
 type ServerOptions struct {
 	Loop   loop.Options
 	Config *reload.Proposal // overrides the configuration of the client; nil: that of the client is in force
+
+	// OnEffects is called with the effects of each partition, in order, before they are delivered; nil: it is not.
+	OnEffects func(partition string, effects []scheduler.Effect)
 }
 
 // Server serves a scheduler of this process over gRPC on a loopback address: without REST, history and
@@ -38,7 +41,7 @@ func Serve(ctx context.Context, opt ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on the loopback address: %w", err)
 	}
-	e := engine.New(engine.Options{Loop: opt.Loop})
+	e := engine.New(engine.Options{Loop: opt.Loop, OnEffects: opt.OnEffects})
 	proxy := rmproxy.New(e, rmproxy.Options{IgnoreRMConfig: opt.Config != nil})
 	e.Start(opt.Config)
 	s := &Server{engine: e, proxy: proxy, grpc: grpc.NewServer(proxy.ServerOption()), address: listener.Addr().String(), ended: make(chan error, 1)}
