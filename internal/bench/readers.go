@@ -18,6 +18,7 @@ import (
 type readersSpec struct {
 	Pollers int `json:"pollers"` // each requests the paths in turn, once a second, at random times
 	Stalled int `json:"stalled"` // connections that request a large list and do not read it
+	Pages   int `json:"pages"`   // open pages, which read again what they show when it has changed
 	Phases  int `json:"phases"`  // phases with readers; one without precedes each
 	Seconds int `json:"seconds"` // duration of a phase
 }
@@ -48,7 +49,7 @@ func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error
 		return err
 	}
 	// The first snapshot and the first text of each list are made before the measurement.
-	for _, e := range (&pollJob{}).endpoints() {
+	for _, e := range w.pollers().Poll.endpoints() {
 		if err := fetch(ctx, server.http, e.path); err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (w *readersRun) pollers() *Job {
 	p := &pollJob{
 		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
 		Nodes: len(w.stream.nodes), Applications: len(w.stream.apps), Node: string(w.stream.nodes[0].ID),
-		Application: string(w.stream.apps[0].ID), Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
+		Ask: string(w.stream.key(0)), Application: string(w.stream.apps[0].ID), Pages: w.spec.Pages, Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
 		Allocations: w.stream.spec.Asks, Extra: 2 * keptAsks, Seed: w.stream.seed,
 	}
 	p.Queues, _ = w.stream.spec.Queues()
@@ -181,13 +182,13 @@ func (w *readersRun) enter() error {
 	to["serverCPU"] = w.withReaders.cpu.Seconds() / w.withReaders.wall.Seconds()
 	to["readerCPU"] = w.polled["readerCPU"] / w.withReaders.wall.Seconds()
 	to["readersMemory"] = max(0, w.withReaders.peak-w.withoutReaders.peak)
-	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "connectionsCut"} {
+	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "pageChanges", "connectionsCut"} {
 		to[name] = w.polled[name]
 	}
 	if all := to["answers"] + to["answersRefused"] + to["answersFailed"] + to["answersWrong"]; all > 0 {
 		to["answersCorrect"] = to["answers"] / all
 	}
-	if w.spec.Pollers > 0 && to["answers"] == 0 {
+	if w.spec.Pollers+w.spec.Pages > 0 && to["answers"] == 0 {
 		return fmt.Errorf("no reader got an answer: %v refused, %v failed, %v wrong", to["answersRefused"], to["answersFailed"], to["answersWrong"])
 	}
 	return nil

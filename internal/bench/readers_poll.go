@@ -21,6 +21,7 @@ type pollJob struct {
 	Address string `json:"address"`
 	Pollers int    `json:"pollers"`
 	Stalled int    `json:"stalled"`
+	Pages   int    `json:"pages"`
 	Seconds int    `json:"seconds"`
 	Seed    uint64 `json:"seed"`
 
@@ -32,51 +33,8 @@ type pollJob struct {
 	Queue        string `json:"queue"`       // the name of one of each
 	Node         string `json:"node"`
 	Application  string `json:"application"`
+	Ask          string `json:"ask"` // the key of one that runs
 	User         string `json:"user"`
-}
-
-// endpoint is a path with the expected content of its answer.
-type endpoint struct {
-	path string
-	want map[string][2]int // minimum and maximum occurrences of a key
-	text bool              // plain text: the keys are parts of lines
-}
-
-// endpoints are the endpoints of a server that readers use.
-func (p *pollJob) endpoints() []endpoint {
-	const partition = "/ws/v1/partition/default/"
-	within := func(least, most int) [2]int { return [2]int{least, most} }
-	exactly := func(n int) [2]int { return within(n, n) }
-	placed := within(p.Allocations, p.Allocations+p.Extra)
-	one := map[string][2]int{"applicationID": exactly(1)}
-	return []endpoint{
-		{path: "/healthz", want: map[string][2]int{"healthy": exactly(1)}},
-		{path: "/readyz", want: map[string][2]int{"ready": exactly(1)}},
-		{path: "/ws/v1/scheduler/healthcheck", want: map[string][2]int{"Healthy": exactly(1), "Name": within(5, 50)}},
-		{path: "/ws/v1/partitions", want: map[string][2]int{"nodeSortingPolicy": exactly(1)}},
-		{path: partition + "queues", want: map[string][2]int{"queuename": exactly(p.Queues)}},
-		{path: partition + "nodes", want: map[string][2]int{"nodeID": exactly(p.Nodes), "allocationKey": placed}},
-		{path: partition + "node/" + p.Node, want: map[string][2]int{"nodeID": exactly(1)}},
-		{path: partition + "node/" + p.Node + "/eviction-order", want: map[string][2]int{"nodeID": exactly(1)}},
-		{path: partition + "queue/" + p.Queue + "/applications", want: map[string][2]int{"applicationID": within(1, p.Applications)}},
-		{path: partition + "queue/" + p.Queue + "/application/" + p.Application, want: one},
-		{path: partition + "application/" + p.Application, want: one},
-		{path: partition + "applications/active", want: map[string][2]int{"applicationID": exactly(p.Applications), "allocationKey": placed}},
-		{path: partition + "applications/completed", want: map[string][2]int{"applicationID": exactly(0)}},
-		{path: partition + "applications/rejected", want: map[string][2]int{"applicationID": within(0, 1)}},
-		{path: partition + "usage/users", want: map[string][2]int{"userName": within(1, p.Applications)}},
-		{path: partition + "usage/user/" + p.User, want: map[string][2]int{"userName": exactly(1)}},
-		{path: partition + "usage/groups", want: map[string][2]int{"groupName": within(0, p.Applications)}},
-		{path: partition + "classquotas", want: map[string][2]int{"classQuotas": exactly(1)}},
-		{path: partition + "preemptions", want: map[string][2]int{"preemptions": exactly(1)}},
-		{path: "/ws/v1/events/batch", want: map[string][2]int{"InstanceUUID": exactly(1), "objectID": within(1, 10_000)}},
-		{path: "/ws/v1/config/history", want: map[string][2]int{"generation": within(1, 50)}},
-		{path: "/ws/v1/priorityclasses", want: map[string][2]int{"name": within(1, 50)}},
-		{path: "/ws/v1/disruptionbudgets", want: map[string][2]int{"namespace": exactly(0)}},
-		{path: "/ws/v1/metrics", text: true, want: map[string][2]int{
-			"\nyunikorn_queue_resource{": within(p.Queues, p.Queues*50), "\ngo_goroutines ": exactly(1),
-		}},
-	}
 }
 
 // measurePoll reads for the duration of the job.
@@ -89,11 +47,14 @@ func measurePoll(ctx context.Context, p *pollJob, r *result) error {
 	for i := range p.Stalled {
 		readers.Go(func() { all.stall(ctx, p, i) })
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: p.Pollers, DisableCompression: true}
+	transport := &http.Transport{MaxIdleConnsPerHost: p.Pollers + 6*p.Pages, DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	for i := range p.Pollers {
 		readers.Go(func() { all.poll(ctx, p, client, i) })
+	}
+	for i := range p.Pages {
+		readers.Go(func() { all.page(ctx, p, client, i) })
 	}
 	readers.Wait()
 	cpu, _ := measure.ReadClocks().Since(before)

@@ -2,12 +2,21 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/measure"
 )
 
 func TestReaders_InvalidAnswersAreFound(t *testing.T) {
@@ -56,4 +65,84 @@ func TestReaders_CountAnswersByOutcome(t *testing.T) {
 		assert.Assert(t, a.Sample[metric] > 0, "%s: %v", metric, a.Sample)
 	}
 	assert.Assert(t, a.Sample["answersRefused"] > a.Sample["answers"])
+}
+
+// Readers use what the server says that can be read, but for what is named here.
+func TestReaders_UseEveryEndpoint(t *testing.T) {
+	without := map[string]string{
+		"/ws/v1/live":                                       "open pages have it",
+		"/ws/v1/events/stream":                              "it does not end",
+		"/ws/v1/history/usage":                              "the server has no data directory",
+		"/ws/v1/disruptionbudget/{name}":                    "there is none",
+		"/ws/v1/partition/{partition}/preemptions/{number}": "there is none",
+		"/ws/v1/partition/{partition}/usage/group/{group}":  "there is none",
+		"/ws/v1/fullstatedump":                              "with --debug only, as the next",
+		"/debug/fullstatedump":                              "",
+		"/ws/v1/stack":                                      "",
+		"/debug/stack":                                      "",
+		"/debug/pprof/":                                     "",
+		"/debug/pprof/{profile}":                            "",
+		"/metrics":                                          "the same as /ws/v1/metrics",
+	}
+	server, err := serveHere(context.Background())
+	assert.NilError(t, err)
+	defer func() { assert.NilError(t, server.stop()) }()
+	response, err := http.Get("http://" + server.http + "/ws/v1/openapi.json")
+	assert.NilError(t, err)
+	defer response.Body.Close()
+	var described struct {
+		Paths map[string]map[string]any `json:"paths"`
+	}
+	assert.NilError(t, json.NewDecoder(response.Body).Decode(&described))
+	p := &pollJob{Node: "n", Queue: "root.q", Application: "a", User: "u", Ask: "k"}
+	used := func(path string) bool {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(path, "[^/]+") + "$")
+		return slices.ContainsFunc(p.endpoints(), func(e endpoint) bool { return pattern.MatchString(strings.Split(e.path, "?")[0]) })
+	}
+	seen := 0
+	for path, methods := range described.Paths {
+		if methods["get"] == nil {
+			continue
+		}
+		seen++
+		_, excluded := without[path]
+		assert.Assert(t, used(path) != excluded, "%s: used %v, and named here %v", path, used(path), excluded)
+	}
+	assert.Assert(t, seen > 40, "%d", seen)
+}
+
+// A page reads what it shows when that has changed, and not when something else has.
+func TestReaders_PagesFollowWhatTheyShow(t *testing.T) {
+	var reads atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/ws/v1/live" {
+			reads.Add(1)
+			_, _ = w.Write([]byte(`[{"queuename":"root"}]`))
+			return
+		}
+		for _, queues := range []int{1, 1, 1} {
+			_, _ = fmt.Fprintf(w, "event: changed\ndata: {\"generation\":1,\"events\":%d,\"partitions\":{\"default\":{\"queues\":%d}}}\n\n", reads.Load(), queues)
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	p := &pollJob{Address: strings.TrimPrefix(server.URL, "http://"), Queues: 1}
+	ctx, stop := context.WithCancel(context.Background())
+	all := &pollResults{sample: report.Sample{}, answerTimes: measure.NewHistogram()}
+	ended := make(chan struct{})
+	go func() { all.page(ctx, p, http.DefaultClient, 1); close(ended) }() // the second view: queues
+	for all.counted("answers") == 0 && all.counted("answersWrong") == 0 && all.counted("answersFailed") == 0 {
+		runtime.Gosched()
+	}
+	stop()
+	<-ended
+	assert.Equal(t, reads.Load(), int32(1))
+	assert.DeepEqual(t, all.sample, report.Sample{"answers": 1, "pageChanges": 1, "answerBytes": 22})
+}
+
+func (a *pollResults) counted(metric string) float64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sample[metric]
 }

@@ -89,6 +89,7 @@ var Metrics = []Metric{
 	{Name: "answersFailed", Unit: "count", About: "answers that were not complete, or took longer than 30 s"},
 	{Name: "answersWrong", Unit: "count", About: "answers that said something else than they had to"},
 	{Name: "answerBytes", Unit: "bytes", About: "of all answers, unpacked", Higher: true},
+	{Name: "pageChanges", Unit: "count", About: "messages that told an open page to read again what it shows"},
 	{Name: "connectionsCut", Unit: "count", About: "reconnections of readers that read nothing"},
 	{Name: "serverCPUWithoutReaders", Unit: "share", About: "share of one core used without readers, by the server and the client"},
 	{Name: "serverCPU", Unit: "share", About: "the same with readers; these are in another process"},
