@@ -27,6 +27,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"queue start", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app cancel", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app hold", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
+	{"app move", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app release", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"node cordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"node uncordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,12 +23,13 @@ import (
 const operatorHelp = `They need the admin listener of the server (canopy serve --admin), and, where the server has tokens, one of the
 role admin. What is switched is kept over a restart with --data-dir, and canopy explain says which asks wait because of it.
 
-The exit code is 0 when it is so, also if it was so before, 1 when the name is unknown or the server refuses or does not answer,
+The exit code is 0 when it is so, also if it was so before, 1 when a name is unknown or the server refuses or does not answer,
 and 2 when the arguments are invalid.`
 
 // operatorAction is an action about one kind of object.
 type operatorAction struct {
 	verb, help string
+	to         string // what a second argument is; empty: there is none
 }
 
 // operatorCommand is a command with the actions about a kind of object (OPS-6).
@@ -36,12 +38,9 @@ func operatorCommand(kind, use, short string, actions ...operatorAction) *cobra.
 	for _, a := range actions {
 		var f operatorFlags
 		sub := &cobra.Command{
-			Use: a.verb + " " + use, Short: a.help, Long: a.help + ".\n\n" + operatorHelp, Example: fmt.Sprintf("  canopy %s %s %s", kind, a.verb, exampleNames[kind]),
+			Use: strings.TrimSpace(a.verb + " " + use + " " + a.to), Short: a.help, Long: a.help + ".\n\n" + operatorHelp, Example: a.example(kind),
 			Args: func(_ *cobra.Command, args []string) error {
-				if len(args) != 1 || args[0] == "" {
-					return exitError{exitUsage, fmt.Errorf("%s %s takes one argument: %s", kind, a.verb, use)}
-				}
-				return nil
+				return a.checkArguments(kind, use, args)
 			},
 			RunE: func(cmd *cobra.Command, args []string) error {
 				if err := f.check(); err != nil {
@@ -49,13 +48,32 @@ func operatorCommand(kind, use, short string, actions ...operatorAction) *cobra.
 				}
 				ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 				defer stop()
-				return f.run(ctx, pathKinds[kind], args[0], a.verb, cmd.OutOrStdout())
+				return f.run(ctx, pathKinds[kind], a.verb, args, cmd.OutOrStdout())
 			},
 		}
 		f.add(sub)
 		cmd.AddCommand(sub)
 	}
 	return cmd
+}
+
+func (a *operatorAction) example(kind string) string {
+	text := fmt.Sprintf("  canopy %s %s %s", kind, a.verb, exampleNames[kind])
+	if a.to != "" {
+		text += " root.eng"
+	}
+	return text
+}
+
+func (a *operatorAction) checkArguments(kind, use string, args []string) error {
+	want, text := 1, "one argument: "+use
+	if a.to != "" {
+		want, text = 2, "two arguments: "+use+" "+a.to
+	}
+	if len(args) != want || slices.Contains(args, "") {
+		return exitError{exitUsage, fmt.Errorf("%s %s takes %s", kind, a.verb, text)}
+	}
+	return nil
 }
 
 // pathKinds are the kinds of objects in paths, and exampleNames one name of each.
@@ -67,14 +85,15 @@ var (
 func operatorCommands() []*cobra.Command {
 	return []*cobra.Command{
 		operatorCommand("queue", "QUEUE", "Stop, drain and start queues of a running server",
-			operatorAction{"stop", "Place nothing more in a queue and those below; what runs stays"},
-			operatorAction{"drain", "Accept no new applications in a queue and those below; those that are there run to the end"},
-			operatorAction{"start", "End the stop and the drain of a queue"}),
-		operatorCommand("app", "APPLICATION", "Hold and cancel applications of a running server",
-			operatorAction{"hold", "Place no further asks of an application; what runs stays"}, operatorAction{"release", "End the hold of an application"},
-			operatorAction{"cancel", "End an application: withdraw its asks, and have the resource manager end what runs"}),
+			operatorAction{verb: "stop", help: "Place nothing more in a queue and those below; what runs stays"},
+			operatorAction{verb: "drain", help: "Accept no new applications in a queue and those below; those that are there run to the end"},
+			operatorAction{verb: "start", help: "End the stop and the drain of a queue"}),
+		operatorCommand("app", "APPLICATION", "Hold, move and cancel applications of a running server",
+			operatorAction{verb: "hold", help: "Place no further asks of an application; what runs stays"}, operatorAction{verb: "release", help: "End the hold of an application"},
+			operatorAction{verb: "move", help: "Move an application with all that it has to another leaf queue, within the quotas of that", to: "QUEUE"},
+			operatorAction{verb: "cancel", help: "End an application: withdraw its asks, and have the resource manager end what runs"}),
 		operatorCommand("node", "NODE", "Cordon nodes of a running server",
-			operatorAction{"cordon", "Place nothing more on a node, whatever the resource manager says of it; what runs stays"}, operatorAction{"uncordon", "Let what the resource manager says of a node count again"}),
+			operatorAction{verb: "cordon", help: "Place nothing more on a node, whatever the resource manager says of it; what runs stays"}, operatorAction{verb: "uncordon", help: "Let what the resource manager says of a node count again"}),
 	}
 }
 
@@ -106,13 +125,16 @@ func (f *operatorFlags) check() error {
 }
 
 // run has the server carry out an action, and prints whether it changed anything.
-func (f *operatorFlags) run(ctx context.Context, kind, name, verb string, out io.Writer) error {
+func (f *operatorFlags) run(ctx context.Context, kind, verb string, names []string, out io.Writer) error {
 	client, err := f.access.httpClient(f.address, f.timeout)
 	if err != nil {
 		return err
 	}
 	// The server decodes a name twice, as YuniKorn does.
-	path := "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(name)) + "/" + verb
+	path := "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(names[0])) + "/" + verb
+	for _, name := range names[1:] {
+		path += "/" + url.PathEscape(url.QueryEscape(name))
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+f.address+path, nil)
 	if err != nil {
 		return exitError{exitUsage, fmt.Errorf("--address: %w", err)}
@@ -140,7 +162,7 @@ func (f *operatorFlags) run(ctx context.Context, kind, name, verb string, out io
 	if err := json.Unmarshal(text, &done); err != nil {
 		return exitError{exitRefused, fmt.Errorf("%s answers with a body that is no action: %w", f.address, err)}
 	}
-	state := pastOf[verb]
+	state := strings.TrimSpace(pastOf[verb] + " " + done.Queue)
 	if !done.Changed {
 		state += " before"
 	}
@@ -149,4 +171,4 @@ func (f *operatorFlags) run(ctx context.Context, kind, name, verb string, out io
 }
 
 // pastOf are the actions as they are reported.
-var pastOf = map[string]string{"stop": "stopped", "start": "started", "drain": "set draining", "hold": "put on hold", "release": "released", "cancel": "cancelled", "cordon": "cordoned", "uncordon": "uncordoned"}
+var pastOf = map[string]string{"stop": "stopped", "start": "started", "drain": "set draining", "hold": "put on hold", "release": "released", "cancel": "cancelled", "move": "moved to", "cordon": "cordoned", "uncordon": "uncordoned"}

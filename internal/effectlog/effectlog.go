@@ -133,6 +133,8 @@ func (w *writer) operator(e *scheduler.OperatorActed) {
 		w.log.Info("application put on hold by an operator", w.partition, application(e.App), by)
 	case scheduler.ReleaseApplication:
 		w.log.Info("application no longer on hold", w.partition, application(e.App), by)
+	case scheduler.MoveApplication:
+		w.log.Info("application moved by an operator", w.partition, application(e.App), queue(e.Queue), zap.String("from", string(e.From)), by)
 	case scheduler.CancelApplication:
 		w.log.Info("application cancelled by an operator", w.partition, application(e.App), by)
 	case scheduler.StopQueue:

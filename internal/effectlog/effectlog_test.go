@@ -120,6 +120,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"application put on hold by an operator","partition":"p","application":"a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.ReleaseApplication, App: "a", By: "ann"}},
 			[]string{`{"level":"info","msg":"application no longer on hold","partition":"p","application":"a","by":"ann"}`}},
+		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "a", Queue: "root.b", From: "root.a", By: "ann"}},
+			[]string{`{"level":"info","msg":"application moved by an operator","partition":"p","application":"a","queue":"root.b","from":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CancelApplication, App: "a", By: "ann"}},
 			[]string{`{"level":"info","msg":"application cancelled by an operator","partition":"p","application":"a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StopQueue, Queue: "root.a", By: "ann"}},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -39,12 +40,26 @@ type stored struct {
 	Stopped  []objects.QueuePath `json:"stopped,omitempty"`
 	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`
 	Draining []objects.QueuePath `json:"draining,omitempty"`
+	Moved    []moved             `json:"moved,omitempty"`
 	Admitted []objects.AppID     `json:"admitted,omitempty"` // by drained queues
+}
+
+// moved is an application that an operator has moved.
+type moved struct {
+	Application objects.AppID     `json:"application"`
+	Queue       objects.QueuePath `json:"queue"`
+	From        objects.QueuePath `json:"from"`
+	At          time.Time         `json:"at"`
+	By          string            `json:"by,omitempty"`
 }
 
 // newStored is s as it is stored. Empty lists are nil.
 func newStored(s scheduler.OperatorState) stored {
-	return stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Admitted: orNil(s.Admitted)}
+	out := stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Admitted: orNil(s.Admitted)}
+	for _, m := range s.Moved {
+		out.Moved = append(out.Moved, moved{m.App, m.Queue, m.From, m.At.UTC(), m.By})
+	}
+	return out
 }
 
 func orNil[S ~[]E, E any](list S) S {
@@ -56,7 +71,11 @@ func orNil[S ~[]E, E any](list S) S {
 
 // state is the reverse of newStored.
 func (s *stored) state() scheduler.OperatorState {
-	return scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Admitted: s.Admitted}
+	out := scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Admitted: s.Admitted}
+	for _, m := range s.Moved {
+		out.Moved = append(out.Moved, scheduler.MovedApplication{App: m.Application, Queue: m.Queue, Moved: objects.Moved{From: m.From, At: m.At, By: m.By}})
+	}
+	return out
 }
 
 // Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read is an
@@ -105,6 +124,9 @@ func (f *File) applications() map[string][]objects.AppID {
 	all := make(map[string][]objects.AppID, len(f.partitions))
 	for name, s := range f.partitions {
 		all[name] = slices.Concat(s.OnHold, s.Admitted)
+		for _, m := range s.Moved {
+			all[name] = append(all[name], m.Application)
+		}
 	}
 	return all
 }

@@ -19,6 +19,8 @@ import (
 var (
 	// ErrUnknown: there is no such partition, application, queue or node.
 	ErrUnknown = errors.New("unknown")
+	// ErrRefused: the action is not possible now.
+	ErrRefused = errors.New("refused")
 	// ErrNotStored: the action is done, and the file does not have it.
 	ErrNotStored = errors.New("done, but not stored: a restart of the scheduler loses it")
 )
@@ -57,7 +59,10 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 	for _, e := range effects {
 		switch e := e.(type) {
 		case scheduler.Refused:
-			return false, fmt.Errorf("%w: %s", ErrUnknown, e.Reason)
+			if e.Unknown {
+				return false, fmt.Errorf("%w: %s", ErrUnknown, e.Reason)
+			}
+			return false, fmt.Errorf("%w: %s", ErrRefused, e.Reason)
 		case scheduler.OperatorActed:
 			changed = true
 		}

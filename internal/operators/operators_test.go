@@ -119,11 +119,41 @@ func TestOperators_DrainedQueuesAdmitWhatComesBack(t *testing.T) {
 	assert.DeepEqual(t, state, scheduler.OperatorState{})
 }
 
+// A moved application comes back after a restart where it was moved, and leaves the file when it ends (OPS-9).
+func TestOperators_MovedApplicationsComeBackWhereTheyWere(t *testing.T) {
+	dir := t.TempDir()
+	o, l := cluster(t, dir)
+	add := scheduler.AddApplication{App: "app", Queue: "root.a", User: security.User{Name: "ann"}}
+	_, err := l.Call(t.Context(), add)
+	assert.NilError(t, err)
+	_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.MoveApplication, App: "app", Queue: "root"})
+	assert.ErrorIs(t, err, operators.ErrRefused)
+	assert.ErrorContains(t, err, "queue root is not a leaf")
+	changed, err := o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.MoveApplication, App: "app", Queue: "root.b", By: "ann"})
+	assert.NilError(t, err)
+	assert.Assert(t, changed)
+
+	o, l = cluster(t, dir)
+	_, err = l.Call(t.Context(), add)
+	assert.NilError(t, err)
+	s, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	moved := s.Root.Children.At(1).Applications.At(0)
+	assert.Equal(t, moved.ID, objects.AppID("app"))
+	assert.Equal(t, moved.Moved.From, objects.QueuePath("root.a"))
+	assert.Equal(t, moved.Moved.By, "ann")
+	state, err := o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.Equal(t, len(state.Moved), 1)
+	assert.Equal(t, state.Moved[0].Queue, objects.QueuePath("root.b"))
+}
+
 func TestOperators_UnknownThings(t *testing.T) {
 	o, _ := cluster(t, t.TempDir())
 	for _, m := range []scheduler.Operate{
 		{Action: scheduler.HoldApplication, App: "none"}, {Action: scheduler.ReleaseApplication, App: "none"}, {Action: scheduler.StopQueue, Queue: "root.none"},
 		{Action: scheduler.StartQueue, Queue: "root.none"}, {Action: scheduler.CordonNode, Node: "none"}, {Action: scheduler.UncordonNode, Node: "none"},
+		{Action: scheduler.CancelApplication, App: "none"}, {Action: scheduler.MoveApplication, App: "none", Queue: "root.a"}, {Action: scheduler.DrainQueue, Queue: "root.none"},
 	} {
 		changed, err := o.Do(t.Context(), "default", m)
 		assert.Assert(t, errors.Is(err, operators.ErrUnknown) && !changed, "%v: %v", m, err)

@@ -36,12 +36,29 @@ func (s *Run) AddOperations(r *rand.Rand, count int) {
 
 // operation is an action before step from, and the one that ends it; zero: none does.
 func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
-	if r.IntN(2) == 0 {
-		queues := s.named().queues
+	queues := s.named().queues
+	switch r.IntN(6) {
+	case 0, 1, 2:
+		begin = scheduler.Operate{Action: scheduler.MoveApplication, App: s.appBefore(r, from), Queue: s.leaf(r)}
+		if r.IntN(2) == 0 {
+			end = scheduler.Operate{Action: scheduler.MoveApplication, App: begin.App, Queue: queues[r.IntN(len(queues))]}
+		}
+		return begin, end
+	case 3:
 		path := queues[r.IntN(len(queues))]
 		return scheduler.Operate{Action: scheduler.DrainQueue, Queue: path}, scheduler.Operate{Action: scheduler.StartQueue, Queue: path}
 	}
 	return scheduler.Operate{Action: scheduler.CancelApplication, App: s.appBefore(r, from)}, end
+}
+
+// leaf is a leaf of the first configuration.
+func (s *Run) leaf(r *rand.Rand) objects.QueuePath {
+	path, q := objects.RootPath, &s.Partition.Root
+	for len(q.Children) > 0 {
+		q = &q.Children[r.IntN(len(q.Children))]
+		path = path.Child(q.Name)
+	}
+	return path
 }
 
 // appBefore is one of the last applications that were submitted before a step, or one that does not exist.

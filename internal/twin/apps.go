@@ -12,6 +12,10 @@ import (
 
 func (t *Twin) addApplication(c scheduler.AddApplication) {
 	path, ok := t.placementQueue(c)
+	moved := t.movedLeaf(c)
+	if moved != "" {
+		path, ok = moved, true
+	}
 	if c.Unresolved != "" || t.app(c.App) != nil || t.draining || !ok || !t.createQueues(path, c.App) {
 		t.recordRejected(c)
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
@@ -27,6 +31,9 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, gang: c.Gang})
 	t.app(c.App).declareVirtual()
 	delete(t.admitted, c.App)
+	a := t.app(c.App)
+	a.moved = t.movedTo[c.App] != "" && t.movedTo[c.App] == path
+	delete(t.movedTo, c.App)
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -36,7 +43,9 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 			t.refuse("group of application "+string(c.App), "no number")
 		}
 	}
-	t.applyQuotaTags(c, path)
+	if !a.moved {
+		t.applyQuotaTags(c, path)
+	}
 }
 
 func (t *Twin) removeApplication(c scheduler.RemoveApplication) {

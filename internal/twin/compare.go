@@ -102,6 +102,7 @@ func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationV
 		v, h, name := views.At(i), d.c.apps[a.id], string(a.id)
 		same(d, name, "id", a.id, v.ID)
 		same(d, name, "state", a.state, v.State)
+		same(d, name, "moved", a.moved, v.Moved != nil)
 		same(d, name, "on hold", d.t.held[a.id], v.OnHold)
 		same(d, name, "submitted", a.submitted, v.Submitted)
 		same(d, name, "priority", d.c.priority(a), v.Priority)

@@ -53,6 +53,7 @@ type app struct {
 	gangStarted     bool              // the timeout began anew with an allocated placeholder
 	waits           bool              // its members wait to be placed together
 	cancelled       bool              // an operator has cancelled it
+	moved           bool              // an operator has moved it to its leaf
 }
 
 // allocation is an ask or, once it has a node, an allocation.

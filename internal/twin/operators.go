@@ -42,6 +42,9 @@ func (t *Twin) operate(c scheduler.Operate) {
 	case scheduler.CancelApplication:
 		t.cancel(c)
 		return
+	case scheduler.MoveApplication:
+		t.move(c)
+		return
 	default:
 		t.cordon(c)
 		return
@@ -147,11 +150,15 @@ func (t *Twin) isDrained(path objects.QueuePath) bool {
 	return slices.ContainsFunc(t.pathQueues(path), func(q *queue) bool { return t.drained[q.path] })
 }
 
-// admitAgain has drained queues admit the applications that they have when these come back.
-func (t *Twin) admitAgain() {
+// expectBack has drained queues admit the applications that they have when these come back, and remembers where applications
+// were moved.
+func (t *Twin) expectBack() {
 	for _, a := range t.apps {
 		if t.isDrained(a.leaf) {
 			t.admitted[a.id] = true
+		}
+		if a.moved {
+			t.movedTo[a.id] = a.leaf
 		}
 	}
 }

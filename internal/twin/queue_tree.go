@@ -98,7 +98,7 @@ func (t *Twin) prune(q *queue) {
 }
 
 func (t *Twin) forget() {
-	t.admitAgain()
+	t.expectBack()
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
 	t.reserving, t.nextReservations = nil, time.Time{}

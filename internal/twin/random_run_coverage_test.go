@@ -69,7 +69,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"node resized": runs, "node drained": runs / 2, "node undrained": runs / 3, "node removed": runs, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
-		"an operator: held": runs / 20, "an operator: cancelled": runs / 20, "an operator: released": runs / 40, "an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10, "an operator: uncordoned": runs / 20, "an operator: set draining": runs / 20,
+		"an operator: held": runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40, "an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10, "an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
 		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)

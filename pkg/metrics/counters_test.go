@@ -57,7 +57,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r}, scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r})
 		}
-		for _, s := range []preemption.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 200} {
+		for _, s := range []preemption.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 9, 200} {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventNominationEnded, NominationEnd: s})
 		}
 		w.metrics.OnEffects("default", append(effects, scheduler.Event{Kind: scheduler.EventOverdue},
@@ -69,7 +69,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 				assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 			}
 		}
-		for _, state := range []string{"placed", "lost", "lost_node", "given_up", "resized", "cancelled", "unknown", "timed_out", "other"} {
+		for _, state := range []string{"placed", "lost", "lost_node", "given_up", "resized", "cancelled", "unknown", "timed_out", "moved", "other"} {
 			line := fmt.Sprintf("canopy_preemption_nominations_ended_total{partition=\"default\",state=%q} 1\n", state)
 			assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 		}
@@ -100,7 +100,7 @@ func TestLabels_EveryPreemptionReasonAndNominationEnd(t *testing.T) {
 		return false
 	}
 	assert.Assert(t, beyond((victim.ReasonOperator + 1).String))
-	assert.Assert(t, beyond((preemption.NominationTimedOut + 1).String))
+	assert.Assert(t, beyond((preemption.NominationMoved + 1).String))
 }
 
 // The age of an unconfirmed victim grows while the state does not change, until the victim is overdue.

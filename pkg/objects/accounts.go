@@ -7,9 +7,7 @@ import (
 
 // joinAccounts adds a to every account that limits it.
 func (p *Partition) joinAccounts(a *Application) {
-	used := slices.Clone(a.allocated)
-	used.Add(a.placeholders)
-	a.quota.Join(used, p.names)
+	a.quota.Join(a.used(), p.names)
 	for _, m := range a.quota.Memberships() {
 		p.journal.accountMembersChanged(m.Account())
 	}

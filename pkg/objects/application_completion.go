@@ -94,6 +94,7 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 // forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
 func (p *Partition) forgetApplication(a *Application) {
 	delete(p.apps, a.ID())
+	delete(p.lists.moved, a)
 	p.lists.apps.remove(a)
 	p.journal.applicationRemoved(a)
 	delete(a.queue.byID, a.ID())

@@ -148,6 +148,7 @@ func (*gangChanges) applicationStateChanged(*Application, lifecycle.Change) {}
 func (*gangChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
 func (*gangChanges) runningChanged(*Application)                            {}
 func (*gangChanges) firstStartingChanged(*Application)                      {}
+func (c *gangChanges) applicationMoved(a *Application, _ *Queue)            { c.add(a) }
 func (*gangChanges) mayPreemptChanged(*Application)                         {}
 func (c *gangChanges) mayBeAllocatedChanged(a *Application)                 { c.add(a) }
 func (*gangChanges) capacityChanged(*Queue)                                 {}

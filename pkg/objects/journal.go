@@ -110,6 +110,7 @@ type applicationChanges interface {
 	runningChanged(a *Application)                              // a counts, or no longer counts, among the running applications
 	firstStartingChanged(a *Application)                        // another application may start in the StateAware leaf of a
 	mayBeAllocatedChanged(a *Application)                       // an operator holds a or its leaf, or no longer
+	applicationMoved(a *Application, from *Queue)               // a, with all that it has, is in another leaf
 	mayPreemptChanged(a *Application)                           // it may have changed whether the settings let the asks of a preempt
 }
 

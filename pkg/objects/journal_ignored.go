@@ -64,6 +64,7 @@ func (ignoreApplicationChanges) applicationStateChanged(*Application, lifecycle.
 func (ignoreApplicationChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
 func (ignoreApplicationChanges) runningChanged(*Application)                            {}
 func (ignoreApplicationChanges) firstStartingChanged(*Application)                      {}
+func (ignoreApplicationChanges) applicationMoved(*Application, *Queue)                  {}
 func (ignoreApplicationChanges) mayPreemptChanged(*Application)                         {}
 func (ignoreApplicationChanges) mayBeAllocatedChanged(*Application)                     {}
 

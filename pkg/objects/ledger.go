@@ -161,6 +161,52 @@ func (p *Partition) unpost(x *Allocation) {
 	p.post(x, x.node, -1)
 }
 
+// movedAllocations are the asks and allocations of an application while it counts in no queue.
+type movedAllocations struct {
+	asks   []*Allocation    // in order
+	bound  []*Allocation    // in key order
+	marks  []preemptionMark // of bound, by index
+	marked []bool           // likewise: it has a mark
+}
+
+// takeOut takes all of a out of the totals of its queues, its accounts and its nodes.
+func takeOut(p *Partition, a *Application) (m movedAllocations) {
+	for _, x := range a.Allocations() {
+		if x.Pending() {
+			m.asks = append(m.asks, x)
+			continue
+		}
+		mark, marked := p.marks.preempting[x]
+		m.bound, m.marks, m.marked = append(m.bound, x), append(m.marks, mark), append(m.marked, marked)
+	}
+	slices.SortFunc(m.asks, func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
+	for _, x := range m.asks {
+		p.unpost(x)
+		p.postClassUsage(x, -1)
+	}
+	for _, y := range m.bound {
+		p.unpost(y)
+		p.postClassUsage(y, -1)
+	}
+	return m
+}
+
+// putBack reverts takeOut, in the leaf that the application has now.
+func putBack(p *Partition, m movedAllocations) {
+	for i, y := range m.bound {
+		p.postClassUsage(y, 1)
+		p.post(y, y.node, 1)
+		if m.marked[i] {
+			p.addPreempting(y, m.marks[i])
+		}
+	}
+	for _, x := range m.asks {
+		p.postClassUsage(x, 1)
+		p.addPending(x)
+		x.app.queue.quota.PostPending(x.shape.Vector(), 1)
+	}
+}
+
 // register adds x to its application and to the partition as a pending ask. The caller posts its
 // quantities. Its ask has the ID of the application, and not a copy in memory of its own.
 func (p *Partition) register(x *Allocation) {

@@ -20,8 +20,11 @@ func (a *Application) runs() bool {
 
 // updateRunning updates the numbers of running applications after the state of a changed or it was
 // allocated something.
-func (p *Partition) updateRunning(a *Application) {
-	inQueues, inLimits := a.quota.CountRunning(a.runs())
+func (p *Partition) updateRunning(a *Application) { postRunning(p, a, a.runs()) }
+
+// postRunning counts a as running or not.
+func postRunning(p *Partition, a *Application, runs bool) {
+	inQueues, inLimits := a.quota.CountRunning(runs)
 	if inQueues == 0 && inLimits == 0 {
 		return
 	}

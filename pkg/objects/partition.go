@@ -60,11 +60,12 @@ type Partition struct {
 	boundCount      int              // number of allocations
 }
 
-// objectLists are lists of all objects, for iteration in steps.
+// objectLists are lists of all objects, for iteration in steps, and of some.
 type objectLists struct {
 	apps   indexedList[Application]
 	nodes  indexedList[Node]
 	queues indexedList[Queue]
+	moved  map[*Application]*Moved // applications that operators have moved, in no order; nil: none ever was
 }
 
 // NewPartition builds the queue tree of conf, with no nodes and no applications.

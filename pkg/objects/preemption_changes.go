@@ -219,6 +219,7 @@ func (c *preemptionChanges) quotasChanged(q *Queue) {
 	}
 }
 
+func (c *preemptionChanges) applicationMoved(*Application, *Queue) { c.generation++ }
 func (c *preemptionChanges) mayPreemptChanged(a *Application) {
 	for _, group := range a.askGroups.list {
 		c.addPreemptor(group)

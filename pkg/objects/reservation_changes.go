@@ -108,6 +108,7 @@ func (*reservationChanges) queueTreeChanged()                                   
 func (*reservationChanges) applicationAdded(*Application)                         {}
 func (*reservationChanges) applicationRemoved(*Application)                       {}
 func (*reservationChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) {}
+func (c *reservationChanges) applicationMoved(*Application, *Queue)               { c.more() }
 func (*reservationChanges) mayPreemptChanged(*Application)                        {}
 func (c *reservationChanges) mayBeAllocatedChanged(*Application)                  { c.more() }
 func (*reservationChanges) resourceAdded()                                        {}

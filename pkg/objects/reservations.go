@@ -40,22 +40,23 @@ type ReservationEnd uint8
 
 // The ends of reservations (RES-6).
 const (
-	ReservationPlaced    ReservationEnd = iota // the ask was placed, on the node or on another
-	ReservationNominated                       // the ask has victims, on the node or on another
-	ReservationCancelled                       // the ask was removed
-	ReservationResized                         // the ask requests other amounts
-	ReservationNodeLost                        // the node was removed, does not accept the ask any more, or is too small
-	ReservationLost                            // another ask needs the node: it requires it, or it preempts there and has at least the priority
-	ReservationBlocked                         // a quota, a limit or a gang blocks the ask
-	ReservationRefused                         // the node has enough free, and the RM refuses it, or the affinity of allocations does
-	ReservationTimedOut                        // it lasted for the timeout
-	ReservationDisabled                        // the configuration has no reservations any more
-	ReservationMoved                           // the ask is a member of a gang for which other nodes are better now
+	ReservationPlaced       ReservationEnd = iota // the ask was placed, on the node or on another
+	ReservationNominated                          // the ask has victims, on the node or on another
+	ReservationCancelled                          // the ask was removed
+	ReservationResized                            // the ask requests other amounts
+	ReservationNodeLost                           // the node was removed, does not accept the ask any more, or is too small
+	ReservationLost                               // another ask needs the node: it requires it, or it preempts there and has at least the priority
+	ReservationBlocked                            // a quota, a limit or a gang blocks the ask
+	ReservationRefused                            // the node has enough free, and the RM refuses it, or the affinity of allocations does
+	ReservationTimedOut                           // it lasted for the timeout
+	ReservationDisabled                           // the configuration has no reservations any more
+	ReservationMoved                              // the ask is a member of a gang for which other nodes are better now
+	ReservationQueueChanged                       // the application of the ask was moved to another queue (OPS-9)
 )
 
 func (e ReservationEnd) String() string {
 	return [...]string{
-		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager or by other allocations", "timed out", "disabled", "moved",
+		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager or by other allocations", "timed out", "disabled", "moved", "application moved",
 	}[e]
 }
 

@@ -91,6 +91,7 @@ func (c *routineChanges) applicationAdded(*Application)                         
 func (c *routineChanges) applicationRemoved(*Application)                       { c.other = true }
 func (c *routineChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) { c.other = true }
 func (c *routineChanges) firstStartingChanged(*Application)                     { c.other = true }
+func (c *routineChanges) applicationMoved(*Application, *Queue)                 { c.other = true }
 func (c *routineChanges) mayPreemptChanged(*Application)                        { c.other = true }
 func (c *routineChanges) mayBeAllocatedChanged(*Application)                    { c.other = true }
 func (c *routineChanges) configurationChanged()                                 { c.other = true }

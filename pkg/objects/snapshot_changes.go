@@ -103,20 +103,24 @@ func (s *snapshotChanges) rebuilding() { s.unwatch() }
 
 // The other changes show in no view, or in that of an object that changes with them.
 
-func (*snapshotChanges) replaced(*Allocation)                                  {}
-func (*snapshotChanges) askGroupHeld(*AskGroup)                                {}
-func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination)          {}
-func (*snapshotChanges) nodeFreed(*Node)                                       {}
-func (*snapshotChanges) foreignAdded(*Node, *Foreign)                          {}
-func (*snapshotChanges) foreignRemoved(*Node, *Foreign)                        {}
-func (*snapshotChanges) nodeRestored(*Node)                                    {}
-func (*snapshotChanges) queueUsageChanged(*Queue)                              {}
-func (*snapshotChanges) queuePreemptingChanged(*Queue)                         {}
-func (*snapshotChanges) queueRunningChanged(*Queue)                            {}
-func (*snapshotChanges) queueStateChanged(*Queue, QueueChange)                 {}
-func (*snapshotChanges) queueTreeChanged()                                     {}
-func (*snapshotChanges) runningChanged(*Application)                           {}
-func (*snapshotChanges) firstStartingChanged(*Application)                     {}
+func (*snapshotChanges) replaced(*Allocation)                         {}
+func (*snapshotChanges) askGroupHeld(*AskGroup)                       {}
+func (*snapshotChanges) nominationEnded(*Allocation, EndedNomination) {}
+func (*snapshotChanges) nodeFreed(*Node)                              {}
+func (*snapshotChanges) foreignAdded(*Node, *Foreign)                 {}
+func (*snapshotChanges) foreignRemoved(*Node, *Foreign)               {}
+func (*snapshotChanges) nodeRestored(*Node)                           {}
+func (*snapshotChanges) queueUsageChanged(*Queue)                     {}
+func (*snapshotChanges) queuePreemptingChanged(*Queue)                {}
+func (*snapshotChanges) queueRunningChanged(*Queue)                   {}
+func (*snapshotChanges) queueStateChanged(*Queue, QueueChange)        {}
+func (*snapshotChanges) queueTreeChanged()                            {}
+func (*snapshotChanges) runningChanged(*Application)                  {}
+func (*snapshotChanges) firstStartingChanged(*Application)            {}
+func (s *snapshotChanges) applicationMoved(a *Application, from *Queue) {
+	s.application(a)
+	s.queue(from)
+}
 func (*snapshotChanges) mayPreemptChanged(*Application)                        {}
 func (s *snapshotChanges) mayBeAllocatedChanged(a *Application)                { s.application(a) }
 func (*snapshotChanges) configurationChanged()                                 {}

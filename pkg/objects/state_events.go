@@ -47,16 +47,17 @@ func (c *stateEvents) queueStateChanged(q *Queue, to QueueChange) {
 
 // The other changes have no event, or one that the command has that made them.
 
-func (*stateEvents) queueUsageChanged(*Queue)           {}
-func (*stateEvents) queuePreemptingChanged(*Queue)      {}
-func (*stateEvents) queueRunningChanged(*Queue)         {}
-func (*stateEvents) queueSettingsChanged(*Queue)        {}
-func (*stateEvents) queueChanged(*Queue)                {}
-func (*stateEvents) quotasChanged(*Queue)               {}
-func (*stateEvents) queueTreeChanged()                  {}
-func (*stateEvents) applicationAdded(*Application)      {}
-func (*stateEvents) applicationRemoved(*Application)    {}
-func (*stateEvents) runningChanged(*Application)        {}
-func (*stateEvents) firstStartingChanged(*Application)  {}
-func (*stateEvents) mayPreemptChanged(*Application)     {}
-func (*stateEvents) mayBeAllocatedChanged(*Application) {}
+func (*stateEvents) queueUsageChanged(*Queue)              {}
+func (*stateEvents) queuePreemptingChanged(*Queue)         {}
+func (*stateEvents) queueRunningChanged(*Queue)            {}
+func (*stateEvents) queueSettingsChanged(*Queue)           {}
+func (*stateEvents) queueChanged(*Queue)                   {}
+func (*stateEvents) quotasChanged(*Queue)                  {}
+func (*stateEvents) queueTreeChanged()                     {}
+func (*stateEvents) applicationAdded(*Application)         {}
+func (*stateEvents) applicationRemoved(*Application)       {}
+func (*stateEvents) runningChanged(*Application)           {}
+func (*stateEvents) firstStartingChanged(*Application)     {}
+func (*stateEvents) applicationMoved(*Application, *Queue) {}
+func (*stateEvents) mayPreemptChanged(*Application)        {}
+func (*stateEvents) mayBeAllocatedChanged(*Application)    {}

@@ -151,5 +151,6 @@ func (*topologyChanges) applicationStateChanged(*Application, lifecycle.Change) 
 func (*topologyChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
 func (*topologyChanges) runningChanged(*Application)                            {}
 func (*topologyChanges) firstStartingChanged(*Application)                      {}
+func (*topologyChanges) applicationMoved(*Application, *Queue)                  {}
 func (*topologyChanges) mayPreemptChanged(*Application)                         {}
 func (*topologyChanges) mayBeAllocatedChanged(*Application)                     {}

@@ -31,6 +31,7 @@ func (w *waitingChanges) askGroupHeld(group *AskGroup)                       { w
 func (w *waitingChanges) replacementAdded(x, _ *Allocation)                  { w.unsettle(x.group) }
 func (w *waitingChanges) replacementEnded(x, _ *Allocation)                  { w.unsettle(x.group) }
 func (w *waitingChanges) mayBeAllocatedChanged(a *Application)               { w.unsettleApplication(a) }
+func (w *waitingChanges) applicationMoved(a *Application, _ *Queue)          { w.unsettleApplication(a) }
 
 // unsettle has the states of the asks of g evaluated again. g may be nil: the ask was placed, or has ended.
 func (w *waitingChanges) unsettle(g *AskGroup) {

@@ -19,3 +19,12 @@ func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.T
 	eng.part.MarkPreempting(victims, now)
 	eng.host.OnPreempted(victims, nil, victim.ReasonOperator, cause)
 }
+
+// EndMoved reports the nominations that have ended because their application was moved to another queue (OPS-9).
+func (eng *Engine) EndMoved(now time.Time) {
+	for _, l := range eng.part.TakeEndedNominations() {
+		eng.log.endNomination(l.Ask, Nomination{State: NominationMoved, EndedAt: now})
+		eng.host.OnNominationEnd(l, NominationMoved, nil, "")
+		eng.recordNominationEnd(l.Ask, NominationMoved, now)
+	}
+}

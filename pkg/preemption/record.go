@@ -126,10 +126,11 @@ const (
 	NominationCancelled                        // the ask was cancelled
 	NominationUnknown                          // the RM registered anew
 	NominationTimedOut                         // after the nomination timeout
+	NominationMoved                            // the application of the ask was moved to another queue (OPS-9)
 )
 
 func (s NominationState) String() string {
-	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown", "timed out"}[s]
+	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown", "timed out", "application moved"}[s]
 }
 
 // Placement is the placement of an ask that had preempted, on its nominated node or another.

@@ -23,6 +23,9 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	c.operatorsOnAdded(m.App, path)
 	c.emit(ApplicationAccepted{m.App, path, m.Tags})
 	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App}, c.part.ReadGroupPriorityTag(m.App))
+	if a, _ := c.part.Application(m.App); objects.LastMove(c.part, a) != nil {
+		return // the tags are about the queue in which it was placed
+	}
 	for _, problem := range c.part.ApplyQuotaTags(path, m.Tags) {
 		c.emitRefused(Refused{Subject: fmt.Sprintf("quota of queue %s from application %s", path, m.App), App: m.App}, problem)
 	}
@@ -41,6 +44,9 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 	if err := c.checkNotBeingRemoved(); err != nil {
 		return "", err
 	}
+	if leaf := c.movedLeaf(m); leaf != "" {
+		return leaf, c.addToLeaf(now, m, leaf)
+	}
 	s := placement.Submission{Queue: m.Queue, User: m.User, Tags: m.Tags, CreateForced: placement.IsCreateForced(m.Tags)}
 	name, err := placement.Place(c.part.Config().PlacementRules, s, c.queuesFor(m.App))
 	if err != nil {
@@ -55,16 +61,21 @@ func (c *Core) placeApplication(now time.Time, m AddApplication) (objects.QueueP
 			return "", err
 		}
 	}
+	return path, c.addToLeaf(now, m, path)
+}
+
+// addToLeaf adds an application to a leaf that exists.
+func (c *Core) addToLeaf(now time.Time, m AddApplication, path objects.QueuePath) error {
 	if err := c.part.Gangs().Admit(path, m.App, m.Gang.Requested, m.Tags); err != nil {
-		return "", err
+		return err
 	}
 	if err := c.part.AddApplication(m.App, m.User, path, m.Tags, now); err != nil {
-		return "", err
+		return err
 	}
 	if a, ok := c.part.Application(m.App); ok {
 		a.DeclareGang(m.Gang)
 	}
-	return path, nil
+	return nil
 }
 
 // removeApplication removes an application with its asks and allocations (APP-33). An unknown one is

@@ -138,11 +138,13 @@ type (
 
 	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node perhaps
 	// NodeChanged, too; for a cancelled application ApplicationUpdated, AskTimedOut for each ask, and Released for each
-	// allocation. None if nothing changes, or Refused if there is no such thing.
+	// allocation; for one that is moved perhaps events and QueueChanged. None if nothing changes, or Refused if there is no
+	// such thing, or if it may not be moved.
 	Operate struct {
 		Action OperatorAction
-		App    objects.AppID     // of HoldApplication, ReleaseApplication and CancelApplication
-		Queue  objects.QueuePath // of StopQueue, DrainQueue and StartQueue
+		App    objects.AppID     // of HoldApplication, ReleaseApplication, CancelApplication and MoveApplication
+		Queue  objects.QueuePath // of StopQueue, DrainQueue and StartQueue; of MoveApplication: where to
+		From   objects.QueuePath // of MoveApplication, in OperatorActed: where it was
 		Node   objects.NodeID    // of CordonNode and UncordonNode
 		By     string            // the identity of the operator, for events and logs; empty: not known
 	}

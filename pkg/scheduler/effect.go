@@ -108,6 +108,8 @@ type (
 	Refused struct {
 		Subject, Reason string
 
+		Unknown bool // an action of an operator is about something that does not exist
+
 		Node objects.NodeID        // this and the next two name what it is about; empty: nothing of the kind
 		App  objects.AppID         // the application, or that of Key
 		Key  objects.AllocationKey // the ask or allocation

@@ -81,6 +81,9 @@ func (e OperatorActed) String() string {
 	if by == "" {
 		by = "an operator"
 	}
+	if e.Action == MoveApplication {
+		return fmt.Sprintf("%s was moved from queue %s to %s by %s", text.subject(), e.From, e.Queue, by)
+	}
 	return fmt.Sprintf("%s was %s by %s", text.subject(), e.Action, by)
 }
 

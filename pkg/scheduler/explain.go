@@ -35,6 +35,7 @@ type Explanation struct {
 
 	// The following fields are for pending asks.
 
+	Moved       *objects.Moved // the application, by an operator; nil: it was not
 	Verdict     Verdict
 	Listening   bool       // an RM receives effects; otherwise nothing is placed and nothing is preempted
 	MayPreempt  bool       // the ask is entitled to preempt, or will be when a delay ends (preemption.EntitledReasons)
@@ -138,7 +139,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		}
 		return e
 	}
-	e.State, e.Since = KeyPending, x.Created()
+	e.State, e.Since, e.Moved = KeyPending, x.Created(), objects.LastMove(c.part, a)
 	c.part.RefreshShares()
 	e.Verdict = c.verdict(x)
 	e.Permanent = e.Verdict.Reason.Permanent()

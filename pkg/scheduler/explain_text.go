@@ -28,7 +28,19 @@ func (e *Explanation) String() string {
 	if e.Permanent {
 		text = "it can never run as things are: " + text
 	}
-	return text + e.notListeningText()
+	return text + e.notListeningText() + e.movedText()
+}
+
+// movedText is the clause for an ask of an application that was moved; empty: it was not (OPS-9).
+func (e *Explanation) movedText() string {
+	if e.Moved == nil {
+		return ""
+	}
+	by := e.Moved.By
+	if by == "" {
+		by = "an operator"
+	}
+	return fmt.Sprintf("; %s moved application %s from queue %s to %s at %s", by, e.App, e.Moved.From, e.Queue, e.Moved.At.UTC().Format(time.RFC3339))
 }
 
 // notListeningText is the clause for an ask while no resource manager listens; empty: one does (ORD-62).

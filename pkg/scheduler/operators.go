@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,17 +22,18 @@ const (
 	CordonNode                               // the node is unschedulable, whatever the resource manager says (OPS-3)
 	UncordonNode                             // what the resource manager says counts again
 	DrainQueue                               // the queue accepts no new application (OPS-8)
+	MoveApplication                          // it is in another leaf queue (OPS-9)
 	CancelApplication                        // it ends: its asks are withdrawn, its allocations are preempted (OPS-7)
 )
 
 // String is the action as a past participle, for events and logs.
 func (a OperatorAction) String() string {
-	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "cancelled"}[a]
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "moved", "cancelled"}[a]
 }
 
 // Code is the stable code of the action.
 func (a OperatorAction) Code() string {
-	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "drain", "cancel"}[a]
+	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "drain", "move", "cancel"}[a]
 }
 
 // OperatorState is what operators have switched, by name, sorted. It is a value.
@@ -40,13 +42,22 @@ type OperatorState struct {
 	Stopped  []objects.QueuePath // stopped queues, also those that do not exist now
 	Cordoned []objects.NodeID    // likewise
 	Drained  []objects.QueuePath // drained queues, likewise
+	Moved    []MovedApplication  // by application, also those that have not come back
 	Admitted []objects.AppID     // applications in drained queues, which are admitted when they come back, and those that have not
+}
+
+// MovedApplication is an application that an operator has moved.
+type MovedApplication struct {
+	App   objects.AppID
+	Queue objects.QueuePath // where it was moved
+	objects.Moved
 }
 
 // operators is what operators have switched.
 type operators struct {
-	awaited  map[objects.AppID]bool // applications that are on hold when they come back
-	admitted map[objects.AppID]bool // applications that drained queues admit when they come back
+	moved    map[objects.AppID]MovedApplication // applications that are placed where they were moved when they come back
+	awaited  map[objects.AppID]bool             // applications that are on hold when they come back
+	admitted map[objects.AppID]bool             // applications that drained queues admit when they come back
 	stopped  map[objects.QueuePath]bool
 	drained  map[objects.QueuePath]bool
 	cordoned map[objects.NodeID]bool // with what the resource manager says of the node: it is schedulable
@@ -62,6 +73,7 @@ func (c *Core) OperatorState() (s OperatorState) {
 		admitted = put(admitted, id, true)
 	}
 	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)), slices.Sorted(maps.Keys(c.operators.cordoned))
+	s.Moved = c.movedApplications()
 	s.Drained, s.Admitted = slices.Sorted(maps.Keys(c.operators.drained)), slices.Sorted(maps.Keys(admitted))
 	return s
 }
@@ -82,13 +94,18 @@ func (c *Core) operate(now time.Time, m Operate) {
 	changed, err := c.performOperation(m)
 	switch {
 	case err != nil:
-		c.emitRefused(Refused{Subject: m.Action.Code() + " of " + m.subject(), App: m.App, Node: m.Node}, err)
+		c.emitRefused(Refused{Subject: m.Action.Code() + " of " + m.subject(), App: m.App, Node: m.Node, Unknown: errors.Is(err, objects.ErrUnknown)}, err)
+	case m.Action == CancelApplication && changed:
+		c.emit(OperatorActed(m))
+		c.cancel(now, m.App)
+	case m.Action == MoveApplication && changed:
+		a, _ := c.part.Application(m.App)
+		m.From = a.Queue().Path()
+		c.emit(OperatorActed(m))
+		c.move(now, a, m)
 	case changed:
 		c.emit(OperatorActed(m))
 		c.reportSchedulability(m)
-		if m.Action == CancelApplication {
-			c.cancel(now, m.App)
-		}
 	}
 }
 
@@ -100,6 +117,8 @@ func (c *Core) performOperation(m Operate) (changed bool, err error) {
 		return c.switchQueue(m.Queue, m.Action)
 	case CancelApplication:
 		return c.mayCancel(m.App)
+	case MoveApplication:
+		return c.mayMove(m.App, m.Queue)
 	}
 	return c.cordon(m.Node, m.Action == CordonNode)
 }
@@ -119,9 +138,9 @@ func (c *Core) hold(id objects.AppID, held bool) (changed bool, err error) {
 	return true, nil
 }
 
-func put[K comparable](m map[K]bool, key K, value bool) map[K]bool {
+func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	if m == nil {
-		m = map[K]bool{}
+		m = map[K]V{}
 	}
 	m[key] = value
 	return m
@@ -182,6 +201,7 @@ func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
 		c.applyToQueues(q)
 	}
 	delete(c.operators.admitted, id)
+	c.restoreMove(id)
 	if a, known := c.part.Application(id); known && c.operators.awaited[id] {
 		delete(c.operators.awaited, id)
 		objects.SetOnHold(c.part, a, true)
@@ -196,6 +216,9 @@ func (c *Core) operatorsOnReset() {
 	}
 	for _, id := range c.applicationsOfDrained() {
 		c.operators.admitted = put(c.operators.admitted, id, true)
+	}
+	for _, m := range c.movedApplications() {
+		c.operators.moved = put(c.operators.moved, m.App, m)
 	}
 }
 
@@ -212,6 +235,9 @@ func (c *Core) restoreOperators(s OperatorState) {
 	}
 	for _, path := range s.Drained {
 		c.operators.drained = put(c.operators.drained, path, true)
+	}
+	for _, m := range s.Moved {
+		c.operators.moved = put(c.operators.moved, m.App, m)
 	}
 	for _, id := range s.Admitted {
 		c.operators.admitted = put(c.operators.admitted, id, true)

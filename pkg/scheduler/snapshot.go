@@ -87,7 +87,8 @@ type ApplicationView struct {
 	LimitGroup   string // the group whose limits count for it; empty: none
 	Tags         map[string]string
 	State        lifecycle.State
-	OnHold       bool // by an operator
+	OnHold       bool           // by an operator
+	Moved        *objects.Moved // by an operator; nil: it is where it was placed
 	StateLog     []lifecycle.Change
 	Submitted    time.Time
 	Priority     policies.CurrentPriority

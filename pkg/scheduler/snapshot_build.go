@@ -115,7 +115,7 @@ func viewQueue(
 
 func viewApplication(p *objects.Partition, a *objects.Application, allocations persistent.List[AllocationView]) *ApplicationView {
 	v := &ApplicationView{
-		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(), StateLog: slices.Clone(a.StateLog()),
+		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(), Moved: objects.LastMove(p, a), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
 		Reservations: keysOf(p.Reservations().AsksOf(a)),

@@ -142,6 +142,7 @@ func (m *viewCache) applicationCacheOf(x *objects.Application) *applicationCache
 func (m *viewCache) viewApplication(x *objects.Application) {
 	if now, ok := m.part.Application(x.ID()); ok && now == x {
 		a := m.applicationCacheOf(x)
+		m.followMove(a, x)
 		a.view = viewApplication(m.part, x, a.allocations.List())
 		a.leaf.applications.Put(a.view)
 		m.queueChanged(x.Queue())
@@ -156,6 +157,18 @@ func (m *viewCache) viewApplication(x *objects.Application) {
 		a.leaf.applications.Remove(a.view)
 		m.queueChanged(x.Queue())
 	}
+}
+
+// followMove takes the view of x out of the list of its former leaf, if x was moved.
+func (m *viewCache) followMove(a *applicationCache, x *objects.Application) {
+	if a.leaf.queue == x.Queue() {
+		return
+	}
+	if a.view != nil && a.leaf.applications.Find(a.view) == a.view {
+		a.leaf.applications.Remove(a.view)
+		m.markStale(a.leaf)
+	}
+	a.leaf = m.queueCacheOf(x.Queue())
 }
 
 func (m *viewCache) viewNode(x *objects.Node) {

@@ -195,7 +195,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "operate":
 		actions := map[string]scheduler.OperatorAction{
 			"hold": scheduler.HoldApplication, "release": scheduler.ReleaseApplication, "stop": scheduler.StopQueue, "start": scheduler.StartQueue,
-			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode, "cancel": scheduler.CancelApplication, "drain": scheduler.DrainQueue,
+			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode, "cancel": scheduler.CancelApplication, "drain": scheduler.DrainQueue, "move": scheduler.MoveApplication,
 		}
 		action, known := actions[text(d, "do")]
 		assert.Assert(t, known, "%s: unknown action", d.Pos)

@@ -27,6 +27,7 @@ type operatorRoute struct {
 var operatorActions = []operatorRoute{
 	{"/application/{application}/hold", scheduler.HoldApplication}, {"/application/{application}/release", scheduler.ReleaseApplication},
 	{"/application/{application}/cancel", scheduler.CancelApplication},
+	{"/application/{application}/move/{queue}", scheduler.MoveApplication},
 	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
 	{"/queue/{queue}/drain", scheduler.DrainQueue},
 	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
@@ -64,9 +65,14 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 	m := scheduler.Operate{Action: action, By: identityOf(r)}
 	var name string
 	switch action {
-	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication:
+	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication, scheduler.MoveApplication:
 		name, err = parameter(r, "application")
 		m.App = objects.AppID(name)
+		if action == scheduler.MoveApplication && err == nil {
+			var to string
+			to, err = parameter(r, "queue")
+			m.Queue = objects.QueuePath(to)
+		}
 	case scheduler.StopQueue, scheduler.DrainQueue, scheduler.StartQueue:
 		name, err = parameter(r, "queue")
 		m.Queue = objects.QueuePath(name)
@@ -81,12 +87,19 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 	if err != nil {
 		return nil, operatorFailure(err)
 	}
-	return dao.Operated{Action: action.Code(), Name: name, Changed: changed}, nil
+	done := dao.Operated{Action: action.Code(), Name: name, Changed: changed}
+	if action == scheduler.MoveApplication {
+		done.Queue = string(m.Queue)
+	}
+	return done, nil
 }
 
 func operatorFailure(err error) error {
 	if errors.Is(err, operators.ErrUnknown) {
 		return &failure{status: http.StatusNotFound, reason: err.Error()}
+	}
+	if errors.Is(err, operators.ErrRefused) {
+		return &failure{status: http.StatusConflict, reason: err.Error()}
 	}
 	return err
 }
@@ -107,19 +120,24 @@ func (s *service) operatorState(r *http.Request) (any, error) {
 // operatorRoutes is the section of the route table. Its rows for actions are alike.
 var operatorRoutes = func() routeSection {
 	section := routeSection{title: "Operators", routes: []routeInfo{{
-		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, stopped and drained queues and cordoned nodes, also of those that are not there now",
+		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, those that were moved, stopped and drained queues and cordoned nodes, also of those that are not there now",
 		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
 	}}}
 	summaries := map[scheduler.OperatorAction]string{
 		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
+		scheduler.MoveApplication:   "Moves an application to another leaf queue",
 		scheduler.CancelApplication: "Ends an application: its asks are withdrawn, and its allocations are preempted",
 		scheduler.StopQueue:         "Stops a queue and those below", scheduler.DrainQueue: "Drains a queue and those below: no new applications", scheduler.StartQueue: "Ends that, and a drain", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
 	}
 	for _, route := range operatorActions {
-		section.routes = append(section.routes, routeInfo{
+		info := routeInfo{
 			pattern: route.pattern(), summary: summaries[route.action] + ", on the admin listener", answer: dao.Operated{},
 			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
-		})
+		}
+		if route.action == scheduler.MoveApplication {
+			info.errors = append(info.errors, http.StatusConflict)
+		}
+		section.routes = append(section.routes, info)
 	}
 	return section
 }()

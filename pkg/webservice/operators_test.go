@@ -34,6 +34,10 @@ func TestOperators_ActAndAreShown(t *testing.T) {
 		assert.Assert(t, put(c.off, http.StatusOK).Changed)
 		assert.Assert(t, !strings.Contains(o.get(defaultPartition+c.target).Body.String(), c.shown))
 	}
+	assert.Equal(t, put("application/app-1/move/root", http.StatusConflict).Changed, false)
+	assert.DeepEqual(t, put("application/app-1/move/root.idle", http.StatusOK), dao.Operated{Action: "move", Name: "app-1", Queue: "root.idle", Changed: true})
+	assert.Assert(t, strings.Contains(o.get(defaultPartition+"application/app-1").Body.String(), `"movedFrom":"root.`))
+	assert.Assert(t, strings.Contains(o.get(defaultPartition+"operators").Body.String(), `"moved":[{"applicationID":"app-1","queueName":"root.idle",`))
 	assert.DeepEqual(t, put("application/app-1/cancel", http.StatusOK), dao.Operated{Action: "cancel", Name: "app-1", Changed: true})
 	assert.Assert(t, strings.Contains(o.get(defaultPartition+"application/app-1").Body.String(), `"applicationState":"Failing"`))
 	for _, target := range []string{"application/none/hold", "application/none/cancel", "queue/root.none/stop", "node/none/cordon"} {

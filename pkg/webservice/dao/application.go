@@ -28,7 +28,8 @@ type Application struct {
 	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory `json:"resourceHistory"`
 	PlaceholderData    []TaskGroup  `json:"placeholderData,omitempty"`
-	OnHold             bool         `json:"onHold,omitempty"` // by an operator
+	OnHold             bool         `json:"onHold,omitempty"`    // by an operator
+	MovedFrom          string       `json:"movedFrom,omitempty"` // the queue that it was in before an operator moved it
 	HasReserved        bool         `json:"hasReserved,omitempty"`
 	Reservations       []string     `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
@@ -79,6 +80,9 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 	}
 	v.Reservations = keyTexts(a.Reservations)
 	v.OnHold = a.OnHold
+	if a.Moved != nil {
+		v.MovedFrom = string(a.Moved.From)
+	}
 	v.HasReserved = len(v.Reservations) > 0
 	for w := range a.Allocations.All() {
 		if w.Node == "" {

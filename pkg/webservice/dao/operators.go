@@ -4,9 +4,10 @@ import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
 // Operated is the answer to an action of an operator (OPS-6).
 type Operated struct {
-	Action  string `json:"action"`  // hold, release, cancel, stop, drain, start, cordon or uncordon
-	Name    string `json:"name"`    // of the application, the queue or the node
-	Changed bool   `json:"changed"` // false: it was so before
+	Action  string `json:"action"`          // hold, release, cancel, move, stop, drain, start, cordon or uncordon
+	Name    string `json:"name"`            // of the application, the queue or the node
+	Queue   string `json:"queue,omitempty"` // of move: where to
+	Changed bool   `json:"changed"`         // false: it was so before
 }
 
 // OperatorState is what operators have switched in a partition.
@@ -15,11 +16,25 @@ type OperatorState struct {
 	Stopped  []string `json:"stopped"`  // queues, also those that do not exist now
 	Cordoned []string `json:"cordoned"` // nodes, likewise
 	Draining []string `json:"draining"` // queues, likewise
+	Moved    []Moved  `json:"moved"`    // applications, also those that are awaited
+}
+
+// Moved is an application that an operator has moved to another queue.
+type Moved struct {
+	ApplicationID string `json:"applicationID"`
+	QueueName     string `json:"queueName"` // where it is now
+	From          string `json:"from"`
+	Time          int64  `json:"time"`
+	By            string `json:"by,omitempty"`
 }
 
 // NewOperatorState shows s.
 func NewOperatorState(s scheduler.OperatorState) OperatorState {
-	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned), texts(s.Drained)}
+	moved := make([]Moved, len(s.Moved))
+	for i, m := range s.Moved {
+		moved[i] = Moved{string(m.App), string(m.Queue), string(m.From), Nanos(m.At), m.By}
+	}
+	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned), texts(s.Drained), moved}
 }
 
 // texts are names as texts; never nil.

@@ -1,0 +1,75 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// mayMove reports whether an application is in another queue; the error is why it may not be moved there (OPS-9).
+func (c *Core) mayMove(id objects.AppID, path objects.QueuePath) (changed bool, err error) {
+	a, known := c.part.Application(id)
+	if !known {
+		return false, fmt.Errorf("%w application %s", objects.ErrUnknown, id)
+	}
+	to, known := c.part.Queue(path)
+	switch {
+	case !known:
+		return false, fmt.Errorf("%w queue %s", objects.ErrUnknown, path)
+	case a.Queue() == to:
+		return false, nil
+	}
+	return true, objects.CheckMove(c.part, a, to)
+}
+
+// move moves an application. Requires: mayMove.
+func (c *Core) move(now time.Time, a *objects.Application, m Operate) {
+	to, _ := c.part.Queue(m.Queue)
+	objects.MoveApplication(c.part, a, to)
+	objects.RecordMove(c.part, a, objects.Moved{From: m.From, At: now, By: m.By})
+	c.preemption.EndMoved(now)
+	c.emitQueueChanges()
+}
+
+// movedApplications are the applications that operators have moved, and those that have not come back, by ID. The cost grows
+// with the number of applications.
+func (c *Core) movedApplications() []MovedApplication {
+	all := slices.Collect(maps.Values(c.operators.moved))
+	for a := range objects.EachApplication(c.part) {
+		if moved := objects.LastMove(c.part, a); moved != nil {
+			all = append(all, MovedApplication{a.ID(), a.Queue().Path(), *moved})
+		}
+	}
+	slices.SortFunc(all, func(a, b MovedApplication) int { return strings.Compare(string(a.App), string(b.App)) })
+	return all
+}
+
+// movedLeaf is the leaf in which an application is placed that an operator has moved before it came back; empty: it was not
+// moved, or that leaf does not take it any more.
+func (c *Core) movedLeaf(m AddApplication) objects.QueuePath {
+	to, moved := c.operators.moved[m.App]
+	if !moved {
+		return ""
+	}
+	q, known := c.part.Queue(to.Queue)
+	if !known || !q.Leaf() || q.Draining() || q.DrainedByOperator() && !c.operators.admitted[m.App] || !q.MaySubmit(m.User) {
+		return ""
+	}
+	return to.Queue
+}
+
+// restoreMove records that an application was moved before it came back, if it is where it was moved.
+func (c *Core) restoreMove(id objects.AppID) {
+	to, moved := c.operators.moved[id]
+	if !moved {
+		return
+	}
+	delete(c.operators.moved, id)
+	if a, known := c.part.Application(id); known && a.Queue().Path() == to.Queue {
+		objects.RecordMove(c.part, a, to.Moved)
+	}
+}
