@@ -24,6 +24,9 @@ func printExpectedStart(t preemptText, s *dao.ExpectedStart) {
 	for _, a := range s.Assumptions {
 		t.line("  assumed: %s", a)
 	}
+	if s.Corrected {
+		t.line("  corrected by how right earlier answers were")
+	}
 	c := &s.Calibration
 	if c.Started == 0 {
 		t.line("  so far no ask with an expected start has started")

@@ -30,7 +30,8 @@ expected start, from 20 runs of a copy of the scheduler:
   assumed: no new asks come
   so far no ask with an expected start has started
 `)
+	s.Corrected = true
 	s.Calibration = dao.StartCalibration{Started: 200, WithinP10: 25, WithinP50: 110, WithinP90: 178, MedianErrorSeconds: 47}
 	assert.Assert(t, strings.HasSuffix(printed(s),
-		"\n  of 200 asks that started after an answer: 12 % by its 10 % time, 55 % by its 50 % time, 89 % by its 90 % time; median error 47 s\n"), printed(s))
+		"  assumed: no new asks come\n  corrected by how right earlier answers were\n  of 200 asks that started after an answer: 12 % by its 10 % time, 55 % by its 50 % time, 89 % by its 90 % time; median error 47 s\n"), printed(s))
 }

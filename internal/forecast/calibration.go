@@ -30,19 +30,26 @@ type Calibration struct {
 
 // calibration remembers answers until their asks start.
 type calibration struct {
-	counts Calibration
-	open   map[objects.AllocationKey]Answer
-	order  []objects.AllocationKey // of open, the oldest answer first; keys that are not in open any more are passed over
-	errors []time.Duration         // a ring
-	next   int
+	counts     Calibration
+	correction correction
+	open       map[objects.AllocationKey]remembered
+	order      []objects.AllocationKey // of open, the oldest answer first; keys that are not in open any more are passed over
+	errors     []time.Duration         // a ring
+	next       int
 }
 
-func newCalibration() *calibration { return &calibration{open: map[objects.AllocationKey]Answer{}} }
+// remembered is an answer that was given, and what it was before the correction.
+type remembered struct{ given, raw Answer }
 
-// given remembers an answer with an expected start, unless the ask has had one.
-func (c *calibration) given(key objects.AllocationKey, a *Answer) {
+func newCalibration() *calibration {
+	return &calibration{open: map[objects.AllocationKey]remembered{}}
+}
+
+// give corrects an answer that will be given. It is remembered if it has an expected start, unless the ask has had one.
+func (c *calibration) give(key objects.AllocationKey, raw Answer) Answer {
+	a := c.correction.apply(raw)
 	if _, there := c.open[key]; there || !a.Known() {
-		return
+		return a
 	}
 	for len(c.open) >= maxOpen {
 		oldest := c.order[0]
@@ -55,7 +62,8 @@ func (c *calibration) given(key objects.AllocationKey, a *Answer) {
 	if len(c.order) >= 2*maxOpen {
 		c.order = slices.DeleteFunc(c.order, func(key objects.AllocationKey) bool { _, there := c.open[key]; return !there })
 	}
-	c.open[key], c.order = *a, append(c.order, key)
+	c.open[key], c.order = remembered{a, raw}, append(c.order, key)
+	return a
 }
 
 // onEffects counts the starts and ends of asks.
@@ -82,12 +90,13 @@ func (c *calibration) onEffects(effects []scheduler.Effect, now time.Time) {
 }
 
 func (c *calibration) started(key objects.AllocationKey, now time.Time) {
-	a, there := c.open[key]
+	x, there := c.open[key]
 	if !there {
 		return
 	}
 	delete(c.open, key)
-	waited, n := now.Sub(a.At), &c.counts
+	a, waited, n := &x.given, now.Sub(x.given.At), &c.counts
+	c.correction.add(&x.raw, waited)
 	n.Started++
 	for _, q := range []struct {
 		quantile time.Duration

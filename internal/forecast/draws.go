@@ -54,7 +54,7 @@ func (d *draws) remaining(x item, run int) (remaining time.Duration, known bool)
 	if e == nil {
 		return 0, false
 	}
-	return e.Remaining(max(0, d.original.at.Sub(x.BoundAt)), uniform(x.Ask.Key, run)), true
+	return e.Remaining(max(0, d.original.at.Sub(x.BoundAt)), correlated(e.Key, x.Ask.Key, run)), true
 }
 
 // fresh is how long a pending ask runs once it is placed.
@@ -67,7 +67,7 @@ func (d *draws) fresh(key objects.AllocationKey, run int) (duration time.Duratio
 	if e == nil {
 		return 0, false
 	}
-	return e.Quantile(uniform(key, run)), true
+	return e.Quantile(correlated(e.Key, key, run)), true
 }
 
 // of is the estimate for an application.
@@ -101,4 +101,25 @@ func uniform(key objects.AllocationKey, run int) float64 {
 	const bits = 53
 	_, u := math.Modf(float64(x>>(64-bits))/(1<<bits) + float64(run)*(math.Phi-1))
 	return u
+}
+
+// common is how much allocations of one group run long or short together: the correlation of their draws in a run. Tasks
+// of one job are alike, and draws that are independent average out to a span that is too narrow (ADR 77).
+const common = 0.1
+
+// correlated is uniform for an allocation of a group, with what is common to the group in this run: the weighted sum of two
+// normal variables is normal.
+func correlated(group durations.Key, key objects.AllocationKey, run int) float64 {
+	of := "group " + string(group.Queue) + " " + group.Value
+	z := math.Sqrt(common)*normal(uniform(objects.AllocationKey(of), run)) + math.Sqrt(1-common)*normal(uniform(key, run))
+	return within(0.5 * math.Erfc(-z/math.Sqrt2))
+}
+
+// normal is the standard normal variable of a uniform one.
+func normal(u float64) float64 { return math.Sqrt2 * math.Erfinv(2*within(u)-1) }
+
+// within is a probability that is neither 0 nor 1.
+func within(u float64) float64 {
+	const least = 1e-9
+	return min(max(u, least), 1-least)
 }

@@ -54,6 +54,7 @@ type Answer struct {
 	At     time.Time // of the snapshot: the times below count from it
 
 	P10, P50, P90 time.Duration // within which it starts with probabilities of 10, 50 and 90 %; Missing: beyond the horizon, or unknown
+	Corrected     bool          // the times are corrected by how right earlier answers were (EXP-17)
 	Runs, Started int           // how many runs were made, and in how many of them it started
 	Basis         []Basis       // what the durations are from, the group with the most allocations first
 }

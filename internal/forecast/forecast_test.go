@@ -216,6 +216,32 @@ func TestUniform_IsSpreadOverRunsAndKeys(t *testing.T) {
 	assert.Assert(t, sum > 450 && sum < 550, "%v", sum)
 }
 
+// Draws of one group in a run go together a little, and are uniform over all.
+func TestCorrelated_WithinTheGroupOfARun(t *testing.T) {
+	const keys, runs = 300, 100
+	key := func(i int) objects.AllocationKey { return objects.AllocationKey(fmt.Sprint("task-", i)) }
+	all := func(group durations.Key) (correlation float64, low int) {
+		sum, n := 0.0, 0
+		for run := range runs {
+			mean := 0.0
+			for i := range keys {
+				u := correlated(group, key(i), run)
+				assert.Assert(t, u > 0 && u < 1)
+				mean += normal(u) / keys
+				if n++; u < 0.1 {
+					low++
+				}
+			}
+			sum += mean * mean / runs // of independent variables: 1/keys
+		}
+		return sum, low
+	}
+	correlation, low := all(durations.Key{Queue: "root.a"})
+	assert.Assert(t, correlation > common/2 && correlation < 2*common, "%v", correlation)
+	assert.Assert(t, low > keys*runs*9/100 && low < keys*runs*11/100, "%v", low)
+	assert.Assert(t, correlated(durations.Key{Queue: "root.a"}, "k", 1) != correlated(durations.Key{Queue: "root.b"}, "k", 1))
+}
+
 // Where durations are certain and nothing new comes, the median is what then happens, in random clusters.
 func TestForecast_IsWhatHappens(t *testing.T) {
 	waited := 0

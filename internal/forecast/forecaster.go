@@ -3,6 +3,7 @@ package forecast
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -106,10 +107,7 @@ func (f *Forecaster) Starts(
 	if err != nil {
 		return nil, err
 	}
-	f.keep(partition, made)
-	for key, a := range made {
-		answers[key] = a
-	}
+	f.give(partition, made, answers)
 	return answers, nil
 }
 
@@ -141,8 +139,8 @@ func (f *Forecaster) shared(partition string, keys []objects.AllocationKey) (ans
 	return answers, missing
 }
 
-// keep shares answers, and remembers them for the calibration.
-func (f *Forecaster) keep(partition string, made map[objects.AllocationKey]Answer) {
+// give corrects answers and adds them to those that are given. They are shared, and remembered for the calibration.
+func (f *Forecaster) give(partition string, made, to map[objects.AllocationKey]Answer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.calibrations[partition]
@@ -153,8 +151,8 @@ func (f *Forecaster) keep(partition string, made map[objects.AllocationKey]Answe
 	if len(f.answers)+len(made) > maxAnswers {
 		clear(f.answers)
 	}
-	for key, a := range made {
-		f.answers[answerKey{partition, key}] = a
-		c.given(key, &a)
+	for _, key := range slices.Sorted(maps.Keys(made)) {
+		a := c.give(key, made[key])
+		to[key], f.answers[answerKey{partition, key}] = a, a
 	}
 }

@@ -19,8 +19,8 @@ func allocated(key objects.AllocationKey) scheduler.Effect {
 }
 
 // seconds is an answer with these quantiles; below 0: missing.
-func seconds(p10, p50, p90 int) *Answer {
-	a := &Answer{At: noon, P10: time.Duration(p10) * time.Second, P50: time.Duration(p50) * time.Second, P90: Missing}
+func seconds(p10, p50, p90 int) Answer {
+	a := Answer{At: noon, P10: time.Duration(p10) * time.Second, P50: time.Duration(p50) * time.Second, P90: Missing}
 	if p90 >= 0 {
 		a.P90 = time.Duration(p90) * time.Second
 	}
@@ -30,17 +30,17 @@ func seconds(p10, p50, p90 int) *Answer {
 func TestCalibration_CountsStartsByQuantile(t *testing.T) {
 	c := newCalibration()
 	after := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
-	c.given("a", seconds(10, 20, 30))
-	c.given("a", seconds(0, 0, 0)) // the first answer counts
-	c.given("b", seconds(10, 20, 30))
-	c.given("c", seconds(10, 20, 30))
-	c.given("d", seconds(10, 20, -1))
-	c.given("late", seconds(10, 20, 30))
-	c.given("cancelled", seconds(10, 20, 30))
-	c.given("timed out", seconds(10, 20, 30))
-	c.given("ended", seconds(10, 20, 30))
+	c.give("a", seconds(10, 20, 30))
+	c.give("a", seconds(0, 0, 0)) // the first answer counts
+	c.give("b", seconds(10, 20, 30))
+	c.give("c", seconds(10, 20, 30))
+	c.give("d", seconds(10, 20, -1))
+	c.give("late", seconds(10, 20, 30))
+	c.give("cancelled", seconds(10, 20, 30))
+	c.give("timed out", seconds(10, 20, 30))
+	c.give("ended", seconds(10, 20, 30))
 	unknown := failed(NeverAsThingsAre, "", noon)
-	c.given("unknown", &unknown)
+	c.give("unknown", unknown)
 	assert.Equal(t, c.read().Open, 8)
 	c.onEffects([]scheduler.Effect{allocated("a"), allocated("a"), allocated("unknown")}, after(10))
 	c.onEffects([]scheduler.Effect{allocated("b")}, after(18))
@@ -56,7 +56,7 @@ func TestCalibration_IsBounded(t *testing.T) {
 	c := newCalibration()
 	for i := range 5*maxOpen + 1 {
 		key := objects.AllocationKey(fmt.Sprint(i))
-		c.given(key, seconds(1, 2, 3))
+		c.give(key, seconds(1, 2, -1)) // which is never corrected
 		if i%2 == 1 {
 			c.onEffects([]scheduler.Effect{allocated(key)}, noon.Add(time.Duration(i)*time.Second))
 		}
@@ -149,4 +149,63 @@ func TestForecaster_OneAtATime(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, answers["b"].Code, NotPending)
 	})
+}
+
+// spread are starts around a median of 100 s, evenly from the first to the last.
+func (c *calibration) spread(raw Answer, from, to int) {
+	for i := range 2 * minScores {
+		key := objects.AllocationKey(fmt.Sprint(i))
+		c.give(key, raw)
+		at := float64(from) + float64(to-from)*(float64(i)+0.5)/(2*minScores)
+		c.onEffects([]scheduler.Effect{allocated(key)}, noon.Add(time.Duration(at*float64(time.Second))))
+	}
+}
+
+// Quantiles that were too narrow, too wide, too early or too late are corrected by what has happened, on either side.
+func TestCorrection_ByWhatHappened(t *testing.T) {
+	for name, x := range map[string]struct {
+		raw, want [3]int
+		from, to  int
+	}{
+		"too narrow: the last is three times as far from the median": {[3]int{90, 100, 120}, [3]int{40, 100, 160}, 25, 175},
+		"right":                           {[3]int{40, 100, 160}, [3]int{40, 100, 160}, 25, 175},
+		"too wide":                        {[3]int{0, 100, 900}, [3]int{92, 100, 108}, 90, 110},
+		"too early":                       {[3]int{90, 100, 110}, [3]int{140, 200, 260}, 125, 275},
+		"never below 0":                   {[3]int{99, 100, 101}, [3]int{12, 60, 108}, 0, 120},
+		"certain ones have a small width": {[3]int{100, 100, 100}, [3]int{102, 110, 118}, 100, 120},
+	} {
+		c := newCalibration()
+		raw := seconds(x.raw[0], x.raw[1], x.raw[2])
+		for i := range minScores - 1 {
+			c.give(objects.AllocationKey(fmt.Sprint(i)), raw)
+			c.onEffects([]scheduler.Effect{allocated(objects.AllocationKey(fmt.Sprint(i)))}, noon)
+		}
+		assert.DeepEqual(t, c.give("few have started", raw), raw)
+		c = newCalibration()
+		c.spread(raw, x.from, x.to)
+		a := c.give("new", raw)
+		assert.Assert(t, a.Corrected)
+		for i, got := range [...]time.Duration{a.P10, a.P50, a.P90} {
+			assert.Assert(t, (got-time.Duration(x.want[i])*time.Second).Abs() <= time.Second, "%s: %v %v %v", name, a.P10, a.P50, a.P90)
+		}
+		missing := seconds(1, 2, -1)
+		assert.DeepEqual(t, c.give("beyond the horizon", missing), missing)
+		unknown := failed(NeverAsThingsAre, "", noon)
+		assert.DeepEqual(t, c.give("never", unknown), unknown)
+	}
+}
+
+// What the correction is from does not grow, and follows what has happened last.
+func TestCorrection_ForgetsOldStarts(t *testing.T) {
+	c := newCalibration()
+	raw := seconds(40, 100, 160)
+	c.spread(raw, 250, 1000)
+	for range keptScores / minScores / 2 {
+		c.spread(raw, 25, 175)
+	}
+	assert.Equal(t, len(c.correction.scores), keptScores)
+	a := c.give("new", raw)
+	assert.Assert(t, (a.P50-100*time.Second).Abs() <= 2*time.Second, "%v", a.P50)
+	c.onEffects([]scheduler.Effect{scheduler.PartitionReset{}}, noon)
+	assert.Equal(t, len(c.correction.scores), keptScores, "a reset changes nothing of it")
 }

@@ -16,6 +16,7 @@ type ExpectedStart struct {
 	P90         *float64         `json:"p90,omitempty"` // of 90 %; missing: beyond the horizon of 30 days
 	Runs        int              `json:"runs"`
 	Started     int              `json:"started"`               // runs in which it started
+	Corrected   bool             `json:"corrected"`             // the quantiles are corrected by how right earlier ones were (EXP-17)
 	BasedOn     []DurationGroup  `json:"basedOn,omitempty"`     // the groups that most durations are from
 	Assumptions []string         `json:"assumptions,omitempty"` // in words
 	Calibration StartCalibration `json:"calibration"`           // how right earlier answers of the partition were
@@ -45,7 +46,7 @@ type StartCalibration struct {
 // NewExpectedStart is the view of an answer. tag is the tag by which durations are learnt; empty: none.
 func NewExpectedStart(a *forecast.Answer, tag string, c forecast.Calibration) *ExpectedStart {
 	v := &ExpectedStart{
-		Code: a.Code.String(), Message: a.String(), Time: Nanos(a.At), P10: secondsOf(a.P10), P50: secondsOf(a.P50), P90: secondsOf(a.P90), Runs: a.Runs, Started: a.Started,
+		Code: a.Code.String(), Message: a.String(), Time: Nanos(a.At), P10: secondsOf(a.P10), P50: secondsOf(a.P50), P90: secondsOf(a.P90), Runs: a.Runs, Started: a.Started, Corrected: a.Corrected,
 		Calibration: StartCalibration{c.Started, c.WithinP10, c.WithinP50, c.WithinP90, c.MedianError.Seconds(), c.Open, c.Withdrawn, c.Forgotten},
 	}
 	if a.Runs > 0 {
