@@ -56,19 +56,19 @@ type Store struct {
 
 // partition is what is learnt in a partition.
 type partition struct {
-	since   time.Time      // when learning began
-	reset   time.Time      // when the last reset was, or learning began: what was created before may have run before
-	removed objects.NodeID // the node that was removed last: allocations that end on it are lost with it
-	leaves  map[objects.AppID]Key
+	since   time.Time               // when learning began
+	reset   time.Time               // when the last reset was, or learning began: what was created before may have run before
+	removed objects.NodeID          // the node that was removed last: allocations that end on it are lost with it
+	chains  map[objects.AppID][]Key // the groups of each application, see Chain
 	starts  map[objects.AllocationKey]start
 	groups  map[Key]*group
 }
 
 // start is a running allocation.
 type start struct {
-	at    time.Time
-	node  objects.NodeID
-	group Key // the smallest
+	at     time.Time
+	node   objects.NodeID
+	groups []Key // the Chain of its application
 }
 
 // group is the last durations of a group: a ring.
@@ -111,10 +111,10 @@ func (s *Store) OnEffects(name string, effects []scheduler.Effect) {
 			p.reset = now
 			p.forget()
 		case scheduler.ApplicationAccepted:
-			p.leaves[objects.AppID(strings.Clone(string(e.App)))] = Key{e.Queue, strings.Clone(s.ValueOf(e.Tags))}
+			p.chains[objects.AppID(strings.Clone(string(e.App)))] = Chain(e.Queue, strings.Clone(s.ValueOf(e.Tags)))
 		case scheduler.ApplicationUpdated:
 			if e.State == lifecycle.Completed || e.State == lifecycle.Failed {
-				delete(p.leaves, e.App)
+				delete(p.chains, e.App)
 			}
 		case scheduler.NodeAccepted:
 			p.removed = ""
@@ -132,19 +132,19 @@ func (s *Store) OnEffects(name string, effects []scheduler.Effect) {
 
 // forget drops what runs, and keeps what has ended.
 func (p *partition) forget() {
-	p.leaves, p.starts = map[objects.AppID]Key{}, map[objects.AllocationKey]start{}
+	p.chains, p.starts = map[objects.AppID][]Key{}, map[objects.AllocationKey]start{}
 }
 
 // begin notes the start of an allocation. One that was created before the last reset is reported, perhaps, and has run
 // for an unknown time; a placeholder does no work.
 func (p *partition) begin(b *scheduler.Binding, now time.Time) {
 	ask := b.Ask
-	leaf, known := p.leaves[ask.App]
+	groups, known := p.chains[ask.App]
 	reported := !ask.Created.IsZero() && ask.Created.Time().Before(p.reset)
 	if !known || reported || ask.Placeholder || len(p.starts) >= maxStarts {
 		return
 	}
-	p.starts[objects.AllocationKey(strings.Clone(string(ask.Key)))] = start{now, objects.NodeID(strings.Clone(string(b.Node))), leaf}
+	p.starts[objects.AllocationKey(strings.Clone(string(ask.Key)))] = start{now, objects.NodeID(strings.Clone(string(b.Node))), groups}
 }
 
 // end learns the duration of an allocation that the resource manager has ended. How long one would have run that the
@@ -158,7 +158,7 @@ func (p *partition) end(e scheduler.Released, now time.Time) {
 	if e.Type != scheduler.StoppedByRM && e.Type != scheduler.Unspecified || x.node == p.removed {
 		return
 	}
-	for _, key := range Chain(x.group.Queue, x.group.Value) {
+	for _, key := range x.groups {
 		p.group(key).add(Ended{now, max(0, now.Sub(x.at))})
 	}
 }

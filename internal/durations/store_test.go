@@ -108,7 +108,7 @@ func TestStore_ForgetsApplicationsThatHaveEnded(t *testing.T) {
 	}
 	assert.Equal(t, len(l.known(Key{Queue: "root.y"})), 100)
 	p := l.partitions["p"]
-	assert.Equal(t, len(p.leaves)+len(p.starts), 0)
+	assert.Equal(t, len(p.chains)+len(p.starts), 0)
 }
 
 func TestStore_IsBounded(t *testing.T) {
@@ -171,4 +171,18 @@ func TestEstimator_CountsWhatStillRuns(t *testing.T) {
 	assert.Assert(t, median(running) > time.Hour, "%v", median(running))
 	l.say(scheduler.PartitionReset{})
 	assert.Equal(t, median(running), 5*time.Second)
+}
+
+// What a placement and a release cost the goroutine that delivers effects.
+func BenchmarkStore_PlacementAndRelease(b *testing.B) {
+	l := newLearner("team")
+	l.accept("a", "root.x.one.two", map[string]string{"team": "red"})
+	ask := objects.Ask{Key: "spark-0001-exec-17", App: "a"}
+	effects := []scheduler.Effect{
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}}, scheduler.Released{Key: ask.Key, App: "a", Type: scheduler.StoppedByRM},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		l.say(effects...)
+	}
 }
