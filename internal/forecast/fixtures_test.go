@@ -151,3 +151,17 @@ func (c *cluster) forecast(key objects.AllocationKey) Answer {
 	assert.Assert(c.t, there)
 	return a
 }
+
+// learntOf has learnt that allocations of a partition run for one to twenty minutes.
+func learntOf(partition string) *durations.Store {
+	now := noon
+	s := durations.New("", func() time.Time { return now })
+	s.OnEffects(partition, []scheduler.Effect{scheduler.ApplicationAccepted{App: "a", Queue: "root"}})
+	for i := range 20 {
+		key := objects.AllocationKey(fmt.Sprint(i))
+		s.OnEffects(partition, []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: key, App: "a"}, Node: "n"}}})
+		now = now.Add(time.Duration(i+1) * time.Minute)
+		s.OnEffects(partition, []scheduler.Effect{scheduler.Released{Key: key, App: "a", Type: scheduler.StoppedByRM}})
+	}
+	return s
+}

@@ -51,6 +51,7 @@ func newOriginal(st State, value func(tags map[string]string) string, slot *cpus
 	o := &original{conf: st.Config, opt: objects.DefaultOptions(), at: st.Snapshot.At}
 	o.opt.PreemptionHistory, o.opt.Lifetimes = 1, st.Lifetimes
 	o.conf.PlacementRules = nil // each application names its leaf, and has been admitted to it
+	o.conf.ClassesNeedingQuota, o.conf.Root = nil, withoutAdmission(o.conf.Root)
 	o.conf.Root.SubmitACL = security.Everyone()
 	for n := range st.Snapshot.Nodes.All() {
 		o.nodes = append(o.nodes, n)
@@ -59,6 +60,15 @@ func newOriginal(st State, value func(tags map[string]string) string, slot *cpus
 	slices.SortFunc(o.bound, func(a, b item) int { return cmp.Or(a.BoundAt.Compare(b.BoundAt), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
 	slices.SortFunc(o.asks, func(a, b item) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
 	return o
+}
+
+// withoutAdmission is a queue without class quotas: they decide which asks are admitted, and all asks have been.
+func withoutAdmission(q configs.Queue) configs.Queue {
+	q.ClassQuotas, q.Children = nil, slices.Clone(q.Children)
+	for i := range q.Children {
+		q.Children[i] = withoutAdmission(q.Children[i])
+	}
+	return q
 }
 
 func (o *original) addQueue(q *scheduler.QueueView, slot *cpushare.Slot, value func(map[string]string) string) {
@@ -121,7 +131,11 @@ func (o *original) replica(slot *cpushare.Slot) (*scheduler.Core, error) {
 	}
 	for _, x := range o.asks {
 		slot.Yield()
-		core.Step(o.at, scheduler.SubmitAskWithClass{Ask: x.copyOfAsk(), Class: x.PriorityClass})
+		for _, e := range core.Step(o.at, scheduler.SubmitAskWithClass{Ask: x.copyOfAsk(), Class: x.PriorityClass}) {
+			if r, rejected := e.(scheduler.AskRejected); rejected {
+				return nil, &replicaError{fmt.Sprintf("ask %s cannot be copied: %s", r.Key, r.Reason)}
+			}
+		}
 	}
 	o.reserve(core.Partition())
 	return core, nil
