@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -312,4 +313,33 @@ partitions:
 		}
 	}
 	assert.Assert(t, waited > 300, "%d", waited)
+}
+
+// A forecast about the last of 1,000 asks that wait in a full partition with 1,000 nodes and 10,000 allocations.
+func BenchmarkForecast(b *testing.B) {
+	c := newCluster(b, twoLeaves)
+	c.life = func(app objects.AppID) time.Duration { return time.Duration(len(app)) * time.Minute }
+	for i := range 1000 {
+		c.node(objects.NodeID(fmt.Sprint("n", i)), 10)
+	}
+	for i := range 100 {
+		id := objects.AppID(fmt.Sprint("app-", strings.Repeat("x", i), i))
+		c.app(id, []string{"root.a", "root.b"}[i%2], nil)
+		for j := range 110 {
+			c.ask(id, objects.AllocationKey(fmt.Sprint(id, "-", j)), 1)
+		}
+	}
+	c.schedule()
+	st, f := c.state(), learntOf("default")
+	var last objects.AllocationKey
+	for _, x := range newOriginal(st, f.ValueOf, nil).asks {
+		last = x.Ask.Key
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		answers, err := Make(b.Context(), st, f, []objects.AllocationKey{last})
+		assert.NilError(b, err)
+		a := answers[last]
+		assert.Equal(b, a.Code, Expected, "%v", a)
+	}
 }
