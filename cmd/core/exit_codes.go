@@ -30,6 +30,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"app move", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"app release", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"node cordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
+	{"node drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"node uncordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
 	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed", "the ask is invalid, or the server does not answer"},
 	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},

@@ -113,7 +113,7 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		if f.limit > 0 && i == f.limit {
 			break
 		}
-		t.row(n.NodeID, map[bool]string{true: "ready", false: "drained"}[n.Schedulable], boundText(n.Capacity, resource), amount(n.Allocated, resource),
+		t.row(n.NodeID, nodeState(&n.Node), boundText(n.Capacity, resource), amount(n.Allocated, resource),
 			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount), map[bool]string{true: "yes", false: "-"}[n.IsReserved])
 	}
 	if err := t.Flush(); err != nil {
@@ -123,4 +123,19 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		fmt.Fprintf(out, "and %d more; see --limit\n", len(all)-f.limit)
 	}
 	return all, nil
+}
+
+// nodeState is the state of a node in one word, with how many allocations are left of a drain.
+func nodeState(n *dao.Node) string {
+	switch {
+	case n.Drain != "" && n.LeftToDrain > 0:
+		return fmt.Sprintf("%s (%d left)", n.Drain, n.LeftToDrain)
+	case n.Drain != "":
+		return n.Drain
+	case n.Cordoned:
+		return "cordoned"
+	case n.Schedulable:
+		return "ready"
+	}
+	return "drained"
 }

@@ -92,8 +92,10 @@ func operatorCommands() []*cobra.Command {
 			operatorAction{verb: "hold", help: "Place no further asks of an application; what runs stays"}, operatorAction{verb: "release", help: "End the hold of an application"},
 			operatorAction{verb: "move", help: "Move an application with all that it has to another leaf queue, within the quotas of that", to: "QUEUE"},
 			operatorAction{verb: "cancel", help: "End an application: withdraw its asks, and have the resource manager end what runs"}),
-		operatorCommand("node", "NODE", "Cordon nodes of a running server",
-			operatorAction{verb: "cordon", help: "Place nothing more on a node, whatever the resource manager says of it; what runs stays"}, operatorAction{verb: "uncordon", help: "Let what the resource manager says of a node count again"}),
+		operatorCommand("node", "NODE", "Cordon and drain nodes of a running server",
+			operatorAction{verb: "cordon", help: "Place nothing more on a node, whatever the resource manager says of it; what runs stays"},
+			operatorAction{verb: "drain", help: "Cordon a node, and have the resource manager end what runs there, within disruption budgets"},
+			operatorAction{verb: "uncordon", help: "Let what the resource manager says of a node count again, and end a drain"}),
 	}
 }
 

@@ -47,6 +47,7 @@ func TestOperatorCommands_AreKeptOverARestart(t *testing.T) {
 		{[]string{"app", "move", "none", "root.a", "--address", admin}, exitRefused, "canopy: unknown: unknown application none\n"},
 		{[]string{"app", "move", "none", "--address", admin}, exitUsage, "canopy: app move takes two arguments: APPLICATION QUEUE\n"},
 		{[]string{"node", "cordon", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown node none\n"},
+		{[]string{"node", "drain", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown node none\n"},
 		{[]string{"queue", "stop", "root", "--partition", "other", "--address", admin}, exitRefused, "canopy: unknown partition other\n"},
 		{[]string{"queue", "stop", "root", "--address", strings.TrimPrefix(s.http, "http://")}, exitRefused, "canopy: operators act on the admin listener only\n"},
 		{[]string{"queue", "drain", "root.none", "--address", admin}, exitRefused, "canopy: unknown: unknown queue root.none\n"},

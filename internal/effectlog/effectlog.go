@@ -145,6 +145,8 @@ func (w *writer) operator(e *scheduler.OperatorActed) {
 		w.log.Info("queue no longer stopped or drained", w.partition, queue(e.Queue), by)
 	case scheduler.CordonNode:
 		w.log.Info("node cordoned by an operator", w.partition, node(e.Node), by)
+	case scheduler.DrainNode:
+		w.log.Info("node drained by an operator: its allocations are preempted", w.partition, node(e.Node), by)
 	case scheduler.UncordonNode:
 		w.log.Info("node no longer cordoned", w.partition, node(e.Node), by)
 	}

@@ -132,6 +132,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"queue no longer stopped or drained","partition":"p","queue":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CordonNode, Node: "n1", By: "ann"}},
 			[]string{`{"level":"info","msg":"node cordoned by an operator","partition":"p","node":"n1","by":"ann"}`}},
+		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.DrainNode, Node: "n1", By: "ann"}},
+			[]string{`{"level":"info","msg":"node drained by an operator: its allocations are preempted","partition":"p","node":"n1","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.UncordonNode, Node: "n1", By: "ann"}},
 			[]string{`{"level":"info","msg":"node no longer cordoned","partition":"p","node":"n1","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationAccepted{App: "a"}}, []string{`{"level":"debug","msg":"application accepted","partition":"p","application":"a"}`}},

@@ -40,6 +40,7 @@ type stored struct {
 	Stopped  []objects.QueuePath `json:"stopped,omitempty"`
 	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`
 	Draining []objects.QueuePath `json:"draining,omitempty"`
+	Nodes    []objects.NodeID    `json:"drainingNodes,omitempty"`
 	Moved    []moved             `json:"moved,omitempty"`
 	Admitted []objects.AppID     `json:"admitted,omitempty"` // by drained queues
 }
@@ -55,7 +56,7 @@ type moved struct {
 
 // newStored is s as it is stored. Empty lists are nil.
 func newStored(s scheduler.OperatorState) stored {
-	out := stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Admitted: orNil(s.Admitted)}
+	out := stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Nodes: orNil(s.Draining), Admitted: orNil(s.Admitted)}
 	for _, m := range s.Moved {
 		out.Moved = append(out.Moved, moved{m.App, m.Queue, m.From, m.At.UTC(), m.By})
 	}
@@ -71,7 +72,7 @@ func orNil[S ~[]E, E any](list S) S {
 
 // state is the reverse of newStored.
 func (s *stored) state() scheduler.OperatorState {
-	out := scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Admitted: s.Admitted}
+	out := scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Draining: s.Nodes, Admitted: s.Admitted}
 	for _, m := range s.Moved {
 		out.Moved = append(out.Moved, scheduler.MovedApplication{App: m.Application, Queue: m.Queue, Moved: objects.Moved{From: m.From, At: m.At, By: m.By}})
 	}

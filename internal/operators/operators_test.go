@@ -148,12 +148,36 @@ func TestOperators_MovedApplicationsComeBackWhereTheyWere(t *testing.T) {
 	assert.Equal(t, state.Moved[0].Queue, objects.QueuePath("root.b"))
 }
 
+// A drain is kept over a restart, with the cordon (OPS-10).
+func TestOperators_DrainedNodesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	o, l := cluster(t, dir)
+	add := scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10}), Schedulable: true}
+	_, err := l.Call(t.Context(), add)
+	assert.NilError(t, err)
+	_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.DrainNode, Node: "n"})
+	assert.NilError(t, err)
+
+	o, l = cluster(t, dir)
+	_, err = l.Call(t.Context(), add)
+	assert.NilError(t, err)
+	s, err := l.Snapshot(t.Context())
+	assert.NilError(t, err)
+	assert.Assert(t, s.Nodes.At(0).Draining && s.Nodes.At(0).Cordoned && !s.Nodes.At(0).Schedulable)
+	_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.UncordonNode, Node: "n"})
+	assert.NilError(t, err)
+	o, _ = cluster(t, dir)
+	state, err := o.State(t.Context(), "default")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, state, scheduler.OperatorState{})
+}
+
 func TestOperators_UnknownThings(t *testing.T) {
 	o, _ := cluster(t, t.TempDir())
 	for _, m := range []scheduler.Operate{
 		{Action: scheduler.HoldApplication, App: "none"}, {Action: scheduler.ReleaseApplication, App: "none"}, {Action: scheduler.StopQueue, Queue: "root.none"},
 		{Action: scheduler.StartQueue, Queue: "root.none"}, {Action: scheduler.CordonNode, Node: "none"}, {Action: scheduler.UncordonNode, Node: "none"},
-		{Action: scheduler.CancelApplication, App: "none"}, {Action: scheduler.MoveApplication, App: "none", Queue: "root.a"}, {Action: scheduler.DrainQueue, Queue: "root.none"},
+		{Action: scheduler.CancelApplication, App: "none"}, {Action: scheduler.MoveApplication, App: "none", Queue: "root.a"}, {Action: scheduler.DrainQueue, Queue: "root.none"}, {Action: scheduler.DrainNode, Node: "none"},
 	} {
 		changed, err := o.Do(t.Context(), "default", m)
 		assert.Assert(t, errors.Is(err, operators.ErrUnknown) && !changed, "%v: %v", m, err)

@@ -37,7 +37,7 @@ func (s *Run) AddOperations(r *rand.Rand, count int) {
 // operation is an action before step from, and the one that ends it; zero: none does.
 func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
 	queues := s.named().queues
-	switch r.IntN(6) {
+	switch r.IntN(8) {
 	case 0, 1, 2:
 		begin = scheduler.Operate{Action: scheduler.MoveApplication, App: s.appBefore(r, from), Queue: s.leaf(r)}
 		if r.IntN(2) == 0 {
@@ -47,6 +47,10 @@ func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
 	case 3:
 		path := queues[r.IntN(len(queues))]
 		return scheduler.Operate{Action: scheduler.DrainQueue, Queue: path}, scheduler.Operate{Action: scheduler.StartQueue, Queue: path}
+	case 4, 5:
+		nodes := s.named().nodes
+		id := nodes[r.IntN(len(nodes))]
+		return scheduler.Operate{Action: scheduler.DrainNode, Node: id}, scheduler.Operate{Action: scheduler.UncordonNode, Node: id}
 	}
 	return scheduler.Operate{Action: scheduler.CancelApplication, App: s.appBefore(r, from)}, end
 }

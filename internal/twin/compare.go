@@ -127,6 +127,7 @@ func (d *comparison) nodes(views persistent.List[scheduler.NodeView]) {
 		same(d, name, "schedulable", n.schedulable, v.Schedulable)
 		_, cordoned := d.t.cordoned[n.id]
 		same(d, name, "cordoned", cordoned, v.Cordoned)
+		same(d, name, "draining", d.t.drainingNodes[n.id], v.Draining)
 		same(d, name, "score", d.t.nodeKey(d.c, n).Score, v.Score)
 		sameAmounts(d, name, "total", n.total, v.Total)
 		sameAmounts(d, name, "allocated", d.c.allocatedOnNode[n.id], v.Allocated)

@@ -1,7 +1,9 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -46,7 +48,7 @@ func (t *Twin) operate(c scheduler.Operate) {
 		t.move(c)
 		return
 	default:
-		t.cordon(c)
+		t.switchNode(c)
 		return
 	}
 	switch {
@@ -102,25 +104,67 @@ func (t *Twin) evict(w *allocation, message string) {
 	t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler, Message: "preempted (operator): " + message})
 }
 
-// cordon makes a node unschedulable, or what the RM says count again.
-func (t *Twin) cordon(c scheduler.Operate) {
-	n, cordoned := t.node(c.Node), c.Action == scheduler.CordonNode
+// switchNode cordons or drains a node, or lets what the RM says count again.
+func (t *Twin) switchNode(c scheduler.Operate) {
+	n := t.node(c.Node)
 	schedulable, was := t.cordoned[c.Node]
 	switch {
-	case n == nil && (cordoned || !was):
+	case n == nil && (c.Action != scheduler.UncordonNode || !was):
 		t.refuse("operation", "unknown")
-	case was == cordoned:
-	case cordoned:
-		t.cordoned[c.Node] = n.schedulable
-		t.emit(scheduler.OperatorActed(c))
-		t.makeSchedulable(n, false)
-	default:
+	case c.Action == scheduler.UncordonNode && was:
 		delete(t.cordoned, c.Node)
+		delete(t.drainingNodes, c.Node)
 		t.emit(scheduler.OperatorActed(c))
 		if n != nil {
 			t.makeSchedulable(n, schedulable)
 		}
+	case c.Action == scheduler.UncordonNode, c.Action == scheduler.CordonNode && was, t.drainingNodes[c.Node]:
+	default:
+		t.emit(scheduler.OperatorActed(c))
+		if !was {
+			t.cordoned[c.Node] = n.schedulable
+			t.makeSchedulable(n, false)
+		}
+		if c.Action == scheduler.DrainNode {
+			t.drainingNodes[c.Node] = true
+		}
 	}
+}
+
+// drainNodes preempts what a drained node has, as far as disruption budgets allow.
+func (t *Twin) drainNodes() (any bool) {
+	for _, id := range slices.Sorted(maps.Keys(t.drainingNodes)) {
+		left := filter(t.allocations, func(w *allocation) bool {
+			return w.node == id && !w.preempting && !w.ending && w.ask.RequiredNode() == ""
+		})
+		slices.SortFunc(left, func(a, b *allocation) int {
+			return cmp.Or(cmp.Compare(a.ask.Priority, b.ask.Priority), b.boundAt.Compare(a.boundAt), cmp.Compare(a.ask.Key, b.ask.Key))
+		})
+		for _, w := range left {
+			if !t.budgetsProtect(w) {
+				t.evict(w, fmt.Sprintf("node %s is drained by an operator", id))
+				any = true
+			}
+		}
+		if any {
+			return true
+		}
+	}
+	return false
+}
+
+// budgetsProtect reports whether a disruption budget does not allow to preempt one more allocation like w.
+func (t *Twin) budgetsProtect(w *allocation) bool {
+	for i := range t.budgets {
+		b := &t.budgets[i]
+		if w.ask.Placeholder || !budgetSelects(b, w.ask.Tags()) {
+			continue
+		}
+		if all, leaving := t.budgetUsage(b); disruptionsAllowed(b.Allowance, all, leaving) <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // switchedOff reports whether operators hold a, or have stopped a queue of its path.

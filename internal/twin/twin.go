@@ -23,12 +23,13 @@ type Twin struct {
 	root     *queue
 	draining bool // the partition is being removed
 
-	held     map[objects.AppID]bool              // applications on hold, also those that are expected back
-	stopped  map[objects.QueuePath]bool          // stopped queues
-	drained  map[objects.QueuePath]bool          // drained queues
-	admitted map[objects.AppID]bool              // applications that they admit, because they had them before a reset
-	movedTo  map[objects.AppID]objects.QueuePath // where applications were moved that are expected back
-	cordoned map[objects.NodeID]bool             // cordoned nodes, and whether the RM says that they are schedulable
+	held          map[objects.AppID]bool              // applications on hold, also those that are expected back
+	stopped       map[objects.QueuePath]bool          // stopped queues
+	drained       map[objects.QueuePath]bool          // drained queues
+	admitted      map[objects.AppID]bool              // applications that they admit, because they had them before a reset
+	drainingNodes map[objects.NodeID]bool             // those of cordoned that are drained
+	movedTo       map[objects.AppID]objects.QueuePath // where applications were moved that are expected back
+	cordoned      map[objects.NodeID]bool             // cordoned nodes, and whether the RM says that they are schedulable
 
 	needQuota []limits.Selector // asks that a class quota must cover
 
@@ -93,7 +94,7 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{}, drained: map[objects.QueuePath]bool{}, admitted: map[objects.AppID]bool{}, movedTo: map[objects.AppID]objects.QueuePath{}, cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{}, drained: map[objects.QueuePath]bool{}, admitted: map[objects.AppID]bool{}, movedTo: map[objects.AppID]objects.QueuePath{}, drainingNodes: map[objects.NodeID]bool{}, cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.lastQueueStates = t.queueStates()
@@ -177,6 +178,10 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.runContinues = false
 	for ; budget > 0; budget-- {
 		if t.enforceQuotas() {
+			t.forgetGroups()
+			continue
+		}
+		if t.drainNodes() {
 			t.forgetGroups()
 			continue
 		}

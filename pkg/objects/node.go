@@ -20,6 +20,7 @@ type Node struct {
 	schedulable    bool
 	tainted        bool                     // by info
 	cordoned       bool                     // by an operator
+	draining       bool                     // an operator drains it: its allocations are preempted (OPS-10)
 	registered     bool                     // in the partition
 	changeRecorded bool                     // in snapshotChanges.watch
 	inChangedNodes bool                     // in preemptionChanges.changedNodes

@@ -65,3 +65,23 @@ func mayBeAllocatedChanged(p *Partition, a *Application) {
 	p.reindex(a)
 	p.journal.mayBeAllocatedChanged(a)
 }
+
+// Draining reports whether an operator drains n (OPS-10).
+func (n *Node) Draining() bool { return n.draining }
+
+// SetDraining has n drained, or no longer. Requires: n is cordoned, if draining.
+func SetDraining(p *Partition, n *Node, draining bool) {
+	if n.draining != draining {
+		n.draining = draining
+		p.journal.nodeUsageChanged(n)
+	}
+}
+
+// LeftToDrain is how many allocations on n a drain ends, preempting ones included. Those that require n stay: they would come
+// back to it.
+func (n *Node) LeftToDrain() (left int) {
+	for x := range n.EachAllocation {
+		left += boolToInt(x.ask.RequiredNode() == "")
+	}
+	return left
+}

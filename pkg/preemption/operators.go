@@ -1,8 +1,12 @@
 package preemption
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
@@ -18,6 +22,35 @@ func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.T
 	eng.log.add(f)
 	eng.part.MarkPreempting(victims, now)
 	eng.host.OnPreempted(victims, nil, victim.ReasonOperator, cause)
+}
+
+// Drain preempts the allocations on a node that an operator drains, as far as disruption budgets allow: those of the lowest
+// priority first, of equal priority the last bound first (OPS-10). found: there were some. left: there are others, which budgets
+// protect; they are to be considered again.
+func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
+	var order []*objects.Allocation
+	for x := range n.EachAllocation {
+		if x.Ask().RequiredNode() == "" && !eng.part.Preempting(x) && !eng.part.Gangs().Ending(x) {
+			order = append(order, x)
+		}
+	}
+	slices.SortFunc(order, func(a, b *objects.Allocation) int {
+		return cmp.Or(cmp.Compare(a.Ask().Priority, b.Ask().Priority), b.BoundAt().Compare(a.BoundAt()), cmp.Compare(a.Key(), b.Key()))
+	})
+	disrupted := map[*budgets.Tracked]int{}
+	victims := order[:0:0]
+	for _, x := range order {
+		of := eng.part.BudgetsOf(x)
+		if slices.ContainsFunc(of, func(b *budgets.Tracked) bool { return disrupted[b] >= b.DisruptionsAllowed() }) {
+			continue
+		}
+		for _, b := range of {
+			disrupted[b]++
+		}
+		victims = append(victims, x)
+	}
+	eng.Evict(victims, fmt.Sprintf("node %s is drained by an operator", n.ID()), now)
+	return len(victims) > 0, len(victims) < len(order)
 }
 
 // EndMoved reports the nominations that have ended because their application was moved to another queue (OPS-9).

@@ -21,6 +21,7 @@ func (c *Core) addNode(m AddNode) {
 	}
 	if n, ok := c.part.Node(m.Node); ok {
 		objects.SetCordoned(c.part, n, cordoned)
+		objects.SetDraining(c.part, n, c.operators.draining[m.Node])
 	}
 	c.emit(NodeAccepted{m.Node, m.Total, c.schedulableByOperators(m.Node, m.Schedulable)})
 }

@@ -145,7 +145,7 @@ type (
 		App    objects.AppID     // of HoldApplication, ReleaseApplication, CancelApplication and MoveApplication
 		Queue  objects.QueuePath // of StopQueue, DrainQueue and StartQueue; of MoveApplication: where to
 		From   objects.QueuePath // of MoveApplication, in OperatorActed: where it was
-		Node   objects.NodeID    // of CordonNode and UncordonNode
+		Node   objects.NodeID    // of CordonNode, DrainNode and UncordonNode
 		By     string            // the identity of the operator, for events and logs; empty: not known
 	}
 

@@ -28,6 +28,7 @@ type Core struct {
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
 	operators     operators // what operators have switched
+	drainWaits    bool      // drainNodes may have work: a command came, or it has left allocations that budgets protect
 
 	routine      bool      // the decisions before routineUntil are routine: see Schedule
 	routineUntil time.Time // the first deadline
@@ -87,6 +88,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	if c.apply(now, cmd); c.draining != draining {
 		c.stateSince = now
 	}
+	c.drainWaits = len(c.operators.draining) > 0
 	c.waiting.onCommand(cmd, c.part.Root().HasPending(), now)
 	c.preemption.RecordEnded(victimEnd(cmd, now), now)
 	c.reservations.ReportEnded()

@@ -21,6 +21,7 @@ const (
 	StartQueue                               // the queue is no longer stopped, and no longer drained
 	CordonNode                               // the node is unschedulable, whatever the resource manager says (OPS-3)
 	UncordonNode                             // what the resource manager says counts again
+	DrainNode                                // it is cordoned, and its allocations are preempted (OPS-10)
 	DrainQueue                               // the queue accepts no new application (OPS-8)
 	MoveApplication                          // it is in another leaf queue (OPS-9)
 	CancelApplication                        // it ends: its asks are withdrawn, its allocations are preempted (OPS-7)
@@ -28,12 +29,12 @@ const (
 
 // String is the action as a past participle, for events and logs.
 func (a OperatorAction) String() string {
-	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "moved", "cancelled"}[a]
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "set draining", "moved", "cancelled"}[a]
 }
 
 // Code is the stable code of the action.
 func (a OperatorAction) Code() string {
-	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "drain", "move", "cancel"}[a]
+	return [...]string{"hold", "release", "stop", "start", "cordon", "uncordon", "drain", "drain", "move", "cancel"}[a]
 }
 
 // OperatorState is what operators have switched, by name, sorted. It is a value.
@@ -41,6 +42,7 @@ type OperatorState struct {
 	Held     []objects.AppID     // applications on hold, also those that were when the process ended and have not come back
 	Stopped  []objects.QueuePath // stopped queues, also those that do not exist now
 	Cordoned []objects.NodeID    // likewise
+	Draining []objects.NodeID    // those of Cordoned that are drained
 	Drained  []objects.QueuePath // drained queues, likewise
 	Moved    []MovedApplication  // by application, also those that have not come back
 	Admitted []objects.AppID     // applications in drained queues, which are admitted when they come back, and those that have not
@@ -60,6 +62,7 @@ type operators struct {
 	admitted map[objects.AppID]bool             // applications that drained queues admit when they come back
 	stopped  map[objects.QueuePath]bool
 	drained  map[objects.QueuePath]bool
+	draining map[objects.NodeID]bool // those of cordoned that are drained
 	cordoned map[objects.NodeID]bool // with what the resource manager says of the node: it is schedulable
 }
 
@@ -73,7 +76,7 @@ func (c *Core) OperatorState() (s OperatorState) {
 		admitted = put(admitted, id, true)
 	}
 	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)), slices.Sorted(maps.Keys(c.operators.cordoned))
-	s.Moved = c.movedApplications()
+	s.Moved, s.Draining = c.movedApplications(), slices.Sorted(maps.Keys(c.operators.draining))
 	s.Drained, s.Admitted = slices.Sorted(maps.Keys(c.operators.drained)), slices.Sorted(maps.Keys(admitted))
 	return s
 }
@@ -91,6 +94,7 @@ func (c *Core) heldApplications() (ids []objects.AppID) {
 // operate applies an action of an operator (OPS-1 to OPS-3). An action about something unknown is refused; one that changes
 // nothing has no effect.
 func (c *Core) operate(now time.Time, m Operate) {
+	_, wasCordoned := c.operators.cordoned[m.Node]
 	changed, err := c.performOperation(m)
 	switch {
 	case err != nil:
@@ -105,7 +109,7 @@ func (c *Core) operate(now time.Time, m Operate) {
 		c.move(now, a, m)
 	case changed:
 		c.emit(OperatorActed(m))
-		c.reportSchedulability(m)
+		c.reportSchedulability(m, wasCordoned)
 	}
 }
 
@@ -120,7 +124,7 @@ func (c *Core) performOperation(m Operate) (changed bool, err error) {
 	case MoveApplication:
 		return c.mayMove(m.App, m.Queue)
 	}
-	return c.cordon(m.Node, m.Action == CordonNode)
+	return c.switchNode(m.Node, m.Action)
 }
 
 func (c *Core) hold(id objects.AppID, held bool) (changed bool, err error) {
@@ -144,51 +148,6 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	}
 	m[key] = value
 	return m
-}
-
-func (c *Core) cordon(id objects.NodeID, cordoned bool) (changed bool, err error) {
-	n, known := c.part.Node(id)
-	wanted, was := c.operators.cordoned[id]
-	switch {
-	case !known && !(!cordoned && was):
-		return false, fmt.Errorf("%w node %s", objects.ErrUnknown, id)
-	case was == cordoned:
-		return false, nil
-	}
-	if cordoned {
-		c.operators.cordoned = put(c.operators.cordoned, id, n.Schedulable())
-		objects.SetCordoned(c.part, n, true)
-		c.part.SetSchedulable(n, false)
-		return true, nil
-	}
-	delete(c.operators.cordoned, id)
-	if known {
-		objects.SetCordoned(c.part, n, false)
-		c.part.SetSchedulable(n, wanted)
-	}
-	return true, nil
-}
-
-// reportSchedulability emits that a node was drained or made schedulable by an operator.
-func (c *Core) reportSchedulability(m Operate) {
-	n, known := c.part.Node(m.Node)
-	switch {
-	case !known:
-	case m.Action == UncordonNode && n.Schedulable():
-		c.emit(NodeChanged{Node: m.Node, Change: NodeUndrained, Allocations: n.AllocationCount()})
-	case m.Action == CordonNode && c.operators.cordoned[m.Node]: // it was schedulable before
-		c.emit(NodeChanged{Node: m.Node, Change: NodeDrained, Allocations: n.AllocationCount()})
-	}
-}
-
-// schedulableByOperators is whether a node is schedulable that the resource manager says is, or is not; what it says counts
-// when the node is uncordoned (OPS-3).
-func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool {
-	if _, cordoned := c.operators.cordoned[id]; cordoned {
-		c.operators.cordoned[id] = schedulable
-		return false
-	}
-	return schedulable
 }
 
 // operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf may
@@ -243,8 +202,13 @@ func (c *Core) restoreOperators(s OperatorState) {
 		c.operators.admitted = put(c.operators.admitted, id, true)
 	}
 	for _, id := range s.Cordoned {
-		if _, err := c.cordon(id, true); err != nil {
+		if _, err := c.switchNode(id, CordonNode); err != nil {
 			c.operators.cordoned = put(c.operators.cordoned, id, true)
+		}
+	}
+	for _, id := range s.Draining {
+		if _, err := c.switchNode(id, DrainNode); err != nil {
+			c.operators.draining = put(c.operators.draining, id, true)
 		}
 	}
 	c.applyToQueues(c.part.Root())

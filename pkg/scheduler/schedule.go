@@ -72,7 +72,7 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	if c.routine = c.part.BeginRoutine(); !c.routine {
+	if c.routine = c.part.BeginRoutine() && !c.drainWaits; !c.routine {
 		return
 	}
 	var some bool
@@ -88,6 +88,9 @@ const maxRoutine = time.Minute
 // to decide or, with more, the bound of victim searches is reached. A gang that is placed together may exceed the budget.
 func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	if c.preemption.EnforceQuota(now) {
+		return 1, false
+	}
+	if c.drainNodes(now) {
 		return 1, false
 	}
 	c.part.RefreshShares() // nominations that ended change usage

@@ -133,6 +133,8 @@ type NodeView struct {
 	Attributes  map[string]string
 	Schedulable bool
 	Cordoned    bool // by an operator, whatever the RM says
+	Draining    bool // by an operator: its allocations are preempted
+	LeftToDrain int  // allocations that a drain ends, and that have not ended; 0 unless Draining
 	Total       resources.Amounts
 	Allocated   resources.Amounts
 	Occupied    resources.Amounts

@@ -127,11 +127,15 @@ func viewApplication(p *objects.Partition, a *objects.Application, allocations p
 }
 
 func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List[AllocationView]) *NodeView {
-	return &NodeView{
-		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Cordoned: n.Cordoned(), Total: p.Amounts(n.Total()),
+	v := &NodeView{
+		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Cordoned: n.Cordoned(), Draining: n.Draining(), Total: p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
 		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(), ReservedFor: keysOf(n.ReservedFor()),
 	}
+	if v.Draining {
+		v.LeftToDrain = n.LeftToDrain()
+	}
+	return v
 }
 
 // keysOf are the keys of asks; nil: there are none.

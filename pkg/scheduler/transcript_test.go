@@ -199,6 +199,9 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		}
 		action, known := actions[text(d, "do")]
 		assert.Assert(t, known, "%s: unknown action", d.Pos)
+		if action == scheduler.DrainQueue && node != "" {
+			action = scheduler.DrainNode
+		}
 		return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node, By: text(d, "by")}
 	case "remove-node":
 		return scheduler.RemoveNode{Node: node}

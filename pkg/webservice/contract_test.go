@@ -219,7 +219,7 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 	ask(http.MethodDelete, "/ws/v1/disruptionbudget/zk", "")
 	ask(http.MethodPost, "/ws/v1/config", contractYAML, "Content-Type", yamlBody)
 	ask(http.MethodPost, "/ws/v1/config/rollback/1", "", "Content-Type", jsonBody)
-	for _, action := range []string{"application/app-1/hold", "application/app-1/release", "application/app-1/move/root.idle", "application/app-1/cancel", "queue/root.tenant/stop", "queue/root.tenant/drain", "queue/root.tenant/start", "node/n1/cordon", "node/n1/uncordon"} {
+	for _, action := range []string{"application/app-1/hold", "application/app-1/release", "application/app-1/move/root.idle", "application/app-1/cancel", "queue/root.tenant/stop", "queue/root.tenant/drain", "queue/root.tenant/start", "node/n1/cordon", "node/n1/drain", "node/n1/uncordon"} {
 		ask(http.MethodPut, defaultPartition+action, "")
 	}
 	others := map[string]string{ // answers that other tests ask for, through the same check
@@ -268,7 +268,7 @@ func TestOpenAPI_DescribesWhatTheListenerServes(t *testing.T) {
 		"PUT /ws/v1/partition/{partition}/application/{application}/cancel",
 		"PUT /ws/v1/partition/{partition}/application/{application}/hold", "PUT /ws/v1/partition/{partition}/application/{application}/move/{queue}",
 		"PUT /ws/v1/partition/{partition}/application/{application}/release",
-		"PUT /ws/v1/partition/{partition}/node/{node}/cordon", "PUT /ws/v1/partition/{partition}/node/{node}/uncordon",
+		"PUT /ws/v1/partition/{partition}/node/{node}/cordon", "PUT /ws/v1/partition/{partition}/node/{node}/drain", "PUT /ws/v1/partition/{partition}/node/{node}/uncordon",
 		"PUT /ws/v1/partition/{partition}/queue/{queue}/drain", "PUT /ws/v1/partition/{partition}/queue/{queue}/start", "PUT /ws/v1/partition/{partition}/queue/{queue}/stop",
 		"PUT /ws/v1/priorityclass/{name}",
 	})

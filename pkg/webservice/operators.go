@@ -30,7 +30,7 @@ var operatorActions = []operatorRoute{
 	{"/application/{application}/move/{queue}", scheduler.MoveApplication},
 	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
 	{"/queue/{queue}/drain", scheduler.DrainQueue},
-	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
+	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/drain", scheduler.DrainNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
 }
 
 // pattern is the route of the action.
@@ -127,7 +127,7 @@ var operatorRoutes = func() routeSection {
 		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
 		scheduler.MoveApplication:   "Moves an application to another leaf queue",
 		scheduler.CancelApplication: "Ends an application: its asks are withdrawn, and its allocations are preempted",
-		scheduler.StopQueue:         "Stops a queue and those below", scheduler.DrainQueue: "Drains a queue and those below: no new applications", scheduler.StartQueue: "Ends that, and a drain", scheduler.CordonNode: "Cordons a node", scheduler.UncordonNode: "Ends that",
+		scheduler.StopQueue:         "Stops a queue and those below", scheduler.DrainQueue: "Drains a queue and those below: no new applications", scheduler.StartQueue: "Ends that, and a drain", scheduler.CordonNode: "Cordons a node", scheduler.DrainNode: "Cordons a node and preempts its allocations, within disruption budgets", scheduler.UncordonNode: "Ends that, and a drain",
 	}
 	for _, route := range operatorActions {
 		info := routeInfo{

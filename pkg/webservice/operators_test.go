@@ -25,6 +25,7 @@ func TestOperators_ActAndAreShown(t *testing.T) {
 		{"queue/root.tenant/stop", "queue/root.tenant/start", "root.tenant", `"status":"Stopped"`, "queue/root.tenant.fair"},
 		{"queue/root.tenant/drain", "queue/root.tenant/start", "root.tenant", `"status":"Draining"`, "queue/root.tenant.fair"},
 		{"node/n1/cordon", "node/n1/uncordon", "n1", `"cordoned":true`, "node/n1"},
+		{"node/n1/drain", "node/n1/uncordon", "n1", `"drain":"drain`, "node/n1"},
 	} {
 		for _, changed := range []bool{true, false} {
 			assert.DeepEqual(t, put(c.on, http.StatusOK), dao.Operated{Action: c.on[strings.LastIndex(c.on, "/")+1:], Name: c.name, Changed: changed})

@@ -10,7 +10,7 @@ const (
 	ReasonPriority                   // the ask has higher priority than the victims
 	ReasonQuota                      // a queue is above its enforced max
 	ReasonNodePressure               // a node has less capacity than its allocations hold
-	ReasonOperator                   // an operator ends the allocation (OPS-7)
+	ReasonOperator                   // an operator ends the allocation (OPS-7, OPS-10)
 
 	NumAskReasons = int(ReasonQuota) // the reasons before it are those of asks
 )

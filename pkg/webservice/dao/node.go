@@ -34,7 +34,9 @@ type Node struct {
 	Allocations        any               `json:"allocations,omitempty"` // what runs on it
 	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
-	Cordoned           bool              `json:"cordoned,omitempty"` // by an operator
+	Cordoned           bool              `json:"cordoned,omitempty"`    // by an operator
+	Drain              string            `json:"drain,omitempty"`       // by an operator: draining, or drained when nothing is left
+	LeftToDrain        int               `json:"leftToDrain,omitempty"` // allocations that the drain ends, and that have not ended
 	IsReserved         bool              `json:"isReserved"`
 	Reservations       []string          `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
@@ -59,6 +61,9 @@ func NewNode(n *scheduler.NodeView) Node {
 	}
 	if n.Allocations.Len() > 0 {
 		v.Allocations = listPlaceholder{}
+	}
+	if v.LeftToDrain = n.LeftToDrain; n.Draining {
+		v.Drain = map[bool]string{true: "draining", false: "drained"}[n.LeftToDrain > 0]
 	}
 	for _, f := range n.Foreign {
 		v.ForeignAllocations = append(v.ForeignAllocations, viewForeign(f))

@@ -12,11 +12,12 @@ type Operated struct {
 
 // OperatorState is what operators have switched in a partition.
 type OperatorState struct {
-	OnHold   []string `json:"onHold"`   // applications, also those that are awaited
-	Stopped  []string `json:"stopped"`  // queues, also those that do not exist now
-	Cordoned []string `json:"cordoned"` // nodes, likewise
-	Draining []string `json:"draining"` // queues, likewise
-	Moved    []Moved  `json:"moved"`    // applications, also those that are awaited
+	OnHold        []string `json:"onHold"`        // applications, also those that are awaited
+	Stopped       []string `json:"stopped"`       // queues, also those that do not exist now
+	Cordoned      []string `json:"cordoned"`      // nodes, likewise
+	Draining      []string `json:"draining"`      // queues, likewise
+	DrainingNodes []string `json:"drainingNodes"` // those of cordoned that are drained
+	Moved         []Moved  `json:"moved"`         // applications, also those that are awaited
 }
 
 // Moved is an application that an operator has moved to another queue.
@@ -34,7 +35,7 @@ func NewOperatorState(s scheduler.OperatorState) OperatorState {
 	for i, m := range s.Moved {
 		moved[i] = Moved{string(m.App), string(m.Queue), string(m.From), Nanos(m.At), m.By}
 	}
-	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned), texts(s.Drained), moved}
+	return OperatorState{texts(s.Held), texts(s.Stopped), texts(s.Cordoned), texts(s.Drained), texts(s.Draining), moved}
 }
 
 // texts are names as texts; never nil.
