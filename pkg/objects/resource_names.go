@@ -72,9 +72,17 @@ func (q *Queue) eachExtraName(yield func(name string)) {
 
 // overflows reports whether a total would exceed 64 bits with an ask of these amounts.
 func (p *Partition) overflows(amounts resources.Amounts) bool {
-	v := p.names.Hold(amounts, resources.Asks)
-	defer p.names.Release(v, resources.Asks)
-	return p.root.Pending().Overflows(p.root.Allocated(), v)
+	pending, allocated := p.root.Pending(), p.root.Allocated()
+	for name, n := range amounts.All() {
+		var asked, used resources.Quantity // of a name that is in no vector yet: none
+		if k, known := p.names.Lookup(name); known {
+			asked, used = pending.At(k), allocated.At(k)
+		}
+		if resources.Overflow(asked, used, n) {
+			return true
+		}
+	}
+	return false
 }
 
 // notePlacedResources records the resources of a reported allocation in placedResources. Decided placements

@@ -95,11 +95,17 @@ func (v Vector) CoversAfter(used, w Vector) bool {
 func (v Vector) Overflows(w, x Vector) bool {
 	for k := range max(len(v), len(w), len(x)) {
 		k := Index(k)
-		if s := addSat(addSat(v.At(k), w.At(k)), x.At(k)); s == math.MaxInt64 || s == math.MinInt64 {
+		if Overflow(v.At(k), w.At(k), x.At(k)) {
 			return true
 		}
 	}
 	return false
+}
+
+// Overflow reports whether a+b+c would leave the range of a Quantity.
+func Overflow(a, b, c Quantity) bool {
+	s := addSat(addSat(a, b), c)
+	return s == math.MaxInt64 || s == math.MinInt64
 }
 
 // Difference sets v to w-x-y, in place.
