@@ -116,6 +116,10 @@ func (s *Store) OnEffects(name string, effects []scheduler.Effect) {
 			if e.State == lifecycle.Completed || e.State == lifecycle.Failed {
 				delete(p.chains, e.App)
 			}
+		case scheduler.OperatorActed:
+			if groups := p.chains[e.App]; e.Action == scheduler.MoveApplication && groups != nil {
+				p.chains[e.App] = Chain(e.Queue, groups[0].Value) // what runs counts for the leaf in which it was placed
+			}
 		case scheduler.NodeAccepted:
 			p.removed = ""
 		case scheduler.NodeChanged:

@@ -93,6 +93,22 @@ func TestStore_LearnsOnlyWholeDurations(t *testing.T) {
 	assert.Equal(t, l.Reset("p"), l.at)
 }
 
+// What an application starts after an operator has moved it counts for the leaf in which it is then (OPS-9).
+func TestStore_FollowsMovedApplications(t *testing.T) {
+	l := newLearner("team")
+	l.accept("a", "root.x", map[string]string{"team": "red"})
+	l.say(scheduler.OperatorActed{Action: scheduler.HoldApplication, App: "a"}, scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "other", Queue: "root.y"})
+	l.run("a", 3, scheduler.StoppedByRM)
+	l.allocate(objects.Ask{Key: "before", App: "a"})
+	l.say(scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "a", From: "root.x", Queue: "root.y"})
+	l.run("a", 5, scheduler.StoppedByRM)
+	l.say(scheduler.Released{Key: "before", App: "a", Type: scheduler.StoppedByRM})
+	assert.DeepEqual(t, l.known(Key{"root.x", "red"}), []int{3, 5})
+	assert.DeepEqual(t, l.known(Key{"root.y", "red"}), []int{5})
+	l.run("other", 1, scheduler.StoppedByRM)
+	assert.DeepEqual(t, l.known(Key{Queue: "root"}), []int{3, 5, 5})
+}
+
 func TestStore_ForgetsApplicationsThatHaveEnded(t *testing.T) {
 	l := newLearner("")
 	for i := range 100 {
