@@ -162,7 +162,7 @@ func (o *original) reserve(part *objects.Partition) {
 	for _, r := range all {
 		x, pending := part.Allocation(r.key)
 		n, there := part.Node(r.node)
-		if pending && there && part.Reservations().Of(x) == nil && n.MayReserve(x) {
+		if pending && there && !x.AskGroup().Held() && part.Reservations().Of(x) == nil && n.MayReserve(x) { // the members of a gang reserve together
 			part.Reservations().Reserve(x, n, r.at)
 		}
 	}
