@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
@@ -92,7 +93,7 @@ func peerOf(r *http.Request) string {
 // audit logs a change that was requested over REST, or its refusal (SEC-12).
 func (s *service) audit(r *http.Request, err error) {
 	c := auth.Change{Identity: identityOf(r), Peer: peerOf(r), Action: r.Method + " " + r.URL.Path, Err: err}
-	if err == nil && s.opt.Reloads != nil {
+	if err == nil && s.opt.Reloads != nil && !strings.HasPrefix(r.URL.Path, "/ws/v1/partition/") { // an action of an operator changes no configuration
 		c.Result = fmt.Sprintf("generation %d is in force", s.opt.Reloads.Current().Number)
 	}
 	auth.Audit(s.opt.Log, c)

@@ -32,6 +32,8 @@ async function request(path, options = {}) {
 export const get = (path, signal) => request(path, { signal });
 export const post = (path, body, type, headers = {}) => request(path, { method: 'POST', body, headers: { 'Content-Type': type, ...headers } });
 
+export const put = (path) => request(path, { method: 'PUT' });
+
 // optional is undefined where the server has no such path, or no such thing.
 export async function optional(promise) {
   try {

@@ -55,11 +55,11 @@ export const head = (title, sub, ...tools) => h('header', { class: 'page-head' }
 export const facts = (pairs) => h('dl', { class: 'facts' }, pairs.filter((p) => p && p[1] !== undefined && p[1] !== null && p[1] !== '').map(([k, v]) => [h('dt', {}, k), h('dd', {}, v)]));
 
 // confirm asks a question in a dialog; the promise is true if it was answered with yes.
-export function confirm(title, text, yes) {
+export function confirm(title, text, yes, danger) {
   return new Promise((resolve) => {
     const dialog = h('dialog', { 'aria-label': title, onclose: () => { resolve(dialog.returnValue === 'yes'); dialog.remove(); } },
       h('h2', {}, title), h('p', { class: 'muted' }, text),
-      h('div', { class: 'actions' }, h('button', { class: 'btn', onclick: () => dialog.close('no') }, 'Cancel'), h('button', { class: 'btn primary', onclick: () => dialog.close('yes') }, yes)));
+      h('div', { class: 'actions' }, h('button', { class: 'btn', autofocus: danger, onclick: () => dialog.close('no') }, danger ? 'Back' : 'Cancel'), h('button', { class: `btn ${danger ? 'danger' : 'primary'}`, onclick: () => dialog.close('yes') }, yes)));
     document.body.append(dialog);
     dialog.showModal();
   });

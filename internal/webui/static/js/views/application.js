@@ -3,6 +3,7 @@ import { h } from '../dom.js';
 import { get, escape } from '../api.js';
 import * as f from '../format.js';
 import { gantt } from '../chart.js';
+import { actions } from '../actions.js';
 import { card, head, facts, appState, amounts, age, badge, state } from '../parts.js';
 
 const mostLines = 60;
@@ -48,10 +49,11 @@ export default {
     const link = (x) => h('a', { class: 'link', href: ctx.href('ask', { key: x.allocationKey }) }, x.allocationKey);
     return h('div', { class: 'page' },
       h('nav', { class: 'crumbs', 'aria-label': 'Where' }, h('a', { href: ctx.href('applications') }, 'Applications'), '›', h('a', { href: ctx.href('queues', { queue: a.queueName }) }, a.queueName)),
-      head(a.applicationID, undefined, appState(a.applicationState), a.placeholderData && badge('gang', 'violet'), a.hasReserved && badge(`reserves ${f.plural(a.reservations?.length ?? 1, 'node')}`, 'info')),
+      head(a.applicationID, undefined, appState(a.applicationState), a.onHold && badge('on hold', 'warn'), a.placeholderData && badge('gang', 'violet'), a.hasReserved && badge(`reserves ${f.plural(a.reservations?.length ?? 1, 'node')}`, 'info')),
       a.rejectedMessage && h('div', { class: 'notice bad' }, a.rejectedMessage),
+      !a.finishedTime && !['Completed', 'Failed', 'Rejected'].includes(a.applicationState) && actions(ctx, 'application', a.applicationID, [a.onHold ? 'release' : 'hold', a.applicationState !== 'Failing' && 'move', a.applicationState !== 'Failing' && 'cancel']),
       h('div', { class: 'grid cols-2' },
-        card('Facts', h('div', { class: 'body' }, facts([['User', h('a', { class: 'link', href: ctx.href('users', { name: a.user }) }, a.user)], ['Groups', a.groups?.join(', ')], ['Submitted', age(a.submissionTime)], ['Ended', a.finishedTime && age(a.finishedTime)], ['Uses', a.finishedTime ? undefined : amounts(a.usedResource, { pods: true })], ['Pending', a.finishedTime ? undefined : amounts(a.pendingResource, { none: 'nothing' })], ['Most used', amounts(a.maxUsedResource)], ['Highest priority pending', a.maxRequestPriority > -2147483648 ? a.maxRequestPriority : undefined]]))),
+        card('Facts', h('div', { class: 'body' }, facts([['User', h('a', { class: 'link', href: ctx.href('users', { name: a.user }) }, a.user)], ['Groups', a.groups?.join(', ')], ['Submitted', age(a.submissionTime)], ['Moved from', a.movedFrom], ['Ended', a.finishedTime && age(a.finishedTime)], ['Uses', a.finishedTime ? undefined : amounts(a.usedResource, { pods: true })], ['Pending', a.finishedTime ? undefined : amounts(a.pendingResource, { none: 'nothing' })], ['Most used', amounts(a.maxUsedResource)], ['Highest priority pending', a.maxRequestPriority > -2147483648 ? a.maxRequestPriority : undefined]]))),
         card('States', log.length ? h('table', { class: 't' }, h('tbody', {}, log.map((s, i) => h('tr', {}, h('td', { class: 'shrink' }, appState(s.name)), h('td', { class: 'muted' }, s.reason), h('td', { class: 'num faint', title: f.dateTime(s.at) }, i ? `+${f.duration(s.at - log[0].at)}` : f.clock(s.at)))))) : h('div', { class: 'body muted' }, 'No state is recorded.'))),
       rows.length > 0 && card('Time line', h('div', { class: 'body stack' }, gantt(rows.slice(0, mostLines), { from, to, states: log, width: innerWidth < 700 ? 440 : 1000 }), h('div', { class: 'legend' }, h('span', {}, h('i', { style: { background: 'var(--pending)', opacity: '.5' } }), 'waits'), h('span', {}, h('i', {}), 'runs'), h('span', {}, h('i', { style: { background: 'var(--danger)' } }), 'is being preempted'), rows.length > mostLines && h('span', {}, `the first ${mostLines} of ${f.count(rows.length)}`))), { key: 'timeline' }),
       a.placeholderData && card('Gang', h('div', { class: 'scroll-x' }, h('table', { class: 't' }, h('thead', {}, h('tr', {}, ['Task group', 'Members', 'Replaced', 'Timed out', 'Each at least'].map((t, i) => h('th', { class: i > 0 && i < 4 ? 'num' : '' }, t)))), h('tbody', {}, a.placeholderData.map((g) => h('tr', {}, h('td', {}, g.taskGroupName), [g.count, g.replaced, g.timedout].map((n) => h('td', { class: 'num' }, f.count(n))), h('td', {}, amounts(g.minResource)))))))),

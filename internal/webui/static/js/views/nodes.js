@@ -3,6 +3,7 @@ import { h } from '../dom.js';
 import { icon } from '../icons.js';
 import { get } from '../api.js';
 import * as f from '../format.js';
+import { actions } from '../actions.js';
 import { card, head, meter, badge, amounts, segments, filterInput, state } from '../parts.js';
 
 const zoneLabel = 'topology.kubernetes.io/zone';
@@ -31,10 +32,19 @@ function wanted(params) {
   return Object.keys(want).length ? want : undefined;
 }
 
+// stateOf is the text and the kind of the state of a node.
+function stateOf(n) {
+  if (n.drain === 'draining') return [`draining, ${f.count(n.leftToDrain)} left`, 'warn'];
+  if (n.drain) return [n.drain, 'warn'];
+  if (n.cordoned) return ['cordoned', 'warn'];
+  return n.schedulable ? ['schedulable', 'good'] : ['drained', 'warn'];
+}
+
 function details(n, ctx) {
   const names = f.sortResources(Object.keys(n.capacity ?? {}));
   return card(n.nodeID, h('div', { class: 'body stack' },
-    h('div', { class: 'row wrap' }, n.schedulable ? badge('schedulable', 'good') : badge('drained', 'warn'), n.isReserved && badge(`reserved for ${n.reservations?.[0] ?? 'an ask'}`, 'violet'), n.rackName && badge(n.rackName)),
+    h('div', { class: 'row wrap' }, badge(...stateOf(n)), n.isReserved && badge(`reserved for ${n.reservations?.[0] ?? 'an ask'}`, 'violet'), n.rackName && badge(n.rackName)),
+    actions(ctx, 'node', n.nodeID, [!n.cordoned && 'cordon', !n.drain && 'drain', n.cordoned && 'uncordon']),
     names.map((r) => h('div', {}, h('div', { class: 'row small' }, h('b', {}, f.titleOf(r)), h('span', { class: 'muted' }, `${f.quantity(r, n.available?.[r] ?? 0)} free`)), meter(r, { used: n.allocated?.[r], max: n.capacity[r], occupied: n.occupied?.[r], label: n.occupied?.[r] ? `${f.quantity(r, n.occupied[r])} of others` : '' }))),
     h('h3', { class: 'small strong' }, f.plural(n.allocations?.length ?? 0, 'allocation')),
     n.allocations && h('div', { class: 'scroll', style: { 'max-height': '320px' } }, h('table', { class: 't small' }, h('tbody', {}, n.allocations.slice(0, 300).map((x) => h('tr', { key: x.allocationKey }, h('td', {}, h('a', { class: 'link', href: ctx.href('ask', { key: x.allocationKey }) }, x.allocationKey), x.preempted && badge('preempting', 'bad')), h('td', { class: 'num' }, f.amounts(x.resource))))))),

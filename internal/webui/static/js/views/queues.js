@@ -4,6 +4,7 @@ import { icon } from '../icons.js';
 import { get } from '../api.js';
 import * as f from '../format.js';
 import { vlist } from '../vlist.js';
+import { actions } from '../actions.js';
 import { badge, mark, meter, meterLegend, card, facts, head, filterInput, state, amounts } from '../parts.js';
 import { flatten, visibleRows, resourcesOf } from '../tree.js';
 
@@ -68,6 +69,7 @@ function details(q, data, ctx) {
       q.maxFrom[r] && q.maxFrom[r] !== q.path && h('span', { class: 'faint small' }, `its max is that of ${q.maxFrom[r]}`))),
     held.length > 0 && h('div', { class: 'stack' }, h('h3', { class: 'small strong' }, 'What holds back its asks'), h('ul', { class: 'changes-list small' }, held)),
     h('div', { class: 'row wrap' }, h('a', { class: 'btn', href: ctx.href('asks', { queue: q.path }) }, 'Waiting asks'), h('a', { class: 'btn', href: ctx.href('applications', { queue: q.path }) }, 'Applications')),
+    actions(ctx, 'queue', q.path, [body.status !== 'Stopped' && 'stop', body.status !== 'Draining' && 'drain', body.status !== 'Active' && 'start']),
     facts([
       ['Applications', `${f.count(body.runningApps)} running${body.maxRunningApps ? ` of ${f.count(body.maxRunningApps)}` : ''}`],
       ['Priority', body.currentPriority > -2147483648 ? `${body.currentPriority}${body.priorityOffset ? `, with offset ${body.priorityOffset}` : ''}` : 'nothing pending'],
