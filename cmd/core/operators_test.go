@@ -42,15 +42,15 @@ func TestOperatorCommands_AreKeptOverARestart(t *testing.T) {
 		code int
 		errs string
 	}{
-		{[]string{"app", "hold", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown application none\n"},
-		{[]string{"app", "cancel", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown application none\n"},
-		{[]string{"app", "move", "none", "root.a", "--address", admin}, exitRefused, "canopy: unknown: unknown application none\n"},
+		{[]string{"app", "hold", "none", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
+		{[]string{"app", "cancel", "none", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
+		{[]string{"app", "move", "none", "root.a", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
 		{[]string{"app", "move", "none", "--address", admin}, exitUsage, "canopy: app move takes two arguments: APPLICATION QUEUE\n"},
-		{[]string{"node", "cordon", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown node none\n"},
-		{[]string{"node", "drain", "none", "--address", admin}, exitRefused, "canopy: unknown: unknown node none\n"},
+		{[]string{"node", "cordon", "none", "--address", admin}, exitRefused, "canopy: unknown node none\n"},
+		{[]string{"node", "drain", "none", "--address", admin}, exitRefused, "canopy: unknown node none\n"},
 		{[]string{"queue", "stop", "root", "--partition", "other", "--address", admin}, exitRefused, "canopy: unknown partition other\n"},
 		{[]string{"queue", "stop", "root", "--address", strings.TrimPrefix(s.http, "http://")}, exitRefused, "canopy: operators act on the admin listener only\n"},
-		{[]string{"queue", "drain", "root.none", "--address", admin}, exitRefused, "canopy: unknown: unknown queue root.none\n"},
+		{[]string{"queue", "drain", "root.none", "--address", admin}, exitRefused, "canopy: unknown queue root.none\n"},
 		{[]string{"queue", "stop", "--address", admin}, exitUsage, "canopy: queue stop takes one argument: QUEUE\n"},
 		{[]string{"queue", "stop", "root", "--address", "x"}, exitUsage, ""},
 		{[]string{"queue", "stop", "root", "--output", "xml"}, exitUsage, ""},

@@ -25,6 +25,12 @@ var (
 	ErrNotStored = errors.New("done, but not stored: a restart of the scheduler loses it")
 )
 
+// unknown is an ErrUnknown with the text of the scheduler, which names what it does not know.
+type unknown string
+
+func (e unknown) Error() string        { return string(e) }
+func (e unknown) Is(target error) bool { return target == ErrUnknown }
+
 // Operators carries out actions. It is safe for concurrent use.
 type Operators struct {
 	partition func(name string) (*loop.Loop, bool)
@@ -60,7 +66,7 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 		switch e := e.(type) {
 		case scheduler.Refused:
 			if e.Unknown {
-				return false, fmt.Errorf("%w: %s", ErrUnknown, e.Reason)
+				return false, unknown(e.Reason)
 			}
 			return false, fmt.Errorf("%w: %s", ErrRefused, e.Reason)
 		case scheduler.OperatorActed:
