@@ -44,16 +44,6 @@ func newParentBlock[T any](below []*block[T]) *block[T] {
 
 func (b *block[T]) isLeaf() bool { return len(b.children) == 0 }
 
-// position is the slot of an entry of leaf block b.
-func (b *block[T]) position(o *Order[T], m *Entry[T]) int {
-	for i := range b.slots {
-		if o.Entry(b.slots[i].item) == m {
-			return i
-		}
-	}
-	panic("feasibility: an entry is not in its block")
-}
-
 // lastItem is the last item below b.
 func (b *block[T]) lastItem() T {
 	for !b.isLeaf() {

@@ -53,7 +53,7 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 	case !member && !indexed:
 		return true
 	case !member:
-		x.removeFew(m)
+		x.removeFew(item, m)
 		return true
 	case m.Mask.beyondFirstWord() || !indexed && x.n == maxFew:
 		x.plant()
@@ -67,7 +67,7 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 	}
 	at := x.n - 1
 	if indexed {
-		at = x.positionInFew(m)
+		at = x.Order.find(t.slots[:x.n], item)
 	}
 	from := at
 	for at > 0 {
@@ -96,23 +96,14 @@ func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 }
 
 // removeFew removes an entry.
-func (x *Index[T]) removeFew(m *Entry[T]) {
+func (x *Index[T]) removeFew(item T, m *Entry[T]) {
 	t := &x.few
-	x.n--
-	for at := x.positionInFew(m); at < x.n; at++ {
+	at := x.Order.find(t.slots[:x.n], item)
+	for x.n--; at < x.n; at++ {
 		t.slots[at] = t.slots[at+1]
 	}
 	t.slots[x.n], m.block = slot[T]{}, nil
 	t.refreshUnion()
-}
-
-// positionInFew is the slot of an entry.
-func (x *Index[T]) positionInFew(m *Entry[T]) int {
-	at := 0
-	for x.Order.Entry(x.few.slots[at].item) != m {
-		at++
-	}
-	return at
 }
 
 // comesAfter reports whether an item comes after another with the same abbreviated key.

@@ -19,7 +19,7 @@ type Index[T any] struct {
 	n     int       // number of entries
 }
 
-// Order is the order of items in an index, and where they have their entries.
+// Order is the order of items in an index, and where they have their entries. NewOrder makes it.
 type Order[T any] struct {
 	Compare func(a, b T) int  // total order: never 0 for two different items
 	Entry   func(T) *Entry[T] // the entry of an item in indexes of this order
@@ -27,7 +27,22 @@ type Order[T any] struct {
 	// index, so that most comparisons read no other item. Nil: items have none.
 	Abbreviate func(T) uint64
 
-	few block[T] // stands for the block of entries that are in none
+	few  block[T]                          // stands for the block of entries that are in none
+	find func(among []slot[T], item T) int // the slot that has the item
+}
+
+// NewOrder returns o complete. An index knows nothing of its items but their order, so that all indexes share its code; where an
+// item is among others is a comparison of pointers, and the order has a function for that, of its type.
+func NewOrder[T comparable](o Order[T]) Order[T] {
+	o.find = func(among []slot[T], item T) int {
+		for i := range among {
+			if among[i].item == item {
+				return i
+			}
+		}
+		panic("feasibility: an entry is not in its block")
+	}
+	return o
 }
 
 // abbreviated is the abbreviated key of an item.
@@ -166,17 +181,17 @@ func (x *Index[T]) Reindex(item T, member bool) {
 	case member:
 		x.insert(x.sought(item), m)
 	case m.Indexed():
-		x.remove(m)
+		x.remove(item, m)
 	}
 }
 
 // reposition moves an item to its position. Within a block no other block changes, except for summaries.
 func (x *Index[T]) reposition(item T, m *Entry[T]) {
 	b, sought := m.block, x.sought(item)
-	i := b.position(x.Order, m)
+	i := x.Order.find(b.slots, item)
 	j, sameBlock := sought.positionIn(b, i)
 	if !sameBlock {
-		x.remove(m)
+		x.remove(item, m)
 		x.insert(sought, m)
 		return
 	}
@@ -207,14 +222,14 @@ func (x *Index[T]) insert(sought search[T], m *Entry[T]) {
 	x.split(b)
 }
 
-func (x *Index[T]) remove(m *Entry[T]) {
+func (x *Index[T]) remove(item T, m *Entry[T]) {
 	b := m.block
 	m.block = nil
 	if x.n--; x.n == 0 {
 		x.root, x.few.union[0] = nil, 0
 		return
 	}
-	b.removeSlot(b.position(x.Order, m))
+	b.removeSlot(x.Order.find(b.slots, item))
 	for len(b.slots) == 0 { // empty blocks are removed
 		i := slices.Index(b.parent.children, b)
 		b = b.parent

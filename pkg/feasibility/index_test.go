@@ -43,7 +43,7 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]}}
+		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]})}
 		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{maxFew, 5, 100, 2000}[r.IntN(4)]
 		var all []*indexItem
 		for step := range 5000 {
@@ -66,7 +66,7 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 // Resort finds changed keys wherever they are, and builds nothing if the order is the same.
 func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
 	const n = 200
-	x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[2]}}
+	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[2]})}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 10 * i, id: i}
@@ -131,7 +131,7 @@ func scanFirst(all []*indexItem, f Mask) (found *indexItem) {
 
 func TestIndex_EachWithSlotIsOrdered(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems}}
+	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems})}
 	var want []int
 	for id := range 1000 {
 		m := &indexItem{key: id, id: id}
@@ -186,7 +186,7 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		compared := 0
-		x := Index[*indexItem]{Order: &Order[*indexItem]{Entry: entryOfItem, Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }}}
+		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }})}
 		all := make([]*indexItem, n)
 		for i := range all {
 			all[i] = &indexItem{key: r.IntN(n), id: i}
@@ -216,11 +216,11 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
 	const n, moves = 10_000, 2000
 	compared := 0
-	x := Index[*indexItem]{Order: &Order[*indexItem]{
+	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{
 		Entry:      entryOfItem,
 		Compare:    func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) },
 		Abbreviate: abbreviations[2],
-	}}
+	})}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 2 * i, id: i}
@@ -235,4 +235,9 @@ func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
 	}
 	assert.Assert(t, compared < moves, "%d comparisons of items in %d moves: only equal keys need one", compared, moves)
 	assert.NilError(t, x.Check("items"))
+}
+
+func orderOf(o Order[*indexItem]) *Order[*indexItem] {
+	o = NewOrder(o)
+	return &o
 }

@@ -58,10 +58,10 @@ type nodePosition struct {
 
 func newAllowedNodes(kind searchKind) *allowedNodes {
 	k := &allowedNodes{kind: kind}
-	k.order = feasibility.Order[*Node]{
+	k.order = feasibility.NewOrder(feasibility.Order[*Node]{
 		Compare: nodeOrder.Compare, Abbreviate: nodeOrder.Abbreviate,
 		Entry: func(n *Node) *feasibility.Entry[*Node] { return &k.at[n.listIndex].entry },
-	}
+	})
 	if kind.prefers {
 		k.order.Compare, k.order.Abbreviate = k.compare, k.abbreviate
 	}

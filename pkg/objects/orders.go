@@ -22,11 +22,11 @@ var queueOrders = [...]feasibility.Order[*Queue]{
 }
 
 func queueOrder(by policies.PrioritySort) feasibility.Order[*Queue] {
-	return feasibility.Order[*Queue]{
+	return feasibility.NewOrder(feasibility.Order[*Queue]{
 		Compare:    func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, by) },
 		Entry:      func(q *Queue) *feasibility.Entry[*Queue] { return &q.entry },
 		Abbreviate: func(q *Queue) uint64 { return q.key.Abbreviate(by) },
-	}
+	})
 }
 
 // applicationOrders are the orders of the applications of a leaf, by its policies.
@@ -38,11 +38,11 @@ var applicationOrders = [...][2]feasibility.Order[*Application]{
 
 func ordersOfApplications(sort policies.AppSort) (orders [2]feasibility.Order[*Application]) {
 	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
-		orders[by] = feasibility.Order[*Application]{
+		orders[by] = feasibility.NewOrder(feasibility.Order[*Application]{
 			Compare:    func(a, b *Application) int { return sort.CompareApps(&a.key, &b.key, by) },
 			Entry:      func(a *Application) *feasibility.Entry[*Application] { return &a.entry },
 			Abbreviate: func(a *Application) uint64 { return sort.AbbreviateApp(&a.key, by) },
-		}
+		})
 	}
 	return orders
 }
@@ -54,21 +54,21 @@ var startingOrders = [...]feasibility.Order[*Application]{
 }
 
 func startingOrder(by policies.PrioritySort) feasibility.Order[*Application] {
-	return feasibility.Order[*Application]{
+	return feasibility.NewOrder(feasibility.Order[*Application]{
 		Compare: func(a, b *Application) int { return policies.CompareStateAware(&a.key, &b.key, by) },
 		Entry:   func(a *Application) *feasibility.Entry[*Application] { return &a.startingEntry },
-	}
+	})
 }
 
 // askGroupOrder is the order of the ask groups of an application.
-var askGroupOrder = feasibility.Order[*AskGroup]{
+var askGroupOrder = feasibility.NewOrder(feasibility.Order[*AskGroup]{
 	Compare: func(a, b *AskGroup) int { return policies.CompareAsks(&a.key, &b.key) },
 	Entry:   func(g *AskGroup) *feasibility.Entry[*AskGroup] { return &g.entry },
-}
+})
 
 // nodeOrder is the order of nodes.
-var nodeOrder = feasibility.Order[*Node]{
+var nodeOrder = feasibility.NewOrder(feasibility.Order[*Node]{
 	Compare:    func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) },
 	Entry:      func(n *Node) *feasibility.Entry[*Node] { return &n.entry },
 	Abbreviate: func(n *Node) uint64 { return n.key.Abbreviate() },
-}
+})
