@@ -266,6 +266,39 @@ func TestSecurity_AuditLines(t *testing.T) {
 	}
 }
 
+// SEC-12, OPS-5: actions of operators need the role admin, and their lines have the identity, also of those that are refused.
+func TestSecurity_OperatorsAreAudited(t *testing.T) {
+	s := startSecured(t)
+	base := "https://" + s.AdminAddress().String() + "/ws/v1/partition/default"
+	for _, c := range []struct {
+		path, token string
+		status      int
+	}{
+		{"/queue/root/drain", "ops", http.StatusOK}, {"/application/none/cancel", "ops", http.StatusNotFound}, {"/application/none/move/root", "ops", http.StatusNotFound},
+		{"/node/none/drain", "ops", http.StatusNotFound}, {"/queue/root/drain", "shim", http.StatusForbidden},
+	} {
+		answer, _, err := s.send(t, http.MethodPut, base+c.path, c.token)
+		assert.NilError(t, err)
+		assert.Equal(t, answer.StatusCode, c.status, c.path)
+	}
+	var got []string
+	for _, e := range s.logs.FilterMessage("audit").All() {
+		f := e.ContextMap()
+		got = append(got, fmt.Sprintf("%s %s %s: %s", f["identity"], f["action"], f["outcome"], f["result"]))
+	}
+	const path = "/ws/v1/partition/default/"
+	assert.DeepEqual(t, got, []string{
+		"ops PUT " + path + "queue/root/drain done: ",
+		"ops PUT " + path + "application/none/cancel refused: unknown: unknown application none",
+		"ops PUT " + path + "application/none/move/root refused: unknown: unknown application none",
+		"ops PUT " + path + "node/none/drain refused: unknown: unknown node none",
+	})
+	assert.Equal(t, s.logs.FilterMessage("access refused").Len(), 1)
+	acted := s.logs.FilterMessage("queue drained by an operator: it accepts no new applications").All()
+	assert.Equal(t, len(acted), 1)
+	assert.Equal(t, acted[0].ContextMap()["by"], "ops")
+}
+
 // SEC-11: with TLS and authentication the admin listener may be reached from other machines; its socket needs no token.
 func TestSecurity_AdminListener(t *testing.T) {
 	s := startSecured(t, func(o *canopy.Options) { o.AdminAddress = "0.0.0.0:0" })
