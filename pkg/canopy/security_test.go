@@ -289,9 +289,9 @@ func TestSecurity_OperatorsAreAudited(t *testing.T) {
 	const path = "/ws/v1/partition/default/"
 	assert.DeepEqual(t, got, []string{
 		"ops PUT " + path + "queue/root/drain done: ",
-		"ops PUT " + path + "application/none/cancel refused: unknown: unknown application none",
-		"ops PUT " + path + "application/none/move/root refused: unknown: unknown application none",
-		"ops PUT " + path + "node/none/drain refused: unknown: unknown node none",
+		"ops PUT " + path + "application/none/cancel refused: unknown application none",
+		"ops PUT " + path + "application/none/move/root refused: unknown application none",
+		"ops PUT " + path + "node/none/drain refused: unknown node none",
 	})
 	assert.Equal(t, s.logs.FilterMessage("access refused").Len(), 1)
 	acted := s.logs.FilterMessage("queue drained by an operator: it accepts no new applications").All()
