@@ -38,15 +38,16 @@ type termination struct {
 	closing func() []string // further ones, of the server; nil: none
 	timer   *time.Timer
 	expired bool
+	ended   bool // begin has no effect any more
 }
 
 func newTermination() *termination { return &termination{limit: terminationLimit, exit: os.Exit} }
 
-// begin starts the timer of the termination. Calls after the first one have no effect.
+// begin starts the timer of the termination. Calls after the first one, or after the end, have no effect.
 func (t *termination) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.timer == nil {
+	if t.timer == nil && !t.ended {
 		t.timer = time.AfterFunc(t.limit, t.expire)
 	}
 }
@@ -97,6 +98,7 @@ func (t *termination) setClosing(closing func() []string) {
 func (t *termination) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.ended = true
 	if t.timer != nil {
 		t.timer.Stop()
 	}

@@ -60,6 +60,17 @@ func TestTermination_InTimeIsNotForced(t *testing.T) {
 	})
 }
 
+// The goroutine that begins a termination may run after all has ended: a signal interrupts a start within microseconds.
+func TestTermination_BegunAfterItsEndIsNotForced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := newTermination()
+		end.exit = func(int) { t.Error("it ended before the timer began") }
+		end.end()
+		end.begin()
+		<-time.After(time.Hour)
+	})
+}
+
 func TestTermination_SecondSignalExitsAtOnce(t *testing.T) {
 	codes := make(chan int, 1)
 	ctx, stop := untilSignal(func(code int) { codes <- code })

@@ -54,6 +54,7 @@ type event struct {
 type packageResult struct {
 	passed, failed, skipped int
 	output                  map[string]string // by test, "" for the package itself
+	running                 []string          // tests that have begun and have not ended
 }
 
 // report converts events to the output of go test, and counts.
@@ -62,6 +63,7 @@ type report struct {
 	verbose  bool // print the output of passing tests, too
 	packages map[string]*packageResult
 	empty    []string // packages whose tests did not run
+	ended    []string // packages that failed although none of their tests did: the process ended
 }
 
 func (r *report) read(events io.Reader) error {
@@ -118,14 +120,18 @@ func (r *report) count(e event, p *packageResult) {
 	case "fail":
 		p.failed++
 		fmt.Fprint(r.out, p.output[e.Test])
+	case "run":
+		p.running = append(p.running, e.Test)
+		return
 	default:
 		return
 	}
 	delete(p.output, e.Test)
+	p.running = slices.DeleteFunc(p.running, func(test string) bool { return test == e.Test })
 }
 
 // finish prints the end of a package: all output when it failed, including that of tests that did not
-// end, otherwise only go test's line.
+// end, and their names, otherwise only go test's line.
 func (r *report) finish(e event, p *packageResult) {
 	switch e.Action {
 	case "fail":
@@ -134,7 +140,13 @@ func (r *report) finish(e event, p *packageResult) {
 		for _, test := range slices.Sorted(maps.Keys(p.output)) {
 			fmt.Fprint(r.out, p.output[test])
 		}
+		for _, test := range p.running {
+			fmt.Fprintf(r.out, "%s had not ended\n", test)
+		}
 		fmt.Fprint(r.out, closing)
+		if p.failed == 0 && p.passed+p.skipped+len(p.running) > 0 {
+			r.ended = append(r.ended, e.Package)
+		}
 	case "pass", "skip":
 		for line := range strings.Lines(p.output[""]) {
 			if strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "? ") {
@@ -159,6 +171,10 @@ func (r *report) verdict() error {
 		sum.skipped += p.skipped
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
+	if len(r.ended) > 0 {
+		slices.Sort(r.ended)
+		return fmt.Errorf("no test failed, but the process ended with an error, in %s", strings.Join(r.ended, ", "))
+	}
 	if len(r.empty) > 0 {
 		slices.Sort(r.empty)
 		return fmt.Errorf("no test ran in %s", strings.Join(r.empty, ", "))

@@ -57,6 +57,15 @@ func TestReport_Verdict(t *testing.T) {
 			wantOut: "panic: timed out\nFAIL\ta\n0 passed, 0 failed, 0 skipped\n",
 			wantErr: "no test ran at all",
 		}, {
+			name: "a package whose process ends without a failing test is named, with the tests that had begun",
+			events: `{"Action":"run","Package":"a","Test":"T"}
+{"Action":"pass","Package":"a","Test":"T"}
+{"Action":"run","Package":"a","Test":"U"}
+{"Action":"output","Package":"a","Output":"FAIL\ta\n"}
+{"Action":"fail","Package":"a"}`,
+			wantOut: "U had not ended\nFAIL\ta\n1 passed, 0 failed, 0 skipped\n",
+			wantErr: "no test failed, but the process ended with an error, in a",
+		}, {
 			name: "the output of the compiler is printed",
 			events: `{"ImportPath":"a","Action":"build-output","Output":"a.go:1: no\n"}
 {"Action":"output","Package":"a","Output":"FAIL\ta [build failed]\n"}
