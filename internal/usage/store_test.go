@@ -287,13 +287,14 @@ func TestOpen_UnusableFileIsNamedAndUnchanged(t *testing.T) {
 
 func ended(id string, at time.Time, state lifecycle.State) *lifecycle.Ended {
 	vcore := resources.FromMap(map[string]resources.Quantity{"vcore": 2000})
-	var u *lifecycle.Usage
+	var u lifecycle.UsageSum
+	u.Add(lifecycle.RealUsage, "m5", vcore, 30)
 	if state == lifecycle.Rejected {
 		return lifecycle.NewRejection(id, security.User{Name: "ann"}, "root.a", "no such queue", at)
 	}
 	return &lifecycle.Ended{
 		ID: id, User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: "root.a", State: state, Submitted: at.Add(-time.Minute), Finished: at,
-		Peak: vcore, Log: lifecycle.Log{lifecycle.NewChange(state, lifecycle.ReasonIdleTimeout, at)}, Usage: u.With(lifecycle.RealUsage, "m5", vcore, 30),
+		Peak: vcore, Log: lifecycle.Log{lifecycle.NewChange(state, lifecycle.ReasonIdleTimeout, at)}, Usage: u.Usage(),
 	}
 }
 

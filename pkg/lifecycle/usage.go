@@ -33,29 +33,52 @@ const (
 	RealUsage UsageKind = iota
 	PreemptedUsage
 	PlaceholderUsage
+	usageKinds
 )
 
-// With is a copy of u with the usage of one more ended allocation, which had amounts on a node of an instance
-// type for some whole seconds. u may be nil.
-func (u *Usage) With(kind UsageKind, instanceType string, amounts resources.Amounts, seconds int64) *Usage {
-	var next Usage
-	if u != nil {
-		next = *u
-	}
-	list := [...]*[]TypeUsage{&next.Real, &next.Preempted, &next.Placeholders}[kind]
-	*list = withUsage(*list, instanceType, amounts, seconds)
-	return &next
+// UsageSum adds up the usage of ended allocations in place. The zero value has none.
+type UsageSum struct{ s *usageSum } // nil: no allocation ran for a second
+
+type usageSum struct {
+	lists [usageKinds][]typeTotal // each sorted by instance type
+	usage *Usage                  // the sum; nil: it has changed since it was asked for
 }
 
-// withUsage is a copy of list, sorted by instance type, with more usage of one type: amounts for some seconds.
-func withUsage(list []TypeUsage, instanceType string, amounts resources.Amounts, seconds int64) []TypeUsage {
-	list = slices.Clone(list)
-	at, found := slices.BinarySearchFunc(list, instanceType, func(u TypeUsage, name string) int {
-		return strings.Compare(u.InstanceType, name)
-	})
-	if found {
-		list[at].Usage = list[at].Usage.AddTimes(amounts, seconds)
-		return list
+type typeTotal struct {
+	instanceType string
+	total        resources.Total
+}
+
+// Usage is the sum until now; nil: no allocation ran for a second.
+func (u UsageSum) Usage() *Usage {
+	if u.s == nil {
+		return nil
 	}
-	return slices.Insert(list, at, TypeUsage{instanceType, amounts.Times(seconds)})
+	if u.s.usage == nil {
+		u.s.usage = &Usage{usageOf(u.s.lists[RealUsage]), usageOf(u.s.lists[PreemptedUsage]), usageOf(u.s.lists[PlaceholderUsage])}
+	}
+	return u.s.usage
+}
+
+func usageOf(list []typeTotal) (out []TypeUsage) {
+	for i := range list {
+		out = append(out, TypeUsage{list[i].instanceType, list[i].total.Amounts()})
+	}
+	return out
+}
+
+// Add adds the usage of one more ended allocation, which had amounts on a node of an instance type for some whole seconds.
+func (u *UsageSum) Add(kind UsageKind, instanceType string, amounts resources.Amounts, seconds int64) {
+	if u.s == nil {
+		u.s = &usageSum{}
+	}
+	u.s.usage = nil
+	list := &u.s.lists[kind]
+	at, found := slices.BinarySearchFunc(*list, instanceType, func(t typeTotal, name string) int {
+		return strings.Compare(t.instanceType, name)
+	})
+	if !found {
+		*list = slices.Insert(*list, at, typeTotal{instanceType: instanceType})
+	}
+	(*list)[at].total.AddTimes(amounts, seconds)
 }

@@ -46,7 +46,7 @@ type Application struct {
 	allocated    resources.Vector   // used by allocations, without placeholders
 	peak         resources.Vector   // the maximum of that or of placeholders, per resource
 	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
-	usageHistory *lifecycle.Usage   // of ended allocations; nil: none ran for a second
+	usageHistory lifecycle.UsageSum // of ended allocations
 
 	buffers appBuffers
 	quota   quota.Application // with the user and the accounts that limit it

@@ -8,7 +8,7 @@ import (
 
 // EachNode yields all nodes in no order.
 func (p *Partition) EachNode(yield func(*Node) bool) {
-	for _, n := range p.nodes {
+	for _, n := range p.lists.nodes.all {
 		if !yield(n) {
 			return
 		}

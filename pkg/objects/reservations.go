@@ -197,22 +197,21 @@ func (x *Allocation) MayBePlacedWithinCapacity() bool {
 	return !x.app.Constraints().BlockedWithinCapacity(x.shape)
 }
 
-// MissingShare is the dominant share of what x lacks on n: of the resources that it requests, the largest part of the
-// capacity that would have to become free. Zero: nothing.
-func (n *Node) MissingShare(x *Allocation) float64 {
-	return n.MissingShareWith(x.shape, nil)
-}
-
-// MissingShareWith is MissingShare for an ask of shape s when used is used of n, too.
-func (n *Node) MissingShareWith(s *feasibility.Shape, used resources.Vector) float64 {
-	share := 0.0
+// MissingShare is the dominant share of what an ask of shape s lacks on n when used is used of n, too: of the resources that it
+// requests, the largest part of the capacity that would have to become free. Zero: nothing. more: it is more than limit, and
+// share is a lower bound of it.
+func (n *Node) MissingShare(s *feasibility.Shape, used resources.Vector, limit float64) (share float64, more bool) {
 	for k, requested := range s.Vector() {
 		k := resources.Index(k)
-		if missing := resources.SubSaturated(requested, resources.SubSaturated(n.available.At(k), used.At(k))); requested > 0 && missing > 0 {
-			share = max(share, float64(missing)/float64(n.total.At(k)))
+		missing := resources.SubSaturated(requested, resources.SubSaturated(n.available.At(k), used.At(k)))
+		if requested <= 0 || missing <= 0 {
+			continue
+		}
+		if share = max(share, float64(missing)/float64(n.total.At(k))); share > limit {
+			return share, true
 		}
 	}
-	return share
+	return share, false
 }
 
 // PendingShapes sets f to the shapes of schedulable asks below q for which the queues below q have headroom.

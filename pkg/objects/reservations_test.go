@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -98,8 +99,15 @@ func TestNode_MissingShare(t *testing.T) {
 	x, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: two(4, 60)}, epoch)
 	assert.NilError(t, err)
 	m := p.nodes["m"]
-	assert.Equal(t, m.MissingShare(x), 0.0)
+	share, more := m.MissingShare(x.Shape(), nil, 0)
+	assert.Assert(t, share == 0 && !more, "%v", share)
 	assert.NilError(t, p.AddForeign(Foreign{Key: "f", Node: "m", Amounts: two(6, 50)}))
-	assert.Equal(t, m.MissingShare(x), 0.25, "2 of 8 cores, and 10 of 100")
+	for limit, wantMore := range map[float64]bool{0.2: true, 0.25: false, math.Inf(1): false} {
+		share, more = m.MissingShare(x.Shape(), nil, limit)
+		assert.Assert(t, share == 0.25 && more == wantMore, "2 of 8 cores, and 10 of 100: %v, limit %v", share, limit)
+	}
 	assert.Assert(t, !m.MayReserve(x), "the foreign allocation stays")
+	assert.NilError(t, p.AddForeign(Foreign{Key: "g", Node: "m", Amounts: resources.FromMap(map[string]resources.Quantity{"memory": 30})}))
+	share, _ = m.MissingShare(x.Shape(), nil, math.Inf(1))
+	assert.Equal(t, share, 0.4, "2 of 8 cores, and 40 of 100")
 }

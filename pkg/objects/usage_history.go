@@ -10,7 +10,7 @@ import (
 const instanceTypeAttribute = "si/instance-type"
 
 // UsageHistory is the usage of the ended allocations; nil: none has run for a second (APP-45).
-func (a *Application) UsageHistory() *lifecycle.Usage { return a.usageHistory }
+func (a *Application) UsageHistory() *lifecycle.Usage { return a.usageHistory.Usage() }
 
 // recordUsage adds the usage of x, which is about to be removed. preempted: it is preempting. Requires: x is
 // bound.
@@ -26,7 +26,7 @@ func (x *Allocation) recordUsage(preempted bool, now time.Time) {
 	case x.ask.Placeholder:
 		kind = lifecycle.PlaceholderUsage
 	}
-	x.app.usageHistory = x.app.usageHistory.With(kind, x.node.instanceType(), x.ask.Amounts, seconds)
+	x.app.usageHistory.Add(kind, x.node.instanceType(), x.ask.Amounts, seconds)
 }
 
 func (n *Node) instanceType() string {

@@ -47,7 +47,7 @@ func (e *groupEvaluation) walk(q *Queue, all bool) {
 
 // mark marks the leaves of apps, and the queues above them.
 func (e *groupEvaluation) mark(apps []*Application) {
-	e.marked = map[*Queue][]*Application{}
+	e.marked = make(map[*Queue][]*Application, 2*len(apps)) // a leaf for each, and few queues above
 	slices.SortFunc(apps, func(a, b *Application) int { return int(a.queue.listIndex - b.queue.listIndex) })
 	for len(apps) > 0 {
 		n := slices.IndexFunc(apps, func(a *Application) bool { return a.queue != apps[0].queue })
@@ -85,7 +85,12 @@ func (e *groupEvaluation) visit(a *Application) {
 	if a.gang != nil || a.queue.policy.sort == policies.StateAware || !a.Constraints().OnlyCapacity() {
 		e.changes.unsettleApplication(a)
 	}
-	e.groups = slices.DeleteFunc(append(e.groups[:0], a.askGroups.list...), (*AskGroup).empty)
+	e.groups = e.groups[:0]
+	for _, group := range a.askGroups.list {
+		if !group.empty() {
+			e.groups = append(e.groups, group)
+		}
+	}
 	if len(e.groups) > 1 {
 		slices.SortFunc(e.groups, func(a, b *AskGroup) int {
 			return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)

@@ -2,8 +2,10 @@ package reservation
 
 import (
 	"container/heap"
+	"math"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -94,7 +96,7 @@ func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []o
 			sum := used[n]
 			sum.Add(g.Shape.Vector())
 			if used[n] = sum; n.MayReserveTogether(a, g.Shape, sum) {
-				heap.Push(nodes, nodeLack{n, n.MissingShareWith(g.Shape, sum)})
+				heap.Push(nodes, lackOf(n, g.Shape, sum))
 			}
 		}
 	}
@@ -124,7 +126,7 @@ func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup, us
 	h := &lackHeap{}
 	add := func(n *objects.Node) {
 		if n.MayReserveTogether(a, g.Shape, used[n]) {
-			h.all = append(h.all, nodeLack{n, n.MissingShareWith(g.Shape, used[n])})
+			h.all = append(h.all, lackOf(n, g.Shape, used[n]))
 		}
 	}
 	if id := objects.NodeID(g.Shape.RequiredNode()); id != "" {
@@ -145,6 +147,11 @@ func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup, us
 type nodeLack struct {
 	node *objects.Node
 	lack float64
+}
+
+func lackOf(n *objects.Node, s *feasibility.Shape, used resources.Vector) nodeLack {
+	lack, _ := n.MissingShare(s, used, math.Inf(1))
+	return nodeLack{n, lack}
 }
 
 // lackHeap has the node with the least lack first and, of several, the first by ID.

@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -129,13 +130,15 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 		}
 		return nil
 	}
-	least := 0.0
+	least := math.Inf(1)
 	for n := range eng.part.EachNode {
 		eng.visitedNodes++
-		if !n.MayReserve(x) || slices.Contains(except, n) {
+		// Few nodes lack no more than the best one until now, so the rest is examined for few.
+		share, more := n.MissingShare(x.Shape(), nil, least)
+		if more || share == least && best != nil && n.ID() > best.ID() {
 			continue
 		}
-		if share := n.MissingShare(x); best == nil || share < least || share == least && n.ID() < best.ID() {
+		if n.MayReserve(x) && !slices.Contains(except, n) {
 			best, least = n, share
 		}
 	}

@@ -62,11 +62,6 @@ func (a Amounts) Times(n int64) Amounts {
 	return Amounts{out}
 }
 
-// AddTimes is a.Add(b.Times(n)) with one heap allocation.
-func (a Amounts) AddTimes(b Amounts, n int64) Amounts {
-	return a.zip(b, func(x, y Quantity) Quantity { return addSat(x, mulSat(y, Quantity(n))) })
-}
-
 // IsZero reports whether every quantity is zero.
 func (a Amounts) IsZero() bool { return len(a.e) == 0 }
 

@@ -125,15 +125,6 @@ func saturated(x *big.Int) quantity {
 	return quantity(x.Int64())
 }
 
-func TestAmounts_AddTimes(t *testing.T) {
-	checkProperties(t, []property{
-		{"AddTimes adds the product", func(t *rapid.T) {
-			a, b, n := amountsOf(t, "a", anyQuantity), amountsOf(t, "b", anyQuantity), rapid.Int64Min(0).Draw(t, "n")
-			assertEqual(t, a.AddTimes(b, n), a.Add(b.Times(n)))
-		}},
-	})
-}
-
 func TestAmounts_Saturation(t *testing.T) {
 	wide := func(q quantity) *big.Int { return big.NewInt(int64(q)) }
 	checkProperties(t, []property{

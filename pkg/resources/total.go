@@ -16,6 +16,11 @@ func (t *Total) Reset() { t.e = t.e[:0] }
 // Add adds a, like Amounts.Add.
 func (t *Total) Add(a Amounts) { t.apply(a, addSat) }
 
+// AddTimes adds a.Times(n). n must not be negative.
+func (t *Total) AddTimes(a Amounts, n int64) {
+	t.apply(a, func(x, y Quantity) Quantity { return addSat(x, mulSat(y, Quantity(n))) })
+}
+
 // Sub subtracts a, like Amounts.Sub.
 func (t *Total) Sub(a Amounts) { t.apply(a, subSat) }
 

@@ -17,12 +17,17 @@ func TestTotal_AddsLikeAmounts(t *testing.T) {
 		var want amounts
 		for range rapid.IntRange(0, 6).Draw(t, "n") {
 			a := amountsOf(t, "a", anyQuantity)
-			if rapid.Bool().Draw(t, "add") {
+			switch rapid.IntRange(0, 2).Draw(t, "operation") {
+			case 0:
 				total.Add(a)
 				want = want.Add(a)
-			} else {
+			case 1:
 				total.Sub(a)
 				want = want.Sub(a)
+			default:
+				n := rapid.Int64Min(0).Draw(t, "n")
+				total.AddTimes(a, n)
+				want = want.Add(a.Times(n))
 			}
 		}
 		other := amountsOf(t, "other", anyQuantity)

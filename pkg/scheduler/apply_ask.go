@@ -193,20 +193,24 @@ func (c *Core) emitReportRejected(ask *objects.Ask, err error) {
 // release ends allocations and cancels asks at the request of the RM. An unknown key or application is no
 // error: the RM wants it gone, and it is (ASK-49).
 func (c *Core) release(now time.Time, m Release) {
-	a, ok := c.part.Application(m.App)
-	if !ok {
-		c.unknownConfirmation(m)
-		return
-	}
-	if m.Key == "" {
+	if m.Key != "" {
+		// Its application is not looked up: the allocation has it.
+		x, ok := c.part.Allocation(m.Key)
+		if !ok || x.Ask().App != m.App {
+			c.unknownConfirmation(m)
+			return
+		}
+		c.endAllocation(now, x, m)
+	} else {
+		a, ok := c.part.Application(m.App)
+		if !ok {
+			c.unknownConfirmation(m)
+			return
+		}
 		c.part.Gangs().UnlinkAll(a) // none is placed because another one ends
 		for _, x := range a.Allocations() {
 			c.endAllocation(now, x, m)
 		}
-	} else if x, ok := c.part.Allocation(m.Key); ok && x.Application() == a {
-		c.endAllocation(now, x, m)
-	} else {
-		c.unknownConfirmation(m)
 	}
 	c.emitStateChanges()
 	c.emitReplacements()

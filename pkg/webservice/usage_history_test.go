@@ -114,7 +114,7 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 	at := noon.Add(-30 * time.Minute)
 	ann := security.User{Name: "ann"}
 	assert.NilError(t, s.AddEnded("default", []*lifecycle.Ended{
-		{ID: "former", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at, Usage: (*lifecycle.Usage)(nil).With(lifecycle.RealUsage, "m5", used, 10)},
+		{ID: "former", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at, Usage: &lifecycle.Usage{Real: []lifecycle.TypeUsage{{InstanceType: "m5", Usage: used.Times(10)}}}},
 		{ID: "long-ago", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: noon.Add(-100 * time.Hour)},
 		lifecycle.NewRejection("lost", ann, "root.none", "no such queue", at),
 	}))
