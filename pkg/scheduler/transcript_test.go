@@ -47,6 +47,7 @@ type transcriptRun struct {
 	now        time.Time
 	showEvents bool // internal effects are shown, but for waiting states
 	showStates bool // waiting states are shown
+	questions  *questionedRM
 }
 
 func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string {
@@ -64,10 +65,14 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		d.MaybeScanArgs(t, "budget", &budget)
 		effects, more := c.core.Schedule(c.now, budget)
 		assert.NilError(t, c.core.Check())
+		lines := c.questions.take() + c.transcript(effects)
 		if more {
-			return c.transcript(effects) + "and more\n"
+			lines += "and more\n"
 		}
-		return c.transcript(effects)
+		return lines
+	case "accepts":
+		c.questions.accepted = strings.Fields(text(d, "nodes"))
+		return ""
 	case "explain":
 		e := c.core.Explain(objects.AllocationKey(text(d, "key")), c.now)
 		lines := e.String() + "\n"
@@ -129,6 +134,33 @@ func (r rejectsPrefix) Fits(ask objects.AllocationKey, _ objects.NodeID) bool {
 	return !strings.HasPrefix(string(ask), string(r))
 }
 
+// questionedRM is a resource manager that accepts some nodes, and shows what it is asked.
+type questionedRM struct {
+	accepted []string
+	asked    []string // the questions since take
+}
+
+func (r *questionedRM) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+	return r.FitsEach(ask, []objects.NodeID{node})[0]
+}
+
+func (r *questionedRM) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+	line := "asked about " + string(ask) + " on"
+	for _, n := range nodes {
+		line += " " + string(n)
+		fits = append(fits, slices.Contains(r.accepted, string(n)))
+	}
+	r.asked = append(r.asked, line)
+	return fits
+}
+
+func (r *questionedRM) take() (lines string) {
+	if r != nil && len(r.asked) > 0 {
+		lines, r.asked = strings.Join(r.asked, "\n")+"\n", nil
+	}
+	return lines
+}
+
 func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 	conf, problems := queuesyaml.Load([]byte(d.Input))
 	if conf == nil {
@@ -138,6 +170,10 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 		var rm scheduler.Oracle
 		if prefix := text(d, "refuses"); prefix != "" {
 			rm = rejectsPrefix(prefix)
+		}
+		if text(d, "shows") == "questions" {
+			c.questions = &questionedRM{}
+			rm = c.questions
 		}
 		c.core = scheduler.New(conf.Partitions[0], rm)
 		return ""
