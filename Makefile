@@ -85,7 +85,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 twin: testrun ## run N random runs from SEED against the naive twin
 	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/twin -run RandomRuns -count=1 -v
 
-mutants: testrun ## plant every fault of internal/mutants/testdata, one at a time: each must make a test fail; half an hour
+mutants: testrun ## plant every fault of internal/mutants/testdata, one at a time: each must make a test fail; an hour or two
 	CANOPY_MUTANTS='$(MUTANTS)' bin/testrun -timeout 4h ./internal/mutants -run Caught -count=1 -v
 
 bench: ## run the benchmarks that match BENCH

@@ -81,51 +81,64 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes half an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
+		t.Skipf("takes an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
 	}
-	var missed, broken []string
-	n := 0
+	var chosen []Fault
+	for _, f := range faults(t) {
+		if wanted == "all" || strings.Contains(f.Title, wanted) || strings.Contains(f.File, wanted) {
+			chosen = append(chosen, f)
+		}
+	}
+	assert.Assert(t, len(chosen) > 0, "no title and no file name has %q in it", wanted)
+	missed, broken := chosen, []Fault(nil)
+	for _, at := range limits { // most faults show in few random runs, some in one of many
+		var unbuilt []Fault
+		missed, unbuilt = plantAll(t, missed, at.scale, at.limit)
+		broken = append(broken, unbuilt...)
+		t.Logf("%s tests: %d of %d faults are not caught", at.scale, len(missed), len(chosen))
+	}
+	for _, f := range missed {
+		t.Errorf("no test catches: %s", f.Title)
+	}
+	for _, f := range broken {
+		t.Errorf("does not compile: %s", f.Title)
+	}
+}
+
+// plantAll tests a copy of the code with each of the faults in it, and returns those that no test catches.
+func plantAll(t *testing.T, all []Fault, scale string, limit time.Duration) (missed, broken []Fault) {
+	t.Helper()
 	var lock sync.Mutex
 	var workers sync.WaitGroup
 	slots := make(chan struct{}, runtime.NumCPU()) // one fault is linked while the tests of another run
-	for _, f := range faults(t) {
-		if wanted != "all" && !strings.Contains(f.Title, wanted) && !strings.Contains(f.File, wanted) {
-			continue
-		}
-		n++
+	for _, f := range all {
 		slots <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-slots }()
 			start := time.Now()
-			by, err := run(t, f)
+			by, err := plant(t, f, scale, limit)
 			took := time.Since(start).Round(time.Second)
 			lock.Lock()
 			defer lock.Unlock()
 			switch {
 			case err != nil:
-				broken = append(broken, f.Title)
+				broken = append(broken, f)
 				t.Logf("does not compile: %s: %v", f.Title, err)
 			case by == "":
-				missed = append(missed, f.Title)
-				t.Logf("NOT CAUGHT in %v: %s (%s %s)", took, f.Title, f.File, f.Function)
+				missed = append(missed, f)
+				t.Logf("not caught by %s tests in %v: %s (%s %s)", scale, took, f.Title, f.File, f.Function)
 			default:
 				t.Logf("caught in %v: %s: %s", took, f.Title, by)
 			}
 		})
 	}
 	workers.Wait()
-	assert.Assert(t, n > 0, "no title and no file name has %q in it", wanted)
-	t.Logf("%d faults: %d caught, %d not, %d do not compile", n, n-len(missed)-len(broken), len(missed), len(broken))
-	for _, m := range missed {
-		t.Errorf("no test catches: %s", m)
-	}
-	for _, m := range broken {
-		t.Errorf("does not compile: %s", m)
-	}
+	return missed, broken
 }
 
-// run tests a copy of the code with the fault in it. by is the first package and test that fail.
-func run(t *testing.T, f Fault) (by string, err error) {
+// plant tests a copy of the code with a fault in it, with the random tests at a scale (package testscale). by is the first package
+// and test that fail; empty: none does.
+func plant(t *testing.T, f Fault, scale string, limit time.Duration) (by string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	file, err := filepath.Abs(filepath.Join(root, f.File))
@@ -141,25 +154,23 @@ func run(t *testing.T, f Fault) (by string, err error) {
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(overlay, replace, 0o600))
-	if out, err := command(t, "quick", limits[0].limit, append([]string{"build", "-overlay", overlay}, f.Packages...)...); err != nil {
+	if out, err := command(t, scale, limit, append([]string{"build", "-overlay", overlay}, f.Packages...)...); err != nil {
 		return "", errors.New(firstLine(out))
 	}
-	for i, at := range limits { // most faults show in few random runs, some in one of many
-		for _, p := range f.Packages {
-			out, err := command(t, at.scale, at.limit, "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", at.limit.String(), p)
-			if err == nil {
-				continue
-			}
-			if by := failedTest(out); by != timedOut || i == 0 {
-				return p + " " + by, nil
-			}
-			t.Logf("%s: the %s tests of %s were stopped after %v", f.Title, at.scale, p, at.limit)
+	for _, p := range f.Packages {
+		out, err := command(t, scale, limit, "test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", limit.String(), p)
+		if err == nil {
+			continue
 		}
+		if by := failedTest(out); by != timedOut || scale == limits[0].scale {
+			return p + " " + by, nil
+		}
+		t.Logf("%s: the %s tests of %s were stopped after %v", f.Title, scale, p, limit)
 	}
 	return "", nil
 }
 
-// command runs go with the random tests at a scale (package testscale).
+// command runs go with the random tests at a scale.
 func command(t *testing.T, scale string, limit time.Duration, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
