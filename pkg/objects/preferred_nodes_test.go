@@ -24,6 +24,7 @@ type preferringCluster struct {
 	p      *Partition
 	asks   int
 	placed []AllocationKey
+	former []map[string]string // tags of the last asks
 }
 
 func (c *preferringCluster) pick(all ...string) string { return all[c.rng.IntN(len(all))] }
@@ -58,11 +59,11 @@ func (c *preferringCluster) tags() map[string]string {
 		case 1:
 			tags[constraints.TolerationsTag] = `[{"key":"old","operator":"Exists"}]`
 		case 2:
-			tags[affinity.PodAffinityTag] = `{` + preferred() + `}`
+			tags[affinity.PodAffinityTag] = c.pick(`{`+preferred()+`}`, `{`+preferred()+`}`, `{`+required+`,`+preferred()+`}`)
 		case 3:
 			tags[affinity.PodAntiAffinityTag] = c.pick(`{`+preferred()+`}`, `{`+required+`,`+preferred()+`}`, `{`+required+`}`)
 		case 4:
-			tags[affinity.SpreadTag] = `[{` + key() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` + selector() + `},{"topologyKey":"zone","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule",` + selector() + `}]`
+			tags[affinity.SpreadTag] = `[{` + key() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` + selector() + `},{"topologyKey":"` + c.pick("zone", "zone", "host") + `","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule",` + selector() + `}]`
 		}
 	}
 	return tags
@@ -71,6 +72,12 @@ func (c *preferringCluster) tags() map[string]string {
 // ask adds an ask.
 func (c *preferringCluster) ask() *Allocation {
 	tags := c.tags()
+	if len(c.former) > 0 && c.rng.IntN(2) == 0 { // of a kind whose allowed nodes are kept
+		tags = c.former[c.rng.IntN(len(c.former))]
+	}
+	if c.former = append(c.former, tags); len(c.former) > 4 {
+		c.former = c.former[1:]
+	}
 	nodes, err := constraints.Parse(tags)
 	assert.NilError(c.t, err)
 	around, err := affinity.Parse(tags, nodes)
@@ -243,6 +250,41 @@ func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 	assert.Equal(t, first(), NodeID("n3"))
 	assert.Equal(t, first(there[1], there[2]), NodeID("n2"))
 	assert.Equal(t, first(there...), NodeID("n1"), "node order decides")
+}
+
+// When the last allocation of a group ends, its pod affinity allows nodes of which nothing has changed (CON-17).
+func TestPreferredNodes_AllowedAgainWithoutAChange(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := quotaPartition(t, "")
+	assert.NilError(t, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
+	amounts := func(n resources.Quantity) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
+	}
+	for _, id := range []NodeID{"n1", "n2", "n3"} {
+		assert.NilError(t, p.AddNode(id, amounts(9), map[string]string{"host": string(id)}, true))
+	}
+	tags := map[string]string{
+		"kubernetes.io/label/app": "a",
+		affinity.PodAffinityTag:   `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}]}`,
+		constraints.AffinityTag:   `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"In","values":["n2"]}]}}]}`,
+	}
+	nodes, err := constraints.Parse(tags)
+	assert.NilError(t, err)
+	around, err := affinity.Parse(tags, nodes)
+	assert.NilError(t, err)
+	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Nodes: nodes, Affinity: around}})
+	_, err = p.AddReported(&Ask{Key: "last", App: "x", Amounts: amounts(1), Details: details}, "n1", now)
+	assert.NilError(t, err)
+	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: amounts(1), Details: details}, now)
+	assert.NilError(t, err)
+	first := func() NodeID {
+		p.RefreshShares()
+		return p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)).ID()
+	}
+	assert.Equal(t, first(), NodeID("n1"), "beside the one that runs")
+	_, ok := p.Release("last", now)
+	assert.Assert(t, ok)
+	assert.Equal(t, first(), NodeID("n2"), "anywhere, so where it prefers")
 }
 
 // A placement does not make a search look at other nodes anew, and asks without preferences leave nothing to be kept.
