@@ -71,6 +71,29 @@ func TestPrintExplanation_BackOff(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(out.String(), "no node fits\npreemption is evaluated again at noon\n"), out.String())
 }
 
+// An ask that may preempt, and has no victims: the explanation says what it lacks on nodes and of quotas (EXP-18).
+func TestPrintExplanation_VictimSearches(t *testing.T) {
+	var out strings.Builder
+	assert.NilError(t, printExplanation(&out, &dao.Explanation{
+		AllocationKey: "k", ApplicationID: "a", Time: 1, SearchedAt: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC).UnixNano(),
+		Entitlements: []dao.Entitlement{{PreemptionReason: "priority", Reason: "the preemption delay of the queue has not passed"}},
+		Searches: []dao.VictimSearch{
+			{PreemptionReason: "guarantee", TotalNodes: 5, Nodes: &dao.NodeOutcomes{NoPlan: 3}, Infeasible: 2, NoPlanReasons: map[string]int{"no eligible victim": 1, "eligible victims hold too little": 2}, BlockingQuotas: []dao.BlockingQuota{{Quota: "queue root.a has too little headroom", Shortfall: dao.Quantities{"vcore": 2000}, Nodes: 3}}},
+			{PreemptionReason: "priority", Found: true, TotalNodes: 5, Nodes: &dao.NodeOutcomes{Compared: 5}, Plans: []dao.Plan{{NodeID: "n1", Victims: []dao.Victim{{AllocationKey: "v", Priority: 3}}}}},
+		},
+	}))
+	_, found, _ := strings.Cut(trimLines(out.String()), "\npreemption:\n")
+	assert.Equal(t, found, `  priority  no: the preemption delay of the queue has not passed
+  when it is entitled, at 2026-01-02T12:00:00Z, as things are:
+  reason guarantee: 0 of 5 nodes compared, 3 without a plan, 0 rejected, 2 infeasible, 0 not evaluated
+    eligible victims hold too little: nodes 2
+    no eligible victim: nodes 1
+    queue root.a has too little headroom: shortfall vcore 2
+  reason priority: 5 of 5 nodes compared, 0 without a plan, 0 rejected, 0 infeasible, 0 not evaluated
+    plan for node n1: v (3)
+`)
+}
+
 func TestExplainCommand_OldAgesAreInDays(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s", 48 * time.Hour: "2d0h",

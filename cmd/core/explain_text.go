@@ -166,6 +166,12 @@ func printEntitlements(t preemptText, e *dao.Explanation) {
 		}
 		t.line("  %s\t%s", entitlement.PreemptionReason, text)
 	}
+	if e.SearchedAt > e.Time {
+		t.line("  when it is entitled, at %s, as things are:", timeText(e.SearchedAt))
+	}
+	for i := range e.Searches {
+		t.search(&e.Searches[i], "  ")
+	}
 }
 
 // printApplicationExplanation prints an application, and the explanation of the first ask of each group.

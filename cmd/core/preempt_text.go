@@ -57,29 +57,34 @@ func printDryRun(out io.Writer, s *dao.DryRunResult) error {
 		t.line("%s\t%s\t%s", r.PreemptionReason, map[bool]string{true: "yes", false: "no"}[r.Entitled], reason)
 	}
 	for i := range s.Searches {
-		search := &s.Searches[i]
-		t.line("\nreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", search.PreemptionReason,
-			search.Nodes.Compared, search.TotalNodes, search.Nodes.NoPlan, search.Nodes.Rejected, search.Infeasible, search.NotEvaluated)
-		for _, what := range slices.Sorted(maps.Keys(search.NoPlanReasons)) {
-			t.line("  %s: nodes %d", what, search.NoPlanReasons[what])
-		}
-		for _, q := range search.BlockingQuotas {
-			t.line("  %s: shortfall %s", q.Quota, amountsText(q.Shortfall))
-		}
-		if search.CrossNode {
-			t.line("  no node alone is enough for the quotas: victims on other nodes are needed")
-		}
-		for _, p := range search.Plans {
-			var keys []string
-			for _, v := range p.Victims {
-				keys = append(keys, fmt.Sprintf("%s (%d)", v.AllocationKey, v.Priority))
-			}
-			t.line("  plan for node %s: %s%s", p.NodeID, strings.Join(keys, ", "), moreText(p.MoreVictims))
-		}
+		t.line("")
+		t.search(&s.Searches[i], "")
 	}
 	t.victims(s.Victims, s.MoreVictims)
 	t.candidates(s.CandidatesNode, s.Candidates, s.MoreCandidates)
 	return t.Flush()
+}
+
+// search prints the result of a victim search: the nodes, what they and the quotas lack, and the plans.
+func (t preemptText) search(s *dao.VictimSearch, indent string) {
+	t.line("%sreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", indent, s.PreemptionReason,
+		s.Nodes.Compared, s.TotalNodes, s.Nodes.NoPlan, s.Nodes.Rejected, s.Infeasible, s.NotEvaluated)
+	for _, what := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
+		t.line("%s  %s: nodes %d", indent, what, s.NoPlanReasons[what])
+	}
+	for _, q := range s.BlockingQuotas {
+		t.line("%s  %s: shortfall %s", indent, q.Quota, amountsText(q.Shortfall))
+	}
+	if s.CrossNode {
+		t.line("%s  no node alone is enough for the quotas: victims on other nodes are needed", indent)
+	}
+	for _, p := range s.Plans {
+		var keys []string
+		for _, v := range p.Victims {
+			keys = append(keys, fmt.Sprintf("%s (%d)", v.AllocationKey, v.Priority))
+		}
+		t.line("%s  plan for node %s: %s%s", indent, p.NodeID, strings.Join(keys, ", "), moreText(p.MoreVictims))
+	}
 }
 
 func printPreemptions(out io.Writer, all *dao.PreemptionList) error {

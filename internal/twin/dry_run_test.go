@@ -19,17 +19,19 @@ import (
 
 // dryRunIgnoredFields are the fields that a dry run may change: the victim search consumes the list of
 // changed nodes; and the list of freed nodes, which may have removed nodes with the names of their
-// resources; and what the affinity of a hypothetical ask has the tracker count, until it is swept: Check counts it anew.
+// resources; and what the affinity of a hypothetical ask has the tracker count, until it is swept: Check counts it anew; and
+// that an explanation has just looked for a node for a shape, and there was none.
 var dryRunIgnoredFields = map[string]bool{
 	"preemptionChanges.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "retries.nodes": true,
 	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.allowed": true, "Node.tracked": true,
+	"Shape.noFitSince": true,
 }
 
 // After any number of dry runs the partition is the same bytes, and the random run continues unchanged.
 // Runs with possible victims are more frequent.
 func TestDryRun_ChangesNothing(t *testing.T) {
 	runs := uint64(testscale.Runs(60))
-	outcomes, refused := map[scheduler.DryRunOutcome]int{}, 0
+	outcomes, refused, explained := map[scheduler.DryRunOutcome]int{}, 0, 0
 	for seed := uint64(1); seed <= runs; seed++ {
 		s := randomrun.RandomRun(seed, stepsPerRun)
 		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates}
@@ -64,6 +66,9 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 					continue
 				}
 				outcomes[out.Outcome]++
+				if out.Pending && !h.AssumeDelayPassed && s.Oracle.Oracle() == nil {
+					explained += compareSearches(t, dryRunCore.Explain(h.Key, now), out)
+				}
 			}
 			if before != "" {
 				if after := dumpText(dryRunCore.Partition(), dryRunIgnoredFields); before != after {
@@ -78,6 +83,18 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		assert.Assert(t, outcomes[o] > 0, "no dry run %s: %v", o, outcomes)
 	}
 	assert.Assert(t, refused > 0)
+	assert.Assert(t, explained > 0)
+}
+
+// compareSearches compares the searches for victims of an explanation with those of a dry run at the same time (EXP-18).
+func compareSearches(t *testing.T, e *scheduler.Explanation, dry *scheduler.DryRunResult) (compared int) {
+	t.Helper()
+	if len(e.Searches) == 0 || e.SearchedAt.After(e.At) {
+		assert.Assert(t, dry.Outcome != scheduler.WouldPreempt, "%s: the dry run has victims, and the explanation says: %v", e.Key, e.Verdict)
+		return 0
+	}
+	assert.DeepEqual(t, e.Searches, dry.Searches)
+	return 1
 }
 
 // compareReasons compares the reported reasons of preemption with those of the twin.

@@ -61,6 +61,14 @@ func (s *DryRun) Report(node objects.NodeID) DryRunReport {
 	return s.report
 }
 
+// Searches are the searches for victims that an evaluation of x would make when it is entitled at a time, without asking the
+// RM: one for each reason that it is entitled to, up to the first with a plan. Nothing is changed.
+func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []DryRunSearch {
+	s := eng.NewDryRun(DryRunAsk{Allocation: x, Now: now, EntitledAt: entitledAt, AmountsOf: eng.part.Amounts})
+	s.Search()
+	return s.report.Searches
+}
+
 func (s *DryRun) reasons() []victim.Reason {
 	reasons, _ := EntitledReasons(s.eng.part, s.ask.Allocation, s.ask.EntitledAt)
 	return reasons

@@ -52,6 +52,8 @@ type Explanation struct {
 	Largest      resources.Amounts              // the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
 	Rank         explain.Rank                   // its place in selection order (EXP-6)
 	Entitlements []preemption.DryRunEntitlement // whether it may preempt, by each reason (PRE-114)
+	Searches     []preemption.DryRunSearch      // what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no help
+	SearchedAt   time.Time                      // the time of Searches: when the first delay has ended, if the ask is not entitled before
 }
 
 // KeyState is the state of the ask or allocation of a key.
@@ -156,11 +158,26 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
 		Stopped: func(path objects.QueuePath) bool { return c.operators.stopped[path] },
 	})
+	if c.mayWaitForVictims(x, e.Verdict.Reason) && e.MayPreempt {
+		if e.SearchedAt = now; len(reasons) == 0 {
+			e.SearchedAt = due
+		}
+		e.Searches = c.preemption.Searches(x, now, e.SearchedAt)
+	}
 	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
 	c.explainShortage(e, x)
 	return e
+}
+
+// mayWaitForVictims reports whether victims can help an ask that is not placed for a reason (PRE-3, PRE-4).
+func (c *Core) mayWaitForVictims(x *objects.Allocation, o PendingReason) bool {
+	switch o {
+	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NoNodeForAffinity:
+		return !x.AskGroup().Held()
+	}
+	return false
 }
 
 // explainNodes counts the nodes by reason, and finds the most free and the largest of each resource (ORD-60, OBS-42).

@@ -21,6 +21,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -84,6 +85,9 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 			for _, change := range g.Changes {
 				lines += "    " + change.String() + "\n"
 			}
+		}
+		if d.HasArg("victims") {
+			lines += c.searches(e)
 		}
 		return lines
 	case "quota":
@@ -179,6 +183,32 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	}
 	return c.applyCommand(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+// searches shows the searches for victims of an explanation.
+func (c *transcriptRun) searches(e *scheduler.Explanation) (lines string) {
+	if e.SearchedAt.After(e.At) {
+		lines += fmt.Sprintf("  entitled in %v; then, as things are:\n", e.SearchedAt.Sub(e.At))
+	}
+	for _, s := range e.Searches {
+		lines += fmt.Sprintf("  by %v, %d nodes, %d infeasible:\n", s.Reason, s.TotalNodes, s.Infeasible)
+		for why, n := range s.NoPlanReasons {
+			if n > 0 {
+				lines += fmt.Sprintf("    %v: nodes %d\n", victim.NoPlanReason(why), n)
+			}
+		}
+		for _, q := range s.BlockingQuotas {
+			lines += fmt.Sprintf("    %s: shortfall %v, nodes %d\n", q.Verdict, q.Shortfall, q.Nodes)
+		}
+		for _, p := range s.BestPlans {
+			lines += fmt.Sprintf("    plan on %s:", p.Node)
+			for _, v := range p.Victims {
+				lines += " " + string(v.Key)
+			}
+			lines += "\n"
+		}
+	}
+	return lines
 }
 
 // showBudgets shows budgets and their counts.

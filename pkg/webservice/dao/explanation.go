@@ -35,6 +35,9 @@ type Explanation struct {
 	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
 	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
 
+	Searches   []VictimSearch `json:"searches,omitempty"`   // what preemption would do for it, or lacks; missing: it is not entitled, or victims are no help
+	SearchedAt int64          `json:"searchedAt,omitempty"` // the time that searches are about: it is later than time if a preemption delay has to end first
+
 	ExpectedStart *ExpectedStart `json:"expectedStart,omitempty"` // when it is expected to start; missing: the request did not want it
 }
 
@@ -147,6 +150,10 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	}
 	n := NodeCounts(e.Nodes)
 	body.Nodes = &n
+	for i := range e.Searches {
+		body.Searches = append(body.Searches, viewVictimSearch(&e.Searches[i]))
+	}
+	body.SearchedAt = Nanos(e.SearchedAt)
 	body.Gates, body.Largest, body.Rank, body.Entitlements = viewGates(e.Gates), viewLargest(e.Largest), viewRank(e.Rank), viewEntitlements(e.Entitlements)
 	return body
 }
