@@ -4,18 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // Parts of the lists of applications. The place of an active application is its queue and its ID, that of one that has ended
-// its number in the history: both are right also when the application is no longer in the list.
+// its number in the history or, if it ended before the last restart, when it did and its ID: all are right also when the
+// application is no longer in the list.
 
 // applicationPage is the part of a list of applications that a request asks for.
 type applicationPage struct {
@@ -67,25 +68,70 @@ func (p applicationPage) active(partition string, all iter.Seq[listedApplication
 	}), nil
 }
 
-// ended is a part of the list of applications that have ended.
-func (p applicationPage) ended(partition string, all persistent.List[lifecycle.Ended]) (any, error) {
-	var after uint32
-	if p.after != "" {
-		n, err := strconv.ParseUint(p.after, 10, 32)
-		if err != nil {
-			return nil, badPlace(p.after, "the number that the link to the next page has")
-		}
-		after = uint32(n)
+// listedEnded is an application that has ended. former: before the last restart.
+type listedEnded struct {
+	*lifecycle.Ended
+	former bool
+}
+
+// formerPrefix begins the places of applications that ended before the last restart.
+const formerPrefix = "former "
+
+// place is the place of an application in a list of ended ones.
+func (e listedEnded) place() string {
+	if e.former {
+		return fmt.Sprint(formerPrefix, e.Finished.UnixMilli(), " ", e.ID)
 	}
-	selected, more := selectPage(p.page, all.All(),
-		func(e *lifecycle.Ended) bool { return int32(e.Number()-after) > 0 },
-		func(e *lifecycle.Ended) bool { return p.user == "" || e.User.Name == p.user })
+	return strconv.FormatUint(uint64(e.Number()), 10)
+}
+
+// endedPlace is a place in a list of ended applications.
+type endedPlace struct {
+	former   bool // before the applications of this process
+	finished int64
+	id       string
+	number   uint32
+}
+
+func parseEndedPlace(after string) (p endedPlace, err error) {
+	text, former := strings.CutPrefix(after, formerPrefix)
+	if !former && after != "" {
+		n, err := strconv.ParseUint(after, 10, 32)
+		p.number = uint32(n)
+		return p, err
+	}
+	if p.former = true; after == "" {
+		p.finished = math.MinInt64
+		return p, nil
+	}
+	finished, id, _ := strings.Cut(text, " ")
+	p.id = id
+	p.finished, err = strconv.ParseInt(finished, 10, 64)
+	return p, err
+}
+
+// before reports whether p is before e.
+func (p endedPlace) before(e listedEnded) bool {
+	switch {
+	case e.former:
+		return p.former && cmp.Or(cmp.Compare(e.Finished.UnixMilli(), p.finished), cmp.Compare(e.ID, p.id)) > 0
+	case p.former:
+		return true
+	}
+	return int32(e.Number()-p.number) > 0
+}
+
+// ended is a part of the list of applications that have ended.
+func (p applicationPage) ended(partition string, all iter.Seq[listedEnded]) (any, error) {
+	after, err := parseEndedPlace(p.after)
+	if err != nil {
+		return nil, badPlace(p.after, "the one that the link to the next page has")
+	}
+	selected, more := selectPage(p.page, all, after.before, func(e listedEnded) bool { return p.user == "" || e.User.Name == p.user })
 	e := newEncoder()
-	return pagedListOf(p.page, selected, more,
-		func(x *lifecycle.Ended) string { return strconv.FormatUint(uint64(x.Number()), 10) },
-		func(x *lifecycle.Ended) pieces {
-			return func(yield func([]byte) bool) { yield(e.piece(dao.NewEndedApplication(partition, x))) }
-		}), nil
+	return pagedListOf(p.page, selected, more, listedEnded.place, func(x listedEnded) pieces {
+		return func(yield func([]byte) bool) { yield(e.piece(dao.NewEndedApplication(partition, x.Ended))) }
+	}), nil
 }
 
 func badPlace(after, form string) error {

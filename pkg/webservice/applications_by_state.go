@@ -61,37 +61,53 @@ func (s *service) applicationsByState(r *http.Request) (any, error) {
 	case rejected:
 		ended = snap.Rejected
 	}
-	if part.isWhole() {
-		return s.listEnded(r.Context(), snap, rejected, ended)
-	}
-	// Pages have the applications of this process only: those of before a restart have no place in its order.
-	return part.ended(snap.Partition, ended)
-}
-
-// listEnded lists ended applications, those of before the last restart first.
-func (s *service) listEnded(ctx context.Context, snap *scheduler.Snapshot, rejected bool, current persistent.List[lifecycle.Ended]) (any, error) {
-	former, err := s.formerlyEnded(ctx, snap, rejected, current)
+	list, err := s.endedList(r.Context(), snap, rejected, ended)
 	if err != nil {
 		return nil, err
 	}
+	if part.isWhole() {
+		return listOf(func(yield func(dao.Application) bool) {
+			for e := range list.all {
+				if !yield(dao.NewEndedApplication(snap.Partition, e.Ended)) {
+					return
+				}
+			}
+		}), nil
+	}
+	return part.ended(snap.Partition, list.all)
+}
+
+// endedList are ended applications in the order of their list, those of before the last restart first.
+type endedList struct {
+	former  []*lifecycle.Ended // from the store of usage
+	current persistent.List[lifecycle.Ended]
+}
+
+func (s *service) endedList(ctx context.Context, snap *scheduler.Snapshot, rejected bool, current persistent.List[lifecycle.Ended]) (list endedList, err error) {
+	list.current = current
+	if list.former, err = s.formerlyEnded(ctx, snap, rejected, current); err != nil || !rejected || len(list.former) == 0 {
+		return list, err
+	}
 	again := map[string]bool{} // of a rejected ID only the newest is listed (APP-39)
-	if rejected && len(former) > 0 {
-		for e := range current.All() {
-			again[e.ID] = true
+	for e := range current.All() {
+		again[e.ID] = true
+	}
+	list.former = slices.DeleteFunc(list.former, func(e *lifecycle.Ended) bool { return again[e.ID] })
+	return list, nil
+}
+
+// all yields the list.
+func (l endedList) all(yield func(listedEnded) bool) {
+	for _, e := range l.former {
+		if !yield(listedEnded{e, true}) {
+			return
 		}
 	}
-	return listOf(func(yield func(dao.Application) bool) {
-		for _, e := range former {
-			if !again[e.ID] && !yield(dao.NewEndedApplication(snap.Partition, e)) {
-				return
-			}
+	for e := range l.current.All() {
+		if !yield(listedEnded{e, false}) {
+			return
 		}
-		for e := range current.All() {
-			if !yield(dao.NewEndedApplication(snap.Partition, e)) {
-				return
-			}
-		}
-	}), nil
+	}
 }
 
 // application shows one active application: of the whole partition, or of the queue in the path.

@@ -2,7 +2,9 @@ package webservice_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,7 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 	ann := security.User{Name: "ann"}
 	assert.NilError(t, s.AddEnded("default", []*lifecycle.Ended{
 		{ID: "former", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at, Usage: &lifecycle.Usage{Real: []lifecycle.TypeUsage{{InstanceType: "m5", Usage: used.Times(10)}}}},
+		{ID: "former-2", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at},
 		{ID: "long-ago", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: noon.Add(-100 * time.Hour)},
 		lifecycle.NewRejection("lost", ann, "root.none", "no such queue", at),
 	}))
@@ -130,8 +133,29 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 		return names, all
 	}
 	names, all := ids("completed")
-	assert.DeepEqual(t, names[:2], []string{"former", "again"})
+	assert.DeepEqual(t, names[:3], []string{"former", "former-2", "again"})
 	assert.Equal(t, all[0].ResourceHistory.ResourceUsage["m5"]["vcore"], int64(600))
 	names, _ = ids("rejected")
 	assert.DeepEqual(t, names, []string{"lost"}) // it was rejected again since
+
+	// Pages have them, too, in the same order (RST-9).
+	whole, _ := ids("completed")
+	for limit := 1; limit <= len(whole)+1; limit++ {
+		var paged []string
+		for path := fmt.Sprint("/ws/v1/partition/default/applications/completed?limit=", limit); path != ""; {
+			r := request(c, opt, http.MethodGet, path)
+			var part []dao.Application
+			assert.NilError(t, json.Unmarshal(r.Body.Bytes(), &part))
+			for _, a := range part {
+				paged = append(paged, a.ApplicationID)
+			}
+			path = ""
+			if link, _, more := strings.Cut(strings.TrimPrefix(r.Header().Get("Link"), "<"), ">"); more {
+				path = "/ws/v1/partition/default/applications/completed" + link
+			}
+		}
+		assert.DeepEqual(t, paged, whole)
+	}
+	r := request(c, opt, http.MethodGet, "/ws/v1/partition/default/applications/completed?after="+url.QueryEscape("former yesterday x"))
+	assert.Equal(t, r.Code, http.StatusBadRequest)
 }
