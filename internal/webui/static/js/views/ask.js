@@ -65,13 +65,14 @@ function preemption(e) {
     ...(s.blockingQuotas ?? []).map((q) => h('div', {}, q.quota, h('span', { class: 'muted' }, `: victims would have to give back `), amounts(q.shortfall))),
     ...Object.entries(s.noPlanReasons ?? {}).sort().map(([why, n]) => h('div', { class: 'muted' }, `${f.plural(n, 'node')}: ${why}`)),
     s.infeasible > 0 && h('div', { class: 'muted' }, `${f.plural(s.infeasible, 'node')}: too little even without all candidates`),
+    s.notEvaluated > 0 && h('div', { class: 'muted' }, `${f.plural(s.notEvaluated, 'node')}: nothing that it may preempt`),
     s.nodes?.rejected > 0 && h('div', { class: 'muted' }, `${f.plural(s.nodes.rejected, 'node')}: refused by what else runs there`),
   ];
   const search = (s) => h('div', { class: 'gate' }, s.found ? mark('check', 'plain', 'victims') : mark('cross', 'plain', 'no victims'), h('span', {}, s.preemptionReason),
     h('div', {}, s.plans?.length > 0 && h('div', {}, s.plans[0].victims.length > 0 ? `would end ${victims(s.plans[0])} on ${s.plans[0].nodeID}` : `waits for what ends on ${s.plans[0].nodeID} already`), !s.found && lacks(s)));
   return card('May it preempt?', h('div', { class: 'body', id: 'preemption' }, e.entitlements.map((x) => h('div', { class: 'gate' }, x.entitled ? mark('check', 'plain', 'yes') : mark('cross', 'plain', 'no'), h('span', {}, x.preemptionReason),
     h('span', { class: 'muted' }, x.entitled ? 'entitled' : x.reason, x.queueName ? ` (${x.queueName})` : '', x.entitledAt ? `, entitled in ${f.duration(f.millis(x.entitledAt) - Date.now())}` : ''))),
-  e.searches?.length > 0 && h('h3', { class: 'small strong' }, later ? 'Victims, as things are, when it is entitled' : 'Victims, as things are'), (e.searches ?? []).map(search)));
+  e.searches?.length > 0 && h('h3', { class: 'small strong', style: { marginTop: '12px' } }, later ? 'Victims, as things are, when it is entitled' : 'Victims, as things are'), (e.searches ?? []).map(search)));
 }
 
 // expectedStart is when the ask is expected to start, or why that is not known, with what it is based on and how right it was.
