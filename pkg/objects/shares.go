@@ -110,6 +110,29 @@ func (p *Partition) rebuildOrdering() {
 	p.journal.order.unschedulable.Fill(unschedulable)
 }
 
+// rebuild rebuilds the order of the groups, if a configuration that enables or disables priority has changed it: nothing else that
+// a configuration says has a part in it.
+func (s *askGroups) rebuild(priorityDisabled bool) {
+	changed := slices.ContainsFunc(s.list, func(g *AskGroup) bool {
+		for _, list := range [][]*Allocation{g.SchedulableAsks(), g.unschedulableAsks()} {
+			if len(list) > 0 { // all of a group have the same priority
+				return list[0].key.Priority != list[0].ask.effectivePriority(priorityDisabled)
+			}
+		}
+		return false
+	})
+	if changed {
+		s.order.Fill(nil)
+	}
+	for _, g := range s.list {
+		if changed {
+			g.entry.Reset()
+			g.refreshPriorities(priorityDisabled)
+		}
+		g.requeue()
+	}
+}
+
 // refreshPriorities updates the priorities of asks after a configuration that enables or
 // disables priority (PRI-21, PRI-24). All asks of a group have the same priority, so their order
 // stays.
@@ -148,12 +171,7 @@ func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 		a.rekey()
 		q.priorities.Add(a.key.Priority)
 		r.add(a)
-		a.askGroups.order.Fill(nil)
-		for _, c := range a.askGroups.list {
-			c.entry.Reset()
-			c.refreshPriorities(priorityDisabled)
-			c.requeue()
-		}
+		a.askGroups.rebuild(priorityDisabled)
 	}
 	for _, a := range q.byID {
 		q.starting.Reindex(a, a.isStarting())
