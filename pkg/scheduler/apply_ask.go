@@ -19,7 +19,7 @@ func (c *Core) submitAsk(now time.Time, ask *objects.Ask) {
 // submitAskOfClass adds an ask that its class admits, or changes the amounts of a known one (PRI-2). Only a
 // rejection has an answer (ASK-1, RMI-56).
 func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *objects.Ask) {
-	if x, known := c.knownAllocation(ask); known {
+	if x, known := c.knownAllocation(ask.Key, ask.App); known {
 		err := c.contradiction(x, priorityClass, ask, "")
 		if err == nil {
 			err = c.part.CheckResize(x, ask.Amounts)
@@ -65,7 +65,7 @@ type constraintError struct{ error }
 // checked here and not in the API, because only the core knows the user of the application: applications
 // come on another stream than asks (PRI-2, PRI-45, ASK-9).
 func (c *Core) submitAskWithClass(now time.Time, m SubmitAskWithClass) {
-	if _, known := c.knownAllocation(m.Ask); !known {
+	if _, known := c.knownAllocation(m.Ask.Key, m.Ask.App); !known {
 		if err := c.checkClass(m); err != nil {
 			c.emitAskRejected(m.Ask, err)
 			return
@@ -111,7 +111,7 @@ func needsPermission(priorityClass string, u security.User) error {
 // (QUO-8, QUO-40, LIM-13, ASK-20, ASK-41, ASK-43, ASK-44, RMI-56, RMI-58, RMI-59).
 func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	ask, nodeID := m.Ask, m.Node
-	x, known := c.knownAllocation(ask)
+	x, known := c.knownAllocation(ask.Key, ask.App)
 	if known {
 		if err := c.contradiction(x, m.Class, ask, nodeID); err != nil {
 			c.emitReportRejected(ask, err)
@@ -148,10 +148,10 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	c.part.Gangs().KeepDomain(x.Application())
 }
 
-// knownAllocation is the ask or allocation with the key of ask, if it is of the same application (ASK-23).
-func (c *Core) knownAllocation(ask *objects.Ask) (*objects.Allocation, bool) {
-	x, ok := c.part.Allocation(ask.Key)
-	if !ok || x.Ask().App != ask.App {
+// knownAllocation is the ask or allocation of a key, if it is of an application (ASK-23, ASK-49). No map of applications is read.
+func (c *Core) knownAllocation(key objects.AllocationKey, app objects.AppID) (*objects.Allocation, bool) {
+	x, ok := c.part.Allocation(key)
+	if !ok || x.Ask().App != app {
 		return nil, false
 	}
 	return x, true
@@ -194,9 +194,8 @@ func (c *Core) emitReportRejected(ask *objects.Ask, err error) {
 // error: the RM wants it gone, and it is (ASK-49).
 func (c *Core) release(now time.Time, m Release) {
 	if m.Key != "" {
-		// Its application is not looked up: the allocation has it.
-		x, ok := c.part.Allocation(m.Key)
-		if !ok || x.Ask().App != m.App {
+		x, ok := c.knownAllocation(m.Key, m.App)
+		if !ok {
 			c.unknownConfirmation(m)
 			return
 		}
