@@ -87,8 +87,8 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 	}
 }
 
-// rebuildOrdering rebuilds every index and every priority, from the applications up. It is for
-// changes that can affect any of them, such as a new configuration.
+// rebuildOrdering rebuilds every index and every priority, from the applications up; but for the orders of asks where no priority
+// of theirs has changed. It is for changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
 	p.deadlines.ramping = nil
 	p.journal.rebuilding()
