@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,7 +48,7 @@ type explainFlags struct {
 	address, partition, output string
 	timeout                    time.Duration
 	application                bool
-	expectedStart              bool
+	expectedStart, victims     bool
 	access                     clientAccess
 }
 
@@ -81,6 +82,7 @@ func explainCommand() *cobra.Command {
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
 	flags.BoolVar(&f.application, "application", false, "explain the application of this ID, and no key")
 	flags.BoolVar(&f.expectedStart, "expected-start", true, "also say when the ask is expected to start, which a large partition takes seconds for")
+	flags.BoolVar(&f.victims, "victims", true, "also say of one ask that may preempt what it would preempt or lacks, which delays decisions of a large partition by milliseconds")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
@@ -146,9 +148,16 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 
 // path is the path of the explanation of a name. The server decodes a name twice, as YuniKorn does.
 func (f *explainFlags) path(kind, name string) string {
-	query := ""
+	var wanted []string
 	if f.expectedStart {
-		query = "?expectedStart"
+		wanted = append(wanted, "expectedStart")
+	}
+	if f.victims && kind == "ask" {
+		wanted = append(wanted, "victims")
+	}
+	query := ""
+	if len(wanted) > 0 {
+		query = "?" + strings.Join(wanted, "&")
 	}
 	return "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(name)) + "/explain" + query
 }

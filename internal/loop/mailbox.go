@@ -53,6 +53,11 @@ func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*schedul
 	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.core.Explain(key, now) })
 }
 
+// ExplainWithVictims is Explain with the victims of the ask, or what it lacks; see scheduler.Core.ExplainWithVictims.
+func (l *Loop) ExplainWithVictims(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.core.ExplainWithVictims(key, now) })
+}
+
 // ExplainApplication explains the pending asks of an application; see scheduler.Core.ExplainApplication.
 func (l *Loop) ExplainApplication(ctx context.Context, id objects.AppID) (*scheduler.ApplicationExplanation, error) {
 	return slowQuery(ctx, l, func(now time.Time) *scheduler.ApplicationExplanation { return l.core.ExplainApplication(id, now) })

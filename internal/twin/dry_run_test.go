@@ -67,7 +67,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 				}
 				outcomes[out.Outcome]++
 				if out.Pending && !h.AssumeDelayPassed && s.Oracle.Oracle() == nil {
-					explained += compareSearches(t, dryRunCore.Explain(h.Key, now), out)
+					explained += compareSearches(t, dryRunCore.ExplainWithVictims(h.Key, now), out)
 				}
 			}
 			if before != "" {

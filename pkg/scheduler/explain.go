@@ -52,7 +52,7 @@ type Explanation struct {
 	Largest      resources.Amounts              // the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
 	Rank         explain.Rank                   // its place in selection order (EXP-6)
 	Entitlements []preemption.DryRunEntitlement // whether it may preempt, by each reason (PRE-114)
-	Searches     []preemption.DryRunSearch      // what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no help
+	Searches     []preemption.DryRunSearch      // of ExplainWithVictims: what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no help
 	SearchedAt   time.Time                      // the time of Searches: when the first delay has ended, if the ask is not entitled before
 }
 
@@ -158,12 +158,6 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
 		Stopped: func(path objects.QueuePath) bool { return c.operators.stopped[path] },
 	})
-	if c.mayWaitForVictims(x, e.Verdict.Reason) && e.MayPreempt {
-		if e.SearchedAt = now; len(reasons) == 0 {
-			e.SearchedAt = due
-		}
-		e.Searches = c.preemption.Searches(x, now, e.SearchedAt)
-	}
 	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
@@ -171,11 +165,27 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	return e
 }
 
+// ExplainWithVictims is Explain with Searches. It may try as many nodes for victims as a preemption does, while nothing is decided: a
+// request has to want it (EXP-18).
+func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Explanation {
+	e := c.Explain(key, now)
+	x, _ := c.part.Allocation(key)
+	if e.State != KeyPending || !e.MayPreempt || !mayWaitForVictims(e.Verdict.Reason) {
+		return e
+	}
+	reasons, due := preemption.EntitledReasons(c.part, x, now)
+	if e.SearchedAt = now; len(reasons) == 0 {
+		e.SearchedAt = due
+	}
+	e.Searches = c.preemption.Searches(x, now, e.SearchedAt)
+	return e
+}
+
 // mayWaitForVictims reports whether victims can help an ask that is not placed for a reason (PRE-3, PRE-4).
-func (c *Core) mayWaitForVictims(x *objects.Allocation, o PendingReason) bool {
+func mayWaitForVictims(o PendingReason) bool {
 	switch o {
 	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NoNodeForAffinity:
-		return !x.AskGroup().Held()
+		return true
 	}
 	return false
 }

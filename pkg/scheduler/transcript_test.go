@@ -75,7 +75,11 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		c.questions.accepted = strings.Fields(text(d, "nodes"))
 		return ""
 	case "explain":
-		e := c.core.Explain(objects.AllocationKey(text(d, "key")), c.now)
+		explained := c.core.Explain
+		if d.HasArg("victims") {
+			explained = c.core.ExplainWithVictims
+		}
+		e := explained(objects.AllocationKey(text(d, "key")), c.now)
 		lines := e.String() + "\n"
 		for _, b := range e.BackOffs {
 			lines += b.String() + "\n"

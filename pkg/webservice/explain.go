@@ -9,6 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
+// victimsParameter asks for the searches for victims: the partition decides nothing while they run (EXP-18).
+var victimsParameter = queryParameter{name: "victims", help: "also what an ask that may preempt would preempt, or lacks for that; it needs no value", flag: true}
+
 // explain explains the state of the ask or allocation of a key, and why it waits (OBS-39). An unknown
 // key has status 404, with what became of it as far as history is kept (OBS-44).
 func (s *service) explain(r *http.Request) (any, error) {
@@ -20,7 +23,11 @@ func (s *service) explain(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := l.Explain(r.Context(), objects.AllocationKey(key))
+	explain := l.Explain
+	if r.URL.Query().Has(victimsParameter.name) {
+		explain = l.ExplainWithVictims
+	}
+	e, err := explain(r.Context(), objects.AllocationKey(key))
 	switch {
 	case err != nil:
 		return nil, err

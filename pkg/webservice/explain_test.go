@@ -179,3 +179,27 @@ func TestExplain_NoListeningResourceManager(t *testing.T) {
 	assert.Equal(t, message, "the cluster has vcore 0 of 1 left, and it asks for vcore 1")
 	assert.Equal(t, verdict["listening"], true)
 }
+
+// A search for victims keeps the partition from deciding, so an explanation has it where the request wants it (EXP-18).
+func TestExplain_VictimsWhereTheRequestWantsThem(t *testing.T) {
+	c := preemptionCluster(t)
+	l, _ := c.Partition("default")
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{
+		Key: "web-2", App: "web", Priority: 10, Created: objects.TimestampOf(noon), Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+	}})
+	explain := func(query string) (e dao.Explanation) {
+		w := fetch(c, "/ws/v1/partition/default/ask/web-2/explain"+query)
+		assert.Equal(t, w.Code, http.StatusOK, w.Body)
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &e))
+		return e
+	}
+	e := explain("")
+	assert.Assert(t, len(e.Entitlements) > 0 && e.Searches == nil && e.SearchedAt == 0, "%+v", e)
+	e = explain("?victims")
+	assert.Equal(t, e.SearchedAt, noon.Add(time.Second).UnixNano(), "when the preemption delay has ended")
+	assert.Equal(t, len(e.Searches), 1)
+	assert.Equal(t, e.Searches[0].PreemptionReason, "guarantee")
+	assert.DeepEqual(t, e.Searches[0].NoPlanReasons, map[string]int{"queue guarantees protect the needed victims": 2})
+}

@@ -196,7 +196,7 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 	},
 	{
 		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofPartition,
-		query:       []queryParameter{expectedStartParameter},
+		query:       []queryParameter{expectedStartParameter, victimsParameter},
 		errorBodies: map[int]any{http.StatusNotFound: dao.UnknownKey{}}, example: "/ws/v1/partition/default/ask/waits/explain",
 	},
 	{

@@ -35,7 +35,7 @@ type Explanation struct {
 	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
 	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
 
-	Searches   []VictimSearch `json:"searches,omitempty"`   // what preemption would do for it, or lacks; missing: it is not entitled, or victims are no help
+	Searches   []VictimSearch `json:"searches,omitempty"`   // what preemption would do for it, or lacks; missing: the request did not want it, or the ask is not entitled, or victims are no help
 	SearchedAt int64          `json:"searchedAt,omitempty"` // the time that searches are about: it is later than time if a preemption delay has to end first
 
 	ExpectedStart *ExpectedStart `json:"expectedStart,omitempty"` // when it is expected to start; missing: the request did not want it

@@ -84,12 +84,21 @@ function expectedStart(s) {
     s.message.charAt(0).toUpperCase() + s.message.slice(1), right && h('span', { class: 'faint small' }, ` ${right}`));
 }
 
+// searched is the last search for victims that was asked for. The partition decides nothing while one runs, so it is asked for seldom; it is
+// not shown when the ask has come to wait for something else since.
+const searchMillis = 30000;
+const searched = {};
+
 export default {
   title: 'Ask', topics: ['queues', 'nodes'], restMillis: 2000,
   key: (ctx) => ctx.params.key,
   async load(ctx) {
     try {
-      return await get(`${ctx.base}/ask/${escape(ctx.params.key ?? '')}/explain?expectedStart`, ctx.signal);
+      const path = `${ctx.base}/ask/${escape(ctx.params.key ?? '')}/explain?expectedStart`;
+      const known = searched.path === path && Date.now() - searched.at < searchMillis;
+      const e = await get(path + (known ? '' : '&victims'), ctx.signal);
+      if (!known) Object.assign(searched, { path, at: Date.now(), code: e.verdict?.code, searches: e.searches, searchedAt: e.searchedAt });
+      return { ...e, searches: searched.code === e.verdict?.code ? searched.searches : undefined, searchedAt: searched.searchedAt };
     } catch (error) {
       if (error.status === 404 && error.body?.state) return { gone: error.body };
       throw error;
