@@ -107,10 +107,12 @@ func testNodeActions(t *testing.T, s server) {
 func testQueueActions(t *testing.T, s server) {
 	p := openPage(t, s.admin)
 	p.open("queues?queue=root.ci.builds", button("drain"))
-	for _, c := range []struct{ verb, status string }{{"drain", "Draining"}, {"stop", "Draining"}} {
+	// The status is Draining before the stop, too: only what the page says of it tells that it is done, and start is to come after it.
+	for _, c := range []struct{ verb, done string }{{"drain", "It accepts no new applications."}, {"stop", "It is stopped."}} {
 		press(p, c.verb)
 		p.run(chromedp.WaitVisible("dialog", chromedp.ByQuery), chromedp.Click("dialog .primary", chromedp.ByQuery))
-		p.until(c.verb, `[...document.querySelectorAll('.panel .badge')].some((b) => b.textContent === '`+c.status+`')`)
+		p.until(c.verb, actionsDone+` === '`+c.done+`'`)
+		p.until("the status", `[...document.querySelectorAll('.panel .badge')].some((b) => b.textContent === 'Draining')`)
 	}
 	press(p, "start")
 	p.run(chromedp.WaitNotPresent(button("start"), chromedp.ByQuery))
