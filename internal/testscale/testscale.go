@@ -3,7 +3,7 @@
 //
 //	quick    for "go test" and "make test": a tenth of the runs; the default
 //	full     for "make check", and with it CI
-//	nightly  for "make nightly": ten times the runs of full
+//	nightly  for "make nightly": three times the runs of full
 //
 // A test states its number of runs in full. Only tests import this package.
 package testscale
@@ -26,12 +26,12 @@ const (
 // Factors between the numbers of runs.
 const (
 	quickShare    = 10 // quick makes 1/quickShare of the runs of full
-	nightlyFactor = 10 // nightly makes nightlyFactor times the runs of full
+	nightlyFactor = 3  // nightly makes nightlyFactor times the runs of full
 	raceShare     = 5  // with the race detector a run is several times slower: 1/raceShare of the runs
 )
 
 // Runs is the number of random runs of a test that makes n in full, at least 1. With the race detector
-// it is at most a fifth of n, or of ten times n in a nightly run. Another value of CANOPY_TESTS is a
+// it is at most a fifth of n, or of three times n in a nightly run. Another value of CANOPY_TESTS is a
 // panic.
 func Runs(n int) int { return runs(scale(), RaceDetector, n) }
 
