@@ -189,7 +189,7 @@ type Allocation struct {
 	group     *AskGroup // while pending
 	node      *Node     // nil: pending
 	key       policies.AskKey
-	boundAt   int64 // nanoseconds since 1970; while pending: its WaitingState
+	boundAt   int64 // nanoseconds since 1970; while pending: its WaitingReport
 	appIndex  int32 // in app.allocations
 	nodeIndex int32 // in node.allocations; of an unschedulable ask, in group.unschedulable
 }

@@ -1,5 +1,7 @@
 package objects
 
+import "time"
+
 // WaitingState is why a pending ask waits, as far as an autoscaler needs to know it: what was last
 // reported to the resource manager (ASK-62). The numbers are those of the interface.
 type WaitingState uint8
@@ -24,15 +26,57 @@ func (s WaitingState) String() string {
 	return "UNREPORTED"
 }
 
-// WaitingState is what was last reported to the RM about x. Requires: x is pending.
-func (x *Allocation) WaitingState() WaitingState { return WaitingState(x.boundAt) }
+// QuotaKind is the kind of quota without headroom for an ask that is skipped (OBS-21).
+type QuotaKind uint8
 
-// SetWaitingState records what is reported to the RM about x. Requires: x is pending.
-func (x *Allocation) SetWaitingState(s WaitingState) { x.boundAt = int64(s) }
+// The kinds.
+const (
+	NoQuota    QuotaKind = iota // it is not skipped, or for another reason than too many resources
+	QueueQuota                  // the max of a queue
+	UserQuota                   // the limit of a user or a group
+)
+
+// WaitingReport is what was last reported to the RM about a pending ask. The zero value: nothing was.
+type WaitingReport struct {
+	State WaitingState
+	Quota QuotaKind
+	At    time.Time // when the state began, down to 32 ns; zero: it is WaitUnreported
+}
+
+// A report takes the place of the time of the bind in an Allocation, of which there may be a million: the state and the kind
+// of quota are in the low bits of the time.
+const (
+	stateBits  = 3
+	reportBits = stateBits + 2
+)
+
+// WaitingReport is what was last reported to the RM about x. Requires: x is pending.
+func (x *Allocation) WaitingReport() WaitingReport {
+	r := WaitingReport{
+		State: WaitingState(x.boundAt & (1<<stateBits - 1)),
+		Quota: QuotaKind(x.boundAt & (1<<reportBits - 1) >> stateBits),
+	}
+	if r.State != WaitUnreported {
+		r.At = time.Unix(0, x.boundAt>>reportBits<<reportBits).UTC()
+	}
+	return r
+}
+
+// WaitingState is the state in WaitingReport. Requires: x is pending.
+func (x *Allocation) WaitingState() WaitingState { return x.WaitingReport().State }
+
+// SetWaitingReport records what is reported to the RM about x. Requires: x is pending.
+func (x *Allocation) SetWaitingReport(r WaitingReport) {
+	if r.State == WaitUnreported {
+		x.boundAt = 0
+		return
+	}
+	x.boundAt = r.At.UnixNano()>>reportBits<<reportBits | int64(r.Quota)<<stateBits | int64(r.State)
+}
 
 // ReportWaitingState records what is reported to the RM about x, another state than before. Requires: x is pending in p.
-func ReportWaitingState(p *Partition, x *Allocation, s WaitingState) {
-	x.SetWaitingState(s)
+func ReportWaitingState(p *Partition, x *Allocation, r WaitingReport) {
+	x.SetWaitingReport(r)
 	p.journal.waitingStateChanged(x)
 }
 

@@ -120,7 +120,7 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 		return 1, false
 	}
 	if !more {
-		c.reportWaiting()
+		c.reportWaiting(now)
 	}
 	return 0, more
 }

@@ -120,7 +120,7 @@ type AllocationView struct {
 	ReservedAt time.Time      // zero: it has reserved none
 
 	Ending   bool                  // a placeholder whose release is ordered, other than by preemption
-	Waiting  objects.WaitingState  // of a pending ask: what was last reported to the RM
+	Waiting  objects.WaitingReport // of a pending ask: what was last reported to the RM
 	Replaces objects.AllocationKey // of a pending ask: the placeholder that it replaces; empty: none
 
 	BoundAt         time.Time

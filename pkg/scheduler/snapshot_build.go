@@ -155,7 +155,7 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 		v.Ending = p.Gangs().Ending(x)
 		return v
 	}
-	v.Waiting = x.WaitingState()
+	v.Waiting = x.WaitingReport()
 	if n := p.Nomination(x); n != nil {
 		v.Nominated, v.NominatedAt = n.ID(), p.NominatedAt(x)
 	} else if n := p.Reservations().Of(x); n != nil {

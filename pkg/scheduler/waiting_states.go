@@ -50,16 +50,16 @@ func (w *waitingReport) serveDeadline(now time.Time) {
 
 // reportWaiting evaluates the waiting states, if that is due, and emits those that have changed. Requires: no pending ask
 // can be placed.
-func (c *Core) reportWaiting() {
+func (c *Core) reportWaiting(now time.Time) {
 	if !c.waiting.due {
 		return
 	}
 	c.waiting.due = false
-	var placed quota.Projection
+	w := waitingEvaluation{core: c, now: now}
 	haveNode := map[*objects.AskGroup]int{} // how many asks of the group wait for no node, because they have one in prospect
 	for _, x := range c.part.Nominees() {
 		haveNode[x.AskGroup()]++
-		placed.Add(x.Application().Quota(), x.Shape().Vector(), 1)
+		w.placed.Add(x.Application().Quota(), x.Shape().Vector(), 1)
 	}
 	for x := range c.part.Gangs().EachReplacing {
 		haveNode[x.AskGroup()]++ // it takes what its placeholder has
@@ -67,55 +67,63 @@ func (c *Core) reportWaiting() {
 	c.waiting.last = objects.EachGroupToEvaluate(c.part, func(group *objects.AskGroup) {
 		switch {
 		case !group.Held():
-			c.reportGroup(group, group.PendingCount()-haveNode[group], &placed)
+			w.reportGroup(group, group.PendingCount()-haveNode[group])
 		case group.WaitsForMembers(): // otherwise there are placeholders for them
-			c.reportMembers(group, &placed)
+			w.reportMembers(group)
 		}
 	})
 }
 
+// waitingEvaluation is one evaluation of the waiting states.
+type waitingEvaluation struct {
+	core   *Core
+	now    time.Time
+	placed quota.Projection // the asks so far, which count as placed
+}
+
 // reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.
-func (c *Core) reportGroup(group *objects.AskGroup, count int, placed *quota.Projection) {
-	allowed, blocked := c.allowedByQuotas(group, count, placed)
-	c.reportStates(group, allowed, blocked)
+func (w *waitingEvaluation) reportGroup(group *objects.AskGroup, count int) {
+	allowed, blocked := w.allowedByQuotas(group, count)
+	w.reportStates(group, allowed, blocked)
 }
 
 // reportStates emits the states that have changed of the asks of a group, of which the quotas allow the first ones.
-func (c *Core) reportStates(group *objects.AskGroup, allowed int, blocked Verdict) {
+func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, blocked Verdict) {
+	c := w.core
 	if !group.AllowedByQuotas(allowed) {
 		return
 	}
 	for i, x := range c.waitForNode(group) {
-		state, reason := objects.WaitFailed, failedReason
+		report, reason := objects.WaitingReport{State: objects.WaitFailed, At: w.now}, failedReason
 		switch {
 		case i >= allowed:
-			state, reason = objects.WaitSkipped, blocked.String()
+			report.State, report.Quota, reason = objects.WaitSkipped, blocked.Reason.quotaKind(), blocked.String()
 		case c.part.Reservations().Of(x) != nil:
-			state, reason = objects.WaitReserved, fmt.Sprintf("it has reserved node %s", c.part.Reservations().Of(x).ID())
+			report.State, reason = objects.WaitReserved, fmt.Sprintf("it has reserved node %s", c.part.Reservations().Of(x).ID())
 		case group.Shape().RequiredNode() != "":
 			continue // no other node can take it
 		}
-		if state != x.WaitingState() {
-			objects.ReportWaitingState(c.part, x, state)
-			c.emit(AskWaits{x.Key(), x.Application().ID(), state, reason})
+		if report.State != x.WaitingState() {
+			objects.ReportWaitingState(c.part, x, report)
+			c.emit(AskWaits{x.Key(), x.Application().ID(), report.State, reason})
 		}
 	}
 }
 
 // reportMembers is reportGroup for members of a gang that are placed together: nodes help them only if there are enough
 // of them and the quotas allow all (GAN-24).
-func (c *Core) reportMembers(group *objects.AskGroup, placed *quota.Projection) {
-	a := group.Application()
+func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
+	a, gangs := group.Application(), w.core.part.Gangs()
 	if _, incomplete := a.Gang().Incomplete(); incomplete {
 		return
 	}
-	if by, _, _, blocked := c.part.Gangs().BlockedTogether(a, c.part.Gangs().Members(a)); blocked {
+	if by, _, _, blocked := gangs.BlockedTogether(a, gangs.Members(a)); blocked {
 		var v Verdict
 		v.Reason, v.Subject = constraintReason(by, false)
-		c.reportStates(group, 0, v)
+		w.reportStates(group, 0, v)
 		return
 	}
-	c.reportGroup(group, group.PendingCount(), placed)
+	w.reportGroup(group, group.PendingCount())
 }
 
 // failedReason is the reason of an ask that has failed. The resource manager may tell it to users.
@@ -123,15 +131,15 @@ const failedReason = "its quotas allow it, and no node can take it now"
 
 // allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how many
 // there are.
-func (c *Core) allowedByQuotas(group *objects.AskGroup, count int, placed *quota.Projection) (allowed int, others Verdict) {
+func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int) (allowed int, others Verdict) {
 	a := group.Application()
-	if o, subject := c.operatorReason(a); o != NotPending {
+	if o, subject := w.core.operatorReason(a); o != NotPending {
 		return 0, Verdict{Reason: o, Subject: subject}
 	}
 	if !a.StateAwareAllows() {
 		return 0, Verdict{Reason: WaitsToStart, Subject: string(a.Queue().FirstStarting().ID())}
 	}
-	allowed, blocking := placed.Place(a.Quota(), group.Shape().Vector(), count)
+	allowed, blocking := w.placed.Place(a.Quota(), group.Shape().Vector(), count)
 	if allowed < count {
 		others.Reason, others.Subject = constraintReason(blocking, blocking.TooSmall(group.Shape()))
 	}

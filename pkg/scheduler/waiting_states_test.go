@@ -8,7 +8,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // waitingCore is a core with a full node, and asks of an application that wait.
@@ -41,7 +43,7 @@ func TestWaitingStates_UnchangedGroupsCostNoLookAtTheirAsks(t *testing.T) {
 	core := waitingCore(now, 100)
 	assert.Equal(t, len(evaluateWaiting(core, &now)), 100)
 	x, _ := core.part.Allocation("ask-7")
-	x.SetWaitingState(objects.WaitUnreported)
+	x.SetWaitingReport(objects.WaitingReport{})
 	core.Step(now, SetListening{Listening: true}) // a command that changes nothing
 	assert.Equal(t, len(evaluateWaiting(core, &now)), 0)
 	core.Step(now, guaranteedAsk("another", 1000))
@@ -138,7 +140,7 @@ func BenchmarkWaitingStates(b *testing.B) {
 			}
 			for b.Loop() {
 				core.waiting.due = true
-				core.reportWaiting()
+				core.reportWaiting(now)
 			}
 		})
 	}
@@ -148,10 +150,14 @@ func BenchmarkWaitingStates(b *testing.B) {
 func TestSnapshot_ShowsWaitingStates(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := waitingCore(now, 3)
+	evaluatedAt := now.Add(2 * time.Second)
 	waiting := func() (states []objects.WaitingState) {
 		for app := range core.Snapshot(now).Root.Children.At(0).Applications.All() {
 			for w := range app.Allocations.All() {
-				states = append(states, w.Waiting)
+				states = append(states, w.Waiting.State)
+				if w.Waiting.State != objects.WaitUnreported {
+					assert.Equal(t, w.Waiting.At, evaluatedAt.UTC())
+				}
 			}
 		}
 		return states
@@ -159,4 +165,30 @@ func TestSnapshot_ShowsWaitingStates(t *testing.T) {
 	assert.DeepEqual(t, waiting(), []objects.WaitingState{0, 0, 0})
 	assert.Equal(t, len(evaluateWaiting(core, &now)), 3)
 	assert.DeepEqual(t, waiting(), []objects.WaitingState{objects.WaitFailed, objects.WaitFailed, objects.WaitFailed})
+}
+
+// A report says which kind of quota has no headroom for the ask, if that is why it is skipped (OBS-21).
+func TestWaitingStates_KindOfQuota(t *testing.T) {
+	for o := NotPending; o <= QueueIsStopped; o++ {
+		want := objects.NoQuota
+		switch o {
+		case AskExceedsMax, NoQueueHeadroom:
+			want = objects.QueueQuota
+		case AskExceedsLimit, NoLimitHeadroom:
+			want = objects.UserQuota
+		}
+		assert.Equal(t, o.quotaKind(), want, o.Code())
+	}
+	now := time.Unix(1_000_000_000, 0)
+	core := waitingCore(now, 1)
+	withMax := core.part.Config()
+	bounded := configs.Queue{Name: "bounded", Settings: configs.DefaultSettings()}
+	bounded.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 999})
+	withMax.Root.Children = append(slices.Clone(withMax.Root.Children), bounded)
+	core.Step(now, UseConfig{Partition: withMax})
+	core.Step(now, AddApplication{App: "bounded", Queue: "root.bounded"})
+	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "more-than-the-max", App: "bounded", Amounts: amounts(1000, 1)}})
+	assert.Equal(t, len(evaluateWaiting(core, &now)), 2)
+	x, _ := core.part.Allocation("more-than-the-max")
+	assert.DeepEqual(t, x.WaitingReport(), objects.WaitingReport{State: objects.WaitSkipped, Quota: objects.QueueQuota, At: now.UTC()})
 }

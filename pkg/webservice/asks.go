@@ -127,7 +127,7 @@ func placeOf(a pendingAsk) string {
 // matches reports whether the filter selects an ask, whatever page it is on.
 func (f *askFilter) matches(a pendingAsk, now time.Time) bool {
 	return (f.user == "" || a.app.User.Name == f.user) && (f.app == "" || string(a.app.ID) == f.app) &&
-		(f.waitingState == "" || strings.EqualFold(a.view.Waiting.String(), f.waitingState)) &&
+		(f.waitingState == "" || strings.EqualFold(a.view.Waiting.State.String(), f.waitingState)) &&
 		(f.olderThan == 0 || now.Sub(a.view.Created) >= f.olderThan)
 }
 
@@ -234,7 +234,7 @@ func (l *askList) ask(a pendingAsk) pieces {
 		t.askFields(a.view)
 		t.field("queueName", string(a.queue))
 		t.optional("user", a.app.User.Name)
-		t.field("waitingState", a.view.Waiting.String())
+		t.field("waitingState", a.view.Waiting.State.String())
 		t.name("waitSeconds")
 		t.number(int64(max(0, l.at.Sub(a.view.Created)) / time.Second))
 		t.end('}')

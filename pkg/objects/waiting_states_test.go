@@ -1,0 +1,36 @@
+package objects
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// A report is kept in one number.
+func TestWaitingReport_IsReadAsItWasSet(t *testing.T) {
+	at := time.Date(2026, 11, 26, 15, 0, 0, 640, time.UTC)
+	for _, report := range []WaitingReport{
+		{},
+		{State: WaitSkipped, At: at},
+		{State: WaitSkipped, Quota: QueueQuota, At: at},
+		{State: WaitSkipped, Quota: UserQuota, At: at},
+		{State: WaitReserved, At: at},
+		{State: WaitFailed, At: at},
+		{State: WaitFailed, At: time.Unix(0, 0).UTC()},
+		{State: WaitSkipped, Quota: UserQuota, At: time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{State: WaitSkipped, Quota: UserQuota, At: time.Date(1800, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		x := &Allocation{}
+		x.SetWaitingReport(report)
+		assert.DeepEqual(t, x.WaitingReport(), report)
+		assert.Equal(t, x.WaitingState(), report.State)
+	}
+}
+
+// The time of a report is known down to 32 ns.
+func TestWaitingReport_TimeIsRoundedDown(t *testing.T) {
+	x := &Allocation{}
+	x.SetWaitingReport(WaitingReport{State: WaitFailed, Quota: NoQuota, At: time.Unix(5, 63)})
+	assert.Equal(t, x.WaitingReport().At, time.Unix(5, 32).UTC())
+}
