@@ -15,6 +15,11 @@ import (
 type shimCallback struct {
 	callback api.ResourceManagerCallback
 	buffer   []outboundEffect // buffer for the effects of one message
+	refusals *refusals        // of nodes for asks
+}
+
+func newShimCallback(callback api.ResourceManagerCallback) *shimCallback {
+	return &shimCallback{callback: callback, refusals: newRefusals()}
 }
 
 // newInProcessSession returns the session of the in-process API. Its first call to the shim waits
@@ -22,7 +27,7 @@ type shimCallback struct {
 func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallback) *session {
 	s := &session{
 		p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), sharesMessages: true,
-		shim: &shimCallback{callback: callback}, waiting: newWaitingStates(),
+		shim: newShimCallback(callback), waiting: newWaitingStates(),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	box := newOutbox()

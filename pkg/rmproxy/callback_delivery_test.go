@@ -120,7 +120,7 @@ func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
 	defer p.stop()
 	recorder := &fakerm.Recorder{}
 	s := newSession(p, "rm")
-	s.shim = &shimCallback{callback: recorder}
+	s.shim = newShimCallback(recorder)
 	s.outboxes[allocationStream].put(apiOrigin, rejected("k"))
 	s.deliver("default", []scheduler.Effect{
 		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k"}, Node: "n"}}, scheduler.NodeAccepted{Node: "n"},

@@ -90,7 +90,12 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
 				s.countIgnored(e)
 			}
-		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.AskCancelled, scheduler.OperatorActed:
+		case scheduler.AskCancelled:
+			if s := t.p.current(); s != nil && s.shim != nil {
+				s.shim.refusals.forget(partitionKey{t.partition, e.Key})
+			}
+			internal = true
+		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.OperatorActed:
 			internal = true
 		case scheduler.AskWaits:
 			internal, waits = true, true

@@ -8,17 +8,20 @@ import (
 )
 
 // oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34).
-type oracle struct{ p *Proxy }
+type oracle struct {
+	p         *Proxy
+	partition string
+}
 
 var _ scheduler.BatchOracle = oracle{}
 
-func (p *Proxy) oracleOf(string) scheduler.Oracle { return oracle{p} }
+func (p *Proxy) oracleOf(partition string) scheduler.Oracle { return oracle{p, partition} }
 
 // Fits reports whether the shim accepts the node for the ask. Without a shim every node is
 // refused.
 func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
-	return s != nil && s.shim != nil && s.fits(ask, node)
+	return s != nil && s.shim != nil && s.fits(o.partition, ask, node)
 }
 
 // FitsWhenFree reports whether the shim would accept the node for the ask if it had the free resources (RES-4).

@@ -32,15 +32,15 @@ func (o oracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fit
 		return make([]bool, len(nodes))
 	}
 	if batch, ok := s.shim.callback.(NodePredicates); ok {
-		return s.fitsInOneCall(batch, ask, nodes)
+		return s.fitsInOneCall(batch, o.partition, ask, nodes)
 	}
 	if concurrent, ok := s.shim.callback.(ConcurrentPredicates); ok {
 		if n := min(concurrent.PredicatesAtOnce(), len(nodes)); n > 1 {
-			return s.fitsAtOnce(n, ask, nodes)
+			return s.fitsAtOnce(n, o.partition, ask, nodes)
 		}
 	}
 	for _, node := range nodes {
-		accepted := s.fits(ask, node)
+		accepted := s.fits(o.partition, ask, node)
 		if fits = append(fits, accepted); accepted {
 			break // nothing is gained by further calls
 		}
@@ -49,11 +49,12 @@ func (o oracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fit
 }
 
 // fits reports whether the shim accepts the node for the ask.
-func (s *session) fits(ask objects.AllocationKey, node objects.NodeID) bool {
-	return s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node), Allocate: true}) == nil
+func (s *session) fits(partition string, ask objects.AllocationKey, node objects.NodeID) bool {
+	err := s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node), Allocate: true})
+	return s.accepted(partition, ask, err)
 }
 
-func (s *session) fitsInOneCall(batch NodePredicates, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+func (s *session) fitsInOneCall(batch NodePredicates, partition string, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
 	ids, fits := make([]string, len(nodes)), make([]bool, len(nodes))
 	for i, node := range nodes {
 		ids[i] = string(node)
@@ -65,20 +66,20 @@ func (s *session) fitsInOneCall(batch NodePredicates, ask objects.AllocationKey,
 		return fits
 	}
 	for i, err := range answers {
-		fits[i] = err == nil
+		fits[i] = s.accepted(partition, ask, err)
 	}
 	return fits
 }
 
 // fitsAtOnce makes n calls at the same time.
-func (s *session) fitsAtOnce(n int, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+func (s *session) fitsAtOnce(n int, partition string, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
 	fits := make([]bool, len(nodes))
 	var next atomic.Int64
 	var calls sync.WaitGroup
 	for range n {
 		calls.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(nodes)); i = next.Add(1) - 1 {
-				fits[i] = s.fits(ask, nodes[i])
+				fits[i] = s.fits(partition, ask, nodes[i])
 			}
 		})
 	}

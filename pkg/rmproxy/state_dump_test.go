@@ -23,7 +23,7 @@ func TestStateDump_AsksTheShimInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Proxy{}
 		ask := func(callback api.ResourceManagerCallback) (string, error) {
-			p.currentSession.Store(&session{shim: &shimCallback{callback: callback}})
+			p.currentSession.Store(&session{shim: newShimCallback(callback)})
 			return p.StateDump(context.Background())
 		}
 		text, err := p.StateDump(context.Background())
