@@ -3,6 +3,7 @@ package canopy
 import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
 // NodePredicates is an optional part of the callback of a resource manager: after a refusal it is asked about the next
@@ -29,3 +30,11 @@ var (
 // PredicateClassTag is the tag of an ask with its predicate class: asks of the same class and the same resources have the
 // same answers of Predicates about a node until something about the node changes, so that they are remembered (NOD-41).
 const PredicateClassTag = objects.PredicateClassTag
+
+// refusals are the reasons for which the resource manager has refused nodes for a pending ask (NOD-42).
+func (s *Server) refusals(partition string, ask objects.AllocationKey) (out []webservice.Refusal) {
+	for _, r := range s.proxy.Refusals(partition, ask) {
+		out = append(out, webservice.Refusal(r))
+	}
+	return out
+}

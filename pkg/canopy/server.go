@@ -174,6 +174,7 @@ func newServer(opt Options, p serverParts) *Server {
 		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
+		Refusals: s.refusals,
 	}
 	s.handler = webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {

@@ -3,6 +3,7 @@ package webservice
 import (
 	"strconv"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
@@ -33,9 +34,10 @@ func (t *jsonText) allocation(w *scheduler.AllocationView) {
 }
 
 // ask appends a pending ask.
-func (t *jsonText) ask(w *scheduler.AllocationView) {
+func (t *jsonText) ask(w *scheduler.AllocationView, refusals []Refusal) {
 	t.begin('{')
 	t.askFields(w)
+	t.optionalLog(allocationLog(w, refusals))
 	t.end('}')
 }
 
@@ -52,9 +54,11 @@ func (t *jsonText) askFields(w *scheduler.AllocationView) {
 	t.optional("taskGroupName", w.Ask.TaskGroup())
 	t.optionalTrue("originator", w.Ask.Originator)
 	t.optionalTrue("triggeredPreemption", w.Nominated != "") // the ask is nominated for a node
-	t.optional("nominatedNode", string(w.Nominated))         // ours: that node
-	t.optional("reservedNode", string(w.Reserved))           // ours: the node that the ask has reserved
-	t.optional("priorityClass", w.PriorityClass)             // ours: the class under which class quotas count it
+	t.optionalTrue("schedulingAttempted", w.Waiting.State != objects.WaitUnreported)
+	t.optionalTrue("triggeredScaleUp", w.Waiting.State == objects.WaitFailed)
+	t.optional("nominatedNode", string(w.Nominated)) // ours: that node
+	t.optional("reservedNode", string(w.Reserved))   // ours: the node that the ask has reserved
+	t.optional("priorityClass", w.PriorityClass)     // ours: the class under which class quotas count it
 }
 
 // priority appends the priority, which is a text.
@@ -87,7 +91,7 @@ func spliceAllocations(e *encoder, body any, all persistent.List[scheduler.Alloc
 				case pending != (field == "requests"):
 					continue
 				case pending:
-					t.ask(w)
+					t.ask(w, e.refusalsOf(w.Ask.Key))
 				default:
 					t.allocation(w)
 				}

@@ -31,9 +31,12 @@ func viewAsk(w *scheduler.AllocationView) dao.Ask {
 		TaskGroupName:       w.Ask.TaskGroup(),
 		Originator:          w.Ask.Originator,
 		TriggeredPreemption: w.Nominated != "",
+		SchedulingAttempted: w.Waiting.State != objects.WaitUnreported,
+		TriggeredScaleUp:    w.Waiting.State == objects.WaitFailed,
 		NominatedNode:       string(w.Nominated),
 		ReservedNode:        string(w.Reserved),
 		PriorityClass:       w.PriorityClass,
+		AllocationLog:       allocationLog(w, nil),
 	}
 }
 
@@ -119,6 +122,10 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 				Tags: rapid.MapOfN(anyText, anyText, -1, 4).Draw(t, "tags"), RequiredNode: objects.NodeID(text("required")), TaskGroup: text("group"),
 			}),
 			Placeholder: yes("placeholder"), Originator: yes("originator"),
+		},
+		Waiting: objects.WaitingReport{
+			State: rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitReserved, objects.WaitFailed}).Draw(t, "state"),
+			Quota: rapid.SampledFrom([]objects.QuotaKind{objects.NoQuota, objects.QueueQuota, objects.UserQuota}).Draw(t, "quota"), At: at("waits"),
 		},
 		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")), Preempting: yes("preempting"),
 		Nominated: objects.NodeID(text("nominated")), Reserved: objects.NodeID(text("reserved")), BoundAt: at("bound"), SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),

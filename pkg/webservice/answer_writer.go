@@ -12,6 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // pieces are the text of an answer, piece by piece. A piece is valid until the next one is
@@ -187,6 +188,8 @@ type encoder struct {
 	json      *json.Encoder
 	lastYield time.Time      // when the encoder last yielded
 	slot      *cpushare.Slot // the slot to yield; nil: the encoder yields its goroutine instead
+
+	refusals func(objects.AllocationKey) []Refusal // of pending asks; nil: they are not shown
 }
 
 func newEncoder() *encoder { return newEncoderWithSlot(nil) }

@@ -124,7 +124,7 @@ func (s *service) application(r *http.Request) (any, error) {
 	if a == nil {
 		return nil, notFound("Application")
 	}
-	all, _ := applicationPieces(newEncoder(), snap.Partition, string(in.Path), a)
+	all, _ := applicationPieces(s.withRefusals(newEncoder(), snap.Partition), snap.Partition, string(in.Path), a)
 	return all, nil
 }
 

@@ -232,6 +232,7 @@ func (l *askList) ask(a pendingAsk) pieces {
 		defer t.release()
 		t.begin('{')
 		t.askFields(a.view)
+		t.optionalLog(allocationLog(a.view, nil))
 		t.field("queueName", string(a.queue))
 		t.optional("user", a.app.User.Name)
 		t.field("waitingState", a.view.Waiting.State.String())

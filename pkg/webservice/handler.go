@@ -20,6 +20,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/totals"
 	"github.com/canopy-scheduler/canopy/internal/usage"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -45,6 +46,10 @@ type Options struct {
 	Started time.Time       // when the process began; zero: unknown
 	Totals  *totals.History // the totals of the last day; nil: they are not served
 	Usage   *usage.Store    // usage over time, and applications that ended before Started; nil: neither is served
+
+	// Refusals are the reasons for which a resource manager in this process has refused nodes for a pending ask; nil: there is no
+	// such resource manager.
+	Refusals func(partition string, ask objects.AllocationKey) []Refusal
 
 	Forecasts *forecast.Forecaster // says when asks are expected to start; nil: that is not served
 

@@ -26,7 +26,7 @@ var yunikornFields = []struct {
 	{dao.State{}, "time applicationState"},
 	{dao.TaskGroup{}, "taskGroupName count minResource replaced timedout"},
 	{dao.UsageHistory{}, "resourceUsage preemptedResource placeholderResource"},
-	{dao.Ask{}, "allocationKey allocationTags requestTime resource priority requiredNodeId applicationId placeholder taskGroupName triggeredPreemption originator | allocationLog schedulingAttempted triggeredScaleUp"},
+	{dao.Ask{}, "allocationKey allocationTags requestTime resource priority requiredNodeId applicationId placeholder taskGroupName triggeredPreemption originator allocationLog schedulingAttempted triggeredScaleUp"},
 	{dao.Allocation{}, "allocationKey allocationTags requestTime allocationTime allocationDelay resource priority nodeId applicationId placeholder taskGroupName preempted originator | placeholderUsed"},
 	{dao.Foreign{}, "allocationKey allocationTags resource nodeId preemptable | allocationTime priority"},
 	{dao.Node{}, "nodeID hostName rackName attributes capacity allocated occupied available utilized allocations foreignAllocations schedulable isReserved reservations"},

@@ -16,9 +16,12 @@ type Ask struct {
 	TaskGroupName       string            `json:"taskGroupName,omitempty"`
 	Originator          bool              `json:"originator,omitempty"`
 	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
+	SchedulingAttempted bool              `json:"schedulingAttempted,omitempty"` // the resource manager was told why the ask waits
+	TriggeredScaleUp    bool              `json:"triggeredScaleUp,omitempty"`    // and that more nodes help it
 	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
 	ReservedNode        string            `json:"reservedNode,omitempty"`        // ours: the node that the ask has reserved
 	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
+	AllocationLog       []AskLog          `json:"allocationLog,omitempty"`       // why it was not placed, the last reason at the end
 }
 
 // Allocation is an allocation that is bound.
