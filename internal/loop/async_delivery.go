@@ -82,7 +82,7 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 
 // mayDecide reports whether Core.Schedule may be called now (RMI-45).
 func (l *Loop) mayDecide() bool {
-	return l.needsScheduling && len(l.undelivered) < l.opt.MaxUndelivered
+	return l.needsScheduling && len(l.undelivered) < l.opt.MaxUndelivered && !l.holdsBack()
 }
 
 var (

@@ -44,7 +44,7 @@ func NewCluster(opt Options, sink func(partition string) Sink, oracle func(parti
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	c := &Cluster{opt: opt, mode: Mode{opt.SyncDelivery, oracle}, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
+	c := &Cluster{opt: opt, mode: Mode{Sync: opt.SyncDelivery, Oracle: oracle}, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
 	c.partitionsLock = make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
@@ -74,6 +74,9 @@ func (c *Cluster) startPartition(p configs.Partition) {
 	l := New(scheduler.NewWith(p, mode.oracleOf(p.Name), opt.core()), c.sink(p.Name), opt)
 	if c.opt.DecisionMeter != nil {
 		l.onDecided = c.opt.DecisionMeter(p.Name)
+	}
+	if c.opt.OnRecovered != nil {
+		l.onRecovered = func(r Recovery) { c.opt.OnRecovered(p.Name, r) }
 	}
 	r := &partitionLoop{Loop: l, stop: stop, done: make(chan struct{})}
 	l.onDrained = func() { r.removals.Go(func() { c.removeIfDrained(p.Name, r) }) }

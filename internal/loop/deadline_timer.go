@@ -11,10 +11,7 @@ type deadlineTimer struct {
 // set sets the timer to the next deadline and returns its channel; nil: there is no deadline. A
 // timer that is set to the right time is not reset: the next deadline is usually days away.
 func (a *deadlineTimer) set(l *Loop) (due <-chan time.Time) {
-	t, ok := l.core.NextDeadline()
-	if due := l.auditState.nextDue; !due.IsZero() && (!ok || due.Before(t)) {
-		t, ok = due, true
-	}
+	t, ok := l.nextDeadline()
 	switch {
 	case !ok:
 		a.stop()

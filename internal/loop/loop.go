@@ -44,6 +44,9 @@ type Options struct {
 	// not called.
 	OnAudit func(partition string, a Audit)
 
+	// OnRecovered is called by the loop when a recovery is over (RMI-80). It must not block. nil: not called.
+	OnRecovered func(partition string, r Recovery)
+
 	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *lifecycle.Lifetimes
 
@@ -94,6 +97,9 @@ type Loop struct {
 	decisionsSinceRead int // decisions since the last work for readers
 
 	auditState auditState
+
+	recovery    recovery
+	onRecovered func(Recovery) // called when a recovery is over; may be nil
 
 	onDecided func(took time.Duration) // called with the duration of each batch of decisions; may be nil
 
@@ -221,6 +227,9 @@ const maxSpareMailbox = 1024
 func (l *Loop) applyCommands(cmds []scheduler.Command) {
 	now := l.now()
 	for _, cmd := range cmds {
+		if l.recovery.quiet > 0 {
+			l.recovery.note(cmd, now)
+		}
 		l.undelivered = append(l.undelivered, l.core.Step(now, cmd)...)
 	}
 	l.needsScheduling, l.cachedSnapshot = true, nil

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -12,6 +13,10 @@ import (
 type Mode struct {
 	Sync   bool                                    // see Options.SyncDelivery
 	Oracle func(partition string) scheduler.Oracle // called once for each partition; nil: no partition has one
+
+	// RecoveryQuiet is how long no allocation must have been reported, since the first application, before anything is decided
+	// after the registration (RMI-80); 0: nothing is held back.
+	RecoveryQuiet time.Duration
 }
 
 func (m Mode) oracleOf(partition string) scheduler.Oracle {
@@ -35,7 +40,7 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 	c.mu.Unlock()
 	for _, name := range c.Partitions() {
 		if l, ok := c.Partition(name); ok {
-			if err := l.reset(ctx, mode.Sync, mode.oracleOf(name), reason); err != nil {
+			if err := l.reset(ctx, mode, name, reason); err != nil {
 				return err
 			}
 		}
@@ -44,10 +49,10 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 }
 
 // reset empties the partition and sets its mode, and waits until both are done.
-func (l *Loop) reset(ctx context.Context, sync bool, oracle scheduler.Oracle, reason string) error {
+func (l *Loop) reset(ctx context.Context, mode Mode, partition, reason string) error {
 	_, err := ask(ctx, l, func() struct{} {
-		l.core.SetOracle(oracle)
-		l.sync = sync
+		l.core.SetOracle(mode.oracleOf(partition))
+		l.sync, l.recovery = mode.Sync, recovery{quiet: mode.RecoveryQuiet}
 		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{Reason: reason}})
 		return struct{}{}
 	})

@@ -24,7 +24,8 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 		if !l.sync {
 			return false
 		}
-		for n := 0; l.needsScheduling && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
+		held := l.holdsBack()
+		for n := 0; l.needsScheduling && !held && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
 			if effects := l.schedule(1); len(effects) > 0 { // everything else is delivered
 				l.sink.Deliver(effects)
 			}
@@ -41,11 +42,11 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 			l.deliver()
 			return true
 		}
-		if l.hasMail.Load() || l.needsScheduling || len(l.readers) > 0 || l.auditPending() {
+		if l.hasMail.Load() || l.needsScheduling && !held || len(l.readers) > 0 || l.auditPending() {
 			continue
 		}
 		l.noteProgress()
-		l.rest.Store(restDone)
+		l.rest.Store(restOf(true, l.needsScheduling))
 		select {
 		case <-ctx.Done():
 		case <-l.wake:

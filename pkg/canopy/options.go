@@ -66,6 +66,12 @@ type Options struct {
 	// Users says how the groups of users are found, for partitions that have a usergroupresolver.
 	Users Users
 
+	// RecoveryQuiet is for a resource manager in this process that starts while its allocations run, and asks for new ones before
+	// it has reported them all, as the shim of YuniKorn for Kubernetes does: after a registration nothing is decided until no
+	// allocation has been reported for this long since the first application, or for 30 times as long whatever is reported
+	// (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
+	RecoveryQuiet time.Duration
+
 	// CloseTimeout bounds the time of Server.Close. Default 10 s.
 	CloseTimeout time.Duration
 

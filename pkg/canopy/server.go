@@ -149,7 +149,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, Limits: opt.rmLimits(),
+		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, Limits: opt.rmLimits(),
 		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(),
 	})
 	s.engine.Start(p.first.proposal)
@@ -214,6 +214,9 @@ func (s *Server) engineOptions() engine.Options {
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
 			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.switched.First,
 			OnAudit: func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
+			OnRecovered: func(partition string, r loop.Recovery) {
+				s.effectLog.OnRecovered(partition, r.Reported, r.Took, r.Bounded)
+			},
 		},
 		OnEffects: func(partition string, effects []scheduler.Effect) {
 			s.history.OnEffects(partition, effects)

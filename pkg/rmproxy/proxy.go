@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -35,6 +36,8 @@ type Options struct {
 	// StrictClasses rejects asks that have a priority and no priority class (S0-11). Shims of
 	// YuniKorn 1.9 send only the priority.
 	StrictClasses bool
+	// RecoveryQuiet is that of the loop.Mode of a linked shim.
+	RecoveryQuiet time.Duration
 	// OnAPIRejected is called with each rejection by the API itself, which no partition has seen.
 	// It must not block. nil: not called.
 	OnAPIRejected func(e scheduler.Effect)
