@@ -226,6 +226,7 @@ type scrape struct {
 	at       time.Time
 	counters map[string]*partitionCounters
 	snaps    []*scheduler.Snapshot       // of the partitions that have answered
+	health   map[string]loop.Health      // of all partitions
 	queues   map[string]*partitionQueues // of the last scrape, by partition; then of this one
 }
 
@@ -241,7 +242,7 @@ func (m *Metrics) takeSnapshots(ctx context.Context, c *loop.Cluster, timeout ti
 		all.Go(func() { snaps[i] = m.snapshot(ctx, c, name) })
 	}
 	all.Wait()
-	s := &scrape{m: m, at: m.opt.Now()}
+	s := &scrape{m: m, at: m.opt.Now(), health: healthOf(c)}
 	for _, snap := range snaps {
 		if snap != nil {
 			s.snaps = append(s.snaps, snap)

@@ -51,6 +51,40 @@ func TestScrape_BackOff(t *testing.T) {
 	})
 }
 
+// stallsFor is a resource manager that takes some time for the answer about a node.
+type stallsFor time.Duration
+
+func (s stallsFor) Fits(objects.AllocationKey, objects.NodeID) bool {
+	time.Sleep(time.Duration(s))
+	return true
+}
+
+// A partition that waits for a linked shim is busy, which is said although it does not answer (OBS-101).
+func TestScrape_ShowsAStalledPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		stalls := func(string) scheduler.Oracle { return stallsFor(20 * time.Second) }
+		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: stalls}, ""))
+		w.call(scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"))
+		synctest.Wait()
+		rest := w.scrapeLines("canopy_partition_")
+		assert.Assert(t, strings.Contains(rest, `canopy_partition_busy_seconds{partition="default"} 0`), rest)
+		l, _ := w.Partition("default")
+		l.Send(scheduler.SubmitAsk{Ask: ask("a", "etl", 1000, 0)})
+		synctest.Wait()
+		l.Send(scheduler.SubmitAsk{Ask: ask("b", "etl", 1000, 0)}, scheduler.SubmitAsk{Ask: ask("c", "etl", 1000, 0)})
+		busy := w.scrape().Body.String()
+		assert.Equal(t, w.logs.TakeAll()[0].Message, "a partition is missing from a scrape")
+		for _, want := range []string{`canopy_partition_busy_seconds{partition="default"} 8`, `canopy_partition_waiting_commands{partition="default"} 2`} {
+			assert.Assert(t, strings.Contains(busy, want), "no %s in %s", want, busy)
+		}
+		assert.Assert(t, !strings.Contains(busy, `canopy_asks_pending{partition="default"}`), busy)
+		time.Sleep(2 * time.Minute)
+		rest = w.scrapeLines("canopy_partition_")
+		assert.Assert(t, strings.Contains(rest, `canopy_partition_busy_seconds{partition="default"} 0`), rest)
+	})
+}
+
 // The families of Go, of the process and of scrapes are in a scrape.
 func TestScrape_HasProcessMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
