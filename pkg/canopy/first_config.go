@@ -99,6 +99,25 @@ func (o *Options) readConfig() (*reload.Proposal, error) {
 	return p, configError(o.configName(), err)
 }
 
+// CheckConfig checks the text of a queues.yaml, or of a ConfigMap with one, as Start checks Options.Config, without a
+// Server. name says where the text is from and may be empty; limits that are zero are the default ones. It returns the
+// warnings about a valid text.
+//
+// The error is a *ConfigError with all problems of the text, warnings included, or *OptionError values about limits,
+// joined. Whether a running Server can apply the text (ErrRefused), and whether the settings of a directory of users can
+// be read, is not checked.
+func CheckConfig(name, text string, limits ConfigLimits) ([]Problem, error) {
+	opt := &Options{ConfigLimits: limits}
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	p, err := reload.Read(reload.Program, name, []byte(text), opt.bounds())
+	if err != nil {
+		return nil, configError(name, err)
+	}
+	return problemsOf(p.Warnings), nil
+}
+
 // firstSource is the option from which the first configuration is, and err with the name of its source.
 func (o *Options) firstSource(err error) (field string, named error) {
 	switch {
