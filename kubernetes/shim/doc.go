@@ -1,0 +1,2 @@
+// Package shim builds the shim of YuniKorn for Kubernetes with Canopy as its core.
+package shim
