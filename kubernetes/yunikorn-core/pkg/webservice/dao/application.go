@@ -7,7 +7,7 @@ type ApplicationsDAOInfo struct {
 	Applications []ApplicationDAOInfo `json:"applications,omitempty"`
 }
 
-// ApplicationDAOInfo is an application. Canopy has no back-off of whole applications: BackoffDeadline stays nil.
+// ApplicationDAOInfo is an application.
 type ApplicationDAOInfo struct {
 	ApplicationID   string `json:"applicationID"`
 	Partition       string `json:"partition"`

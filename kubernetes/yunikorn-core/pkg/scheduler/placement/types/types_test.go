@@ -12,7 +12,7 @@ import (
 
 func TestNames_AreAcceptedInAConfiguration(t *testing.T) {
 	for _, name := range []string{types.Fixed, types.Provided, types.User, types.Tag} {
-		text := fmt.Sprintf("partitions: [{placementrules: [{name: %s, value: a}], queues: [{name: root, parent: true}]}]", name)
+		text := fmt.Sprintf("partitions: [{placementrules: [{name: %s, value: a}], queues: [{name: root, queues: [{name: a}]}]}]", name)
 		_, err := canopy.CheckConfig("", text, canopy.ConfigLimits{})
 		assert.NilError(t, err)
 	}

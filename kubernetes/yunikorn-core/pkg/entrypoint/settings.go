@@ -1,0 +1,91 @@
+package entrypoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
+)
+
+// The environment variables. An empty value counts as none.
+const (
+	envHTTPAddress      = "CANOPY_HTTP_ADDRESS"
+	envHostNames        = "CANOPY_HOST_NAMES"
+	envAllowedOrigins   = "CANOPY_ALLOWED_ORIGINS"
+	envAdminAddress     = "CANOPY_ADMIN_ADDRESS"
+	envDataDir          = "CANOPY_DATA_DIR"
+	envTLSCert          = "CANOPY_TLS_CERT"
+	envTLSKey           = "CANOPY_TLS_KEY"
+	envTLSClientCA      = "CANOPY_TLS_CLIENT_CA"
+	envTokens           = "CANOPY_TOKENS"
+	envAnonymousRead    = "CANOPY_ANONYMOUS_READ"
+	envAnonymousMetrics = "CANOPY_ANONYMOUS_METRICS"
+)
+
+// none is the value that switches off what has a default.
+const none = "none"
+
+// Defaults as YuniKorn has them: REST on all addresses, for all names of this host and all web pages.
+const (
+	defaultHTTPAddress = ":9080"
+	everything         = "*"
+)
+
+// variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
+var variables = map[string]string{
+	"HTTP.Address": envHTTPAddress, "HTTP.HostNames": envHostNames, "HTTP.AllowedOrigins": envAllowedOrigins,
+	"AdminAddress": envAdminAddress, "DataDir": envDataDir,
+	"Security.CertFile": envTLSCert, "Security.KeyFile": envTLSKey, "Security.ClientCAFile": envTLSClientCA,
+	"Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
+}
+
+// optionsFrom are the options that an environment sets. An error names the variable, and so do those of canopy.Start.
+func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error) {
+	var wrong []error
+	text := func(name string) string {
+		value, _ := lookup(name)
+		return strings.TrimSpace(value)
+	}
+	isTrue := func(name string) bool {
+		value := text(name)
+		if value == "" {
+			return false
+		}
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %q is neither true nor false", name, value))
+		}
+		return b
+	}
+	opt := canopy.Options{
+		DataDir: text(envDataDir), AdminAddress: text(envAdminAddress),
+		HTTP: canopy.HTTP{
+			Address:        cmp.Or(text(envHTTPAddress), defaultHTTPAddress),
+			HostNames:      list(cmp.Or(text(envHostNames), everything)),
+			AllowedOrigins: list(cmp.Or(text(envAllowedOrigins), everything)),
+		},
+		Security: canopy.Security{
+			CertFile: text(envTLSCert), KeyFile: text(envTLSKey), ClientCAFile: text(envTLSClientCA), TokensFile: text(envTokens),
+			AnonymousRead: isTrue(envAnonymousRead), AnonymousMetrics: isTrue(envAnonymousMetrics),
+		},
+		OptionName: func(field string) string { return cmp.Or(variables[field], field) },
+	}
+	if opt.HTTP.Address == none {
+		opt.HTTP.Address = ""
+	}
+	return opt, errors.Join(wrong...)
+}
+
+// list are the elements of a list with commas between them.
+func list(text string) (out []string) {
+	if text == none {
+		return nil
+	}
+	for element := range strings.SplitSeq(text, ",") {
+		out = append(out, strings.TrimSpace(element))
+	}
+	return out
+}

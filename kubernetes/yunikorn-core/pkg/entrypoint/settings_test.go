@@ -1,0 +1,73 @@
+package entrypoint
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
+	"go.uber.org/zap"
+	"gotest.tools/v3/assert"
+)
+
+// environment looks variables up in a map.
+type environment map[string]string
+
+func (e environment) lookup(name string) (string, bool) {
+	value, ok := e[name]
+	return value, ok
+}
+
+func TestOptionsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
+	for _, env := range []environment{nil, {envHTTPAddress: "", envHostNames: " ", envAnonymousRead: ""}} {
+		opt, err := optionsFrom(env.lookup)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
+		assert.Equal(t, opt.Security, canopy.Security{})
+		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
+	}
+}
+
+func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
+	opt, err := optionsFrom(environment{
+		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
+		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
+		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1",
+	}.lookup)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
+		Address: "127.0.0.1:0", HostNames: []string{"a.example.org", "b.example.org"}, AllowedOrigins: []string{"https://page.example.org"},
+	})
+	assert.Equal(t, opt.Security, canopy.Security{
+		CertFile: "cert.pem", KeyFile: "key.pem", ClientCAFile: "ca.pem", TokensFile: "tokens.yaml", AnonymousRead: true, AnonymousMetrics: true,
+	})
+	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
+
+	opt, err = optionsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{})
+}
+
+// A value that cannot be used is an error that names the variable, and nothing runs.
+func TestStart_ErrorsNameTheVariable(t *testing.T) {
+	for name, env := range map[string]environment{
+		envHTTPAddress:      {envHTTPAddress: "9080"},
+		envHostNames:        {envHostNames: "a b"},
+		envAllowedOrigins:   {envAllowedOrigins: "page.example.org"},
+		envAdminAddress:     {envAdminAddress: "0.0.0.0:1"},
+		envDataDir:          {envDataDir: filepath.Join(file(t), "below")},
+		envTLSCert:          {envTLSCert: "cert.pem"},
+		envTLSKey:           {envTLSKey: "key.pem"},
+		envTLSClientCA:      {envTLSClientCA: "ca.pem"},
+		envTokens:           {envTokens: "missing"},
+		envAnonymousRead:    {envAnonymousRead: "perhaps"},
+		envAnonymousMetrics: {envAnonymousMetrics: "yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, ok := env[envHTTPAddress]; !ok {
+				env[envHTTPAddress] = "none"
+			}
+			_, err := start(t.Context(), env.lookup, zap.NewNop())
+			assert.ErrorContains(t, err, name+": ")
+		})
+	}
+}
