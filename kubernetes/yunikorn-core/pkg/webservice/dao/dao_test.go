@@ -74,7 +74,7 @@ func TestFields_AreInTheDescriptionOfREST(t *testing.T) {
 		{dao.HealthCheckInfo{}, "Check", ""},
 		{dao.EventRecordDAO{}, "EventBatch", ""},
 		{dao.RuleDAO{}, "PlacementRule", ""},
-		{dao.FilterDAO{}, "Filter", ""},
+		{dao.FilterDAO{}, "PlacementFilter", ""},
 		{dao.RuleDAOInfo{}, "PartitionRules", ""},
 		{dao.NodesDAOInfo{}, "PartitionNodes", ""},
 		{dao.ValidateConfResponse{}, "Validation", ""},
