@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-shim test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -49,7 +49,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-web test-tools race test-full tour
+CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim test-web test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -100,6 +100,24 @@ versus-test: # vet and test the comparison, a module of its own with many downlo
 
 test-kubernetes: # vet and test the comparison with the packages of Kubernetes, a module of its own with many downloads
 	cd test/kubernetes && go vet ./... && go test ./...
+
+# The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
+SHIM       := github.com/apache/yunikorn-k8shim
+SHIM_CONF  := -X $(SHIM)/pkg/conf
+SHIM_TESTS := $(addprefix $(SHIM)/pkg/,shim cache/... client common/... conf dispatcher locking log plugin/...)
+
+kubernetes: ## build bin/canopy-kubernetes: the shim for Kubernetes with Canopy inside, many downloads
+	@mkdir -p bin
+	shim=$$(go list -C kubernetes/shim -m -f '{{.Version}}' $(SHIM)) && \
+	go build -C kubernetes/shim -o "$(CURDIR)/bin/canopy-kubernetes" -ldflags "\
+		$(SHIM_CONF).buildVersion=$$shim-canopy-$(VERSION) $(SHIM_CONF).shimSHA=$$shim $(SHIM_CONF).coreSHA=canopy-$(VERSION) \
+		$(SHIM_CONF).isPluginVersion=false $(SHIM_CONF).goVersion=$$(go env GOVERSION) $(SHIM_CONF).arch=$$(go env GOARCH)" \
+		$(SHIM)/pkg/cmd/shim
+
+test-shim: kubernetes ## test the shim for Kubernetes with Canopy as its core: minutes, many downloads
+	cd kubernetes/yunikorn-core && go vet ./... && go test ./...
+	cd kubernetes/shim && go vet ./...
+	go test -C kubernetes/shim -vet=off -timeout 5m $(SHIM_TESTS)
 
 example: # vet and build the example shims, modules of their own
 	@for shim in shim-go shim-legacy; do (cd examples/$$shim && go vet ./... && go build -o /dev/null ./...); done

@@ -1,2 +1,9 @@
-// Package shim builds the shim of YuniKorn for Kubernetes with Canopy as its core.
+// Package shim pins a released yunikorn-k8shim, the shim of YuniKorn for Kubernetes, to be built with Canopy as its core.
+//
+// The package owns the versions in its go.mod: those of the shim's own go.mod, except where Canopy needs later ones. It
+// leaves the core to kubernetes/yunikorn-core, and has no code: "make kubernetes" builds the program of the shim, and
+// "make test-shim" runs the shim's unit tests.
+//
+// Invariant: go.sum has all that the shim's programs, its unit tests and its end-to-end tests need, so that no build
+// changes it.
 package shim
