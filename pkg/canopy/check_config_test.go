@@ -14,9 +14,9 @@ import (
 func TestCheckConfig_FindsWhatStartFinds(t *testing.T) {
 	warnings, err := canopy.CheckConfig("", queues("a"), canopy.ConfigLimits{})
 	assert.Assert(t, err == nil && len(warnings) == 0, "%v %v", err, warnings)
-	const doubtful = "partitions: [{queues: [{name: root, queues: [{name: a, resources: {max: {vcore: 1m}}}]}]}]"
-	warnings, err = canopy.CheckConfig("", doubtful, canopy.ConfigLimits{})
-	s, _ := start(t, canopy.Options{Config: doubtful})
+	const unusual = "partitions: [{queues: [{name: root, queues: [{name: a, resources: {max: {vcore: 1m}}}]}]}]"
+	warnings, err = canopy.CheckConfig("", unusual, canopy.ConfigLimits{})
+	s, _ := start(t, canopy.Options{Config: unusual})
 	assert.NilError(t, err)
 	assert.Assert(t, len(warnings) > 0)
 	assert.DeepEqual(t, warnings, s.Warnings())
