@@ -19,8 +19,8 @@ import (
 // use.
 type Group[T any] struct {
 	// Pause is how long the Group waits after a build, as a multiple of the duration of the
-	// build: with 3 at most a quarter of one processor is used. It must not change after
-	// the first call.
+	// build: with 3 at most a quarter of one processor is used. It waits maxPause at most. Pause
+	// must not change after the first call.
 	Pause float64
 
 	mu        sync.Mutex
@@ -28,6 +28,10 @@ type Group[T any] struct {
 	running   bool      // a goroutine runs builds
 	notBefore time.Time // no build starts before
 }
+
+// maxPause bounds the pause after a build. One that took longer has hardly used a processor all the time: it has waited, for
+// a partition whose resource manager does not return from a callback, and its callers have waited long enough.
+const maxPause = 5 * time.Second
 
 // call is one build and its callers.
 type call[T any] struct {
@@ -109,7 +113,7 @@ func (g *Group[T]) runBuilds() {
 		c.run()
 		g.mu.Lock()
 		end := time.Now()
-		g.notBefore = end.Add(time.Duration(g.Pause * float64(end.Sub(began))))
+		g.notBefore = end.Add(min(maxPause, time.Duration(g.Pause*float64(end.Sub(began)))))
 		g.mu.Unlock()
 	}
 }

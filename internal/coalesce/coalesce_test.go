@@ -94,6 +94,20 @@ func TestGroup_PauseBoundsCPUShare(t *testing.T) {
 	})
 }
 
+// After a build that has waited for half a minute callers do not wait one and a half more.
+func TestGroup_PauseIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := Group[int]{Pause: 3}
+		stalls := func(context.Context) (int, error) { time.Sleep(29 * time.Second); return 1, nil }
+		_, err := g.Do(t.Context(), stalls)
+		assert.NilError(t, err)
+		n, began := 0, time.Now()
+		_, err = g.Do(t.Context(), counted(&n))
+		assert.NilError(t, err)
+		assert.Equal(t, time.Since(began), 6*time.Second, "a pause of 5 s and a build of 1 s")
+	})
+}
+
 func TestGroup_PanicReachesCallersOnly(t *testing.T) {
 	var g Group[int]
 	func() {
