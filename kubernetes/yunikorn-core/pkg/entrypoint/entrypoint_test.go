@@ -65,7 +65,7 @@ func (s *shim) UpdateAllocation(r *si.AllocationResponse) error {
 
 // A shim registers with its configuration, and what it asks for is placed and can be read.
 func TestStart_SchedulesAndShowsTheState(t *testing.T) {
-	s, _ := running(t, environment{envHTTPAddress: "none"})
+	s, _ := running(t, environment{envHTTPAddress: "none", envRecoveryQuiet: "0"})
 	rm := &shim{}
 	_, err := s.RMProxy.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 		RmID: "rm", PolicyGroup: "queues", Version: "1", Config: configs.DefaultSchedulerConfig,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
@@ -23,6 +24,7 @@ const (
 	envTokens           = "CANOPY_TOKENS"
 	envAnonymousRead    = "CANOPY_ANONYMOUS_READ"
 	envAnonymousMetrics = "CANOPY_ANONYMOUS_METRICS"
+	envRecoveryQuiet    = "CANOPY_RECOVERY_QUIET"
 )
 
 // none is the value that switches off what has a default.
@@ -34,12 +36,16 @@ const (
 	everything         = "*"
 )
 
+// defaultRecoveryQuiet is longer than the second in which the shim looks at its applications once: it enables nodes before it
+// has reported all pods that run.
+const defaultRecoveryQuiet = 2 * time.Second
+
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
 var variables = map[string]string{
 	"HTTP.Address": envHTTPAddress, "HTTP.HostNames": envHostNames, "HTTP.AllowedOrigins": envAllowedOrigins,
 	"AdminAddress": envAdminAddress, "DataDir": envDataDir,
 	"Security.CertFile": envTLSCert, "Security.KeyFile": envTLSKey, "Security.ClientCAFile": envTLSClientCA,
-	"Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
+	"RecoveryQuiet": envRecoveryQuiet, "Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
 // optionsFrom are the options that an environment sets. An error names the variable, and so do those of canopy.Start.
@@ -60,8 +66,20 @@ func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error
 		}
 		return b
 	}
+	duration := func(name string, otherwise time.Duration) time.Duration {
+		value := text(name)
+		if value == "" {
+			return otherwise
+		}
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %q is no duration such as 2s", name, value))
+		}
+		return d
+	}
 	opt := canopy.Options{
-		DataDir: text(envDataDir), AdminAddress: text(envAdminAddress),
+		RecoveryQuiet: duration(envRecoveryQuiet, defaultRecoveryQuiet),
+		DataDir:       text(envDataDir), AdminAddress: text(envAdminAddress),
 		HTTP: canopy.HTTP{
 			Address:        cmp.Or(text(envHTTPAddress), defaultHTTPAddress),
 			HostNames:      list(cmp.Or(text(envHostNames), everything)),

@@ -3,6 +3,7 @@ package entrypoint
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"go.uber.org/zap"
@@ -23,6 +24,7 @@ func TestOptionsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
 		assert.Equal(t, opt.Security, canopy.Security{})
+		assert.Equal(t, opt.RecoveryQuiet, 2*time.Second)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
@@ -31,7 +33,7 @@ func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
 	opt, err := optionsFrom(environment{
 		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
 		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
-		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1",
+		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s",
 	}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
@@ -41,6 +43,7 @@ func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
 		CertFile: "cert.pem", KeyFile: "key.pem", ClientCAFile: "ca.pem", TokensFile: "tokens.yaml", AnonymousRead: true, AnonymousMetrics: true,
 	})
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
+	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))
 
 	opt, err = optionsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
 	assert.NilError(t, err)
@@ -61,6 +64,7 @@ func TestStart_ErrorsNameTheVariable(t *testing.T) {
 		envTokens:           {envTokens: "missing"},
 		envAnonymousRead:    {envAnonymousRead: "perhaps"},
 		envAnonymousMetrics: {envAnonymousMetrics: "yes"},
+		envRecoveryQuiet:    {envRecoveryQuiet: "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, ok := env[envHTTPAddress]; !ok {
