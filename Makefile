@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -49,15 +49,14 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-yunikorn-core test-web test-tools race test-full tour
+CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim test-deploy test-web test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, the shim for Kubernetes, three times the random runs, every fuzz target for a minute, all planted faults, all benchmarks: three hours
-	$(MAKE) --no-print-directory test-shim
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, all benchmarks: three hours
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
@@ -121,6 +120,9 @@ test-yunikorn-core: # vet and test what stands in for yunikorn-core in the shim,
 test-shim: test-yunikorn-core kubernetes ## test the shim for Kubernetes with Canopy as its core: minutes, many downloads
 	cd kubernetes/shim && go vet ./...
 	go test -C kubernetes/shim -vet=off -timeout 5m $(SHIM_TESTS)
+
+test-deploy: # vet and test the manifests for Kubernetes and the Dockerfile, a module of its own with many downloads
+	cd test/deploy && go vet ./... && go test -count=1 ./...
 
 example: # vet and build the example shims, modules of their own
 	@for shim in shim-go shim-legacy; do (cd examples/$$shim && go vet ./... && go build -o /dev/null ./...); done
