@@ -17,6 +17,8 @@ type Fault struct {
 	Old, New string   // a text in the function, and what replaces it; white space is as good as any other
 	Packages []string // whose tests have to catch it, cheapest first
 	Line     int      // in the list
+
+	CaughtIn, CaughtBy string // one of Packages and its test that caught the fault last, which is run first; empty: unknown
 }
 
 // Parse reads a list of faults. Lines that begin with "#" and empty lines are comments.

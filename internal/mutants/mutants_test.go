@@ -55,6 +55,10 @@ func faults(t *testing.T) []Fault {
 		all = append(all, list...)
 	}
 	assert.Assert(t, len(all) > 0, "no fault in %v", files)
+	known := readCaught(t)
+	for i, f := range all {
+		all[i].CaughtIn, all[i].CaughtBy, _ = strings.Cut(known[f.Title], " ")
+	}
 	return all
 }
 
@@ -81,7 +85,7 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
+		t.Skipf("takes half an hour or more; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
 	}
 	var chosen []Fault
 	for _, f := range faults(t) {
@@ -91,12 +95,14 @@ func TestMutants_AreCaught(t *testing.T) {
 	}
 	assert.Assert(t, len(chosen) > 0, "no title and no file name has %q in it", wanted)
 	missed, broken := chosen, []Fault(nil)
+	caught := readCaught(t)
 	for _, at := range limits { // most faults show in few random runs, some in one of many
 		var unbuilt []Fault
-		missed, unbuilt = plantAll(t, missed, at.scale, at.limit)
+		missed, unbuilt = plantAll(t, missed, at.scale, at.limit, caught)
 		broken = append(broken, unbuilt...)
 		t.Logf("%s tests: %d of %d faults are not caught", at.scale, len(missed), len(chosen))
 	}
+	writeCaught(t, caught)
 	for _, f := range missed {
 		t.Errorf("no test catches: %s", f.Title)
 	}
@@ -105,8 +111,9 @@ func TestMutants_AreCaught(t *testing.T) {
 	}
 }
 
-// plantAll tests a copy of the code with each of the faults in it, and returns those that no test catches.
-func plantAll(t *testing.T, all []Fault, scale string, limit time.Duration) (missed, broken []Fault) {
+// plantAll tests a copy of the code with each of the faults in it, and returns those that no test catches. caught gets the
+// packages and tests that catch the others.
+func plantAll(t *testing.T, all []Fault, scale string, limit time.Duration, caught map[string]string) (missed, broken []Fault) {
 	t.Helper()
 	var lock sync.Mutex
 	var workers sync.WaitGroup
@@ -129,6 +136,7 @@ func plantAll(t *testing.T, all []Fault, scale string, limit time.Duration) (mis
 				t.Logf("not caught by %s tests in %v: %s (%s %s)", scale, took, f.Title, f.File, f.Function)
 			default:
 				t.Logf("caught in %v: %s: %s", took, f.Title, by)
+				caught[f.Title] = by
 			}
 		})
 	}
@@ -154,21 +162,32 @@ func plant(t *testing.T, f Fault, scale string, limit time.Duration) (by string,
 	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(overlay, replace, 0o600))
-	// A fault changes the body of a function, so packages that import this one compile if it does.
-	if out, err := command(t, scale, limit, "build", "-overlay", overlay, "-o", os.DevNull, "./"+filepath.Dir(f.File)); err != nil {
-		return "", errors.New(firstLine(out))
-	}
-	for _, p := range f.Packages {
-		out, err := command(t, scale, limit, "test", "-overlay", overlay, "-vet=off", "-count=1", "-failfast", "-timeout", limit.String(), p)
+	for _, run := range f.runs() {
+		args := append([]string{"test", "-overlay", overlay, "-vet=off", "-count=1", "-failfast", "-timeout", limit.String()}, run...)
+		out, err := command(t, scale, limit, args...)
 		if err == nil {
 			continue
 		}
-		if by := failedTest(out); by != timedOut || scale == limits[0].scale {
-			return p + " " + by, nil
+		if strings.Contains(out, "[build failed]") {
+			return "", errors.New(firstLine(out))
 		}
-		t.Logf("%s: the %s tests of %s were stopped after %v", f.Title, scale, p, limit)
+		if by := failedTest(out); by != timedOut || scale == limits[0].scale {
+			return run[0] + " " + by, nil
+		}
+		t.Logf("%s: the %s tests of %s were stopped after %v", f.Title, scale, run[0], limit)
 	}
 	return "", nil
+}
+
+// runs are the packages and flags with which the tests are run: the test that caught the fault last, then all.
+func (f Fault) runs() (runs [][]string) {
+	if f.CaughtBy != "" {
+		runs = append(runs, []string{f.CaughtIn, "-run", "^" + f.CaughtBy + "$"})
+	}
+	for _, p := range f.Packages {
+		runs = append(runs, []string{p})
+	}
+	return runs
 }
 
 // command runs go with the random tests at a scale.
