@@ -150,7 +150,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
 		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, Limits: opt.rmLimits(),
-		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(),
+		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
 	})
 	s.engine.Start(p.first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)

@@ -36,6 +36,10 @@ func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallba
 	}
 	p.goroutines.Go(func() { s.deliverReplies(box) })
 	p.goroutines.Go(s.sendWaitingStates)
+	if source := p.opt.Events; source != nil {
+		next := source.NextID()
+		p.goroutines.Go(func() { s.sendEvents(source, next) })
+	}
 	return s
 }
 

@@ -96,23 +96,6 @@ func TestInProcess_EffectsAreDeliveredBeforePredicates(t *testing.T) {
 	})
 }
 
-func TestInProcess_EventsAreNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakerm.Recorder{}
-		d := newLinkedCore(t, s)
-		assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{
-			RmID: "rm", Config: queues, ExtraConfig: map[string]string{"event.trackingEnabled": "true", "event.requestCapacity": "1"},
-		}))
-		d.addNodes("n1")
-		d.addApp()
-		d.submitAsks("placed")
-		time.Sleep(time.Hour)
-		got := s.Calls()
-		assert.Assert(t, slices.Contains(got, "allocations placed@n1"), "%v", got)
-		assert.Assert(t, !slices.Contains(got, "events"), "%v", got)
-	})
-}
-
 func TestInProcess_PredicatesRejectANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakerm.Recorder{}
