@@ -28,15 +28,17 @@ func (s *Server) onInForce() func(*reload.Generation) {
 	}
 }
 
-// logLevelKey is the key of the extra configuration that sets the log level (CFG-100). The event.* keys
-// are read in internal/history (CFG-101); other keys have no effect.
-const logLevelKey = "log.level"
+// levelKeys are the keys of the extra configuration that set the log level (CFG-100): the first that is set counts. The second
+// one is that of a linked shim too. The event.* keys are read in internal/history (CFG-101); other keys have no effect.
+var levelKeys = []string{"log.core.level", "log.level"}
 
-// extraLevel is the level that an extra configuration sets; otherwise when the key is missing, empty or
+// extraLevel is the level that an extra configuration sets; otherwise when the keys are missing, empty or
 // malformed (CFG-100).
 func extraLevel(extra map[string]string, otherwise zapcore.Level) zapcore.Level {
-	if level, ok := parseLevel(strings.TrimSpace(extra[logLevelKey])); ok {
-		return level
+	for _, key := range levelKeys {
+		if level, ok := parseLevel(strings.TrimSpace(extra[key])); ok {
+			return level
+		}
 	}
 	return otherwise
 }
@@ -66,9 +68,10 @@ func (c *extraCheck) check(extra map[string]string) {
 	}
 	c.last = extra
 	_, invalid := history.ReadSettings(extra)
-	if text := strings.TrimSpace(extra[logLevelKey]); text != "" {
-		if _, ok := parseLevel(text); !ok {
-			invalid = append(invalid, history.InvalidSetting{Key: logLevelKey, Value: extra[logLevelKey], Used: c.startLevel.String()})
+	for _, key := range levelKeys {
+		text := strings.TrimSpace(extra[key])
+		if _, ok := parseLevel(text); !ok && text != "" {
+			invalid = append(invalid, history.InvalidSetting{Key: key, Value: extra[key], Used: extraLevel(extra, c.startLevel).String()})
 		}
 	}
 	for _, x := range invalid {

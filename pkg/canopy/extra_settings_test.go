@@ -27,8 +27,12 @@ func TestExtraLevel(t *testing.T) {
 		{"CFG-100 an empty value keeps the level of the flag", "", zapcore.InfoLevel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, extraLevel(map[string]string{logLevelKey: c.text}, zapcore.InfoLevel), c.want)
+			assert.Equal(t, extraLevel(map[string]string{"log.level": c.text}, zapcore.InfoLevel), c.want)
 		})
+	}
+	for text, want := range map[string]zapcore.Level{"debug": zapcore.DebugLevel, "": zapcore.WarnLevel, "loud": zapcore.WarnLevel} {
+		extra := map[string]string{"log.core.level": text, "log.level": "warn", "log.shim.level": "error"}
+		assert.Equal(t, extraLevel(extra, zapcore.InfoLevel), want, "CFG-100 the level of the core: %q", text)
 	}
 	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "CFG-100 no extra configuration")
 }
@@ -53,4 +57,7 @@ func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
 	})
 	c.check(map[string]string{"log.level": "peach"})
 	assert.Equal(t, logs.Len(), 1)
+	c.check(map[string]string{"log.level": "error", "log.core.level": "plum"})
+	assert.Equal(t, logs.All()[1].ContextMap()["key"], "log.core.level")
+	assert.Equal(t, logs.All()[1].ContextMap()["used"], "error")
 }
