@@ -19,8 +19,8 @@ const (
 // may import anything.
 var layers = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry", "pkg/constraints"},
-	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/lifecycle", "pkg/topology"},
-	{"pkg/affinity", "pkg/configs", "pkg/quota"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/topology"},
+	{"pkg/affinity", "pkg/configs", "pkg/lifecycle", "pkg/quota"},
 	{"pkg/objects"},
 	{"pkg/preemption/victim", "pkg/explain"},
 	{"pkg/preemption", "pkg/reservation"},

@@ -3,9 +3,11 @@ package lifecycle
 import (
 	"container/list"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -16,10 +18,10 @@ import (
 type Ended struct {
 	ID        string
 	User      security.User
-	Queue     string  // path of its leaf; of a rejected one, the queue that the RM named
-	State     State   // Completed or Rejected
-	number    uint32  // sequence number in its history; it wraps around
-	message   *string // see Message
+	Queue     string // path of its leaf; of a rejected one, the queue that the RM named
+	State     State  // Completed or Rejected
+	number    uint32 // sequence number in its history; it wraps around
+	rare      *rare  // see Message and Gang; nil: neither
 	Submitted time.Time
 	Finished  time.Time         // when it entered State
 	Peak      resources.Amounts // the most it used at once, per resource
@@ -27,19 +29,36 @@ type Ended struct {
 	Usage     *Usage            // of its ended allocations; nil: none ran for a second
 }
 
+// rare is what few records have.
+type rare struct {
+	message string
+	gang    []gangs.TaskGroup
+}
+
 // Message is the reason of a rejection, otherwise empty.
 func (e *Ended) Message() string {
-	if e.message == nil {
+	if e.rare == nil {
 		return ""
 	}
-	return *e.message
+	return e.rare.message
+}
+
+// Gang are the counts of its task groups at its end; none: it never had a placeholder, or that is not known.
+func (e *Ended) Gang() []gangs.TaskGroup {
+	if e.rare == nil {
+		return nil
+	}
+	return e.rare.gang
 }
 
 // WithMessage sets the reason of a rejection, which is not empty, and returns e, which is new.
 func (e *Ended) WithMessage(reason string) *Ended {
-	e.message = &reason
+	e.rare = &rare{message: reason}
 	return e
 }
+
+// SetGang sets the counts of the task groups of e, which is new.
+func (e *Ended) SetGang(groups []gangs.TaskGroup) { e.rare = &rare{gang: slices.Clone(groups)} }
 
 // Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the larger
 // number by the sign of their difference.

@@ -87,6 +87,9 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 		ID: string(a.ID()), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
 		Peak: p.Peak(a), Log: slices.Clone(a.log), Usage: a.UsageHistory(),
 	}
+	if a.gang != nil {
+		record.SetGang(a.gang.Groups())
+	}
 	p.forgetApplication(a) // its queue may be removed, and then indexes of its peak have no names
 	p.expireRecords(p.deadlines.completed.Add(record), lifecycle.ReasonHistoryFull, now)
 }

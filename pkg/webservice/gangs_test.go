@@ -40,6 +40,17 @@ func TestGangs_PlaceholderData(t *testing.T) {
 	mustCall(t, l, ask("k2", 2, false), ask("k3", 2, false))
 	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`, "k3 is larger than p3")
 	assert.Equal(t, data("b"), "")
+
+	// So does one that has ended: what was not replaced has timed out, or ended with it.
+	mustCall(t, l, scheduler.RemoveApplication{App: "a"}, scheduler.RemoveApplication{App: "b"})
+	var ended []struct {
+		ApplicationID   string
+		PlaceholderData json.RawMessage
+	}
+	assert.NilError(t, json.Unmarshal(fetch(c, "/ws/v1/partition/default/applications/completed").Body.Bytes(), &ended))
+	assert.Equal(t, len(ended), 1) // b has never run
+	assert.Equal(t, ended[0].ApplicationID, "a")
+	assert.Equal(t, string(ended[0].PlaceholderData), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`)
 }
 
 // Virtual placeholders are shown like others: they are there from the beginning, and end together (GAN-27).

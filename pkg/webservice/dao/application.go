@@ -1,6 +1,7 @@
 package dao
 
 import (
+	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -75,9 +76,7 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 	}
 	v.setStateLog(a.StateLog)
 	v.ResourceHistory = viewUsageHistory(a.UsageHistory)
-	for _, t := range a.Gang {
-		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
-	}
+	v.setPlaceholderData(a.Gang)
 	v.Reservations = keyTexts(a.Reservations)
 	v.OnHold = a.OnHold
 	if a.Moved != nil {
@@ -147,5 +146,12 @@ func NewEndedApplication(partition string, e *lifecycle.Ended) Application {
 	}
 	v.setStateLog(e.Log)
 	v.ResourceHistory = viewUsageHistory(e.Usage)
+	v.setPlaceholderData(e.Gang())
 	return v
+}
+
+func (v *Application) setPlaceholderData(groups []gangs.TaskGroup) {
+	for _, t := range groups {
+		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
+	}
 }
