@@ -45,6 +45,9 @@ func (s *service) validate(r *http.Request) (any, error) {
 	if tooLong {
 		return dao.Validation{Reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}, nil
 	}
+	if len(text) == 0 { // the admission controller asks about what the shim would send
+		return dao.Validation{Allowed: true, Warnings: []string{"an empty text from a resource manager means the default configuration"}}, nil
+	}
 	slot := cpushare.Readers.Acquire()
 	defer slot.Release()
 	conf, problems := queuesyaml.LoadWith(text, s.opt.Reloads.Bounds())

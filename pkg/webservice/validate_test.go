@@ -38,7 +38,8 @@ func TestValidate_WhateverTheTextIs(t *testing.T) {
 	for _, part := range []string{"vcore", "root.a"} { // all errors, not the first
 		assert.Assert(t, strings.Contains(bad.Reason, part), bad.Reason)
 	}
-	assert.Assert(t, !validate("").Allowed && validate("").Reason != "")
+	assert.Assert(t, validate("").Allowed, "a resource manager may send it (CFG-8)")
+	assert.Assert(t, !validate(" ").Allowed && validate(" ").Reason != "")
 	assert.Assert(t, !validate("a: [").Allowed)
 	assert.Equal(t, validate(strings.Repeat("#", 10_001)).Reason, "the configuration is longer than max-config-bytes (10000)")
 	assert.Equal(t, o.reloads.Current().Number, before, "the configuration in force has changed")
