@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -16,7 +16,7 @@ YUNIKORN_WEB ?=
 MUTANTS  ?= all
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/canopy
 	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
@@ -49,7 +49,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim test-deploy test-web test-tools race test-full tour
+CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim test-deploy test-web test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -100,6 +100,18 @@ versus-test: # vet and test the comparison, a module of its own with many downlo
 
 test-kubernetes: # vet and test the comparison with the packages of Kubernetes, a module of its own with many downloads
 	cd test/kubernetes && go vet ./... && go test ./...
+
+# Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
+SUITES ?=
+CORE   ?= canopy
+JOBS   ?= 4
+
+e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy, original, both): an hour, needs root
+	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
+
+lint-shell: # check the shell scripts; root gets shellcheck installed
+	$(call need,command -v shellcheck,shellcheck)
+	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh
 
 # The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
 SHIM       := github.com/apache/yunikorn-k8shim
