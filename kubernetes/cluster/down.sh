@@ -9,6 +9,7 @@ if [ "$1" = --all ]; then
 fi
 for name in "${names[@]}"; do
   case $name in -*) usage ;; esac
+  [ -d "$work/clusters/$name" ] || die "$name: no such cluster below $work/clusters"
   cluster_folder "$name"
   # The supervisor first: it would start the scheduler again.
   for what in admission supervisor scheduler kwok kube-controller-manager kube-apiserver etcd namespace; do

@@ -74,7 +74,8 @@ suite_in() {
   [ -d "$cluster/.git" ] || git init -q "$cluster"
   rm -f "$results/$core/$suite".*
   {
-    "$here/down.sh" "$name" && "$here/up.sh" "$name" && "$here/scheduler.sh" "$name" "$work/bin/scheduler-$core" &&
+    "$here/down.sh" "$name" && "$here/up.sh" "$name" &&
+      "$here/scheduler.sh" "$name" "$work/bin/scheduler-$core" &&
       "$here/admission.sh" "$name"
   } >"$results/$core/$suite.start.log" 2>&1 || {
     say "$core $suite: no control plane: $(tail -1 "$results/$core/$suite.start.log")"
@@ -83,7 +84,7 @@ suite_in() {
   say "$core $suite: started, control plane and scheduler took $((SECONDS - seconds)) s"
   sleep 3
   seconds=$SECONDS
-  (cd "$cluster/suite/$suite" && exec timeout --kill-after 1m "$(($(in_seconds) + 120))" "$here/ns.sh" "$name" "$work/suites/$suite.test" \
+  (cd "$cluster/suite/$suite" && exec timeout --foreground --kill-after 1m "$(($(in_seconds) + 120))" "$here/ns.sh" "$name" "$work/suites/$suite.test" \
     -test.timeout 0 -ginkgo.timeout "$limit" -ginkgo.v -ginkgo.no-color -ginkgo.json-report "$results/$core/$suite.json" \
     -yk-namespace yunikorn -kube-config "$cluster/kubeconfig" -log-dir "$cluster/results") >"$results/$core/$suite.log" 2>&1 || result=$?
   # Ginkgo's last line with counts.
