@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -108,6 +108,12 @@ JOBS   ?= 4
 
 e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy, original, both): an hour, needs root
 	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
+
+e2e-own: ## run Canopy's own end-to-end tests on fake nodes: minutes, needs root
+	kubernetes/cluster/own.sh
+
+versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core, measured on fake nodes, needs root; flags in VERSUS
+	kubernetes/cluster/versus.sh $(VERSUS)
 
 lint-shell: # check the shell scripts; root gets shellcheck installed
 	$(call need,command -v shellcheck,shellcheck)

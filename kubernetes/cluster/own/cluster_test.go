@@ -1,0 +1,213 @@
+package own
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The environment of own.sh: the folder of the cluster, and copies of both schedulers.
+const (
+	envCluster   = "CANOPY_CLUSTER_FOLDER"
+	envPrograms  = "CANOPY_CLUSTER_PROGRAMS" // a folder with scheduler-canopy and scheduler-original
+	queueMaxPods = 60                        // of 100m in the queue root.bounded
+)
+
+// cluster is the control plane and its scheduler.
+type cluster struct {
+	t      *testing.T
+	folder string
+	client kubernetes.Interface
+}
+
+// connect connects to the cluster, and gives the test a namespace and a queue root.bounded with a max.
+func connect(t *testing.T, namespace string) *cluster {
+	t.Helper()
+	folder := os.Getenv(envCluster)
+	if folder == "" {
+		t.Skipf("%s is not set: kubernetes/cluster/own.sh runs the tests on a control plane", envCluster)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(folder, "kubeconfig"))
+	assert.NilError(t, err)
+	config.QPS, config.Burst = 1000, 1000
+	client, err := kubernetes.NewForConfig(config)
+	assert.NilError(t, err)
+	c := &cluster{t, folder, client}
+	_, err = client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	c.until("the namespace has its service account", func(ctx context.Context) error {
+		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	c.setQueues(fmt.Sprintf(`
+partitions:
+  - name: default
+    placementrules: [{name: provided}, {name: tag, value: namespace, create: true}]
+    queues: [{name: root, submitacl: '*', queues: [{name: bounded, resources: {max: {vcore: %dm}}}]}]
+`, queueMaxPods*100))
+	t.Cleanup(func() {
+		ctx, zero := context.Background(), int64(0)
+		assert.Check(t, client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
+	})
+	return c
+}
+
+// until waits until something is so; an error says what is missing.
+func (c *cluster) until(what string, check func(ctx context.Context) error) {
+	c.t.Helper()
+	poll.WaitOn(c.t, func(poll.LogT) poll.Result {
+		if err := check(c.t.Context()); err != nil {
+			return poll.Continue("%s: %v", what, err)
+		}
+		return poll.Success()
+	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(250*time.Millisecond))
+}
+
+// setQueues changes the ConfigMap, and waits until the scheduler has the queue root.bounded.
+func (c *cluster) setQueues(text string) {
+	c.t.Helper()
+	maps := c.client.CoreV1().ConfigMaps("yunikorn")
+	m, err := maps.Get(c.t.Context(), "yunikorn-configs", metav1.GetOptions{})
+	assert.NilError(c.t, err)
+	m.Data = map[string]string{"queues.yaml": text}
+	_, err = maps.Update(c.t.Context(), m, metav1.UpdateOptions{})
+	assert.NilError(c.t, err)
+	c.until("root.bounded is in force", func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
+}
+
+// rest reads an answer of the scheduler about the partition.
+func (c *cluster) rest(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9080/ws/v1/partition/default/"+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, answer.Status)
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// create creates pods with names from name-0 on, for one application.
+func (c *cluster) create(namespace, name, queue string, n int, cpu string) {
+	c.t.Helper()
+	for i := range n {
+		labels := map[string]string{"applicationId": name}
+		if queue != "" {
+			labels["queue"] = queue
+		}
+		_, err := c.client.CoreV1().Pods(namespace).Create(c.t.Context(), &v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), Labels: labels},
+			Spec: v1.PodSpec{
+				SchedulerName: "yunikorn", RestartPolicy: v1.RestartPolicyNever,
+				Containers: []v1.Container{{Name: "c", Image: "none", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
+			},
+		}, metav1.CreateOptions{})
+		assert.NilError(c.t, err)
+	}
+}
+
+// placed are the nodes of the pods of a namespace that have one.
+func (c *cluster) placed(ctx context.Context, namespace string) map[string]string {
+	pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	assert.NilError(c.t, err)
+	nodes := map[string]string{}
+	for _, p := range pods.Items {
+		if p.Spec.NodeName != "" {
+			nodes[p.Name] = p.Spec.NodeName
+		}
+	}
+	return nodes
+}
+
+// untilPlaced waits until a number of pods is bound, and for some seconds more, in which there must not be another one.
+func (c *cluster) untilPlaced(namespace string, n int) map[string]string {
+	c.t.Helper()
+	c.until(fmt.Sprint(n, " pods are bound"), func(ctx context.Context) error {
+		if got := len(c.placed(ctx, namespace)); got != n {
+			return fmt.Errorf("it is %d", got)
+		}
+		return nil
+	})
+	for range 20 {
+		<-time.After(500 * time.Millisecond)
+		assert.Equal(c.t, len(c.placed(c.t.Context(), namespace)), n, "pods that are bound")
+	}
+	return c.placed(c.t.Context(), namespace)
+}
+
+// restart kills the scheduler, as kill -9 does, with another program in its place if there is one; waits until it is back.
+func (c *cluster) restart(program string) {
+	c.t.Helper()
+	if program != "" {
+		c.install(program)
+	}
+	old := c.pid()
+	process, err := os.FindProcess(old)
+	assert.NilError(c.t, err)
+	assert.NilError(c.t, process.Signal(syscall.SIGKILL))
+	c.until("the scheduler is back and knows the nodes", func(ctx context.Context) error {
+		var nodes []struct{}
+		if err := c.rest(ctx, "nodes", &nodes); err != nil {
+			return err
+		}
+		if c.pid() == old || len(nodes) < 2 {
+			return fmt.Errorf("%d nodes", len(nodes))
+		}
+		return nil
+	})
+}
+
+// pid is the process of the scheduler.
+func (c *cluster) pid() (pid int) {
+	text, err := os.ReadFile(filepath.Join(c.folder, "run", "scheduler.pid"))
+	assert.NilError(c.t, err)
+	_, err = fmt.Sscan(string(text), &pid)
+	assert.NilError(c.t, err)
+	return pid
+}
+
+// install puts a program in the place of the one that runs, for the next start.
+func (c *cluster) install(program string) {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(os.Getenv(envPrograms), program))
+	assert.NilError(c.t, err)
+	next := filepath.Join(c.folder, "scheduler.next")
+	assert.NilError(c.t, os.WriteFile(next, text, 0o700))
+	assert.NilError(c.t, os.Rename(next, filepath.Join(c.folder, "scheduler")))
+}
+
+// allocated is the vcore of a queue that is allocated, in thousandths.
+func (c *cluster) allocated(queue string) (vcore int64) {
+	var q struct {
+		Allocated map[string]int64 `json:"allocatedResource"`
+	}
+	assert.NilError(c.t, c.rest(c.t.Context(), "queue/"+queue, &q))
+	return q.Allocated["vcore"]
+}
+
+// logHas reports whether the log of the scheduler has a text.
+func (c *cluster) logHas(text string) bool {
+	log, err := os.ReadFile(filepath.Join(c.folder, "log", "scheduler.log"))
+	assert.NilError(c.t, err)
+	return strings.Contains(string(log), text)
+}
