@@ -88,7 +88,7 @@ func TestPendingPods_SayWhy(t *testing.T) {
 	}
 	assert.NilError(t, c.rest(t.Context(), fmt.Sprintf("ask/%s/explain", large.UID), &explanation))
 	assert.Equal(t, explanation.State, "pending")
-	assert.Assert(t, strings.Contains(explanation.Message, "more than any schedulable node has in all"), explanation.Message)
+	assert.Assert(t, strings.Contains(explanation.Message, "no schedulable node has more than vcore"), explanation.Message)
 
 	c.until("the quota is in the allocationLog", func(ctx context.Context) error {
 		var app struct {

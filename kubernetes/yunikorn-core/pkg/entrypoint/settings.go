@@ -36,9 +36,9 @@ const (
 	everything         = "*"
 )
 
-// defaultRecoveryQuiet is longer than the second in which the shim looks at its applications once: it enables nodes before it
-// has reported all pods that run.
-const defaultRecoveryQuiet = 2 * time.Second
+// defaultRecoveryQuiet is longer than the shim takes from an application to the first report of a pod that runs: it looks at its
+// applications once a second, and needs two or three looks, after it has enabled the nodes.
+const defaultRecoveryQuiet = 5 * time.Second
 
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
 var variables = map[string]string{

@@ -24,7 +24,7 @@ func TestOptionsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
 		assert.Equal(t, opt.Security, canopy.Security{})
-		assert.Equal(t, opt.RecoveryQuiet, 2*time.Second)
+		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
