@@ -56,10 +56,12 @@ check: ## everything CI checks, with the time that each part took
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, all benchmarks: three hours
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, pods on a control plane of Kubernetes, all benchmarks: three hours, and one for the first build of Kubernetes
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
+	$(MAKE) --no-print-directory e2e-own
 	bin/canopy bench run --quick
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
