@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -49,7 +49,7 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim test-deploy test-web test-tools race test-full tour
+CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
@@ -187,6 +187,9 @@ example-python: ## run the shim in Python against a server that is killed; root 
 		--plugin=protoc-gen-grpc_python="$$(command -v grpc_python_plugin)" si.proto
 	go vet -tags shims ./cmd/core
 	go test -tags shims -count=1 -run 'ExampleShims.*/python' ./cmd/core
+
+example-kubernetes: build ## run the shim for Kubernetes between a fake cluster and a server that is killed: many downloads
+	cd examples/shim-kubernetes && go vet ./... && CANOPY_PROGRAM=$(CURDIR)/bin/canopy go test -race -count=1 -timeout 5m ./...
 
 test-prometheus: ## run the alert rules and the queries of the dashboard against a real Prometheus, which root gets installed
 	$(call need,command -v promtool && command -v prometheus,prometheus)

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	listerscorev1 "k8s.io/client-go/listers/core/v1"
+	schedulingv1 "k8s.io/client-go/listers/scheduling/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// cluster is the Kubernetes side: what the informers know, and the calls that change pods. It outlives sessions.
+type cluster struct {
+	client     kubernetes.Interface
+	nodeLister listerscorev1.NodeLister
+	podIndex   cache.Indexer
+	classes    schedulingv1.PriorityClassLister
+	events     record.EventRecorder
+	queue      workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
+	changes    chan object                                  // out of the queue
+	factory    informers.SharedInformerFactory
+	recorder   record.EventBroadcaster
+}
+
+// object names what has changed. A node has no namespace.
+type object cache.ObjectName
+
+// The indexes of pods.
+const byNode, byApplication = "node", "application"
+
+// watchCluster starts the informers, and waits until they know the cluster.
+func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerName string) (*cluster, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithTransform(strip))
+	pods := factory.Core().V1().Pods().Informer()
+	c := &cluster{
+		client: client, factory: factory,
+		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
+		changes: make(chan object), recorder: record.NewBroadcaster(record.WithContext(ctx)),
+	}
+	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: schedulerName})
+	c.recorder.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	err := pods.AddIndexers(cache.Indexers{
+		byNode: func(p any) ([]string, error) { return []string{p.(*v1.Pod).Spec.NodeName}, nil },
+		byApplication: func(p any) ([]string, error) {
+			if p.(*v1.Pod).Spec.SchedulerName != schedulerName {
+				return nil, nil
+			}
+			return []string{applicationID(p.(*v1.Pod))}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	add := func(o any) {
+		if name, err := cache.DeletionHandlingObjectToName(o); err == nil {
+			c.queue.Add(object(name))
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, o any) { add(o) }, DeleteFunc: add}
+	for _, informer := range []cache.SharedIndexInformer{pods, factory.Core().V1().Nodes().Informer()} {
+		if _, err := informer.AddEventHandler(handler); err != nil {
+			return nil, err
+		}
+	}
+	factory.Start(ctx.Done())
+	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
+		if !synced {
+			return nil, fmt.Errorf("%v: the cluster has not answered", kind)
+		}
+	}
+	go func() {
+		for {
+			o, down := c.queue.Get()
+			if down {
+				return
+			}
+			select {
+			case c.changes <- o:
+			case <-ctx.Done():
+			}
+			c.queue.Done(o)
+		}
+	}()
+	return c, nil
+}
+
+// strip removes what is not used, and is a third of an object.
+func strip(o any) (any, error) {
+	if m, err := meta.Accessor(o); err == nil {
+		m.SetManagedFields(nil)
+	}
+	return o, nil
+}
+
+// stop ends what watchCluster has started; its context has ended.
+func (c *cluster) stop() {
+	c.queue.ShutDown()
+	c.recorder.Shutdown()
+	c.factory.Shutdown()
+}
+
+// node reads a node as the informer knows it; nil: there is none.
+func (c *cluster) node(name string) *v1.Node {
+	n, _ := c.nodeLister.Get(name) // the only error is that it is unknown
+	return n
+}
+
+// pod reads a pod as the informer knows it; nil: there is none.
+func (c *cluster) pod(name object) *v1.Pod {
+	p, found, _ := c.podIndex.GetByKey(cache.ObjectName(name).String())
+	if !found {
+		return nil
+	}
+	return p.(*v1.Pod)
+}
+
+// podsOf reads the pods that an index has under a value.
+func (c *cluster) podsOf(index, value string) (pods []*v1.Pod) {
+	found, _ := c.podIndex.ByIndex(index, value) // the only error is an unknown index
+	for _, p := range found {
+		pods = append(pods, p.(*v1.Pod))
+	}
+	return pods
+}
+
+// preemptible reports whether pods of a priority class may be preempted, which its annotation can forbid.
+func (c *cluster) preemptible(class string) bool {
+	pc, err := c.classes.Get(class)
+	return err != nil || pc.Annotations[annotationPreemption] != "false"
+}
+
+var errGone = errors.New("the pod is gone, or another one has its name")
+
+// bind binds a pod. An error of the API server that says nothing about the pod, such as a lost connection, is not the end: the
+// call is made again until there is an answer, or the informer knows one.
+func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
+	return c.insist(ctx, "bind", pod, func() error {
+		now := c.pod(nameOf(pod))
+		if now == nil || now.UID != pod.UID {
+			return errGone
+		}
+		if now.Spec.NodeName == node {
+			return nil
+		}
+		return c.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Target:     v1.ObjectReference{Kind: "Node", Name: node},
+		}, metav1.CreateOptions{})
+	})
+}
+
+// remove deletes a pod; that it is gone is success.
+func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
+	err := c.insist(ctx, "delete", pod, func() error {
+		return c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict: another pod has the name
+		return nil
+	}
+	return err
+}
+
+// insist makes a call until it succeeds, or fails in a way that will not change.
+func (c *cluster) insist(ctx context.Context, what string, pod *v1.Pod, call func() error) error {
+	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 10 * time.Second}
+	for {
+		err := call()
+		if err == nil || definite(err) {
+			return err
+		}
+		slog.Warn("the API server did not answer, trying again", "call", what, "pod", nameOf(pod), "error", err)
+		select {
+		case <-time.After(backoff.Step()):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// definite reports whether an error is an answer about the pod: the same call would fail again.
+func definite(err error) bool {
+	return errors.Is(err, errGone) || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) ||
+		apierrors.IsBadRequest(err) || apierrors.IsForbidden(err)
+}
+
+func nameOf(o metav1.Object) object { return object{Namespace: o.GetNamespace(), Name: o.GetName()} }
+
+// String is the name as kubectl prints it.
+func (o object) String() string { return cache.ObjectName(o).String() }

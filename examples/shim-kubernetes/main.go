@@ -1,0 +1,135 @@
+// Command shim-kubernetes schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods, nodes and
+// priority classes, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler says.
+//
+//	informers  ->  session: what the scheduler has been told, against what the cluster has  ->  three streams
+//	API calls  <-  session                                                                 <-  their answers
+//
+// The state of a session is what the scheduler has been told, and one goroutine has it. When a stream ends, the session is thrown
+// away: the next one registers again, and tells everything that the informers know.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func main() {
+	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
+	caCert := flag.String("ca-cert", "", "PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	tokenFile := flag.String("token-file", "", "file with the token for the scheduler, read at each call; empty: none")
+	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster; empty: the service account of this pod")
+	qps := flag.Float64("kube-api-qps", 200, "most API calls a second to the cluster; bursts may have twice as many")
+	s := settings{}
+	flag.StringVar(&s.rmID, "rm-id", "kubernetes", "ID of this resource manager")
+	flag.StringVar(&s.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled")
+	flag.BoolVar(&s.classNames, "class-names", false, "send the names of priority classes, which the scheduler must have as well; otherwise only their numbers")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := func() error {
+		if flag.NArg() > 0 {
+			return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+		}
+		config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
+		if err != nil {
+			return fmt.Errorf("kubeconfig: %w", err)
+		}
+		config.QPS, config.Burst = float32(*qps), int(2**qps)
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		conn, err := dial(*address, *caCert, *tokenFile)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		return run(ctx, s, client, si.NewSchedulerClient(conn))
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shim-kubernetes:", err)
+		os.Exit(1)
+	}
+}
+
+// settings of the shim.
+type settings struct {
+	rmID          string
+	schedulerName string
+	classNames    bool // send the names of priority classes
+}
+
+// dial makes the connection, which is opened at the first call.
+func dial(address, caCert, tokenFile string) (*grpc.ClientConn, error) {
+	transport := insecure.NewCredentials()
+	if caCert != "" {
+		var err error
+		if transport, err = credentials.NewClientTLSFromFile(caCert, ""); err != nil {
+			return nil, err
+		}
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport)}
+	if tokenFile != "" {
+		options = append(options, grpc.WithPerRPCCredentials(token(tokenFile)))
+	}
+	return grpc.NewClient(address, options...)
+}
+
+// token is a file, whose content is sent as the metadata authorization. It is read at each call: tokens are replaced.
+type token string
+
+// GetRequestMetadata is part of credentials.PerRPCCredentials.
+func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	text, err := os.ReadFile(string(t))
+	return map[string]string{"authorization": "Bearer " + strings.TrimSpace(string(text))}, err
+}
+
+// RequireTransportSecurity keeps the token from being sent without TLS.
+func (t token) RequireTransportSecurity() bool { return true }
+
+// The waits between sessions: from half a second to 10 s, and from the beginning after a session of a minute.
+var sessionBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5, Cap: 10 * time.Second}
+
+const sessionStable = time.Minute
+
+// run has one session after the other until ctx ends.
+func run(ctx context.Context, settings settings, client kubernetes.Interface, scheduler si.SchedulerClient) error {
+	c, err := watchCluster(ctx, client, settings.schedulerName)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	backoff := sessionBackoff
+	for {
+		started := time.Now()
+		err := newSession(settings, c, scheduler).run(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(started) > sessionStable {
+			backoff = sessionBackoff
+		}
+		pause := backoff.Step()
+		slog.Error("the session has ended, another one begins", "error", err, "after", pause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// session is one registration and its streams. The goroutine of loop has all of its state.
+type session struct {
+	settings
+	*cluster
+	scheduler si.SchedulerClient
+	group     *errgroup.Group
+	called    chan call // API calls that have ended
+
+	nodes        map[string]*node        // that were registered
+	applications map[string]*application // that were submitted
+	pods         map[object]*pod         // that the scheduler knows, or is to know
+	keys         map[string]*pod         // the same by allocation key, the UID
+	live         bool                    // the recovery is over: changes are reported as they come
+
+	nodeStream        *stream[si.NodeRequest, si.NodeResponse]
+	applicationStream *stream[si.ApplicationRequest, si.ApplicationResponse]
+	allocationStream  *stream[si.AllocationRequest, si.AllocationResponse]
+}
+
+func newSession(s settings, c *cluster, scheduler si.SchedulerClient) *session {
+	return &session{
+		settings: s, cluster: c, scheduler: scheduler, called: make(chan call),
+		nodes: map[string]*node{}, applications: map[string]*application{}, pods: map[object]*pod{}, keys: map[string]*pod{},
+		nodeStream:        newStream[si.NodeRequest, si.NodeResponse](),
+		applicationStream: newStream[si.ApplicationRequest, si.ApplicationResponse](),
+		allocationStream:  newStream[si.AllocationRequest, si.AllocationResponse](),
+	}
+}
+
+// The most that the scheduler may take to answer a registration, or the nodes and applications of a recovery.
+const recoveryTimeout = 2 * time.Minute
+
+// run registers and keeps the streams; it ends with the first of them.
+func (s *session) run(ctx context.Context) error {
+	registering, cancel := context.WithTimeout(ctx, recoveryTimeout)
+	defer cancel()
+	_, err := s.scheduler.RegisterResourceManager(registering, &si.RegisterResourceManagerRequest{
+		RmID: s.rmID, Version: "1.9.0", PolicyGroup: "queues",
+	})
+	if err != nil {
+		return fmt.Errorf("registration: %w", err)
+	}
+	s.group, ctx = errgroup.WithContext(ctx)
+	// The first message of a stream names the resource manager; later ones need not.
+	s.nodeStream.put(&si.NodeRequest{RmID: s.rmID})
+	s.applicationStream.put(&si.ApplicationRequest{RmID: s.rmID})
+	s.allocationStream.put(&si.AllocationRequest{RmID: s.rmID})
+	nodes, err := s.scheduler.UpdateNode(ctx)
+	s.nodeStream.run(ctx, s.group, "nodes", nodes, err)
+	applications, err := s.scheduler.UpdateApplication(ctx)
+	s.applicationStream.run(ctx, s.group, "applications", applications, err)
+	allocations, err := s.scheduler.UpdateAllocation(ctx)
+	s.allocationStream.run(ctx, s.group, "allocations", allocations, err)
+	s.group.Go(func() error { return s.loop(ctx) })
+	return s.group.Wait()
+}
+
+// loop tells the scheduler what there is, in the order of the interface, and then what changes.
+func (s *session) loop(ctx context.Context) error {
+	if err := s.recover(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := s.step(ctx, s.changes); err != nil {
+			return err
+		}
+	}
+}
+
+// recover reports nodes, which stay unschedulable; then applications; then pods that run; then asks. Changes wait meanwhile.
+func (s *session) recover(ctx context.Context) error {
+	nodes, _ := s.nodeLister.List(labels.Everything()) // it has no error
+	for _, n := range nodes {
+		s.registerNode(n)
+	}
+	if err := s.stepUntil(ctx, "nodes", func() bool { return allAccepted(s.nodes) }); err != nil {
+		return err
+	}
+	var pods, pending []*v1.Pod
+	for _, o := range s.podIndex.List() {
+		switch p := o.(*v1.Pod); s.goal(p) {
+		case reported:
+			pods = append(pods, p)
+		case asked:
+			pending = append(pending, p)
+		}
+	}
+	running := len(pods)
+	pods = append(pods, pending...)
+	// The first pod of an application makes it: one that runs, so that the application is placed whatever the rules say now.
+	for _, p := range pods {
+		if s.ours(p) {
+			s.submitted(p)
+		}
+	}
+	if err := s.stepUntil(ctx, "applications", func() bool { return allAccepted(s.applications) }); err != nil {
+		return err
+	}
+	s.live = true
+	for _, p := range pods {
+		s.reconcilePod(ctx, nameOf(p))
+	}
+	for name := range s.nodes {
+		s.reconcileNode(name)
+	}
+	slog.Info("the scheduler knows the cluster", "nodes", len(s.nodes), "applications", len(s.applications), "running", running, "pending", len(pending))
+	return nil
+}
+
+// stepUntil takes answers until all are there.
+func (s *session) stepUntil(ctx context.Context, what string, done func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, recoveryTimeout, fmt.Errorf("not all %s were answered after %v", what, recoveryTimeout))
+	defer cancel()
+	for !done() {
+		if err := s.step(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step waits for the next thing that happens.
+func (s *session) step(ctx context.Context, changes <-chan object) error {
+	select {
+	case m := <-s.nodeStream.answers:
+		s.onNodes(ctx, m)
+	case m := <-s.applicationStream.answers:
+		s.onApplications(ctx, m)
+	case m := <-s.allocationStream.answers:
+		s.onAllocations(ctx, m)
+	case c := <-s.called:
+		s.onCall(ctx, c)
+	case o := <-changes:
+		if o.Namespace == "" {
+			s.reconcileNode(o.Name)
+		} else {
+			s.reconcilePod(ctx, o)
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// call is an API call for a pod that has ended.
+type call struct {
+	pod     *pod
+	removal bool // else a binding
+	err     error
+}
+
+// start makes an API call beside the loop, which gets its result. A pod has one at a time.
+func (s *session) start(ctx context.Context, p *pod, removal bool, work func() error) {
+	p.calling = true
+	s.group.Go(func() error {
+		c := call{p, removal, work()}
+		select {
+		case s.called <- c:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+}

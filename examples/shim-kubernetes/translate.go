@@ -1,0 +1,181 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resources "k8s.io/component-helpers/resource"
+)
+
+// Labels and annotations of pods, as YuniKorn's shim reads them.
+const (
+	labelApplication     = common.DomainYuniKorn + "app-id"
+	labelQueue           = common.DomainYuniKorn + "queue"
+	labelUser            = common.DomainYuniKorn + "username"
+	annotationUser       = common.DomainYuniKorn + "user.info"
+	annotationGroup      = common.DomainYuniKorn + "task-group-name"
+	annotationGroups     = common.DomainYuniKorn + "task-groups"
+	annotationPreemption = common.DomainYuniKorn + "allow-preemption" // of a priority class
+)
+
+// Tags and attributes of Canopy: docs/PROTOCOL.md.
+const (
+	tagConstraint          = "canopy.scheduler/"
+	tagVirtualPlaceholders = "canopy.scheduler/virtual-placeholders"
+	attributeTaints        = "canopy.scheduler/taints"
+)
+
+// partition of everything.
+const partition = "default"
+
+// applicationID is the application of a pod: its label, or one for all pods of its namespace without one.
+func applicationID(p *v1.Pod) string {
+	return cmp.Or(p.Labels[labelApplication], p.Annotations[labelApplication], p.Labels["applicationId"], "kubernetes-"+p.Namespace)
+}
+
+// newApplication is the application of a pod, as its first pod describes it. forced: it has running pods.
+func newApplication(p *v1.Pod, forced bool) *si.AddApplicationRequest {
+	user := si.UserGroupInformation{}
+	if json.Unmarshal([]byte(p.Annotations[annotationUser]), &user) != nil || user.User == "" {
+		user = si.UserGroupInformation{User: cmp.Or(p.Labels[labelUser], "nobody")}
+	}
+	a := &si.AddApplicationRequest{
+		ApplicationID: applicationID(p), PartitionName: partition,
+		QueueName: cmp.Or(p.Labels[labelQueue], p.Annotations[labelQueue], p.Labels["queue"]),
+		Ugi:       &user, Tags: map[string]string{"namespace": p.Namespace},
+	}
+	if forced {
+		a.Tags[common.AppTagCreateForce] = "true"
+	}
+	if groups := p.Annotations[annotationGroups]; groups != "" {
+		a.Tags[tagVirtualPlaceholders], a.Tags[annotationGroups] = "true", groups
+	}
+	return a
+}
+
+// newAsk is a pod as an ask of its application.
+func (s *session) newAsk(p *v1.Pod) *si.Allocation {
+	a := &si.Allocation{
+		AllocationKey: string(p.UID), ApplicationID: applicationID(p), PartitionName: partition, ResourcePerAlloc: podAmounts(p),
+		TaskGroupName: p.Annotations[annotationGroup], AllocationTags: tags(p),
+		PreemptionPolicy: &si.PreemptionPolicy{
+			AllowPreemptSelf:  s.preemptible(p.Spec.PriorityClassName),
+			AllowPreemptOther: p.Spec.PreemptionPolicy == nil || *p.Spec.PreemptionPolicy != v1.PreemptNever,
+		},
+	}
+	if p.Spec.Priority != nil {
+		a.Priority = *p.Spec.Priority
+	}
+	if s.classNames && p.Spec.PriorityClassName != "" {
+		a.AllocationTags[common.DomainK8s+common.GroupMeta+"priorityClassName"] = p.Spec.PriorityClassName
+	}
+	return a
+}
+
+// newForeign is a running pod of another scheduler.
+func newForeign(p *v1.Pod) *si.Allocation {
+	kind := common.AllocTypeDefault
+	if _, mirror := p.Annotations[v1.MirrorPodAnnotationKey]; mirror {
+		kind = common.AllocTypeStatic
+	}
+	a := &si.Allocation{AllocationKey: string(p.UID), PartitionName: partition, ResourcePerAlloc: podAmounts(p), AllocationTags: tags(p)}
+	a.AllocationTags[common.Foreign] = kind
+	return a
+}
+
+// tags say what decisions about a pod depend on besides its resources.
+func tags(p *v1.Pod) map[string]string {
+	t := map[string]string{
+		common.CreationTime: strconv.FormatInt(p.CreationTimestamp.Unix(), 10),
+		common.DomainK8s + common.GroupMeta + common.KeyNamespace: p.Namespace,
+		common.DomainK8s + common.GroupMeta + common.KeyPodName:   p.Name,
+		common.DomainK8s + common.GroupMeta + "qosClass":          string(p.Status.QOSClass),
+	}
+	for k, v := range p.Labels {
+		t[common.DomainK8s+common.GroupLabel+k] = v
+	}
+	if p.Spec.TerminationGracePeriodSeconds != nil {
+		t[common.DomainK8s+common.GroupMeta+"terminationGracePeriodSeconds"] = strconv.FormatInt(*p.Spec.TerminationGracePeriodSeconds, 10)
+	}
+	if node := requiredNode(p); node != "" {
+		t[common.DomainYuniKorn+common.KeyRequiredNode] = node
+	}
+	constraint := func(name string, value any, given bool) {
+		if given {
+			text, _ := json.Marshal(value) // types of Kubernetes always have a JSON form
+			t[tagConstraint+name] = string(text)
+		}
+	}
+	constraint("nodeSelector", p.Spec.NodeSelector, len(p.Spec.NodeSelector) > 0)
+	constraint("tolerations", p.Spec.Tolerations, len(p.Spec.Tolerations) > 0)
+	constraint("topologySpreadConstraints", p.Spec.TopologySpreadConstraints, len(p.Spec.TopologySpreadConstraints) > 0)
+	if a := p.Spec.Affinity; a != nil {
+		constraint("nodeAffinity", a.NodeAffinity, a.NodeAffinity != nil)
+		constraint("podAffinity", a.PodAffinity, a.PodAffinity != nil)
+		constraint("podAntiAffinity", a.PodAntiAffinity, a.PodAntiAffinity != nil)
+	}
+	var ports []v1.ContainerPort
+	for _, container := range p.Spec.Containers {
+		for _, port := range container.Ports {
+			if port.HostPort != 0 {
+				ports = append(ports, port)
+			}
+		}
+	}
+	constraint("hostPorts", ports, len(ports) > 0)
+	return t
+}
+
+// requiredNode is the node for which a DaemonSet has made a pod; empty: it is of none.
+func requiredNode(p *v1.Pod) string {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil || owner.Kind != "DaemonSet" || p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||
+		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	for _, term := range p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, field := range term.MatchFields {
+			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
+				return field.Values[0]
+			}
+		}
+	}
+	return ""
+}
+
+// podAmounts are the requests of a pod, and its place among the pods of a node.
+func podAmounts(p *v1.Pod) *si.Resource {
+	a := amounts(resources.PodRequests(p, resources.PodResourcesOptions{UseStatusResources: true}))
+	a.Resources["pods"] = &si.Quantity{Value: 1}
+	return a
+}
+
+// amounts are quantities in the units of the interface: 1000ths of a core, everything else whole.
+func amounts(list v1.ResourceList) *si.Resource {
+	r := &si.Resource{Resources: map[string]*si.Quantity{}}
+	for name, quantity := range list {
+		if name == v1.ResourceCPU {
+			r.Resources[common.CPU] = &si.Quantity{Value: quantity.MilliValue()}
+			continue
+		}
+		r.Resources[string(name)] = &si.Quantity{Value: quantity.Value()}
+	}
+	return r
+}
+
+// newNode is a node. All its labels are attributes.
+func newNode(n *v1.Node, action si.NodeInfo_ActionFromRM) *si.NodeInfo {
+	attributes := map[string]string{common.HostName: n.Name, common.InstanceType: n.Labels[v1.LabelInstanceTypeStable]}
+	maps.Copy(attributes, n.Labels)
+	if len(n.Spec.Taints) > 0 {
+		taints, _ := json.Marshal(n.Spec.Taints)
+		attributes[attributeTaints] = string(taints)
+	}
+	return &si.NodeInfo{NodeID: n.Name, Action: action, Attributes: attributes, SchedulableResource: amounts(n.Status.Allocatable)}
+}
