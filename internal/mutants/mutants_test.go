@@ -168,7 +168,7 @@ func plant(t *testing.T, f Fault, scale string, limit time.Duration) (by string,
 		if err == nil {
 			continue
 		}
-		if strings.Contains(out, "[build failed]") {
+		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
 			return "", errors.New(firstLine(out))
 		}
 		if by := failedTest(out); by != timedOut || scale == limits[0].scale {

@@ -19,7 +19,6 @@ func CancelApplication(p *Partition, a *Application, now time.Time) (withdrawn, 
 	if a.state != lifecycle.Failing {
 		p.handleEvent(a, lifecycle.FailApplication, lifecycle.ReasonCancelled, now)
 	}
-	p.Gangs().UnlinkAll(a)
 	for _, x := range a.Allocations() {
 		switch {
 		case x.Pending():
