@@ -108,10 +108,11 @@ SUITES ?=
 CORE   ?= canopy
 JOBS   ?= 4
 
-e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy, original, both): an hour, needs root
+e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy, original, both), and without SUITES e2e-own, too: an hour, needs root
 	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
+	$(if $(SUITES),,kubernetes/cluster/own.sh)
 
-e2e-own: ## run Canopy's own end-to-end tests on fake nodes: minutes, needs root
+e2e-own: ## run Canopy's own end-to-end tests on fake nodes, of both shims: 12 minutes, needs root
 	kubernetes/cluster/own.sh
 
 versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core, measured on fake nodes, needs root; flags in VERSUS

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
@@ -35,6 +36,27 @@ func TestShim_BindsWhatFits(t *testing.T) {
 	for name, times := range f.bindings {
 		assert.Equal(t, times, 1, name)
 	}
+}
+
+// The clock of the API server, which dates pods, may differ from that of the scheduler: the older pod still goes first, and the times of
+// long ago and of the future keep no pod from being bound.
+func TestShim_ClocksMayDiffer(t *testing.T) {
+	dated := func(name string, year int) *v1.Pod {
+		return testPod(name, "2", func(p *v1.Pod) {
+			p.CreationTimestamp = metav1.Date(year, time.May, 1, 0, 0, 0, 0, time.UTC)
+			p.Labels[labelQueue] = "root.bounded" // one at a time
+		})
+	}
+	f := start(t, testNode("n1", nil), dated("future", 2200), dated("past", 2001))
+	first := f.untilPlaced(1)
+	assert.Assert(t, first["past"] != "", "%v", first)
+	f.delete("past")
+	f.until(func() error {
+		if f.placed()["future"] == "" {
+			return errors.New("future waits")
+		}
+		return nil
+	})
 }
 
 // Pods of other schedulers, and those that do not tolerate, select or stand each other, are kept apart.

@@ -5,7 +5,7 @@
 #   original        the shim with the core of YuniKorn      (kubernetes/original)
 #   canopy          the shim with Canopy as its core        (make kubernetes), or the program that CANOPY_SCHEDULER names
 #   admission       the shim's admission controller         (kubernetes/original)
-#   own             the tests of own.sh, and the load of versus.sh (own)
+#   own             the tests of own.sh, the programs of versus.sh (own), canopy, and the shim of examples/shim-kubernetes
 #   report          the program that makes tables of results (tools/e2ereport)
 #   SUITE           a suite of the shim: a directory of its test/e2e, like basic_scheduling
 #
@@ -84,7 +84,9 @@ for part; do
       go build -buildvcs=false -ldflags "-s -w" -o "$work/bin/admission-controller" "$module/pkg/cmd/admissioncontroller" ;;
     own)
       go test -C "$here/own" -c -o "$work/suites/own.test" .
-      go build -C "$here/own" -buildvcs=false -o "$work/bin/load" ./load
+      go build -C "$here/own" -buildvcs=false -o "$work/bin/" ./load ./share
+      go build -C "$repository" -buildvcs=false -o "$work/bin/canopy" ./cmd/core
+      go build -C "$repository/examples/shim-kubernetes" -buildvcs=false -o "$work/bin/shim-kubernetes" .
       ;;
     report) go build -C "$repository/tools" -buildvcs=false -o "$work/bin/e2ereport" ./e2ereport ;;
     *) suite "$part" ;;

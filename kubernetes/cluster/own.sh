@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # own.sh [GO TEST FLAGS...]: end-to-end tests of what the suites of the shim do not look at (own): why a pod waits, a
-# scheduler that is killed, a change from the original core to Canopy and back on a running cluster.
+# scheduler that is killed, a change from the original core to Canopy and back on a running cluster, faults, and the shim of
+# examples/shim-kubernetes, which schedules beside that of YuniKorn.
 #
 # Canopy is built from this repository, or CANOPY_SCHEDULER names it. Logs stay in $CANOPY_CLUSTER/clusters/own/log.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,4 +15,5 @@ trap cleanup EXIT
 CANOPY_CLUSTER_BUILT=1 "$here/up.sh" own 2
 cp -L "$work/bin/scheduler-canopy" "$cluster/scheduler"
 "$here/scheduler.sh" own "$cluster/scheduler"
-CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin "$here/ns.sh" own "$work/suites/own.test" -test.v -test.timeout 20m -test.failfast "$@"
+CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin CANOPY_SHIM_MANIFEST=$repository/examples/shim-kubernetes/deployment.yaml \
+  "$here/ns.sh" own "$work/suites/own.test" -test.v -test.timeout 40m -test.failfast "$@"

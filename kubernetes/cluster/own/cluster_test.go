@@ -28,11 +28,26 @@ const (
 	queueMaxPods = 60                        // of 100m in the queue root.bounded
 )
 
+var queues = fmt.Sprintf(`
+partitions:
+  - name: default
+    placementrules: [{name: provided}, {name: tag, value: namespace, create: true}]
+    preemption: {enabled: true}
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - {name: bounded, resources: {max: {vcore: %dm}}}
+          - {name: urgent, resources: {guaranteed: {vcore: 2}}, properties: {preemption.delay: 1s}}
+`, queueMaxPods*100)
+
 // cluster is the control plane and its scheduler.
 type cluster struct {
-	t      *testing.T
-	folder string
-	client kubernetes.Interface
+	t         *testing.T
+	folder    string
+	client    kubernetes.Interface
+	scheduler string // of the pods that are created
+	address   string // of its REST
 }
 
 // connect connects to the cluster, and gives the test a namespace and a queue root.bounded with a max.
@@ -47,19 +62,14 @@ func connect(t *testing.T, namespace string) *cluster {
 	config.QPS, config.Burst = 1000, 1000
 	client, err := kubernetes.NewForConfig(config)
 	assert.NilError(t, err)
-	c := &cluster{t, folder, client}
+	c := &cluster{t, folder, client, "yunikorn", "127.0.0.1:9080"}
 	_, err = client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	c.until("the namespace has its service account", func(ctx context.Context) error {
 		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
-	c.setQueues(fmt.Sprintf(`
-partitions:
-  - name: default
-    placementrules: [{name: provided}, {name: tag, value: namespace, create: true}]
-    queues: [{name: root, submitacl: '*', queues: [{name: bounded, resources: {max: {vcore: %dm}}}]}]
-`, queueMaxPods*100))
+	c.setQueues(queues)
 	t.Cleanup(func() {
 		ctx, zero := context.Background(), int64(0)
 		assert.Check(t, client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
@@ -81,18 +91,24 @@ func (c *cluster) until(what string, check func(ctx context.Context) error) {
 // setQueues changes the ConfigMap, and waits until the scheduler has the queue root.bounded.
 func (c *cluster) setQueues(text string) {
 	c.t.Helper()
+	c.configMap(map[string]string{"queues.yaml": text})
+	c.until("root.bounded is in force", func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
+}
+
+// configMap replaces the content of the scheduler's ConfigMap.
+func (c *cluster) configMap(data map[string]string) {
+	c.t.Helper()
 	maps := c.client.CoreV1().ConfigMaps("yunikorn")
 	m, err := maps.Get(c.t.Context(), "yunikorn-configs", metav1.GetOptions{})
 	assert.NilError(c.t, err)
-	m.Data = map[string]string{"queues.yaml": text}
+	m.Data = data
 	_, err = maps.Update(c.t.Context(), m, metav1.UpdateOptions{})
 	assert.NilError(c.t, err)
-	c.until("root.bounded is in force", func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
 }
 
 // rest reads an answer of the scheduler about the partition.
 func (c *cluster) rest(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:9080/ws/v1/partition/default/"+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/ws/v1/partition/default/"+path, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -118,7 +134,7 @@ func (c *cluster) create(namespace, name, queue string, n int, cpu string) {
 		_, err := c.client.CoreV1().Pods(namespace).Create(c.t.Context(), &v1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), Labels: labels},
 			Spec: v1.PodSpec{
-				SchedulerName: "yunikorn", RestartPolicy: v1.RestartPolicyNever,
+				SchedulerName: c.scheduler, RestartPolicy: v1.RestartPolicyNever,
 				Containers: []v1.Container{{Name: "c", Image: "none", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
 			},
 		}, metav1.CreateOptions{})
@@ -179,10 +195,16 @@ func (c *cluster) restart(program string) {
 
 // pid is the process of the scheduler.
 func (c *cluster) pid() (pid int) {
-	text, err := os.ReadFile(filepath.Join(c.folder, "run", "scheduler.pid"))
-	assert.NilError(c.t, err)
+	c.t.Helper()
+	return readPID(c.t, filepath.Join(c.folder, "run", "scheduler.pid"))
+}
+
+func readPID(t *testing.T, file string) (pid int) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	assert.NilError(t, err)
 	_, err = fmt.Sscan(string(text), &pid)
-	assert.NilError(c.t, err)
+	assert.NilError(t, err)
 	return pid
 }
 

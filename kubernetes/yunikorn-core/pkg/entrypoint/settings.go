@@ -25,6 +25,7 @@ const (
 	envAnonymousRead    = "CANOPY_ANONYMOUS_READ"
 	envAnonymousMetrics = "CANOPY_ANONYMOUS_METRICS"
 	envRecoveryQuiet    = "CANOPY_RECOVERY_QUIET"
+	envDebug            = "CANOPY_DEBUG"
 )
 
 // none is the value that switches off what has a default.
@@ -79,7 +80,7 @@ func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error
 	}
 	opt := canopy.Options{
 		RecoveryQuiet: duration(envRecoveryQuiet, defaultRecoveryQuiet),
-		DataDir:       text(envDataDir), AdminAddress: text(envAdminAddress),
+		DataDir:       text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
 		HTTP: canopy.HTTP{
 			Address:        cmp.Or(text(envHTTPAddress), defaultHTTPAddress),
 			HostNames:      list(cmp.Or(text(envHostNames), everything)),

@@ -25,6 +25,7 @@ func TestOptionsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
 		assert.Equal(t, opt.Security, canopy.Security{})
 		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
+		assert.Assert(t, !opt.Debug)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
@@ -33,7 +34,7 @@ func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
 	opt, err := optionsFrom(environment{
 		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
 		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
-		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s",
+		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true",
 	}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
@@ -44,6 +45,7 @@ func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
 	})
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
 	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))
+	assert.Assert(t, opt.Debug)
 
 	opt, err = optionsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
 	assert.NilError(t, err)
@@ -65,6 +67,7 @@ func TestStart_ErrorsNameTheVariable(t *testing.T) {
 		envAnonymousRead:    {envAnonymousRead: "perhaps"},
 		envAnonymousMetrics: {envAnonymousMetrics: "yes"},
 		envRecoveryQuiet:    {envRecoveryQuiet: "2"},
+		envDebug:            {envDebug: "on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, ok := env[envHTTPAddress]; !ok {

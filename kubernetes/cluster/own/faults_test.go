@@ -1,0 +1,129 @@
+package own
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// both are the shim of YuniKorn with Canopy inside, and that of examples/shim-kubernetes.
+func both(t *testing.T, name string, test func(t *testing.T, c *cluster, namespace string)) {
+	t.Helper()
+	t.Run("YuniKorn", func(t *testing.T) { test(t, connect(t, name+"-yunikorn"), name+"-yunikorn") })
+	t.Run("native", func(t *testing.T) { test(t, startNative(t, name+"-native").cluster, name+"-native") })
+}
+
+// A node that disappears while pods are bound to it: the pods that were lost with it end, the others are bound elsewhere, and the
+// accounts are those of what is left.
+func TestFaults_NodeGoneDuringBinding(t *testing.T) {
+	both(t, "leaving", func(t *testing.T, c *cluster, namespace string) {
+		node := "leaving-" + namespace
+		_, err := c.client.CoreV1().Nodes().Create(t.Context(), &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{"kubernetes.io/hostname": node}},
+			Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("200")}},
+		}, metav1.CreateOptions{})
+		assert.NilError(t, err)
+		c.until("the node is known", func(ctx context.Context) error { return c.rest(ctx, "node/"+node, &struct{}{}) })
+		c.create(namespace, "pod", "root.bounded", 40, "100m")
+		assert.NilError(t, c.client.CoreV1().Nodes().Delete(t.Context(), node, metav1.DeleteOptions{}))
+		c.create(namespace, "more", "root.bounded", 10, "100m")
+		c.until("what is left runs on nodes that exist, and is what the queue has", func(ctx context.Context) error {
+			pods, err := c.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, p := range pods.Items {
+				if p.Spec.NodeName == "" || p.Spec.NodeName == node {
+					return fmt.Errorf("%s on %q", p.Name, p.Spec.NodeName)
+				}
+			}
+			if got := c.allocated("root.bounded"); len(pods.Items) < 10 || got != int64(len(pods.Items)*100) {
+				return fmt.Errorf("%d pods, and the queue has %d", len(pods.Items), got)
+			}
+			return nil
+		})
+	})
+}
+
+// Pods that are deleted while they are asked for, or bound, leave nothing behind.
+func TestFaults_PodsDeletedWhileAskedFor(t *testing.T) {
+	both(t, "short", func(t *testing.T, c *cluster, namespace string) {
+		zero := int64(0)
+		for i := range 4 {
+			c.create(namespace, fmt.Sprint("short", i), "root.bounded", 40, "100m")
+			assert.NilError(t, c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
+		}
+		c.create(namespace, "stays", "root.bounded", queueMaxPods, "100m")
+		c.untilPlaced(namespace, queueMaxPods) // the queue is full with these alone
+		assert.Equal(t, c.allocated("root.bounded"), int64(queueMaxPods*100))
+	})
+}
+
+// A wrong ConfigMap is refused as a whole, with a line in the log; scheduling goes on with the configuration in force.
+func TestFaults_WrongConfigMap(t *testing.T) {
+	c := connect(t, "wrong")
+	for i, text := range []string{
+		"partitions: [{name: default, queues: [{name: root, queues: [{name: bounded, resources: {max: {vcore: -1}}}]}]}]",
+		"partitions: [",
+		"partitions: [{name: default, placementrules: [{name: nonsense}], queues: [{name: root}]}]",
+	} {
+		c.configMap(map[string]string{"queues.yaml": text})
+		c.create("wrong", fmt.Sprint("pod", i), "root.bounded", 5, "100m")
+		c.untilPlaced("wrong", 5*(i+1))
+		assert.Equal(t, c.allocated("root.bounded"), int64((i+1)*500))
+	}
+	assert.Assert(t, c.logHas("refused"), "no line says that the configuration was refused")
+}
+
+// A minute without an API server loses nothing.
+func TestFaults_APIServerAway(t *testing.T) {
+	c := connect(t, "gone")
+	c.create("gone", "before", "root.bounded", queueMaxPods-10, "100m")
+	before := c.untilPlaced("gone", queueMaxPods-10)
+	c.apiServerAway(time.Minute)
+	c.create("gone", "after", "root.bounded", 20, "100m")
+	after := c.untilPlaced("gone", queueMaxPods)
+	for name, node := range before {
+		assert.Equal(t, after[name], node, name)
+	}
+}
+
+// apiServerAway kills the API server, and starts it again after a time, while pods are created until it is gone.
+func (c *cluster) apiServerAway(d time.Duration) {
+	c.t.Helper()
+	pid := readPID(c.t, filepath.Join(c.folder, "run", "kube-apiserver.pid"))
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	assert.NilError(c.t, err)
+	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
+	assert.NilError(c.t, syscall.Kill(pid, syscall.SIGKILL))
+	<-time.After(d)
+	log, err := os.OpenFile(filepath.Join(c.folder, "log", "kube-apiserver.log"), os.O_APPEND|os.O_WRONLY, 0o600)
+	assert.NilError(c.t, err)
+	defer log.Close()
+	again := exec.Command(args[0], args[1:]...)
+	again.Dir, again.Stdout, again.Stderr = c.folder, log, log
+	again.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the test
+	assert.NilError(c.t, again.Start())
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", again.Process.Pid))
+	assert.NilError(c.t, err)
+	_, behindName, _ := strings.Cut(string(stat), ") ")
+	started := strings.Fields(behindName)[19] // the start time: lib.sh has the reason
+	assert.NilError(c.t, os.WriteFile(filepath.Join(c.folder, "run", "kube-apiserver.pid"), fmt.Appendln(nil, again.Process.Pid, started), 0o600))
+	go func() { _ = again.Wait() }() // its end is that of the control plane
+	c.until("the API server is back", func(ctx context.Context) error {
+		_, err := c.client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+}
