@@ -8,6 +8,9 @@
 #   --profile  how long a profile of the CPU is taken while pods are bound, by default 20: the part of the core in the process
 #   --waiting  pods that fit no node and wait afterwards, by default 500, while nothing happens for --idle seconds (60)
 #
+# Both have deploy/kubernetes/base/flow-control.yaml: without it most bindings and events are refused by the API server at first, and
+# what is measured is how often the client tries again.
+#
 # A run prints a line of JSON: time until all pods are bound, latency of a pod, CPU seconds and peak memory of the scheduler's process.
 # The lines are in $CANOPY_CLUSTER/results/versus.jsonl, the table in versus.md beside it. Nothing else should run meanwhile.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -55,6 +58,7 @@ run() {
   cluster_folder versus
   "$here/down.sh" versus >/dev/null 2>&1 || true
   "$here/up.sh" versus "$nodes" 32 256Gi >"$work/results/versus.up.log" 2>&1 || die "no control plane, see $work/results/versus.up.log"
+  "$here/ns.sh" versus kubectl apply -f "$repository/deploy/kubernetes/base/flow-control.yaml" >>"$work/results/versus.up.log" 2>&1
   "$here/scheduler.sh" versus "$work/bin/scheduler-$core" >>"$work/results/versus.up.log" 2>&1 || die "no scheduler, see $work/results/versus.up.log"
   sleep 10
   started=$(cpu)

@@ -7,6 +7,7 @@ replace github.com/canopy-scheduler/canopy => ../..
 require (
 	github.com/apache/yunikorn-scheduler-interface v1.9.0
 	github.com/canopy-scheduler/canopy v0.0.0
+	github.com/prometheus/client_golang v1.25.0
 	github.com/sasha-s/go-deadlock v0.3.9
 	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.28.0
@@ -30,7 +31,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/petermattis/goid v0.0.0-20250813065127-a731cc31b4fe // indirect
-	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect

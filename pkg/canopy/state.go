@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
@@ -31,6 +32,25 @@ func (a schedulerAPI) Stop() { _ = a.s.Close() } // the method cannot return the
 // its bound on connections. To mount it below a prefix that ends in a slash, use http.StripPrefix. It changes
 // nothing.
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// Collector has the metrics of docs/METRICS.md for a registry of the program, such as prometheus.DefaultRegisterer, except for those
+// of Go and of the process, which such a registry has by itself. A registry cannot forget it, because its families come and go: after
+// Close it has no metrics. Two Servers cannot be in one registry, unless prometheus.WrapRegistererWith tells them apart.
+func (s *Server) Collector() prometheus.Collector {
+	return collector{s.metrics.Collector(s.engine.Cluster()), s}
+}
+
+type collector struct {
+	prometheus.Collector
+	s *Server
+}
+
+// Collect is part of prometheus.Collector.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	if !c.s.end.stopping.Load() {
+		c.Collector.Collect(to)
+	}
+}
 
 // Health is nil if all partitions make progress and their last audits found consistent accounting. It
 // answers from memory, whatever the partitions do. /healthz has the same result.

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -32,6 +33,8 @@ type manifests struct {
 	account    *corev1.ServiceAccount
 	policy     *networkingv1.NetworkPolicy
 	subjects   []rbacv1.Subject
+	level      *flowcontrolv1.PriorityLevelConfiguration
+	flows      []*flowcontrolv1.FlowSchema
 	kinds      []string
 }
 
@@ -68,6 +71,10 @@ func (m *manifests) add(t *testing.T, object runtime.Object) {
 		m.policy = o
 	case *rbacv1.ClusterRoleBinding:
 		m.subjects = append(m.subjects, o.Subjects...)
+	case *flowcontrolv1.PriorityLevelConfiguration:
+		m.level = o
+	case *flowcontrolv1.FlowSchema:
+		m.flows = append(m.flows, o)
 	case *rbacv1.RoleBinding:
 		m.subjects = append(m.subjects, o.Subjects...)
 	case *corev1.Namespace, *rbacv1.ClusterRole, *rbacv1.Role:
@@ -81,8 +88,8 @@ func TestManifests_BelongTogether(t *testing.T) {
 	for _, directory := range []string{"base", "secure"} {
 		m := build(t, directory)
 		assert.DeepEqual(t, m.kinds, []string{
-			"ClusterRole", "ClusterRoleBinding", "ClusterRoleBinding", "ClusterRoleBinding", "ConfigMap", "Deployment", "Namespace", "NetworkPolicy",
-			"Role", "RoleBinding", "Service", "ServiceAccount",
+			"ClusterRole", "ClusterRoleBinding", "ClusterRoleBinding", "ClusterRoleBinding", "ConfigMap", "Deployment", "FlowSchema", "FlowSchema",
+			"Namespace", "NetworkPolicy", "PriorityLevelConfiguration", "Role", "RoleBinding", "Service", "ServiceAccount",
 		})
 		pod := m.deployment.Spec.Template
 		set := labels.Set(pod.Labels)
@@ -92,6 +99,12 @@ func TestManifests_BelongTogether(t *testing.T) {
 		assert.Equal(t, pod.Spec.ServiceAccountName, m.account.Name)
 		for _, s := range m.subjects {
 			assert.Equal(t, s.Name+" "+s.Namespace, m.account.Name+" yunikorn")
+		}
+		for _, flow := range m.flows {
+			assert.Equal(t, flow.Spec.PriorityLevelConfiguration.Name, m.level.Name)
+			for _, s := range flow.Spec.Rules[0].Subjects {
+				assert.Equal(t, s.ServiceAccount.Name+" "+s.ServiceAccount.Namespace, m.account.Name+" yunikorn")
+			}
 		}
 		assert.Equal(t, m.service.Name+" "+m.config.Name, "yunikorn-service yunikorn-configs") // the shim and the admission controller know them
 		container := pod.Spec.Containers[0]

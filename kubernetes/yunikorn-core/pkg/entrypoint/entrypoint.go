@@ -10,11 +10,13 @@ package entrypoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
@@ -67,21 +69,26 @@ func (s *ServiceContext) StopAll() {
 // start starts the scheduler with the settings of an environment.
 func start(ctx context.Context, lookup func(name string) (string, bool), logger *zap.Logger) (*ServiceContext, error) {
 	locking.IsTrackingEnabled()
-	opt, err := optionsFrom(lookup)
+	opt, err := settingsFrom(lookup)
 	if err != nil {
 		return nil, err
 	}
 	level := zap.NewAtomicLevelAt(max(zapcore.InfoLevel, zapcore.LevelOf(logger.Core())))
 	opt.Log, opt.LogLevel = logger.Named("canopy").WithOptions(zap.IncreaseLevel(level)), &level
 
-	server, err := canopy.Start(ctx, opt)
+	server, err := canopy.Start(ctx, opt.Options)
 	if addressInUse(err) {
 		opt.Log.Error("REST, metrics and the page are not served: another process has their address", zap.Error(err))
 		opt.HTTP.Address = ""
-		server, err = canopy.Start(ctx, opt)
+		server, err = canopy.Start(ctx, opt.Options)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if opt.defaultRegistry {
+		if err := prometheus.Register(server.Collector()); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", envDefaultRegistry, err), server.Close())
+		}
 	}
 	if opt.HTTP.Address != "" && opt.Security.TokensFile == "" && opt.Security.ClientCAFile == "" {
 		opt.Log.Warn("REST needs no credentials: set "+envTokens+" or "+envTLSClientCA+", or an address of this host in "+

@@ -26,6 +26,7 @@ const (
 	envAnonymousMetrics = "CANOPY_ANONYMOUS_METRICS"
 	envRecoveryQuiet    = "CANOPY_RECOVERY_QUIET"
 	envDebug            = "CANOPY_DEBUG"
+	envDefaultRegistry  = "CANOPY_DEFAULT_REGISTRY"
 )
 
 // none is the value that switches off what has a default.
@@ -49,8 +50,14 @@ var variables = map[string]string{
 	"RecoveryQuiet": envRecoveryQuiet, "Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
-// optionsFrom are the options that an environment sets. An error names the variable, and so do those of canopy.Start.
-func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error) {
+// settings are what an environment sets.
+type settings struct {
+	canopy.Options
+	defaultRegistry bool // the metrics are in the default Prometheus registry, too
+}
+
+// settingsFrom are the settings of an environment. An error names the variable, and so do those of canopy.Start.
+func settingsFrom(lookup func(name string) (string, bool)) (settings, error) {
 	var wrong []error
 	text := func(name string) string {
 		value, _ := lookup(name)
@@ -78,7 +85,7 @@ func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error
 		}
 		return d
 	}
-	opt := canopy.Options{
+	opt := settings{defaultRegistry: isTrue(envDefaultRegistry), Options: canopy.Options{
 		RecoveryQuiet: duration(envRecoveryQuiet, defaultRecoveryQuiet),
 		DataDir:       text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
 		HTTP: canopy.HTTP{
@@ -91,7 +98,7 @@ func optionsFrom(lookup func(name string) (string, bool)) (canopy.Options, error
 			AnonymousRead: isTrue(envAnonymousRead), AnonymousMetrics: isTrue(envAnonymousMetrics),
 		},
 		OptionName: func(field string) string { return cmp.Or(variables[field], field) },
-	}
+	}}
 	if opt.HTTP.Address == none {
 		opt.HTTP.Address = ""
 	}

@@ -18,23 +18,23 @@ func (e environment) lookup(name string) (string, bool) {
 	return value, ok
 }
 
-func TestOptionsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
+func TestSettingsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 	for _, env := range []environment{nil, {envHTTPAddress: "", envHostNames: " ", envAnonymousRead: ""}} {
-		opt, err := optionsFrom(env.lookup)
+		opt, err := settingsFrom(env.lookup)
 		assert.NilError(t, err)
 		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
 		assert.Equal(t, opt.Security, canopy.Security{})
 		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
-		assert.Assert(t, !opt.Debug)
+		assert.Assert(t, !opt.Debug && !opt.defaultRegistry)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
 
-func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
-	opt, err := optionsFrom(environment{
+func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
+	opt, err := settingsFrom(environment{
 		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
 		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
-		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true",
+		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true", envDefaultRegistry: "true",
 	}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
@@ -45,9 +45,9 @@ func TestOptionsFrom_EachVariableSetsItsOption(t *testing.T) {
 	})
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
 	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))
-	assert.Assert(t, opt.Debug)
+	assert.Assert(t, opt.Debug && opt.defaultRegistry)
 
-	opt, err = optionsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
+	opt, err = settingsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{})
 }
@@ -68,6 +68,7 @@ func TestStart_ErrorsNameTheVariable(t *testing.T) {
 		envAnonymousMetrics: {envAnonymousMetrics: "yes"},
 		envRecoveryQuiet:    {envRecoveryQuiet: "2"},
 		envDebug:            {envDebug: "on"},
+		envDefaultRegistry:  {envDefaultRegistry: "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, ok := env[envHTTPAddress]; !ok {
