@@ -228,7 +228,7 @@ func (l *Loop) applyCommands(cmds []scheduler.Command) {
 	now := l.now()
 	for _, cmd := range cmds {
 		if l.recovery.quiet > 0 {
-			l.recovery.note(cmd, now)
+			l.noteCommand(cmd, now)
 		}
 		l.undelivered = append(l.undelivered, l.core.Step(now, cmd)...)
 	}

@@ -45,7 +45,7 @@ func TestRecovery_NothingIsDecidedUntilAllocationsAreReported(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, sink, over := recoveringCluster(t, mode)
 			l.Send(node("n", 10))
-			time.Sleep(time.Minute) // the time before the first application does not count
+			time.Sleep(3900 * time.Millisecond) // the time before the first application does not count
 			l.Send(app("app"), ask("new1"), ask("new2"))
 			time.Sleep(time.Second)
 			l.Send(app("later"))
@@ -68,6 +68,30 @@ func TestRecovery_NothingIsDecidedUntilAllocationsAreReported(t *testing.T) {
 			l.Send(runningOn("n", 2))
 			synctest.Wait()
 			assert.Equal(t, len(*over), 1)
+		})
+	}
+}
+
+// An application that comes long after the nodes is a new one: nothing is held back. Nodes that are registered and not schedulable yet do
+// not count.
+func TestRecovery_IsNotNeededByALateApplication(t *testing.T) {
+	for _, schedulable := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l, sink, over := recoveringCluster(t, loop.Mode{Sync: true})
+			add := node("n", 10).(scheduler.AddNode)
+			add.Schedulable = false
+			l.Send(add)
+			time.Sleep(time.Hour)
+			l.Send(scheduler.SetSchedulable{Node: "n", Schedulable: true})
+			if schedulable {
+				time.Sleep(4 * time.Second)
+			}
+			l.Send(app("app"), ask("new"))
+			synctest.Wait()
+			assert.Equal(t, strings.Contains(sink.text(), "allocated new"), schedulable, sink.text())
+			if schedulable {
+				assert.DeepEqual(t, *over, []loop.Recovery{{}})
+			}
 		})
 	}
 }
