@@ -98,6 +98,7 @@ type Loop struct {
 
 	auditState auditState
 
+	pace        pace
 	recovery    recovery
 	onRecovered func(Recovery) // called when a recovery is over; may be nil
 

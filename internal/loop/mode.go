@@ -17,6 +17,8 @@ type Mode struct {
 	// RecoveryQuiet is how long no allocation must have been reported, since the first application, before anything is decided
 	// after the registration (RMI-80); 0: nothing is held back.
 	RecoveryQuiet time.Duration
+	// PlacementsPerSecond bounds the placements of each partition, with Sync (RMI-82); 0: there is no bound.
+	PlacementsPerSecond int
 }
 
 func (m Mode) oracleOf(partition string) scheduler.Oracle {
@@ -52,7 +54,7 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 func (l *Loop) reset(ctx context.Context, mode Mode, partition, reason string) error {
 	_, err := ask(ctx, l, func() struct{} {
 		l.core.SetOracle(mode.oracleOf(partition))
-		l.sync, l.recovery = mode.Sync, recovery{quiet: mode.RecoveryQuiet}
+		l.sync, l.recovery, l.pace = mode.Sync, recovery{quiet: mode.RecoveryQuiet}, paceOf(mode.PlacementsPerSecond)
 		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{Reason: reason}})
 		return struct{}{}
 	})

@@ -24,10 +24,14 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 		if !l.sync {
 			return false
 		}
-		held := l.holdsBack()
+		held := l.holdsBack() || l.pauses()
 		for n := 0; l.needsScheduling && !held && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
 			if effects := l.schedule(1); len(effects) > 0 { // everything else is delivered
 				l.sink.Deliver(effects)
+				if l.pace.every > 0 {
+					l.pace.note(effects, l.now())
+					held = l.pauses()
+				}
 			}
 			l.noteProgress()
 			if l.hasMail.Load() {

@@ -40,7 +40,7 @@ func (o *Options) check() error {
 		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
 		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
 		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
-		{"Usage.MaxBytes", o.Usage.MaxBytes},
+		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%d is negative", x.value)

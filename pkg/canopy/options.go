@@ -72,6 +72,11 @@ type Options struct {
 	// (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
 	RecoveryQuiet time.Duration
 
+	// PlacementsPerSecond is for a resource manager in this process that calls another server for each placement, as the shim of
+	// YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them at once (RMI-82). Default 0: there is no
+	// bound.
+	PlacementsPerSecond int
+
 	// CloseTimeout bounds the time of Server.Close. Default 10 s.
 	CloseTimeout time.Duration
 

@@ -149,7 +149,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, Limits: opt.rmLimits(),
+		Log: s.log, IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
 		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
 	})
 	s.engine.Start(p.first.proposal)

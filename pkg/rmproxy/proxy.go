@@ -38,6 +38,8 @@ type Options struct {
 	StrictClasses bool
 	// RecoveryQuiet is that of the loop.Mode of a linked shim.
 	RecoveryQuiet time.Duration
+	// PlacementsPerSecond is that of the loop.Mode of a linked shim.
+	PlacementsPerSecond int
 	// Events are the records that a linked shim gets by SendEvent; nil: it gets none.
 	Events EventSource
 	// OnAPIRejected is called with each rejection by the API itself, which no partition has seen.

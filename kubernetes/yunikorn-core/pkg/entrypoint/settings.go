@@ -26,6 +26,7 @@ const (
 	envAnonymousMetrics = "CANOPY_ANONYMOUS_METRICS"
 	envRecoveryQuiet    = "CANOPY_RECOVERY_QUIET"
 	envDebug            = "CANOPY_DEBUG"
+	envPlacements       = "CANOPY_PLACEMENTS_PER_SECOND"
 	envDefaultRegistry  = "CANOPY_DEFAULT_REGISTRY"
 )
 
@@ -42,12 +43,15 @@ const (
 // applications once a second, and needs two or three looks, after it has enabled the nodes.
 const defaultRecoveryQuiet = 5 * time.Second
 
+// defaultPlacements is above what an API server binds in a second.
+const defaultPlacements = 500
+
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
 var variables = map[string]string{
 	"HTTP.Address": envHTTPAddress, "HTTP.HostNames": envHostNames, "HTTP.AllowedOrigins": envAllowedOrigins,
 	"AdminAddress": envAdminAddress, "DataDir": envDataDir,
 	"Security.CertFile": envTLSCert, "Security.KeyFile": envTLSKey, "Security.ClientCAFile": envTLSClientCA,
-	"RecoveryQuiet": envRecoveryQuiet, "Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
+	"RecoveryQuiet": envRecoveryQuiet, "PlacementsPerSecond": envPlacements, "Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
 // settings are what an environment sets.
@@ -85,9 +89,21 @@ func settingsFrom(lookup func(name string) (string, bool)) (settings, error) {
 		}
 		return d
 	}
+	number := func(name string, otherwise int) int {
+		value := text(name)
+		if value == "" {
+			return otherwise
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %q is no number", name, value))
+		}
+		return n
+	}
 	opt := settings{defaultRegistry: isTrue(envDefaultRegistry), Options: canopy.Options{
-		RecoveryQuiet: duration(envRecoveryQuiet, defaultRecoveryQuiet),
-		DataDir:       text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
+		RecoveryQuiet:       duration(envRecoveryQuiet, defaultRecoveryQuiet),
+		PlacementsPerSecond: number(envPlacements, defaultPlacements),
+		DataDir:             text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
 		HTTP: canopy.HTTP{
 			Address:        cmp.Or(text(envHTTPAddress), defaultHTTPAddress),
 			HostNames:      list(cmp.Or(text(envHostNames), everything)),

@@ -26,6 +26,7 @@ func TestSettingsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.Equal(t, opt.Security, canopy.Security{})
 		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
 		assert.Assert(t, !opt.Debug && !opt.defaultRegistry)
+		assert.Equal(t, opt.PlacementsPerSecond, 500)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
@@ -34,7 +35,7 @@ func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
 	opt, err := settingsFrom(environment{
 		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
 		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
-		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true", envDefaultRegistry: "true",
+		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true", envPlacements: "70", envDefaultRegistry: "true",
 	}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
@@ -46,6 +47,7 @@ func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
 	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))
 	assert.Assert(t, opt.Debug && opt.defaultRegistry)
+	assert.Equal(t, opt.PlacementsPerSecond, 70)
 
 	opt, err = settingsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
 	assert.NilError(t, err)
@@ -68,6 +70,7 @@ func TestStart_ErrorsNameTheVariable(t *testing.T) {
 		envAnonymousMetrics: {envAnonymousMetrics: "yes"},
 		envRecoveryQuiet:    {envRecoveryQuiet: "2"},
 		envDebug:            {envDebug: "on"},
+		envPlacements:       {envPlacements: "-1"},
 		envDefaultRegistry:  {envDefaultRegistry: "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
