@@ -43,8 +43,8 @@ const (
 // applications once a second, and needs two or three looks, after it has enabled the nodes.
 const defaultRecoveryQuiet = 5 * time.Second
 
-// defaultPlacements is above what an API server binds in a second.
-const defaultPlacements = 500
+// defaultPlacements is above what an API server on two processors binds in a second; docs/KUBERNETES.md has what it measured.
+const defaultPlacements = 150
 
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
 var variables = map[string]string{
