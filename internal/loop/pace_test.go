@@ -14,24 +14,30 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
+// pacedLoop is a loop with room for 1,000 asks; submit sends some, and placed is how many were placed so far.
+func pacedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
+	t.Helper()
+	sink := &recordingSink{}
+	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
+	t.Cleanup(c.End)
+	assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+	assert.NilError(t, c.Reset(t.Context(), mode, ""))
+	l, _ = c.Partition("default")
+	l.Send(node("n", 1000), app("app"))
+	submit = func(prefix string, n int) {
+		for i := range n {
+			l.Send(ask(fmt.Sprint(prefix, i)))
+		}
+		synctest.Wait()
+	}
+	return l, submit, func() int { return strings.Count(sink.text(), "allocated ") }
+}
+
 // Placements for a linked shim are made 32 at once, and on average as many a second as the mode says; commands are applied meanwhile.
 // After a time without placements the next ones are made at once (RMI-82).
 func TestPace_BoundsPlacementsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sink := &recordingSink{}
-		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
-		defer c.End()
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
-		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, PlacementsPerSecond: 64}, ""))
-		l, _ := c.Partition("default")
-		l.Send(node("n", 1000), app("app"))
-		submit := func(prefix string, n int) {
-			for i := range n {
-				l.Send(ask(fmt.Sprint(prefix, i)))
-			}
-			synctest.Wait()
-		}
-		placed := func() int { return strings.Count(sink.text(), "allocated ") }
+		l, submit, placed := pacedLoop(t, loop.Mode{Sync: true, PlacementsPerSecond: 64})
 		submit("first", 100)
 		assert.Equal(t, placed(), 32)
 		assert.Assert(t, !l.Health().Idle, "decisions are due")
@@ -56,18 +62,9 @@ func TestPace_BoundsPlacementsPerSecond(t *testing.T) {
 func TestPace_NoBound(t *testing.T) {
 	for _, mode := range []loop.Mode{{Sync: true}, {PlacementsPerSecond: 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			sink := &recordingSink{}
-			c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
-			defer c.End()
-			assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
-			assert.NilError(t, c.Reset(t.Context(), mode, ""))
-			l, _ := c.Partition("default")
-			l.Send(node("n", 1000), app("app"))
-			for i := range 100 {
-				l.Send(ask(fmt.Sprint("k", i)))
-			}
-			synctest.Wait()
-			assert.Equal(t, strings.Count(sink.text(), "allocated "), 100)
+			_, submit, placed := pacedLoop(t, mode)
+			submit("k", 100)
+			assert.Equal(t, placed(), 100)
 		})
 	}
 }
