@@ -32,6 +32,7 @@ type cluster struct {
 	events     record.EventRecorder
 	queue      workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
 	changes    chan object                                  // out of the queue
+	calls      chan struct{}                                // a token for each API call on its way
 	factory    informers.SharedInformerFactory
 	recorder   record.EventBroadcaster
 }
@@ -51,7 +52,7 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
-		changes: make(chan object), recorder: record.NewBroadcaster(record.WithContext(ctx)),
+		changes: make(chan object), calls: make(chan struct{}, maxCalls), recorder: record.NewBroadcaster(record.WithContext(ctx)),
 	}
 	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: schedulerName})
 	c.recorder.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -176,11 +177,16 @@ func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
+// maxCalls is how many calls are made at a time: for more than a connection has streams, usually 100, the client would open others.
+const maxCalls = 64
+
 // insist makes a call until it succeeds, or fails in a way that will not change.
 func (c *cluster) insist(ctx context.Context, what string, pod *v1.Pod, call func() error) error {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 10 * time.Second}
 	for {
+		c.calls <- struct{}{}
 		err := call()
+		<-c.calls
 		if err == nil || definite(err) {
 			return err
 		}

@@ -33,7 +33,7 @@ func main() {
 	caCert := flag.String("ca-cert", "", "PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
 	tokenFile := flag.String("token-file", "", "file with the token for the scheduler, read at each call; empty: none")
 	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster; empty: the service account of this pod")
-	qps := flag.Float64("kube-api-qps", 200, "most API calls a second to the cluster; bursts may have twice as many")
+	qps := flag.Float64("kube-api-qps", 200, "most API calls a second to the cluster, at least 1; bursts may have twice as many")
 	s := settings{}
 	flag.StringVar(&s.rmID, "rm-id", "kubernetes", "ID of this resource manager")
 	flag.StringVar(&s.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled")
@@ -49,7 +49,7 @@ func main() {
 		if err != nil {
 			return fmt.Errorf("kubeconfig: %w", err)
 		}
-		config.QPS, config.Burst = float32(*qps), int(2**qps)
+		config.QPS, config.Burst = float32(max(*qps, 1)), int(2*max(*qps, 1))
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func dial(address, caCert, tokenFile string) (*grpc.ClientConn, error) {
 	if caCert != "" {
 		var err error
 		if transport, err = credentials.NewClientTLSFromFile(caCert, ""); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--ca-cert: %w", err)
 		}
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(transport)}

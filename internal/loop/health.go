@@ -41,7 +41,7 @@ func (l *Loop) Health() Health {
 // Values of Loop.rest.
 const (
 	restNone      int32 = iota // a step runs
-	restUndecided              // it waits for the Sink before it decides
+	restUndecided              // it waits before it decides: for the Sink, the end of a recovery, or the rate of placements
 	restDone                   // it waits for commands or deadlines
 )
 

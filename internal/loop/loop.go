@@ -98,7 +98,7 @@ type Loop struct {
 
 	auditState auditState
 
-	pace        pace
+	rate        placementRate
 	recovery    recovery
 	onRecovered func(Recovery) // called when a recovery is over; may be nil
 

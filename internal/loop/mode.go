@@ -15,9 +15,9 @@ type Mode struct {
 	Oracle func(partition string) scheduler.Oracle // called once for each partition; nil: no partition has one
 
 	// RecoveryQuiet is how long no allocation must have been reported, since the first application, before anything is decided
-	// after the registration (RMI-80); 0: nothing is held back.
+	// after the registration, unless the first application comes later than twice that after the nodes (RMI-80); 0: nothing is held back.
 	RecoveryQuiet time.Duration
-	// PlacementsPerSecond bounds the placements of each partition, with Sync (RMI-82); 0: there is no bound.
+	// PlacementsPerSecond limits the placements of each partition, with Sync (RMI-82); 0: there is no limit.
 	PlacementsPerSecond int
 }
 
@@ -54,7 +54,7 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 func (l *Loop) reset(ctx context.Context, mode Mode, partition, reason string) error {
 	_, err := ask(ctx, l, func() struct{} {
 		l.core.SetOracle(mode.oracleOf(partition))
-		l.sync, l.recovery, l.pace = mode.Sync, recovery{quiet: mode.RecoveryQuiet}, paceOf(mode.PlacementsPerSecond)
+		l.sync, l.recovery, l.rate = mode.Sync, recovery{quiet: mode.RecoveryQuiet}, placementRateOf(mode.PlacementsPerSecond)
 		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{Reason: reason}})
 		return struct{}{}
 	})

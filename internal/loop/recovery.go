@@ -98,7 +98,7 @@ func (l *Loop) holdsBack() bool {
 // nextDeadline is the next time at which the loop has something to do; ok is false if there is none.
 func (l *Loop) nextDeadline() (at time.Time, ok bool) {
 	at, ok = l.core.NextDeadline()
-	for _, t := range []time.Time{l.auditState.nextDue, l.recovery.until, l.pausedUntil()} {
+	for _, t := range []time.Time{l.auditState.nextDue, l.recovery.until, l.rateLimitedUntil()} {
 		if !t.IsZero() && (!ok || t.Before(at)) {
 			at, ok = t, true
 		}

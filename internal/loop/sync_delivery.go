@@ -24,13 +24,13 @@ func (l *Loop) runSync(ctx context.Context) (ended bool) {
 		if !l.sync {
 			return false
 		}
-		held := l.holdsBack() || l.pauses()
+		held := l.holdsBack() || l.rateLimited()
 		for n := 0; l.needsScheduling && !held && n < l.opt.DecisionBatch && !l.readersDue() && ctx.Err() == nil; n++ {
 			if effects := l.schedule(1); len(effects) > 0 { // everything else is delivered
 				l.sink.Deliver(effects)
-				if l.pace.every > 0 {
-					l.pace.note(effects, l.now())
-					held = l.pauses()
+				if l.rate.every > 0 {
+					l.rate.take(effects, l.now())
+					held = l.rateLimited()
 				}
 			}
 			l.noteProgress()

@@ -68,13 +68,13 @@ type Options struct {
 
 	// RecoveryQuiet is for a resource manager in this process that starts while its allocations run, and asks for new ones before
 	// it has reported them all, as the shim of YuniKorn for Kubernetes does: after a registration nothing is decided until no
-	// allocation has been reported for this long since the first application, or for 30 times as long whatever is reported
-	// (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
+	// allocation has been reported for this long since the first application, or for 30 times as long whatever is reported,
+	// unless the first application comes later than twice this long after the first schedulable node (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
 	RecoveryQuiet time.Duration
 
 	// PlacementsPerSecond is for a resource manager in this process that calls another server for each placement, as the shim of
-	// YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them at once (RMI-82). Default 0: there is no
-	// bound.
+	// YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them without a pause (RMI-82). Default 0: there
+	// is no limit.
 	PlacementsPerSecond int
 
 	// CloseTimeout bounds the time of Server.Close. Default 10 s.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -21,12 +22,12 @@ import (
 //
 // A collection takes what a scrape takes, and is made for each call. A partition that does not answer in time is missing.
 func (m *Metrics) Collector(c *loop.Cluster) prometheus.Collector {
-	return &collector{scraper{m: m, cluster: c, sizes: map[string]int{}}, make(chan struct{}, 1)}
+	return &collector{scraper: scraper{m: m, cluster: c, sizes: map[string]int{}}}
 }
 
 type collector struct {
 	scraper scraper
-	turn    chan struct{} // holds a token during a collection: registries may gather concurrently
+	mu      sync.Mutex // one collection at a time: registries may gather concurrently
 }
 
 // Describe sends nothing: the collector is unchecked.
@@ -34,8 +35,8 @@ func (*collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect makes a scrape, and sends its metrics. An error is a metric that fails the gathering, as the client library has it.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	c.turn <- struct{}{}
-	defer func() { <-c.turn }()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	families, err := c.gather()
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)

@@ -3,7 +3,6 @@ package own
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +48,7 @@ func (p *process) start() {
 	assert.NilError(p.t, err)
 	defer log.Close() // the process has its own
 	p.cmd = exec.Command(p.args[0], p.args[1:]...)
-	p.cmd.Stdout, p.cmd.Stderr = io.Writer(log), io.Writer(log)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
 	assert.NilError(p.t, p.cmd.Start())
 }
 
@@ -168,13 +167,13 @@ func TestNativeShim_PreemptsForAGuarantee(t *testing.T) {
 	assert.Equal(t, len(pods.Items), 4+20+3-2, "two pods were preempted")
 }
 
-// A minute without an API server loses nothing: what was created before is bound after it, and what ran stays.
+// A minute without an API server loses nothing: what was created just before is bound after it, and what ran stays.
 func TestNativeShim_WaitsForTheAPIServer(t *testing.T) {
 	n := startNative(t, "away")
 	n.create("away", "before", "root.bounded", 10, "100m")
 	before := n.untilPlaced("away", 10)
+	n.create("away", "during", "root.bounded", 10, "100m")
 	n.apiServerAway(time.Minute)
-	n.create("away", "after", "root.bounded", 10, "100m")
 	after := n.untilPlaced("away", 20)
 	for name, node := range before {
 		assert.Equal(t, after[name], node, name)

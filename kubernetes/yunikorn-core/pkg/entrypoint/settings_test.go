@@ -49,6 +49,9 @@ func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
 	assert.Assert(t, opt.Debug && opt.defaultRegistry)
 	assert.Equal(t, opt.PlacementsPerSecond, 70)
 
+	_, err = settingsFrom(environment{envPlacements: "many"}.lookup)
+	assert.Error(t, err, `CANOPY_PLACEMENTS_PER_SECOND: "many" is no number`)
+
 	opt, err = settingsFrom(environment{envHTTPAddress: "none", envHostNames: "none", envAllowedOrigins: "none"}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{})

@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// pacedLoop is a loop with room for 1,000 asks; submit sends some, and placed is how many were placed so far.
-func pacedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
+// limitedLoop is a loop with room for 1,000 asks; submit sends some, and placed is how many were placed so far.
+func limitedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
 	t.Helper()
 	sink := &recordingSink{}
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
@@ -35,13 +35,13 @@ func pacedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix s
 
 // Placements for a linked shim are made 32 at once, and on average as many a second as the mode says; commands are applied meanwhile.
 // After a time without placements the next ones are made at once (RMI-82).
-func TestPace_BoundsPlacementsPerSecond(t *testing.T) {
+func TestPlacementRate_LimitsPlacementsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, submit, placed := pacedLoop(t, loop.Mode{Sync: true, PlacementsPerSecond: 64})
+		l, submit, placed := limitedLoop(t, loop.Mode{Sync: true, PlacementsPerSecond: 64})
 		submit("first", 100)
 		assert.Equal(t, placed(), 32)
 		assert.Assert(t, !l.Health().Idle, "decisions are due")
-		for _, want := range []int{64, 96, 100} { // half a second pays for 32
+		for _, want := range []int{64, 96, 100} { // the bucket is full again after half a second
 			before := placed()
 			time.Sleep(499 * time.Millisecond)
 			l.Send(scheduler.Release{App: "app", Key: "none"})
@@ -58,11 +58,11 @@ func TestPace_BoundsPlacementsPerSecond(t *testing.T) {
 	})
 }
 
-// Without a bound, and over streams, everything is placed at once.
-func TestPace_NoBound(t *testing.T) {
+// Without a limit, and over streams, everything is placed at once.
+func TestPlacementRate_NoLimit(t *testing.T) {
 	for _, mode := range []loop.Mode{{Sync: true}, {PlacementsPerSecond: 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			_, submit, placed := pacedLoop(t, mode)
+			_, submit, placed := limitedLoop(t, mode)
 			submit("k", 100)
 			assert.Equal(t, placed(), 100)
 		})
