@@ -56,7 +56,7 @@ check: ## everything CI checks, with the time that each part took
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, pods on a control plane of Kubernetes, all benchmarks: three hours, and one for the first build of Kubernetes
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
@@ -112,7 +112,7 @@ e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy,
 	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
 	$(if $(SUITES),,kubernetes/cluster/own.sh)
 
-e2e-own: ## run Canopy's own end-to-end tests on fake nodes, of both shims: 12 minutes, needs root
+e2e-own: ## run Canopy's own end-to-end tests on fake nodes, of both shims: 20 minutes, needs root
 	kubernetes/cluster/own.sh
 
 versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core, measured on fake nodes, needs root; flags in VERSUS

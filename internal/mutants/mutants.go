@@ -3,8 +3,6 @@ package mutants
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"regexp"
 	"strings"
 )
@@ -72,10 +70,11 @@ func Parse(text string) ([]Fault, error) {
 // Apply returns the file with the fault in it. It is an error if there is no such function, or the
 // text is not in it exactly once.
 func (f Fault) Apply(source string) (string, error) {
-	begin, end, err := f.find(source)
+	in, err := parseFunction(f.File, source, f.Function)
 	if err != nil {
 		return "", err
 	}
+	begin, end := in.offset(in.decl.Pos()), in.offset(in.decl.End())
 	words := strings.Fields(f.Old)
 	for i, w := range words {
 		words[i] = regexp.QuoteMeta(w)
@@ -86,21 +85,6 @@ func (f Fault) Apply(source string) (string, error) {
 		return "", fmt.Errorf("%s: the text %q is %d times in %s", f.File, strings.TrimSpace(f.Old), len(found), f.Function)
 	}
 	return source[:begin] + body[:found[0][0]] + strings.TrimSuffix(f.New, "\n") + body[found[0][1]:] + source[end:], nil
-}
-
-// find returns where the function begins and ends in the source.
-func (f Fault) find(source string) (begin, end int, err error) {
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, f.File, source, parser.SkipObjectResolution)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, d := range file.Decls {
-		if d, ok := d.(*ast.FuncDecl); ok && nameOf(d) == f.Function {
-			return set.Position(d.Pos()).Offset, set.Position(d.End()).Offset, nil
-		}
-	}
-	return 0, 0, fmt.Errorf("%s has no function %s", f.File, f.Function)
 }
 
 // nameOf is the name of a function, of a method with its type before it.

@@ -1,20 +1,11 @@
 package mutants
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -85,7 +76,7 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes half an hour or more; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
+		t.Skipf("takes a quarter of an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
 	}
 	var chosen []Fault
 	for _, f := range faults(t) {
@@ -94,138 +85,27 @@ func TestMutants_AreCaught(t *testing.T) {
 		}
 	}
 	assert.Assert(t, len(chosen) > 0, "no title and no file name has %q in it", wanted)
-	missed, broken := chosen, []Fault(nil)
-	caught := readCaught(t)
-	for _, at := range limits { // most faults show in few random runs, some in one of many
-		var unbuilt []Fault
-		missed, unbuilt = plantAll(t, missed, at.scale, at.limit, caught)
-		broken = append(broken, unbuilt...)
-		t.Logf("%s tests: %d of %d faults are not caught", at.scale, len(missed), len(chosen))
+	numbered := make([]Numbered, len(chosen))
+	for i, f := range chosen {
+		numbered[i] = Numbered{f, i + 1}
 	}
-	writeCaught(t, caught)
+	together, alone := newBuild(t, numbered)
+	run := &run{build: together, alone: map[string]bool{}, caught: readCaught(t)}
+	for _, f := range alone {
+		run.alone[f.Title] = true
+	}
+	missed := numbered
+	for _, at := range limits { // most faults show in few random runs, some in one of many
+		missed = run.plantAll(t, missed, at.scale, at.limit)
+		t.Logf("%s tests: %d of %d faults are not caught, %d were planted alone", at.scale, len(missed), len(chosen), len(run.alone))
+	}
+	writeCaught(t, run.caught)
 	for _, f := range missed {
 		t.Errorf("no test catches: %s", f.Title)
 	}
-	for _, f := range broken {
+	for _, f := range run.broken {
 		t.Errorf("does not compile: %s", f.Title)
 	}
-}
-
-// plantAll tests a copy of the code with each of the faults in it, and returns those that no test catches. caught gets the
-// packages and tests that catch the others.
-func plantAll(t *testing.T, all []Fault, scale string, limit time.Duration, caught map[string]string) (missed, broken []Fault) {
-	t.Helper()
-	var lock sync.Mutex
-	var workers sync.WaitGroup
-	slots := make(chan struct{}, runtime.NumCPU()) // one fault is linked while the tests of another run
-	for _, f := range all {
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			start := time.Now()
-			by, err := plant(t, f, scale, limit)
-			took := time.Since(start).Round(time.Second)
-			lock.Lock()
-			defer lock.Unlock()
-			switch {
-			case err != nil:
-				broken = append(broken, f)
-				t.Logf("does not compile: %s: %v", f.Title, err)
-			case by == "":
-				missed = append(missed, f)
-				t.Logf("not caught by %s tests in %v: %s (%s %s)", scale, took, f.Title, f.File, f.Function)
-			default:
-				t.Logf("caught in %v: %s: %s", took, f.Title, by)
-				caught[f.Title] = by
-			}
-		})
-	}
-	workers.Wait()
-	return missed, broken
-}
-
-// plant tests a copy of the code with a fault in it, with the random tests at a scale (package testscale). by is the first package
-// and test that fail; empty: none does.
-func plant(t *testing.T, f Fault, scale string, limit time.Duration) (by string, err error) {
-	t.Helper()
-	dir := t.TempDir()
-	file, err := filepath.Abs(filepath.Join(root, f.File))
-	assert.NilError(t, err)
-	source, err := os.ReadFile(file)
-	assert.NilError(t, err)
-	text, err := f.Apply(string(source))
-	if err != nil {
-		return "", err
-	}
-	mutant, overlay := filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, "overlay.json")
-	assert.NilError(t, os.WriteFile(mutant, []byte(text), 0o600))
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: mutant}})
-	assert.NilError(t, err)
-	assert.NilError(t, os.WriteFile(overlay, replace, 0o600))
-	for _, run := range f.runs() {
-		args := append([]string{"test", "-overlay", overlay, "-vet=off", "-count=1", "-failfast", "-timeout", limit.String()}, run...)
-		out, err := command(t, scale, limit, args...)
-		if err == nil {
-			continue
-		}
-		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
-			return "", errors.New(firstLine(out))
-		}
-		if by := failedTest(out); by != timedOut || scale == limits[0].scale {
-			return run[0] + " " + by, nil
-		}
-		t.Logf("%s: the %s tests of %s were stopped after %v", f.Title, scale, run[0], limit)
-	}
-	return "", nil
-}
-
-// runs are the packages and flags with which the tests are run: the test that caught the fault last, then all.
-func (f Fault) runs() (runs [][]string) {
-	if f.CaughtBy != "" {
-		runs = append(runs, []string{f.CaughtIn, "-run", "^" + f.CaughtBy + "$"})
-	}
-	for _, p := range f.Packages {
-		runs = append(runs, []string{p})
-	}
-	return runs
-}
-
-// command runs go with the random tests at a scale.
-func command(t *testing.T, scale string, limit time.Duration, args ...string) (string, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
-	defer cancel()
-	c := exec.CommandContext(ctx, "go", args...)
-	c.Dir = root
-	c.Env = append(os.Environ(), variable+"=", "CANOPY_TESTS="+scale)
-	var out bytes.Buffer
-	c.Stdout, c.Stderr = &out, &out
-	err := c.Run()
-	return out.String(), err
-}
-
-func firstLine(out string) string {
-	lines := slices.DeleteFunc(strings.Split(out, "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
-	return append(lines, "")[0]
-}
-
-const timedOut = "time-out"
-
-// failedTest is the name of the first test that failed in the output of go test.
-func failedTest(out string) string {
-	for _, line := range strings.Split(out, "\n") {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
-			name, _, _ = strings.Cut(name, " ")
-			return name
-		}
-	}
-	if strings.Contains(out, "panic: test timed out") {
-		return timedOut
-	}
-	if strings.Contains(out, "panic: ") {
-		return "panic"
-	}
-	return fmt.Sprintf("failed: %s", firstLine(out))
 }
 
 func TestParse_Faults(t *testing.T) {

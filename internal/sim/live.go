@@ -76,13 +76,17 @@ const (
 	liveFirstDrained = 6 // index of the node that is drained at first
 )
 
+func newLiveDemo(scheduler api.SchedulerAPI, opt LiveOptions) *LiveDemo {
+	now := time.Now()
+	return &LiveDemo{
+		api: scheduler, opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 3)), inbox: newLiveInbox(), tasks: map[string]*liveTask{},
+		demand: make([]int64, len(liveKinds)), running: make([]int, len(liveKinds)), began: now, now: now,
+	}
+}
+
 // RunLiveDemo runs a demo until ctx ends, which is a success, or the scheduler fails.
 func RunLiveDemo(ctx context.Context, scheduler api.SchedulerAPI, opt LiveOptions) error {
-	d := &LiveDemo{
-		api: scheduler, opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 3)), inbox: newLiveInbox(), tasks: map[string]*liveTask{},
-		demand: make([]int64, len(liveKinds)), running: make([]int, len(liveKinds)), began: time.Now(),
-	}
-	d.now = d.began
+	d := newLiveDemo(scheduler, opt)
 	if _, err := scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
 		RmID: liveRM, Version: "1.9.0", PolicyGroup: "queues", Config: liveConfig, BuildInfo: map[string]string{"buildVersion": "demo"},
 	}, &d.inbox); err != nil {

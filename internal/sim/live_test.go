@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"container/heap"
 	"context"
 	"errors"
 	"strings"
@@ -131,12 +132,51 @@ func TestLiveDemo_LoadIsTheKnob(t *testing.T) {
 	}
 	low, _ := pending(t, .3)
 	high, apps := pending(t, MaxLiveLoad)
-	assert.Assert(t, low < 30 && high > 10*low, "%d and %d asks are pending", low, high)
+	assert.Assert(t, low < 60 && high > 10*low, "%d and %d asks are pending", low, high)
 	most := len(liveFixtures)
 	for _, k := range liveKinds {
 		most += k.maxJobs
 	}
 	assert.Assert(t, apps <= 2*most, "%d applications", apps) // some of them are completing
+}
+
+// heldScheduler keeps what it is asked for.
+type heldScheduler struct {
+	api.SchedulerAPI
+	asks     []*si.Allocation
+	releases []*si.AllocationRelease
+}
+
+func (h *heldScheduler) UpdateApplication(*si.ApplicationRequest) error { return nil }
+
+func (h *heldScheduler) UpdateAllocation(m *si.AllocationRequest) error {
+	h.asks = append(h.asks, m.Allocations...)
+	h.releases = append(h.releases, m.GetReleases().GetAllocationsToRelease()...)
+	return nil
+}
+
+// A victim is confirmed, and its work is asked for again by another task of the same job.
+func TestLiveDemo_WorkOfVictimsIsSubmittedAgain(t *testing.T) {
+	held := &heldScheduler{}
+	d := newLiveDemo(held, LiveOptions{Load: 1, Seed: 1})
+	assert.NilError(t, d.submitJob(0))
+	asked := len(held.asks)
+	victim := d.tasks[held.asks[0].AllocationKey]
+	victim.placed, victim.ending = true, true
+	assert.NilError(t, d.preempted(victim))
+	assert.Equal(t, len(held.releases), 1)
+	assert.Equal(t, held.releases[0].AllocationKey, victim.key)
+	assert.Equal(t, held.releases[0].TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)
+	assert.Equal(t, len(held.asks), asked, "not yet")
+	for len(d.timers) > 0 {
+		assert.NilError(t, heap.Pop(&d.timers).(liveTimer).do())
+	}
+	assert.Equal(t, len(held.asks), asked+1)
+	again := held.asks[asked]
+	assert.Assert(t, again.AllocationKey != victim.key)
+	assert.Equal(t, again.ApplicationID, victim.job.id)
+	assert.Equal(t, again.ResourcePerAlloc.String(), held.asks[0].ResourcePerAlloc.String())
+	assert.Equal(t, victim.job.left, asked)
 }
 
 // failingScheduler refuses to register a resource manager.
