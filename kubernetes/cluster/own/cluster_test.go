@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -52,6 +53,12 @@ type cluster struct {
 
 // connect connects to the cluster, and gives the test a namespace and a queue root.bounded with a max.
 func connect(t *testing.T, namespace string) *cluster {
+	t.Helper()
+	return connectWith(t, namespace, queues)
+}
+
+// connectWith is connect with other queues, of which one is root.bounded.
+func connectWith(t *testing.T, namespace, queues string) *cluster {
 	t.Helper()
 	folder := os.Getenv(envCluster)
 	if folder == "" {
@@ -95,6 +102,25 @@ func (c *cluster) setQueues(text string) {
 	c.until("root.bounded is in force", func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
 }
 
+// addNode adds a node until the end of the test.
+func (c *cluster) addNode(name string, labels map[string]string, taints ...v1.Taint) {
+	c.t.Helper()
+	labels["kubernetes.io/hostname"] = name
+	nodes := c.client.CoreV1().Nodes()
+	_, err := nodes.Create(c.t.Context(), &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec:       v1.NodeSpec{Taints: taints},
+		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("200")}},
+	}, metav1.CreateOptions{})
+	assert.NilError(c.t, err)
+	c.t.Cleanup(func() {
+		if err := nodes.Delete(context.Background(), name, metav1.DeleteOptions{}); !errors.IsNotFound(err) {
+			assert.Check(c.t, err)
+		}
+	})
+	c.until("the node "+name+" is known", func(ctx context.Context) error { return c.rest(ctx, "node/"+name, &struct{}{}) })
+}
+
 // configMap replaces the content of the scheduler's ConfigMap.
 func (c *cluster) configMap(data map[string]string) {
 	c.t.Helper()
@@ -126,18 +152,26 @@ func (c *cluster) rest(ctx context.Context, path string, into any) error {
 // create creates pods with names from name-0 on, for one application.
 func (c *cluster) create(namespace, name, queue string, n int, cpu string) {
 	c.t.Helper()
+	c.createWith(namespace, name, queue, n, cpu, func(*v1.Pod) {})
+}
+
+// createWith is create of pods that are changed before they are created.
+func (c *cluster) createWith(namespace, name, queue string, n int, cpu string, change func(*v1.Pod)) {
+	c.t.Helper()
 	for i := range n {
 		labels := map[string]string{"applicationId": name}
 		if queue != "" {
 			labels["queue"] = queue
 		}
-		_, err := c.client.CoreV1().Pods(namespace).Create(c.t.Context(), &v1.Pod{
+		pod := &v1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), Labels: labels},
 			Spec: v1.PodSpec{
 				SchedulerName: c.scheduler, RestartPolicy: v1.RestartPolicyNever,
 				Containers: []v1.Container{{Name: "c", Image: "none", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
 			},
-		}, metav1.CreateOptions{})
+		}
+		change(pod)
+		_, err := c.client.CoreV1().Pods(namespace).Create(c.t.Context(), pod, metav1.CreateOptions{})
 		assert.NilError(c.t, err)
 	}
 }

@@ -14,29 +14,15 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// both are the shim of YuniKorn with Canopy inside, and that of examples/shim-kubernetes.
-func both(t *testing.T, name string, test func(t *testing.T, c *cluster, namespace string)) {
-	t.Helper()
-	t.Run("YuniKorn", func(t *testing.T) { test(t, connect(t, name+"-yunikorn"), name+"-yunikorn") })
-	t.Run("native", func(t *testing.T) { test(t, startNative(t, name+"-native").cluster, name+"-native") })
-}
 
 // A node that disappears while pods are bound to it: the pods that were lost with it end, the others are bound elsewhere, and the
 // accounts are those of what is left.
 func TestFaults_NodeGoneDuringBinding(t *testing.T) {
-	both(t, "leaving", func(t *testing.T, c *cluster, namespace string) {
+	both(t, "leaving", queues, func(t *testing.T, c *cluster, namespace string) {
 		node := "leaving-" + namespace
-		_, err := c.client.CoreV1().Nodes().Create(t.Context(), &v1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: node, Labels: map[string]string{"kubernetes.io/hostname": node}},
-			Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("200")}},
-		}, metav1.CreateOptions{})
-		assert.NilError(t, err)
-		c.until("the node is known", func(ctx context.Context) error { return c.rest(ctx, "node/"+node, &struct{}{}) })
+		c.addNode(node, map[string]string{})
 		c.create(namespace, "pod", "root.bounded", 40, "100m")
 		c.until("a pod is bound to the node", func(ctx context.Context) error {
 			for _, where := range c.placed(ctx, namespace) {
@@ -68,7 +54,7 @@ func TestFaults_NodeGoneDuringBinding(t *testing.T) {
 
 // Pods that are deleted while they are asked for, or bound, leave nothing behind.
 func TestFaults_PodsDeletedWhileAskedFor(t *testing.T) {
-	both(t, "short", func(t *testing.T, c *cluster, namespace string) {
+	both(t, "short", queues, func(t *testing.T, c *cluster, namespace string) {
 		zero := int64(0)
 		for i := range 4 {
 			c.create(namespace, fmt.Sprint("short", i), "root.bounded", 40, "100m")
@@ -100,7 +86,7 @@ func TestFaults_WrongConfigMap(t *testing.T) {
 // were created just before it are bound after it by the native shim; YuniKorn's shim gives a pod up whose binding failed (event
 // PodBindFailure) and releases it in the core, so that the pods created anew have its place.
 func TestFaults_APIServerAway(t *testing.T) {
-	both(t, "gone", func(t *testing.T, c *cluster, namespace string) {
+	both(t, "gone", queues, func(t *testing.T, c *cluster, namespace string) {
 		c.create(namespace, "before", "root.bounded", queueMaxPods-10, "100m")
 		before := c.untilPlaced(namespace, queueMaxPods-10)
 		c.create(namespace, "during", "root.bounded", 20, "100m")

@@ -66,17 +66,27 @@ func (p *process) restart() {
 	p.start()
 }
 
+// both are the shim of YuniKorn with Canopy inside, and that of examples/shim-kubernetes.
+func both(t *testing.T, name, queues string, test func(t *testing.T, c *cluster, namespace string)) {
+	t.Helper()
+	t.Run("YuniKorn", func(t *testing.T) { test(t, connectWith(t, name+"-yunikorn", queues), name+"-yunikorn") })
+	t.Run("native", func(t *testing.T) { test(t, startNativeWith(t, name+"-native", queues).cluster, name+"-native") })
+}
+
 // startNative starts the server and the shim; the shim has the roles of its manifest, and no others.
 func startNative(t *testing.T, namespace string) *native {
 	t.Helper()
-	n := &native{cluster: connect(t, namespace)}
+	return startNativeWith(t, namespace, queues)
+}
+
+// startNativeWith is startNative with other queues.
+func startNativeWith(t *testing.T, namespace, queues string) *native {
+	t.Helper()
+	n := &native{cluster: connectWith(t, namespace, queues)}
 	n.scheduler, n.address = "canopy", "127.0.0.1:9081"
 	config := filepath.Join(t.TempDir(), "queues.yaml")
 	assert.NilError(t, os.WriteFile(config, []byte(queues), 0o600))
-	kubectl := exec.Command("kubectl", "apply", "-f", os.Getenv(envManifest))
-	kubectl.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(n.folder, "kubeconfig"))
-	out, err := kubectl.CombinedOutput()
-	assert.NilError(t, err, "%s", out)
+	n.kubectl("", "apply", "-f", os.Getenv(envManifest))
 	programs, logs := os.Getenv(envPrograms), filepath.Join(n.folder, "log")
 	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve", "--config", config,
 		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address)
