@@ -50,17 +50,40 @@ func (l *Loop) Check(ctx context.Context) error {
 
 // Explain explains the ask or allocation of a key; see scheduler.Core.Explain (OBS-45).
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
-	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.core.Explain(key, now) })
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.explained(l.core.Explain(key, now), now) })
 }
 
 // ExplainWithVictims is Explain with the victims of the ask, or what it lacks; see scheduler.Core.ExplainWithVictims.
 func (l *Loop) ExplainWithVictims(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
-	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.core.ExplainWithVictims(key, now) })
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation {
+		return l.explained(l.core.ExplainWithVictims(key, now), now)
+	})
 }
 
 // ExplainApplication explains the pending asks of an application; see scheduler.Core.ExplainApplication.
 func (l *Loop) ExplainApplication(ctx context.Context, id objects.AppID) (*scheduler.ApplicationExplanation, error) {
-	return slowQuery(ctx, l, func(now time.Time) *scheduler.ApplicationExplanation { return l.core.ExplainApplication(id, now) })
+	return slowQuery(ctx, l, func(now time.Time) *scheduler.ApplicationExplanation {
+		e := l.core.ExplainApplication(id, now)
+		e.AddPauses(l.pauses(now))
+		return e
+	})
+}
+
+// explained is an explanation with the pauses of the loop (EXP-19).
+func (l *Loop) explained(e *scheduler.Explanation, now time.Time) *scheduler.Explanation {
+	e.AddPauses(l.pauses(now))
+	return e
+}
+
+// pauses are the reasons for which the loop places nothing now.
+func (l *Loop) pauses(now time.Time) (p scheduler.Pauses) {
+	if r := l.recovery; r.quiet > 0 && !r.begin.IsZero() && now.Before(r.until) {
+		p.Recovery = r.begin.Add(recoveryBound * r.quiet)
+	}
+	if l.rate.every > 0 && now.Before(l.rate.until) {
+		p.PlacementRate = l.rate.until
+	}
+	return p
 }
 
 // slowQuery has the loop answer a query that looks at every node; one runs at a time, like DryRun (OBS-45).

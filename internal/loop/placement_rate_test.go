@@ -11,6 +11,8 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -67,4 +69,24 @@ func TestPlacementRate_NoLimit(t *testing.T) {
 			assert.Equal(t, placed(), 100)
 		})
 	}
+}
+
+// The explanation of an ask that waits for the rate limit names it, and with no limit in its way it does not (EXP-19).
+func TestExplain_NamesTheRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, submit, placed := limitedLoop(t, loop.Mode{Sync: true, PlacementsPerSecond: 64})
+		submit("k", 40)
+		assert.Equal(t, placed(), 32)
+		e, err := l.ExplainWithVictims(t.Context(), "k39")
+		assert.NilError(t, err)
+		assert.Equal(t, e.String(), "it waits for its turn; the rate limit of placements allows none before "+
+			time.Now().Add(time.Second/2).UTC().Format("2006-01-02T15:04:05.000Z"))
+		assert.Equal(t, e.Gates[1].Kind, explain.PlacementRate)
+		time.Sleep(time.Second)
+		l.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "large", App: "app", Amounts: vcores(2000)}})
+		synctest.Wait()
+		e, err = l.Explain(t.Context(), "large")
+		assert.NilError(t, err)
+		assert.Assert(t, !strings.Contains(e.String(), "rate limit"), e.String())
+	})
 }

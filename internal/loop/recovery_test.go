@@ -11,6 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -130,5 +131,28 @@ func TestRecovery_OfOneRegistration(t *testing.T) {
 			assert.Equal(t, strings.Contains(sink.text(), "allocated second"), quiet == 0)
 		}
 		assert.Equal(t, len(*over), 0)
+	})
+}
+
+// During a recovery the explanation of an ask says that nothing is placed, and until when at the latest (EXP-19).
+func TestExplain_NamesARecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, _ := recoveringCluster(t, loop.Mode{Sync: true})
+		l.Send(node("n", 10), app("app"), ask("new1"))
+		synctest.Wait()
+		e, err := l.Explain(t.Context(), "new1")
+		assert.NilError(t, err)
+		assert.Equal(t, e.String(), "it waits for its turn; nothing is placed until the resource manager, which has registered, has reported what runs: until "+
+			time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+" at the latest")
+		assert.Equal(t, e.Gates[1].Kind, explain.Recovery)
+		assert.Assert(t, e.Gates[1].Closed && len(e.Gates) > 2)
+		of, err := l.ExplainApplication(t.Context(), "app")
+		assert.NilError(t, err)
+		assert.Equal(t, of.Groups[0].First.String(), e.String())
+		time.Sleep(3 * time.Second)
+		e, err = l.Explain(t.Context(), "new1")
+		assert.NilError(t, err)
+		assert.Equal(t, e.State, scheduler.KeyAllocated)
+		assert.Equal(t, len(e.Gates), 0)
 	})
 }

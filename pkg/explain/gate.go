@@ -15,6 +15,8 @@ type Kind uint8
 // The kinds, in the order in which gates are listed (EXP-2).
 const (
 	ResourceManager      Kind = iota // a resource manager receives decisions (ORD-62)
+	Recovery                         // what runs is reported after a registration (RMI-80); there is a gate only while it is closed
+	PlacementRate                    // the rate limit of placements allows one more (RMI-82); likewise
 	Victims                          // the victims on the nominated node, the subject, have ended
 	Hold                             // the application, the subject, is not on hold by an operator (OPS-1)
 	StoppedQueue                     // the queue, the subject, is not stopped by an operator (OPS-2)
@@ -36,8 +38,8 @@ const (
 // Code is the stable code of the kind.
 func (k Kind) Code() string {
 	return [...]string{
-		"resourceManager", "victims", "hold", "stoppedQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications", "queueMaxApplications",
-		"limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations", "gang", "predicates",
+		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications",
+		"queueMaxApplications", "limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations", "gang", "predicates",
 	}[k]
 }
 

@@ -16,6 +16,10 @@ func (g Gate) String() string {
 	switch g.Kind {
 	case ResourceManager:
 		return "no resource manager receives decisions"
+	case Recovery:
+		return fmt.Sprintf("nothing is placed until the resource manager, which has registered, has reported what runs: until %s at the latest", g.Until.UTC().Format(time.RFC3339))
+	case PlacementRate:
+		return fmt.Sprintf("the rate limit of placements allows none before %s", g.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	case Victims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", g.Subject, g.Running)
 	case Hold:

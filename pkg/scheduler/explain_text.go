@@ -28,7 +28,7 @@ func (e *Explanation) String() string {
 	if e.Permanent {
 		text = "it can never run as things are: " + text
 	}
-	return text + e.notListeningText() + e.movedText()
+	return text + e.notListeningText() + e.pausesText() + e.movedText()
 }
 
 // movedText is the clause for an ask of an application that was moved; empty: it was not (OPS-9).

@@ -23,7 +23,7 @@ function nodeHistogram(nodes) {
 }
 
 const gateTitles = {
-  resourceManager: 'Resource manager', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
+  resourceManager: 'Resource manager', recovery: 'Recovery', placementRate: 'Placement rate', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
   limitMaxApplications: 'Max applications', queueMaxApplications: 'Max applications', limitMaxResources: 'Limit', queueMaxResources: 'Queue max', clusterCapacity: 'Cluster', nodes: 'Nodes', otherAllocations: 'Affinity and ports', gang: 'Gang', predicates: 'Predicates',
 };
 
