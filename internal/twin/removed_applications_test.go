@@ -152,7 +152,11 @@ func (d *dump) value(path string, v reflect.Value) {
 		d.pointer(path, v)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i).Name; !d.without[name+"."+field] {
+			switch field := v.Type().Field(i).Name; {
+			case d.without[name+"."+field]:
+			case field == "newPreemptors":
+				d.members(path+"."+field, v.Field(i))
+			default:
 				d.value(path+"."+field, v.Field(i))
 			}
 		}
@@ -170,6 +174,14 @@ func (d *dump) value(path string, v reflect.Value) {
 		}
 	default:
 		d.line(path, v)
+	}
+}
+
+// members writes which pointers a list has, and nothing of what they point to: members may be removed, and so may be their queues, with
+// amounts of resources that have no name any more.
+func (d *dump) members(path string, v reflect.Value) {
+	for i := range v.Len() {
+		d.line(fmt.Sprintf("%s[%d]", path, i), v.Index(i).Pointer())
 	}
 }
 
