@@ -43,3 +43,6 @@ func (c *Core) checkNotBeingRemoved() error {
 	}
 	return nil
 }
+
+// Draining reports whether the partition is being removed: a DrainPartition came, and no UseConfig since.
+func (c *Core) Draining() bool { return c.draining }

@@ -69,6 +69,12 @@ func containsSorted(names []string, name string) bool {
 	return found
 }
 
+// AllowsEveryone reports whether the list is Everyone.
+func (a ACL) AllowsEveryone() bool { return a.everyone }
+
+// Names are the users and the groups of AllowList, sorted. The caller must not change them.
+func (a ACL) Names() (users, groups []string) { return a.users, a.groups }
+
 // IsEmpty reports whether the list allows no user.
 func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
 

@@ -1,0 +1,87 @@
+package recording
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Answers is an Oracle that answers what the recorded one has answered, for a replay. The zero value has no answers.
+type Answers struct {
+	listener listeningOracle
+	left     []byte
+	problem  error
+}
+
+// Oracle is the Oracle with the abilities that the recorded one had; nil: there was none.
+func (a *Answers) Oracle(abilities Abilities) scheduler.Oracle {
+	a.listener.to = givenAnswers{a}
+	return withAbilities(&a.listener, abilities)
+}
+
+// Begin begins a step with these answers.
+func (a *Answers) Begin(answers []byte) {
+	a.listener.begin()
+	a.left, a.problem = answers, nil
+}
+
+// End ends the step. questions are for Digester.Digest. The error says that another question was asked than in the recording, or
+// that answers are left.
+func (a *Answers) End() (questions []byte, err error) {
+	a.listener.inStep = false
+	if a.problem == nil && len(a.left) > 0 {
+		a.problem = fmt.Errorf("the resource manager is asked less than in the recording: %d bytes of answers are left", len(a.left))
+	}
+	return a.listener.questions, a.problem
+}
+
+// givenAnswers takes answers from Answers. Without one it accepts, and the step has a problem.
+type givenAnswers struct{ *Answers }
+
+// Fits implements scheduler.Oracle.
+func (a givenAnswers) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+	if len(a.left) == 0 || a.left[0] > 1 {
+		a.notRecorded(ask, node)
+		return true
+	}
+	is := a.left[0] == 1
+	a.left = a.left[1:]
+	return is
+}
+
+// FitsWhenFree implements reservation.ReservationOracle.
+func (a givenAnswers) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
+	return a.Fits(ask, node)
+}
+
+// FitsWithout implements preemption.PreemptionOracle.
+func (a givenAnswers) FitsWithout(ask objects.AllocationKey, node objects.NodeID, _ []objects.AllocationKey) bool {
+	return a.Fits(ask, node)
+}
+
+// FitsEach implements scheduler.BatchOracle.
+func (a givenAnswers) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+	n, size := uint64(0), 0
+	if len(a.left) > 1 && a.left[0] == 2 {
+		n, size = binary.Uvarint(a.left[1:])
+	}
+	if size <= 0 || n > uint64(len(nodes)) || n > uint64(len(a.left)-1-size) {
+		a.notRecorded(ask, nodes[0])
+		return []bool{true}
+	}
+	answers := a.left[1+size:]
+	a.left = answers[n:]
+	for _, is := range answers[:n] {
+		fits = append(fits, is == 1)
+	}
+	return fits
+}
+
+func (a givenAnswers) notRecorded(ask objects.AllocationKey, node objects.NodeID) {
+	if a.problem == nil {
+		a.problem = fmt.Errorf("the resource manager is asked about ask %s on node %s, which the recording does not have", ask, node)
+	}
+	a.left = nil
+}

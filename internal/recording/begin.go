@@ -1,0 +1,32 @@
+package recording
+
+import (
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// Begin is what a Core was made with: a replay may begin here.
+type Begin struct {
+	Options   objects.Options
+	Partition configs.Partition
+	Oracle    Abilities
+
+	// Restart: the Core is an older one, of a partition that the next command resets, and has the state below from before. The
+	// effects of that command are also about what the partition had before, and are not reproduced.
+	Restart      bool
+	Operators    scheduler.OperatorState
+	NotListening bool
+	Draining     bool // the partition is being removed
+}
+
+// Abilities are the questions that the Oracle of a Core answers; 0: there is no Oracle.
+type Abilities uint8
+
+// The abilities.
+const (
+	AnswersFits         Abilities = 1 << iota // scheduler.Oracle
+	AnswersFitsEach                           // scheduler.BatchOracle
+	AnswersFitsWithout                        // preemption.PreemptionOracle
+	AnswersFitsWhenFree                       // reservation.ReservationOracle
+)

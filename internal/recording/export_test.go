@@ -1,0 +1,4 @@
+package recording
+
+// Flush has what waits written now.
+func (r *Recorder) Flush() { r.flush() }

@@ -1,0 +1,198 @@
+package recording
+
+import (
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// frameBytes is about how long the records of a frame are before they are compressed.
+const frameBytes = 256 << 10
+
+// Recorder records the steps of one Core. Its methods, but for Close, are called by the goroutine that owns the Core, and
+// never block: what does not fit into the buffer is dropped, and is a Gap.
+type Recorder struct {
+	core   *scheduler.Core
+	opt    objects.Options
+	buffer int // bytes that may wait
+	oracle *listeningOracle
+	has    Abilities
+	digest Digester
+	last   time.Time // of the last step that was recorded
+	drops  bool      // the current step is dropped
+
+	mu       sync.Mutex // guards the fields below
+	open     chunk
+	sealed   []chunk
+	spare    [][]byte // buffers of chunks that were written
+	bytes    int      // in open and sealed
+	step     uint64   // number of the next step
+	lost     uint64   // steps that were dropped since the last chunk
+	inStep   bool     // the open chunk has the begin of a step whose end is to come
+	flushDue bool     // the chunk is sealed when the step has ended
+	closed   bool
+
+	wake    chan struct{} // holds a value when the writer may have something to do
+	written chan struct{} // closed when the writer has ended
+	after   func(time.Duration) <-chan time.Time
+}
+
+// chunk are the records of a frame.
+type chunk struct {
+	data   []byte
+	steps  uint64
+	first  uint64
+	begins bool // the first record is a Begin
+	lost   uint64
+}
+
+// Begin records what the Core was made with. It is called before the first step, and after Oracle.
+func (r *Recorder) Begin() { r.begin(false) }
+
+func (r *Recorder) begin(restart bool) {
+	b := &Begin{Options: r.opt, Partition: r.core.Partition().Config(), Oracle: r.has, Restart: restart}
+	if restart {
+		b.Operators, b.NotListening, b.Draining = r.core.OperatorState(), !r.core.Listening(), r.core.Draining()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seal()
+	if r.accepts() {
+		r.startChunk(r.last)
+		r.open.begins = true
+		r.appended(appendBegin(r.open.data, b))
+	}
+}
+
+// Oracle is an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next command.
+func (r *Recorder) Oracle(o scheduler.Oracle) scheduler.Oracle {
+	r.has = abilitiesOf(o)
+	r.oracle = &listeningOracle{to: o}
+	return withAbilities(r.oracle, r.has)
+}
+
+// Command records a command that is applied next. ResetPartition begins the recording anew.
+func (r *Recorder) Command(now time.Time, cmd scheduler.Command) {
+	if _, resets := cmd.(scheduler.ResetPartition); resets {
+		r.begin(true)
+	}
+	if !r.beginStep(now) {
+		return
+	}
+	b := binary.AppendVarint(append(r.open.data, commandRecord), int64(now.Sub(r.last)))
+	b, at := append(b, 0, 0, 0), len(b) // the length, which is below 2 MiB for nearly all commands
+	b = appendCommand(b, cmd)
+	if n := len(b) - at - 3; n < 1<<21 {
+		b[at], b[at+1], b[at+2] = byte(n)|0x80, byte(n>>7)|0x80, byte(n>>14)
+	} else {
+		body := append([]byte(nil), b[at+3:]...)
+		b = append(binary.AppendUvarint(b[:at], uint64(len(body))), body...)
+	}
+	r.endAppend(now, b)
+}
+
+// Schedule records a call of Schedule that comes next.
+func (r *Recorder) Schedule(now time.Time, budget int) {
+	if !r.beginStep(now) {
+		return
+	}
+	b := binary.AppendVarint(append(r.open.data, scheduleRecord), int64(now.Sub(r.last)))
+	r.endAppend(now, binary.AppendUvarint(b, uint64(budget)))
+}
+
+// Effects records the result of the command or the call that was recorded last. It does not keep effects.
+func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
+	if r.drops {
+		return
+	}
+	var questions, answers []byte
+	if r.oracle != nil {
+		r.oracle.inStep = false
+		questions, answers = r.oracle.questions, r.oracle.answers
+	}
+	digest := r.digest.Digest(effects, questions)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.open.data
+	if len(answers) > 0 {
+		b = appendText(append(b, answersRecord), string(answers))
+	}
+	r.appended(appendDone(b, len(effects), digest, more))
+	if r.inStep = false; r.flushDue {
+		r.seal()
+	}
+}
+
+// beginStep begins a step, and locks the buffer if the step is not dropped.
+func (r *Recorder) beginStep(now time.Time) bool {
+	r.mu.Lock()
+	if r.drops = !r.accepts(); r.drops {
+		r.step++
+		r.lost++
+		r.mu.Unlock()
+		return false
+	}
+	if r.oracle != nil {
+		r.oracle.begin()
+	}
+	if len(r.open.data) >= frameBytes {
+		r.seal()
+	}
+	if r.open.data == nil {
+		r.startChunk(now)
+	}
+	r.open.steps++
+	r.step++
+	r.inStep = true
+	return true
+}
+
+// endAppend ends what beginStep has begun.
+func (r *Recorder) endAppend(now time.Time, data []byte) {
+	r.last = now
+	r.appended(data)
+	r.mu.Unlock()
+}
+
+// accepts reports whether the buffer takes a record. When it was full, it does again when half of it is free. The caller
+// must hold mu.
+func (r *Recorder) accepts() bool {
+	if r.closed {
+		return false
+	}
+	if r.lost > 0 {
+		return r.bytes <= r.buffer/2
+	}
+	return r.bytes < r.buffer
+}
+
+// startChunk begins a chunk whose first record counts time from base. The caller must hold mu.
+func (r *Recorder) startChunk(base time.Time) {
+	var b []byte
+	if n := len(r.spare); n > 0 {
+		b, r.spare = r.spare[n-1], r.spare[:n-1]
+	}
+	r.open = chunk{data: b, first: r.step, lost: r.lost}
+	r.lost, r.last = 0, base
+	r.appended(appendChunkHead(b, r.step, base))
+	r.signal()
+}
+
+// appended replaces the data of the open chunk. The caller must hold mu.
+func (r *Recorder) appended(data []byte) {
+	r.bytes += len(data) - len(r.open.data)
+	r.open.data = data
+}
+
+// seal ends the open chunk. The caller must hold mu, and no step may be open.
+func (r *Recorder) seal() {
+	if r.flushDue = false; r.open.data == nil {
+		return
+	}
+	r.sealed = append(r.sealed, r.open)
+	r.open = chunk{}
+	r.signal()
+}
