@@ -71,7 +71,15 @@ func (c *Cluster) startPartition(p configs.Partition) {
 	opt, mode := c.opt, c.mode
 	c.mu.Unlock()
 	opt.SyncDelivery = mode.Sync
-	l := New(scheduler.NewWith(p, mode.oracleOf(p.Name), opt.core()), c.sink(p.Name), opt)
+	core := scheduler.NewWith(p, nil, opt.core())
+	l := New(core, c.sink(p.Name), opt)
+	if c.opt.Recorder != nil {
+		l.recorder = c.opt.Recorder(p.Name, core, opt.core())
+	}
+	core.SetOracle(l.recordedOracle(mode.oracleOf(p.Name)))
+	if l.recorder != nil {
+		l.recorder.Begin()
+	}
 	if c.opt.DecisionMeter != nil {
 		l.onDecided = c.opt.DecisionMeter(p.Name)
 	}

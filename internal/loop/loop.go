@@ -50,6 +50,9 @@ type Options struct {
 	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *lifecycle.Lifetimes
 
+	// Recorder is called once for each partition of a Cluster, with its Core and the options of that; nil: nothing is recorded.
+	Recorder func(partition string, core *scheduler.Core, opt objects.Options) Recorder
+
 	// FirstCommands are applied to a new partition of a Cluster before anything else; nil: there are none.
 	FirstCommands func(partition string) []scheduler.Command
 }
@@ -98,6 +101,7 @@ type Loop struct {
 
 	auditState auditState
 
+	recorder    Recorder // nil: nothing is recorded
 	rate        placementRate
 	recovery    recovery
 	onRecovered func(Recovery) // called when a recovery is over; may be nil
@@ -136,6 +140,9 @@ func orDefault(n, fallback int) int {
 // Run drives the Core until ctx ends. Commands that were sent before are applied and their
 // effects delivered; nothing more is decided.
 func (l *Loop) Run(ctx context.Context) {
+	if l.recorder != nil {
+		defer l.recorder.Close() // also when the Core panics
+	}
 	l.startAudits()
 	for ended := false; !ended; { // once more for each change of the mode
 		if l.sync {
@@ -162,7 +169,13 @@ func (l *Loop) schedule(n int) []scheduler.Effect {
 		}
 	}
 	l.decisionsSinceRead += n
+	if l.recorder != nil {
+		l.recorder.Schedule(now, n)
+	}
 	effects, more := l.core.Schedule(now, n)
+	if l.recorder != nil {
+		l.recorder.Effects(effects, more)
+	}
 	if l.onDecided != nil {
 		l.onDecided(l.since(now))
 	}
@@ -231,9 +244,20 @@ func (l *Loop) applyCommands(cmds []scheduler.Command) {
 		if l.recovery.quiet > 0 {
 			l.noteCommand(cmd, now)
 		}
-		l.undelivered = append(l.undelivered, l.core.Step(now, cmd)...)
+		l.undelivered = append(l.undelivered, l.step(now, cmd)...)
 	}
 	l.needsScheduling, l.cachedSnapshot = true, nil
+}
+
+// step applies a command and returns its effects, which are valid until the next call of the Core.
+func (l *Loop) step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
+	if l.recorder == nil {
+		return l.core.Step(now, cmd)
+	}
+	l.recorder.Command(now, cmd)
+	effects := l.core.Step(now, cmd)
+	l.recorder.Effects(effects, false)
+	return effects
 }
 
 // now reads the clock. If the clock was set back, the time of the Core stands still. The

@@ -53,7 +53,7 @@ func (c *Cluster) Reset(ctx context.Context, mode Mode, reason string) error {
 // reset empties the partition and sets its mode, and waits until both are done.
 func (l *Loop) reset(ctx context.Context, mode Mode, partition, reason string) error {
 	_, err := ask(ctx, l, func() struct{} {
-		l.core.SetOracle(mode.oracleOf(partition))
+		l.core.SetOracle(l.recordedOracle(mode.oracleOf(partition)))
 		l.sync, l.recovery, l.rate = mode.Sync, recovery{quiet: mode.RecoveryQuiet}, placementRateOf(mode.PlacementsPerSecond)
 		l.applyCommands([]scheduler.Command{scheduler.ResetPartition{Reason: reason}})
 		return struct{}{}

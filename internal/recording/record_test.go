@@ -132,6 +132,9 @@ func onlySegment(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.rec"))
 	assert.NilError(t, err)
+	own, err := filepath.Glob(filepath.Join(dir, "*.rec"))
+	assert.NilError(t, err)
+	files = append(files, own...)
 	assert.Equal(t, len(files), 1)
 	return files[0]
 }

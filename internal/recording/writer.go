@@ -172,6 +172,7 @@ func (w *writer) closeSegment() {
 	}
 	if w.file = nil; w.frames == 0 {
 		_ = os.Remove(w.path)
+		w.index--
 	}
 	w.store.ended(w.path)
 	if err == nil {
