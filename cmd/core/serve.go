@@ -66,6 +66,11 @@ history that is damaged, that has another format, or that another process has op
 error; it is not changed. Usage over time (canopy usage) and ended applications are kept
 there, too; without --data-dir usage is kept in memory for a day.
 
+With --record all that the scheduler decides upon is recorded: commands with their times,
+answers of the resource manager, and a digest of the effects. 'canopy recording play' makes
+the decisions again and compares. Recording never delays a decision: what the disk does not
+take is missing, and the recording and the log say so.
+
 Logging never blocks: lines that standard error does not take wait in a buffer of
 --log-buffer bytes, and are dropped and counted when it is full. Of lines with the same
 message, --log-burst a second are logged; the others are counted.
@@ -106,6 +111,7 @@ type serveFlags struct {
 	users         userFlags
 	http          httpFlags
 	usage         usageStoreFlags
+	record        recordFlags
 	durationTag   string // of applications, by which durations are learnt; empty: none
 	lifetimes     lifecycle.Lifetimes
 	grpc          grpcFlags
@@ -123,7 +129,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.demo.check(cmd.Flags(), f.config)); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(), f.demo.check(cmd.Flags(), f.config)); err != nil {
 				return exitError{exitUsage, err}
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
@@ -155,6 +161,7 @@ func serveCommand() *cobra.Command {
 	f.users.add(flags)
 	f.http.add(flags)
 	f.usage.add(flags)
+	f.record.add(flags)
 	flags.StringVar(&f.durationTag, "duration-tag", "", "`TAG` of applications by whose values durations are learnt for the expected start of asks, besides by queue")
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)

@@ -19,7 +19,7 @@ const defaultAdmin = "127.0.0.1:9081"
 
 // optionNames are the names of options of package canopy in this program.
 var optionNames = map[string]string{
-	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
+	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir", "Recording.Dir": "--record",
 	"GRPC.Address": "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
 	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root", "Debug": "--debug",
 }
@@ -49,7 +49,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 			AllowedOrigins: f.http.origins, HostNames: f.http.hosts,
 			MaxLiveStreams: f.http.liveStreams, WebRoot: f.http.webRoot,
 		},
-		Usage: f.usage.options(), DurationTag: f.durationTag,
+		Usage: f.usage.options(), Recording: f.record.options(), DurationTag: f.durationTag,
 		Log: log, LogLevel: level, Debug: f.debug,
 		Applications: canopy.Applications{
 			CompletingTimeout: orNone(f.lifetimes.Completing), CompletedRetention: orNone(f.lifetimes.Completed),

@@ -3,7 +3,7 @@
 // (docs/RECORDING.md, ADR 79).
 //
 // It leaves to others when a Core is called (package loop), and what a replay is compared with (package
-// recording/replay).
+// recording/playback).
 //
 // The rule that must hold: Recorder never blocks its caller and never changes a command. What could not be written is a
 // Gap, and never silently missing.

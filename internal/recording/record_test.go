@@ -12,7 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/replay"
+	"github.com/canopy-scheduler/canopy/internal/recording/playback"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -107,7 +107,7 @@ func readSession(t *testing.T, s recording.Session) (items []recording.Item) {
 // play replays items, and returns how many steps were compared and not replayed. A difference is a failure.
 func play(t *testing.T, items []recording.Item) (compared, notReplayed int) {
 	t.Helper()
-	var p replay.Player
+	var p playback.Player
 	for _, x := range items {
 		switch {
 		case x.Begin != nil:

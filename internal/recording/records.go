@@ -28,8 +28,8 @@ const (
 	effectsFlag             // there are effects or answers, and so a digest
 )
 
-// endMark is the text of the last record of a recording that was closed.
-const endMark = "end"
+// EndMark is the Mark at the end of a session that was closed.
+const EndMark = "end"
 
 // Step is a command, or a call of Schedule.
 type Step struct {
@@ -47,8 +47,8 @@ type Step struct {
 
 // Gap are steps that the recording does not have.
 type Gap struct {
-	Steps  uint64 // how many; 0: not known
-	Reason string
+	Steps  uint64 `json:"steps"` // how many; 0: not known
+	Reason string `json:"reason"`
 }
 
 // Item is an entry of a recording: one of its fields is set.
@@ -68,7 +68,7 @@ func appendGap(b []byte, g Gap) []byte {
 	return appendText(binary.AppendUvarint(append(b, gapRecord), g.Steps), g.Reason)
 }
 
-func appendMark(b []byte, text string) []byte { return appendText(append(b, markRecord), text) }
+func appEndMark(b []byte, text string) []byte { return appendText(append(b, markRecord), text) }
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)

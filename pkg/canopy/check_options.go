@@ -40,7 +40,7 @@ func (o *Options) check() error {
 		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
 		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
 		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
-		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
+		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"Recording.MaxBytes", o.Recording.MaxBytes}, {"Recording.SegmentBytes", o.Recording.SegmentBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%d is negative", x.value)
@@ -52,7 +52,7 @@ func (o *Options) check() error {
 	}{
 		{"GRPC.FirstMessageTimeout", o.GRPC.FirstMessageTimeout}, {"GRPC.UndeliveredTimeout", o.GRPC.UndeliveredTimeout},
 		{"GRPC.ManagerTimeout", o.GRPC.ManagerTimeout}, {"HTTP.StallTimeout", o.HTTP.StallTimeout},
-		{"Usage.MaxAge", o.Usage.MaxAge}, {"Users.LookupTimeout", o.Users.LookupTimeout}, {"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
+		{"Usage.MaxAge", o.Usage.MaxAge}, {"Recording.MaxAge", o.Recording.MaxAge}, {"Users.LookupTimeout", o.Users.LookupTimeout}, {"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%v is negative", x.value)

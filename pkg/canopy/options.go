@@ -32,6 +32,8 @@ type Options struct {
 
 	Usage Usage // the usage of queues, users and groups over time
 
+	Recording Recording // a recording of all that is decided upon
+
 	// DurationTag is the tag of applications by whose values the durations of allocations are learnt, for the expected start of
 	// asks, besides by queue. Empty: by queue only.
 	DurationTag string

@@ -42,6 +42,7 @@ type Server struct {
 	store     *reload.Disk // nil: the history is not stored
 	usage     *usage.Store // nil: usage is not kept
 	switched  *operators.File
+	recorded  *recordings
 	operators *operators.Operators
 	stopUsage func() // ends the samples of usage; nil: there are none
 	engine    *engine.Engine
@@ -115,7 +116,15 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		users.Close()
 		return nil, errors.Join(err, opened.close(), first.close(), page.close())
 	}
-	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched})
+	recorded, err := opt.openRecordings()
+	if err != nil {
+		users.Close()
+		if kept != nil {
+			err = errors.Join(err, kept.Close())
+		}
+		return nil, errors.Join(err, opened.close(), first.close(), page.close())
+	}
+	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched, recorded})
 	s.serve()
 	s.watchSecurity()
 	s.watchConfig(first.proposal)
@@ -131,11 +140,12 @@ type serverParts struct {
 	page      page
 	usage     *usage.Store    // nil: usage is not kept
 	operators *operators.File // nil: what operators switch is not kept
+	recorded  *recordings
 }
 
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators}
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
@@ -146,6 +156,10 @@ func newServer(opt Options, p serverParts) *Server {
 		s.metrics.SetLogSource(c.Lines)
 	}
 	s.effectLog = effectlog.New(s.log)
+	s.recorded.onFailure = s.effectLog.OnRecording
+	if s.recorded.store != nil {
+		s.metrics.SetRecordingSource(s.recorded.lostSteps)
+	}
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
@@ -212,7 +226,7 @@ func (s *Server) engineOptions() engine.Options {
 		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
 		Loop: loop.Options{
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
-			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.switched.First,
+			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.switched.First, Recorder: s.recorded.recorder(),
 			OnAudit: func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
 			OnRecovered: func(partition string, r loop.Recovery) {
 				s.effectLog.OnRecovered(partition, r.Reported, r.Took, r.Bounded)

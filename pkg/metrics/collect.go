@@ -16,6 +16,7 @@ func (s *scrape) writeAll(to *exposition) {
 		ended[name] = t.ended.snapshot()
 		writeCounters(partitionWriter{to, name}, t, ended[name])
 		s.writeExpectedStarts(partitionWriter{to, name}, name)
+		s.writeRecording(partitionWriter{to, name}, name)
 	}
 	queues := make(map[string]*partitionQueues, len(s.snaps))
 	for _, snap := range s.snaps {

@@ -93,7 +93,7 @@ var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
-	preemptionCycles, coolDowns, expectedStarts, expectedStartError,
+	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,

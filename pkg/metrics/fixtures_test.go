@@ -74,6 +74,7 @@ func newFixture(t *testing.T, text string) *fixture {
 	w.metrics.SetForecastSource(func(string) forecast.Calibration {
 		return forecast.Calibration{Started: 20, WithinP10: 3, WithinP50: 11, WithinP90: 17, MedianError: 1500 * time.Millisecond, Withdrawn: 4, Open: 2}
 	})
+	w.metrics.SetRecordingSource(func(partition string) uint64 { return uint64(len(partition)) })
 	w.metrics.SetHealthSource(func() bool { return true })
 	w.metrics.SetSecuritySource(func() metrics.Security {
 		return metrics.Security{Refused: map[string]uint64{"missing": 4, "role": 1}, CertificateExpires: time.Unix(1_900_000_000, 0)}

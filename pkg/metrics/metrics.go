@@ -26,15 +26,16 @@ type Options struct {
 
 // Metrics counts the effects of partitions and serves scrapes. It is safe for concurrent use.
 type Metrics struct {
-	opt       Options
-	process   *prometheus.Registry // families of Go, of the process and of scrapes, and runs
-	runs      *prometheus.HistogramVec
-	rmSource  func() RM                                   // nil: without families of resource managers
-	healthy   func() bool                                 // nil: without the family of health
-	security  func() Security                             // nil: without families of access
-	forecasts func(partition string) forecast.Calibration // nil: without families of expected starts
-	config    func() Config                               // nil: without families of the configuration
-	logLines  func() (dropped, omitted int64)             // lines of the log, since the start; nil: without their families
+	opt        Options
+	process    *prometheus.Registry // families of Go, of the process and of scrapes, and runs
+	runs       *prometheus.HistogramVec
+	rmSource   func() RM                                   // nil: without families of resource managers
+	healthy    func() bool                                 // nil: without the family of health
+	security   func() Security                             // nil: without families of access
+	forecasts  func(partition string) forecast.Calibration // nil: without families of expected starts
+	recordings func(partition string) uint64               // steps that were not recorded; nil: nothing is recorded
+	config     func() Config                               // nil: without families of the configuration
+	logLines   func() (dropped, omitted int64)             // lines of the log, since the start; nil: without their families
 
 	mu       sync.RWMutex
 	counters map[string]*partitionCounters // by partition; removed partitions stay

@@ -197,7 +197,7 @@ func (ask *Ask) effectivePriority(priorityDisabled bool) int32 {
 func (p *Partition) unknownApplication(id AppID) error {
 	for _, h := range []*lifecycle.History{&p.deadlines.completed, &p.deadlines.rejected} {
 		if e := h.Last(string(id)); e != nil {
-			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.Format(time.RFC3339))
+			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.UTC().Format(time.RFC3339))
 		}
 	}
 	return fmt.Errorf("%w application %s", ErrUnknown, id)

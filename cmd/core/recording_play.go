@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+)
+
+const recordingPlayHelp = `Make the decisions of a recording again, and compare their effects with those of the recorded
+scheduler, step by step. A step is a command, or a call that makes decisions.
+
+A replay ends with the first difference: it prints the step, and the effects that this
+version of Canopy makes. Another version may decide otherwise; the same one never does. With
+--from it begins with the registration or the start before; with --to it ends there. Steps
+behind a gap are not replayed until the next registration or start, and are counted.
+
+The exit code is 0 when all steps that could be compared are equal, 1 when one differs or none
+could be compared, and 2 when the recording cannot be read or the arguments are invalid.`
+
+const recordingPlayExamples = `  canopy recording play /var/lib/canopy/recording
+  canopy recording play rec --partition default --from 2026-01-02T15:00:00Z --to 2026-01-02T16:00:00Z
+  canopy recording play rec --from 30m --output json`
+
+func recordingPlayCommand() *cobra.Command {
+	var f recordingFlags
+	cmd := &cobra.Command{
+		Use: "play DIRECTORY", Short: "Make the decisions of a recording again, and compare", Long: recordingPlayHelp, Example: recordingPlayExamples,
+		Args: directoryArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(); err != nil {
+				return exitError{exitUsage, err}
+			}
+			return f.play(args[0], cmd.OutOrStdout())
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// play replays all sessions, each to its first difference.
+func (f *recordingFlags) play(dir string, out io.Writer) error {
+	sessions, err := f.sessions(dir)
+	if err != nil {
+		return err
+	}
+	window, results, ok := f.window(time.Now()), []playback.Result{}, false
+	different := false
+	for _, s := range sessions {
+		r, err := playback.Play(s, window, nil)
+		if err != nil {
+			return exitError{exitUsage, err}
+		}
+		if r.Steps == 0 && r.Difference == nil && window != (playback.Window{}) {
+			continue // it is outside of the window
+		}
+		ok, different = ok || r.Compared > 0, different || r.Difference != nil
+		results = append(results, r)
+		if f.output == "text" {
+			printPlayed(out, r, window)
+		}
+	}
+	if f.output == "json" {
+		if err := printJSON(out, results); err != nil {
+			return err
+		}
+	}
+	switch {
+	case different:
+		return exitError{exitRefused, nil}
+	case !ok:
+		return exitError{exitRefused, fmt.Errorf("%s: no step could be compared", dir)}
+	}
+	return nil
+}
+
+// printPlayed prints the result of a session.
+func printPlayed(out io.Writer, r playback.Result, w playback.Window) {
+	fmt.Fprintf(out, "partition %s, recorded since %s by canopy %s: %d steps", r.Partition, r.Began.Format(time.RFC3339), orUnknown(r.Canopy), r.Steps)
+	if r.Steps > 0 {
+		fmt.Fprintf(out, " from %s to %s", r.First.Format(time.RFC3339Nano), r.Last.Format(time.RFC3339Nano))
+	}
+	fmt.Fprintln(out)
+	for _, g := range r.Gaps {
+		missing := "an unknown number of steps is missing"
+		if g.Steps > 0 {
+			missing = fmt.Sprintf("missing steps: %d", g.Steps)
+		}
+		fmt.Fprintf(out, "  a gap: %s: %s\n", missing, g.Reason)
+	}
+	if r.NotReplayed > 0 {
+		fmt.Fprintf(out, "  not replayed, because the recording is incomplete before: %d\n", r.NotReplayed)
+	}
+	if r.Difference != nil {
+		fmt.Fprintf(out, "%s\n", r.Difference)
+		return
+	}
+	fmt.Fprintf(out, "  equal: %d steps with %d effects\n", r.Compared, r.Effects)
+	if !r.Ended && w.To.IsZero() {
+		fmt.Fprintln(out, "  the end is missing: the scheduler runs, or was killed")
+	}
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "of an unknown version"
+	}
+	return version
+}
