@@ -58,11 +58,14 @@ func (r *Recorder) end() (step, lost uint64) {
 	return r.step, r.lost
 }
 
+// spareChunks are the chunks whose memory is kept.
+const spareChunks = 4
+
 // recycle keeps the memory of a chunk that was written.
 func (r *Recorder) recycle(c chunk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes -= len(c.data); len(r.spare) < 2 {
+	if r.bytes -= len(c.data); len(r.spare) < spareChunks && cap(c.data) <= 2*chunkBytes {
 		r.spare = append(r.spare, c.data[:0])
 	}
 }

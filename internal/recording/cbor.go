@@ -9,8 +9,8 @@ import (
 
 // The values of a recording are CBOR in its core deterministic form (RFC 8949, 4.2), in a subset: integers, byte
 // strings, arrays, maps with numbers as keys, and booleans. Strings are byte strings, because a resource manager may
-// send names that are no UTF-8. They are written by the functions below, because commands are frequent, and read by the
-// library.
+// send names that are no UTF-8. They are written by the functions below, which know the fields of structFields, and read by
+// the library.
 
 const (
 	majorUnsigned = 0 << 5

@@ -103,7 +103,6 @@ func listProblems(t *testing.T, v reflect.Type, reached map[reflect.Type]bool) {
 			_, exists := v.FieldByName(name)
 			assert.Assert(t, name == "" || exists, "%s has no field %s", v, name)
 			assert.Assert(t, name == "" || !slices.Contains(names[:i], name), "%s has %s twice", v, name)
-			assert.Assert(t, i < 23, "%s: numbers above 23 are not written without reflection", v)
 		}
 	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.Float64, reflect.String:
 	default:
@@ -128,8 +127,6 @@ func TestCommands_RoundTrip(t *testing.T) {
 				got, err := decodeCommand(encoded)
 				assert.NilError(t, err)
 				assert.Assert(t, equalValues(reflect.ValueOf(got), v), "got\n%#v\nwant\n%#v", got, want)
-				reflected := appendStruct(appendHead([]byte{majorArray | 2}, majorUnsigned, commandNumbers[c]), v)
-				assert.Equal(t, fmt.Sprintf("%x", encoded), fmt.Sprintf("%x", reflected))
 				assert.Equal(t, fmt.Sprintf("%x", encoded), fmt.Sprintf("%x", canonical(t, encoded)))
 			}
 		})
@@ -352,4 +349,60 @@ func TestCommands_NamesAreNoUTF8(t *testing.T) {
 
 func randomSelector(g generator) any {
 	return budgets.NewSelector(map[string]string{g.label(): g.label()}, []budgets.Expression{{Key: g.label(), Operator: budgets.In, Values: []string{g.label()}}})
+}
+
+// TestFrame_RoundTrips records random commands one after the other, so that each is also written as a difference to the ones
+// before.
+func TestFrame_RoundTrips(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	r := &Recorder{open: chunk{data: appendChunkHead(nil, 7, epoch)}, last: epoch}
+	var want []scheduler.Command
+	for range 20 * randomValues {
+		v := reflect.New(commandTypes[1+g.IntN(len(commandTypes)-1)]).Elem()
+		g.fill(v)
+		cmd := v.Interface().(scheduler.Command)
+		if len(want) > 0 && g.IntN(2) == 0 {
+			cmd = g.similar(want[g.IntN(len(want))])
+		}
+		now := r.last.Add(time.Duration(g.IntN(1e9)))
+		r.open.data = appendDone(r.appendCommand(now, cmd), 0, 0, false)
+		r.last = now
+		want = append(want, cmd)
+	}
+	c, err := newCursor(r.open.data)
+	assert.NilError(t, err)
+	for i := range want {
+		var x Item
+		for done := false; !done; {
+			done, err = c.next(&x)
+			assert.NilError(t, err)
+		}
+		assert.Equal(t, x.Step.Number, uint64(7+i))
+		if !equalValues(reflect.ValueOf(x.Step.Command), reflect.ValueOf(want[i])) {
+			t.Fatalf("step %d: got\n%s\nwant\n%s", i, x.Step.Describe(), (&Step{Command: want[i]}).Describe())
+		}
+	}
+	assert.Equal(t, len(c.b), 0)
+	assert.Equal(t, c.last, r.last.UTC())
+}
+
+// similar is a command with another value of one field, if it is about an ask.
+func (g generator) similar(cmd scheduler.Command) scheduler.Command {
+	v := reflect.New(reflect.TypeOf(cmd)).Elem()
+	v.Set(reflect.ValueOf(cmd))
+	target := v
+	if f := v.FieldByName("Ask"); f.IsValid() {
+		target = reflect.New(f.Type().Elem())
+		target.Elem().Set(f.Elem())
+		f.Set(target)
+		target = target.Elem()
+	}
+	if target.NumField() > 0 {
+		if i := g.IntN(target.NumField()); derivedFields[target.Type()][target.Type().Field(i).Name] == "" {
+			g.fill(target.Field(i))
+		}
+	}
+	return v.Interface().(scheduler.Command)
 }

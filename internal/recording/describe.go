@@ -68,7 +68,7 @@ func describeValue(v reflect.Value) string {
 	case objects.Timestamp:
 		return x.Time().Format(time.RFC3339Nano)
 	case fmt.Stringer:
-		return x.String()
+		return fmt.Sprint(x) // a number that has no name is no panic
 	case budgets.Registry:
 		return fmt.Sprintf("(%d)", len(x.All()))
 	}

@@ -36,7 +36,11 @@ func appendEffect(b []byte, effect scheduler.Effect) []byte {
 	switch e := effect.(type) {
 	case scheduler.Allocated:
 		b = appendName(appendName(appendName(append(b, 1), e.Ask.Key), e.Ask.App), e.Node)
-		return appendAmounts(b, e.Ask.Amounts)
+		for i := range e.Ask.Amounts.Len() {
+			_, n := e.Ask.Amounts.Entry(i)
+			b = binary.AppendVarint(b, int64(n))
+		}
+		return b
 	case scheduler.Released:
 		b = appendName(appendName(append(b, 2, byte(e.Type)), e.Key), e.App)
 		return appendName(b, e.Message)

@@ -12,17 +12,22 @@ import (
 // frameBytes is about how long the records of a frame are before they are compressed.
 const frameBytes = 256 << 10
 
+// chunkBytes is the memory of a chunk: most records are short.
+const chunkBytes = frameBytes + 4<<10
+
 // Recorder records the steps of one Core. Its methods, but for Close, are called by the goroutine that owns the Core, and
 // never block: what does not fit into the buffer is dropped, and is a Gap.
 type Recorder struct {
-	core   *scheduler.Core
-	opt    objects.Options
-	buffer int // bytes that may wait
-	oracle *listeningOracle
-	has    Abilities
-	digest Digester
-	last   time.Time // of the last step that was recorded
-	drops  bool      // the current step is dropped
+	core    *scheduler.Core
+	opt     objects.Options
+	buffer  int // bytes that may wait
+	oracle  *listeningOracle
+	has     Abilities
+	digest  Digester
+	last    time.Time // of the last step that was recorded
+	drops   bool      // the current step is dropped
+	delta   askDelta  // of the open chunk
+	scratch []byte
 
 	mu       sync.Mutex // guards the fields below
 	open     chunk
@@ -82,16 +87,21 @@ func (r *Recorder) Command(now time.Time, cmd scheduler.Command) {
 	if !r.beginStep(now) {
 		return
 	}
-	b := binary.AppendVarint(append(r.open.data, commandRecord), int64(now.Sub(r.last)))
-	b, at := append(b, 0, 0, 0), len(b) // the length, which is below 2 MiB for nearly all commands
-	b = appendCommand(b, cmd)
-	if n := len(b) - at - 3; n < 1<<21 {
-		b[at], b[at+1], b[at+2] = byte(n)|0x80, byte(n>>7)|0x80, byte(n>>14)
-	} else {
-		body := append([]byte(nil), b[at+3:]...)
-		b = append(binary.AppendUvarint(b[:at], uint64(len(body))), body...)
+	r.endAppend(now, r.appendCommand(now, cmd))
+}
+
+// appendCommand appends a record of a command.
+func (r *Recorder) appendCommand(now time.Time, cmd scheduler.Command) []byte {
+	b, after := r.open.data, int64(now.Sub(r.last))
+	if p := askCommandOf(cmd); p.ask != nil {
+		return r.delta.appendAsk(binary.AppendVarint(append(b, askRecord), after), &p)
 	}
-	r.endAppend(now, b)
+	if m, ok := cmd.(scheduler.Release); ok {
+		return r.delta.appendRelease(binary.AppendVarint(append(b, releaseRecord), after), m)
+	}
+	r.scratch = appendCommand(r.scratch[:0], cmd)
+	b = binary.AppendVarint(append(b, commandRecord), after)
+	return append(binary.AppendUvarint(b, uint64(len(r.scratch))), r.scratch...)
 }
 
 // Schedule records a call of Schedule that comes next.
@@ -174,9 +184,12 @@ func (r *Recorder) startChunk(base time.Time) {
 	var b []byte
 	if n := len(r.spare); n > 0 {
 		b, r.spare = r.spare[n-1], r.spare[:n-1]
+	} else {
+		b = make([]byte, 0, chunkBytes)
 	}
 	r.open = chunk{data: b, first: r.step, lost: r.lost}
 	r.lost, r.last = 0, base
+	r.delta.reset()
 	r.appended(appendChunkHead(b, r.step, base))
 	r.signal()
 }

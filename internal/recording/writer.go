@@ -31,7 +31,8 @@ type writer struct {
 	unreported uint64    // of the lost steps
 	failed     bool      // the last attempt to write has failed
 	retryAt    time.Time // until then nothing is written
-	payload    []byte
+	payload    []byte    // memory, like the next two
+	compressed []byte
 	frameData  []byte
 }
 
@@ -127,8 +128,8 @@ func (w *writer) writeFrames(c chunk, now time.Time) error {
 }
 
 func (w *writer) appendRecords(records []byte) {
-	compressed := w.zstd.EncodeAll(records, nil)
-	w.frameData = appendFrame(w.frameData, recordsFrame, compressed)
+	w.compressed = w.zstd.EncodeAll(records, w.compressed[:0])
+	w.frameData = appendFrame(w.frameData, recordsFrame, w.compressed)
 }
 
 // createSegment creates the next segment, whose name begins with the time of the session, so that names have the order of
