@@ -67,7 +67,7 @@ func appendGap(b []byte, g Gap) []byte {
 	return appendText(binary.AppendUvarint(append(b, gapRecord), g.Steps), g.Reason)
 }
 
-func appEndMark(b []byte, text string) []byte { return appendText(append(b, markRecord), text) }
+func appendMark(b []byte, text string) []byte { return appendText(append(b, markRecord), text) }
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)

@@ -189,7 +189,7 @@ func (w *writer) close() {
 	step, lost := w.recorder.end()
 	if w.file != nil || w.lost > 0 || lost > 0 {
 		w.retryAt = time.Time{}
-		w.write(chunk{data: appEndMark(appendChunkHead(nil, step, epoch), EndMark), first: step, lost: lost})
+		w.write(chunk{data: appendMark(appendChunkHead(nil, step, epoch), EndMark), first: step, lost: lost})
 	}
 	w.closeSegment()
 	_ = w.zstd.Close()
