@@ -16,7 +16,7 @@ import (
 const recordingHelp = `Read a recording that 'canopy serve --record' has written: make its decisions again, or show
 it. The server may go on writing meanwhile.`
 
-// recordingCommand groups the commands about recordings (REC-8).
+// recordingCommand groups the commands about recordings (REC-9, REC-10).
 func recordingCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "recording", Short: "Replay or show what was decided", Long: recordingHelp}
 	cmd.AddCommand(recordingPlayCommand(), recordingShowCommand())

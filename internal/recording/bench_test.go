@@ -11,6 +11,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/internal/measure"
+	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/recording"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -102,4 +103,41 @@ func benchMessage(i int, amounts resources.Amounts) (cmds []scheduler.Command) {
 		}
 	}
 	return cmds
+}
+
+// BenchmarkRecorder measures what BenchmarkPlacement adds: the CPU of recording an ask, its release and its part of a call that
+// makes decisions, the writer included.
+func BenchmarkRecorder(b *testing.B) {
+	store, err := recording.Open(recording.Options{Dir: b.TempDir()})
+	assert.NilError(b, err)
+	s := randomrun.RandomRun(1, 1)
+	core := scheduler.NewWith(s.Partition, nil, coreOptions(s))
+	r := store.Recorder("default", core, coreOptions(s))
+	r.Begin()
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 500, "memory": 1 << 30, "pods": 1})
+	var messages [][]scheduler.Command // few, so that they are in the cache
+	for i := range benchLive + 4 {
+		messages = append(messages, benchMessage(i, amounts))
+	}
+	messages = messages[benchLive:]
+	placed := make([]scheduler.Effect, benchBatch)
+	now := randomrun.StartTime()
+	b.ResetTimer()
+	before := measure.ReadClocks()
+	for i := range b.N {
+		now = now.Add(time.Millisecond)
+		for j, cmd := range messages[i%len(messages)] {
+			r.Command(now, cmd)
+			r.Effects(nil, false)
+			if m, ok := cmd.(scheduler.SubmitAskWithClass); ok {
+				placed[j/2] = scheduler.Allocated{Binding: &scheduler.Binding{Ask: m.Ask, Node: "node-123"}}
+			}
+		}
+		r.Schedule(now, 256)
+		r.Effects(placed, false)
+	}
+	r.Close()
+	took, _ := measure.ReadClocks().Since(before)
+	b.ReportMetric(float64(took)/float64(b.N*benchBatch), "cpu-ns/placement")
+	b.ReportMetric(0, "ns/op")
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/recording"
+	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
+)
+
+var recordedFrom = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
+
+// recordedSession records a placement in a directory: a step each second. lies is a step whose recorded effects are
+// others; below 0: none.
+func recordedSession(t *testing.T, lies int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", Now: func() time.Time { return recordedFrom }})
+	assert.NilError(t, err)
+	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	assert.Assert(t, conf != nil, "%v", problems)
+	core := scheduler.New(conf.Partitions[0], nil)
+	r := store.Recorder("default", core, objects.DefaultOptions())
+	core.SetOracle(r.Oracle(nil))
+	r.Begin()
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1000})
+	for i, cmd := range []scheduler.Command{
+		scheduler.AddNode{Node: "n1", Total: one.Times(4), Schedulable: true},
+		scheduler.AddApplication{App: "x", User: security.User{Name: "ann"}, Queue: "root.a"},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: "x", Amounts: one}},
+		nil,
+	} {
+		now := recordedFrom.Add(time.Duration(i) * time.Second)
+		var effects []scheduler.Effect
+		more := false
+		if cmd == nil {
+			r.Schedule(now, 256)
+			effects, more = core.Schedule(now, 256)
+		} else {
+			r.Command(now, cmd)
+			effects = core.Step(now, cmd)
+		}
+		if i == lies {
+			effects = append([]scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}}, effects[1:]...)
+		}
+		r.Effects(effects, more)
+	}
+	r.Close()
+	return dir
+}
+
+func TestRecordingPlay_Equal(t *testing.T) {
+	dir := recordedSession(t, -1)
+	code, out, errs := runCanopy("recording", "play", dir)
+	assert.Equal(t, code, 0, errs)
+	assert.Equal(t, out, `partition default, recorded since 2026-01-02T15:04:05Z by canopy v7: 4 steps from 2026-01-02T15:04:05Z to 2026-01-02T15:04:08Z
+  equal: 4 steps with 5 effects
+`)
+	code, out, _ = runCanopy("recording", "play", dir, "--from", "2026-01-02T15:04:06Z", "--to", "2026-01-02T15:04:07Z", "--output", "json")
+	assert.Equal(t, code, 0)
+	var results []playback.Result
+	assert.NilError(t, json.Unmarshal([]byte(out), &results))
+	assert.Equal(t, len(results), 1)
+	assert.Equal(t, results[0].Steps, uint64(2))
+	assert.Equal(t, results[0].Compared, uint64(2))
+	assert.Assert(t, results[0].Difference == nil)
+}
+
+func TestRecordingPlay_FirstDifference(t *testing.T) {
+	code, out, _ := runCanopy("recording", "play", recordedSession(t, 3))
+	assert.Equal(t, code, 1)
+	_, difference, _ := strings.Cut(out, "\n")
+	assert.Equal(t, difference, `step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: the number of effects is the same, 2, but not what they say
+  schedule budget=256
+  this version of Canopy makes these effects:
+    application x is Running
+    allocated k (x) on n1
+`)
+}
+
+func TestRecordingPlay_GapsAreSaid(t *testing.T) {
+	dir := recordedSession(t, -1)
+	files, err := filepath.Glob(filepath.Join(dir, "default", "*"))
+	assert.NilError(t, err)
+	data, err := os.ReadFile(files[0])
+	assert.NilError(t, err)
+	data[len(data)/2]++
+	assert.NilError(t, os.WriteFile(files[0], data, 0o600))
+	code, out, errs := runCanopy("recording", "play", dir)
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(out, "  a gap: missing steps: 4: "+filepath.Base(files[0])+": "), out)
+	assert.Assert(t, strings.Contains(errs, dir+": no step could be compared"), errs)
+}
+
+func TestRecordingShow_StepsAndEffects(t *testing.T) {
+	dir := recordedSession(t, -1)
+	code, out, errs := runCanopy("recording", "show", dir, "--from", "2026-01-02T15:04:06Z")
+	assert.Equal(t, code, 0, errs)
+	assert.Equal(t, out, `2026-01-02T15:04:06Z default 1 add-application app=x user=(name=ann) queue=root.a
+    accepted application x
+2026-01-02T15:04:07Z default 2 submit-ask key=k app=x amounts={vcore=1000}
+    application x is Accepted
+2026-01-02T15:04:08Z default 3 schedule budget=256
+    application x is Running
+    allocated k (x) on n1
+`)
+	code, out, _ = runCanopy("recording", "show", dir, "--output", "json", "--to", "2026-01-02T15:04:05Z")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, out, `{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
+`)
+}
+
+func TestRecording_InvalidArguments(t *testing.T) {
+	dir := recordedSession(t, -1)
+	for want, args := range map[string][]string{
+		"takes one argument, the DIRECTORY of --record": {"play"},
+		"there is no recording":                         {"show", t.TempDir()},
+		"has no recording of partition \"gpu\"":         {"play", dir, "--partition", "gpu"},
+		"--from is a time such as":                      {"play", dir, "--from", "yesterday"},
+		"--output is text or json, not \"xml\"":         {"show", dir, "--output", "xml"},
+	} {
+		code, _, errs := runCanopy(append([]string{"recording"}, args...)...)
+		assert.Equal(t, code, 2, "%v", args)
+		assert.Assert(t, strings.Contains(errs, want), errs)
+	}
+	code, _, errs := runCanopy("serve", "--record", dir, "--record-max-size", "0", "--record-max-age", "-1s", "--record-segment-size", "0")
+	assert.Equal(t, code, 2)
+	assert.Equal(t, strings.Count(errs, "must be above 0"), 3, errs)
+}
