@@ -6,13 +6,19 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/recording"
+	"github.com/canopy-scheduler/canopy/internal/recording/playback"
 	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 const stepsPerRun = 300
@@ -102,4 +108,58 @@ func TestRecordings_OfSeveralPartitions(t *testing.T) {
 	outside, err := filepath.Glob(filepath.Join(dir, "..", "*.rec"))
 	assert.NilError(t, err)
 	assert.Equal(t, len(outside), 0)
+}
+
+// TestReset_KeepsWhatTheSchedulerKeeps replays from a reset of a partition whose resource manager was gone, that was being
+// removed, and in which operators had switched something.
+func TestReset_KeepsWhatTheSchedulerKeeps(t *testing.T) {
+	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
+	s := randomrun.RandomRun(1, 1)
+	s.Oracle = randomrun.NoOracle
+	s.Partition.Root = configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}, {Name: "b"}}}
+	s.Partition.PlacementRules = nil
+	step := func(cmd scheduler.Command) {
+		s.Steps = append(s.Steps, randomrun.Step{After: time.Second, Command: cmd, Budget: 9})
+	}
+	place := func(queue string) {
+		app := objects.AppID("app-" + queue)
+		step(scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: "root." + queue})
+		step(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey("k-" + queue), App: app, Amounts: one}})
+		step(nil)
+	}
+	s.Steps = nil
+	step(scheduler.Operate{Action: scheduler.StopQueue, Queue: "root.a", By: "bob"})
+	step(scheduler.DrainPartition{})
+	step(scheduler.SetListening{})
+	step(scheduler.ResetPartition{})
+	place("a") // refused: it is being removed
+	step(scheduler.UseConfig{Partition: s.Partition})
+	step(scheduler.AddNode{Node: "n", Total: one.Times(9), Schedulable: true})
+	place("b") // not placed: no resource manager listens
+	step(scheduler.SetListening{Listening: true})
+	step(nil)
+	place("a") // not placed: the queue is stopped
+	step(scheduler.Operate{Action: scheduler.StartQueue, Queue: "root.a"})
+	step(nil)
+	dir := t.TempDir()
+	record(openStore(t, recording.Options{Dir: dir}), "default", s)
+	items := read(t, dir)
+	at := slices.IndexFunc(items, func(x recording.Item) bool { return x.Begin != nil && x.Begin.Restart })
+	var effects []string
+	var p playback.Player
+	for _, x := range items[at:] {
+		switch {
+		case x.Begin != nil:
+			p.Begin(x.Begin)
+		case x.Step != nil:
+			made := p.Make(x.Step)
+			assert.Equal(t, made.Difference, "", "%s", x.Step.Describe())
+			for _, e := range made.Effects {
+				if _, ok := e.(scheduler.Allocated); ok {
+					effects = append(effects, fmt.Sprint(x.Step.Number, " ", e))
+				}
+			}
+		}
+	}
+	assert.DeepEqual(t, effects, []string{"13 allocated k-b (app-b) on n", "18 allocated k-a (app-a) on n"})
 }
