@@ -2,6 +2,7 @@ package recording
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -100,8 +101,12 @@ func (d *askDelta) appendAsk(b []byte, p *askCommand) []byte {
 	if p.class == d.class && p.named == d.named {
 		mask |= sameClasses
 	}
-	if kind == d.kind && group == d.group && node == d.node && d.hasNames(tags) {
-		mask |= sameTagNames
+	var changed uint64
+	if kind == d.kind && group == d.group && node == d.node {
+		var same bool
+		if changed, same = d.take(tags); same {
+			mask |= sameTagNames
+		}
 	}
 	b = appendSuffix(append(b, mask), string(last.Key), string(a.Key))
 	if mask&sameApp == 0 {
@@ -122,7 +127,7 @@ func (d *askDelta) appendAsk(b []byte, p *askCommand) []byte {
 	if mask&sameTagNames == 0 {
 		b = d.appendNames(append(b, kind), group, node, tags)
 	} else {
-		b = d.appendChanges(b, tags)
+		b = d.appendChanges(b, changed)
 	}
 	if p.with == withNode {
 		b = appendSuffix(b, string(d.reported), string(p.node))
@@ -155,17 +160,23 @@ func flagsOf(a *objects.Ask) (flags byte) {
 	return flags
 }
 
-// hasNames reports whether tags have the names of the tags before.
-func (d *askDelta) hasNames(tags map[string]string) bool {
+// take takes the values of tags, if they have the names of the tags before, and says which have changed: a bit for each. If not,
+// appendNames must follow.
+func (d *askDelta) take(tags map[string]string) (changed uint64, same bool) {
 	if len(tags) != len(d.names) {
-		return false
+		return 0, false
 	}
-	for _, name := range d.names {
-		if _, has := tags[name]; !has {
-			return false
+	for i, name := range d.names {
+		v, has := tags[name]
+		if !has {
+			return 0, false
+		}
+		if v != d.values[i] {
+			changed |= 1 << i
+			d.values[i] = v
 		}
 	}
-	return true
+	return changed, true
 }
 
 // appendNames appends tags in the order of names.
@@ -183,20 +194,11 @@ func (d *askDelta) appendNames(b []byte, group string, node objects.NodeID, tags
 	return b
 }
 
-// appendChanges appends which values of tags have changed, and these. Requires: hasNames.
-func (d *askDelta) appendChanges(b []byte, tags map[string]string) []byte {
-	changed := uint64(0)
-	for i, name := range d.names {
-		if v := tags[name]; v != d.values[i] {
-			changed |= 1 << i
-			d.values[i] = v
-		}
-	}
+// appendChanges appends which values of tags have changed, and these.
+func (d *askDelta) appendChanges(b []byte, changed uint64) []byte {
 	b = binary.AppendUvarint(b, changed)
-	for i, v := range d.values {
-		if changed&(1<<i) != 0 {
-			b = appendName(b, v)
-		}
+	for ; changed != 0; changed &= changed - 1 {
+		b = appendName(b, d.values[bits.TrailingZeros64(changed)])
 	}
 	return b
 }
@@ -204,6 +206,9 @@ func (d *askDelta) appendChanges(b []byte, tags map[string]string) []byte {
 // appendSuffix appends how many bytes a text has in common with the one before, and the rest.
 func appendSuffix(b []byte, before, text string) []byte {
 	n := 0
+	for n+8 <= len(before) && n+8 <= len(text) && before[n:n+8] == text[n:n+8] {
+		n += 8
+	}
 	for n < len(before) && n < len(text) && before[n] == text[n] {
 		n++
 	}

@@ -92,7 +92,10 @@ func (r *Recorder) Command(now time.Time, cmd scheduler.Command) {
 
 // appendCommand appends a record of a command.
 func (r *Recorder) appendCommand(now time.Time, cmd scheduler.Command) []byte {
-	b, after := r.open.data, int64(now.Sub(r.last))
+	b, after := r.open.data, int64(0)
+	if now != r.last { // the commands of a message have the same time
+		after = int64(now.Sub(r.last))
+	}
 	if p := askCommandOf(cmd); p.ask != nil {
 		return r.delta.appendAsk(binary.AppendVarint(append(b, askRecord), after), &p)
 	}
