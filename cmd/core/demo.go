@@ -142,7 +142,7 @@ func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport
 // withSession calls use with a scheduler in virtual time, and a client that is registered with it.
 func withSession(ctx context.Context, config string, use func(*simSession, *sim.Clock) error) (err error) {
 	clock := sim.NewClock()
-	p, err := startSession(ctx, clock, nil)
+	p, err := startSession(ctx, clock, nil, "")
 	if err != nil {
 		return err
 	}

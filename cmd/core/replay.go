@@ -186,7 +186,7 @@ func (t *trace) runOnce(
 	var err error
 	if f.address == "" {
 		clock = sim.NewClock()
-		p, err = startSession(ctx, clock, newReplayForecasts(f.expectedStart, clock, t.partition))
+		p, err = startSession(ctx, clock, newReplayForecasts(f.expectedStart, clock, t.partition), f.record)
 	} else {
 		p, err = connectSession(ctx, f.address, &f.access)
 	}

@@ -34,6 +34,7 @@ type replayFlags struct {
 	load              float64
 	expectedStart     int // each so many of the asks that wait are asked about; 0: none
 	killEvery         int // answers between two kills of the scheduler; 0: it is not killed
+	record            string
 }
 
 func (f *replayFlags) define(flags *pflag.FlagSet) {
@@ -61,6 +62,7 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&f.expectedStart, "expected-start", 0, "ask for the expected start of every `N`th ask that waits, and report how right it was; 0: of none")
 	flags.IntVar(&f.killEvery, "kill-core-every", 0,
 		"replay with a scheduler in a process of its own, and kill it (SIGKILL) after every `N` answers; 0: never")
+	flags.StringVar(&f.record, "record", "", "record the scheduler of the replay, with its virtual time, in `DIRECTORY`, for 'canopy recording' and 'canopy what-if'")
 	addBounds(flags, &f.bounds)
 }
 
@@ -90,6 +92,7 @@ func (f *replayFlags) check() error {
 	note(f.preemption != "on" && f.preemption != "off" && f.preemption != "compare",
 		"--preemption is on, off or compare, not %q", f.preemption)
 	note(f.resubmit && f.preemption == "off", "--resubmit is for preempted tasks, and with --preemption off there are none")
+	note(f.record != "" && (f.address != "" || f.killEvery > 0 || f.preemption == "compare"), "--record is for one scheduler in the process of the replay: not with --address, --kill-core-every or --preemption compare")
 	note(f.killEvery < 0, "--kill-core-every is %d, and cannot be below 0", f.killEvery)
 	note(f.killEvery > 0 && f.address != "", "--kill-core-every kills a scheduler that the replay has started itself, and --address names another")
 	note(f.killEvery > 0 && f.preemption == "compare", "--kill-core-every is for replays without preemption, not for --preemption compare")

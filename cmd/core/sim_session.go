@@ -6,9 +6,12 @@ import (
 	"math"
 
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/recording"
 	"github.com/canopy-scheduler/canopy/internal/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // simulator is the ID of the simulated resource manager.
@@ -31,12 +34,21 @@ func simLifetimes() lifecycle.Lifetimes {
 }
 
 // startSession starts a scheduler in this process and connects to it. clock is the clock of the
-// scheduler; nil: the real time. forecasts are made of it; nil: none.
-func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForecasts) (*simSession, error) {
+// scheduler; nil: the real time. forecasts are made of it; nil: none. It is recorded in a directory; empty: it is not.
+func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForecasts, record string) (*simSession, error) {
 	lifetimes := simLifetimes()
 	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}, OnEffects: forecasts.onEffects()}
 	if clock != nil {
 		opt.Loop.Now = clock.Now
+	}
+	if record != "" {
+		store, err := recording.Open(recording.Options{Dir: record, Canopy: version, Now: opt.Loop.Now})
+		if err != nil {
+			return nil, err
+		}
+		opt.Loop.Recorder = func(partition string, core *scheduler.Core, opt objects.Options) loop.Recorder {
+			return store.Recorder(partition, core, opt)
+		}
 	}
 	server, err := sim.Serve(ctx, opt)
 	if err != nil {

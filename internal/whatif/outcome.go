@@ -1,0 +1,232 @@
+package whatif
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
+
+// Outcome is what came of a run.
+type Outcome struct {
+	All    Group   `json:"all"`
+	Queues []Group `json:"queues"` // leaf queues with asks or allocations, by path
+	Users  []Group `json:"users"`  // by name
+}
+
+// Group are the asks of a queue or of a user, without placeholders, without what ran before the recording, and without asks for
+// applications that were not accepted.
+type Group struct {
+	Name      string `json:"name"`
+	Asks      int    `json:"asks"`      // that were not rejected
+	Started   int    `json:"started"`   // of them
+	Waiting   int    `json:"waiting"`   // of them, at the end of the recording: they never ran
+	Cancelled int    `json:"cancelled"` // of them: they ended without having run
+	Rejected  int    `json:"rejected"`
+	Wait      Wait   `json:"wait"`
+	Preempted int    `json:"preempted"` // allocations that were chosen as victims
+
+	// The following is about queues.
+
+	Usage   []Usage `json:"usage,omitempty"`
+	Starved float64 `json:"starved"` // the part of the time in which the queue had pending asks and less than its guarantee
+}
+
+// Wait is how long asks waited that have started, in seconds; zeros: none has.
+type Wait struct {
+	Median float64 `json:"median"`
+	P95    float64 `json:"p95"`
+	Max    float64 `json:"max"`
+}
+
+// Usage is a resource of a queue, in the smallest unit.
+type Usage struct {
+	Resource   string `json:"resource"`
+	Mean       int64  `json:"mean"`                 // of what was allocated, over the time of the recording
+	Guaranteed *int64 `json:"guaranteed,omitempty"` // nil: nothing
+	Max        *int64 `json:"max,omitempty"`        // nil: no bound
+}
+
+// counter counts the requests of a group.
+type counter struct {
+	Group
+	waits []time.Duration
+}
+
+func (c *counter) add(r *request) {
+	if r.rejected {
+		c.Rejected++
+		return
+	}
+	c.Asks++
+	switch {
+	case !r.started.IsZero():
+		c.Started++
+		c.waits = append(c.waits, r.started.Sub(r.submitted))
+	case r.ended.IsZero():
+		c.Waiting++
+	default:
+		c.Cancelled++
+	}
+	if r.preempted() {
+		c.Preempted++
+	}
+}
+
+func (c *counter) group() Group {
+	slices.Sort(c.waits)
+	c.Wait = Wait{quantile(c.waits, 0.5), quantile(c.waits, 0.95), quantile(c.waits, 1)}
+	return c.Group
+}
+
+// quantile is the smallest duration that a part of them, in order, does not exceed, in seconds.
+func quantile(sorted []time.Duration, part float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := max(int(math.Ceil(part*float64(len(sorted))))-1, 0)
+	return sorted[i].Seconds()
+}
+
+// outcomeOf is the outcome of a run.
+func outcomeOf(t *tracker, s *samples) Outcome {
+	all := &counter{Group: Group{Name: "all"}}
+	queues, users := map[string]*counter{}, map[string]*counter{}
+	in := func(groups map[string]*counter, name string) *counter {
+		c := groups[name]
+		if c == nil {
+			c = &counter{Group: Group{Name: name}}
+			groups[name] = c
+		}
+		return c
+	}
+	for _, r := range t.all {
+		a := t.application(r.app)
+		if r.placeholder || r.reported || a.queue == "" {
+			continue
+		}
+		for _, c := range []*counter{all, in(queues, string(a.queue)), in(users, a.user)} {
+			c.add(r)
+		}
+	}
+	for path, x := range s.queues {
+		if usage := x.usage(s.taken); x.leaf && (queues[string(path)] != nil || usage != nil) {
+			c := in(queues, string(path))
+			c.Usage = usage
+			c.Starved = float64(x.starved) / float64(max(s.taken, 1))
+		}
+	}
+	return Outcome{all.group(), groupsOf(queues), groupsOf(users)}
+}
+
+func groupsOf(counters map[string]*counter) []Group {
+	out := make([]Group, 0, len(counters))
+	for _, name := range slices.Sorted(maps.Keys(counters)) {
+		out = append(out, counters[name].group())
+	}
+	return out
+}
+
+// usage are the resources that the queue had, was guaranteed or was bounded in; nil: it has had none.
+func (x *queueSamples) usage(taken int) (out []Usage) {
+	sums := map[string]float64{}
+	for _, used := range x.used {
+		for name, n := range used {
+			sums[name] += float64(n)
+		}
+	}
+	if len(sums) == 0 {
+		return nil
+	}
+	for name := range x.guaranteed {
+		sums[name] += 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		out = append(out, Usage{name, int64(math.Round(sums[name] / float64(max(taken, 1)))), pointer(x.guaranteed, name), pointer(x.limit, name)})
+	}
+	return out
+}
+
+func pointer(m map[string]int64, name string) *int64 {
+	if n, ok := m[name]; ok {
+		return &n
+	}
+	return nil
+}
+
+// Series is what a queue had over time, as parts of the capacity of the cluster then.
+type Series struct {
+	Queue    string    `json:"queue"`
+	Resource string    `json:"resource"`
+	Recorded []float64 `json:"recorded"`
+	Changed  []float64 `json:"changed"`
+}
+
+// most series in a comparison.
+const maxSeries = 12
+
+// seriesOf are the leaf queues that had most, with the resource of which the cluster was fullest.
+func seriesOf(recorded, changed *samples) []Series {
+	resource := fullest(recorded, changed)
+	means := map[objects.QueuePath]float64{}
+	for _, s := range []*samples{recorded, changed} {
+		for path, x := range s.queues {
+			if x.leaf {
+				means[path] += mean(s.shares(path, resource))
+			}
+		}
+	}
+	paths := slices.SortedFunc(maps.Keys(means), func(a, b objects.QueuePath) int {
+		return cmp.Or(cmp.Compare(means[b], means[a]), cmp.Compare(a, b))
+	})
+	var out []Series
+	for _, path := range paths[:min(len(paths), maxSeries)] {
+		if means[path] > 0 {
+			out = append(out, Series{string(path), resource, recorded.shares(path, resource), changed.shares(path, resource)})
+		}
+	}
+	return out
+}
+
+// fullest is the resource of which the largest part was allocated; pods and the like count too.
+func fullest(all ...*samples) (resource string) {
+	parts := map[string]float64{}
+	for _, s := range all {
+		for _, total := range s.total {
+			for name := range total {
+				parts[name] += 0
+			}
+		}
+		for name := range parts {
+			parts[name] += mean(s.shares("root", name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		if resource == "" || parts[name] > parts[resource] {
+			resource = name
+		}
+	}
+	return resource
+}
+
+// shares are what a queue had of a resource in each sample, as parts of the capacity.
+func (s *samples) shares(path objects.QueuePath, resource string) []float64 {
+	out := make([]float64, s.taken)
+	x := s.queues[path]
+	for i := range out {
+		if x != nil && i < len(x.used) && s.total[i][resource] > 0 {
+			out[i] = float64(x.used[i][resource]) / float64(s.total[i][resource])
+		}
+	}
+	return out
+}
+
+func mean(list []float64) (m float64) {
+	for _, x := range list {
+		m += x / float64(len(list))
+	}
+	return m
+}
