@@ -1,9 +1,6 @@
 package recording
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -29,16 +26,8 @@ var effectTypes = []reflect.Type{
 }
 
 func TestDigest_KnowsAllEffects(t *testing.T) {
-	packages, err := parser.ParseDir(token.NewFileSet(), "../../pkg/scheduler", nil, 0) //nolint:staticcheck // one directory, no build tags
-	assert.NilError(t, err)
-	var want, got []string
-	for _, file := range packages["scheduler"].Files {
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "effect" && f.Recv != nil {
-				want = append(want, f.Recv.List[0].Type.(*ast.Ident).Name)
-			}
-		}
-	}
+	want := receiversOf(t, "effect")
+	var got []string
 	for _, e := range effectTypes {
 		got = append(got, e.Name())
 	}
