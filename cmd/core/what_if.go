@@ -98,6 +98,7 @@ func (f *whatIfFlags) run(dir string, scenario *whatif.Scenario, out, errs io.Wr
 		return err
 	}
 	all, progress := []*whatif.Comparison{}, progressOn(errs)
+	defer progress.end()
 	var nothing error
 	for _, s := range sessions {
 		c, err := whatif.Compare(s, scenario, func(at time.Time) {
@@ -116,7 +117,7 @@ func (f *whatIfFlags) run(dir string, scenario *whatif.Scenario, out, errs io.Wr
 		}
 		all = append(all, c)
 	}
-	progress.end()
+	progress.end() // before the result
 	if len(all) == 0 {
 		return exitError{exitUsage, nothing}
 	}

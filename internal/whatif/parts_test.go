@@ -37,7 +37,7 @@ func trackerOf(requests ...*request) *tracker {
 }
 
 // The recorded duration is taken where the end was seen. Otherwise it is what was seen, and the median of the rest of those that ran as long.
-func TestPast_EstimatesWhatWasNotSeen(t *testing.T) {
+func TestHistory_EstimatesWhatWasNotSeen(t *testing.T) {
 	var list []*request
 	for i := range 11 {
 		list = append(list, ranFrom("k", 10, 10+100*(i+1))) // 100 to 1100 s
@@ -45,7 +45,7 @@ func TestPast_EstimatesWhatWasNotSeen(t *testing.T) {
 	victim, runs, lost, never := ranFrom("victim", 0, 505), ranFrom("runs", 1000, -1), ranFrom("lost", 0, 700), ranFrom("never", -1, -1)
 	victim.releasing, victim.reason = at(500), scheduler.PreemptedByScheduler
 	lost.lost = true
-	p := newPast(trackerOf(append(list, victim, runs, lost, never)...), at(2000))
+	p := newHistory(trackerOf(append(list, victim, runs, lost, never)...), at(2000))
 	assert.Equal(t, p.confirm[scheduler.PreemptedByScheduler], 5*time.Second)
 	for _, x := range []struct {
 		r         *request
@@ -61,7 +61,7 @@ func TestPast_EstimatesWhatWasNotSeen(t *testing.T) {
 	}
 	other, _, ok := p.duration(nil, "root.b", at(2000)) // of all queues
 	assert.Assert(t, ok && other > 0)
-	_, _, ok = newPast(trackerOf(ranFrom("runs", 0, -1)), at(2000)).duration(nil, "root.a", at(2000))
+	_, _, ok = newHistory(trackerOf(ranFrom("runs", 0, -1)), at(2000)).duration(nil, "root.a", at(2000))
 	assert.Assert(t, !ok, "no end is known")
 }
 
@@ -137,6 +137,16 @@ func TestCompare_TakesThePartWithMostAsks(t *testing.T) {
 	assert.Equal(t, got.From, at(6))
 	assert.Equal(t, got.To, at(13))
 	assert.Assert(t, strings.Contains(strings.Join(got.Assumptions, "\n"), "the recording has 3 parts"), "%v", got.Assumptions)
+}
+
+// A step in which the recording ends is left out: the scheduler may have panicked in it, and would again.
+func TestCompare_LeavesOutTheStepOfAPanic(t *testing.T) {
+	r := simulate(t, config(t, 4, "1s").Partitions[0], three[:1], randomJobs(1, 2))
+	last := at(4 * 3600)
+	r.to.Command(last, scheduler.Wake{}) // and no effects
+	got, err := r.compare(&Scenario{WithoutPreemption: true})
+	assert.NilError(t, err)
+	assert.Assert(t, got.To.Before(last) && got.Recorded.All.Asks > 0, "%v", got.To)
 }
 
 // The text and the page have the figures of both runs, and texts of resource managers are escaped.

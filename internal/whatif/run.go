@@ -12,7 +12,7 @@ import (
 // run is the recorded run and the changed one, side by side.
 type run struct {
 	scenario *Scenario
-	past     *past
+	history  *history
 	until    time.Time // the end of the recording
 
 	player          playback.Player // makes the recorded decisions
@@ -73,7 +73,7 @@ func (r *run) step(s *recording.Step) error {
 	r.recordedSamples.upTo(s.At, r.player.Core())
 	r.samples.upTo(s.At, r.core)
 	r.now = s.At
-	commands := r.instead(s.Command) // by the state before the step
+	commands := r.translate(s.Command) // by the state before the step
 	r.effects = r.effects[:0]
 	if s.Command != nil {
 		r.recorded.command(s.Command, s.At)
@@ -84,7 +84,7 @@ func (r *run) step(s *recording.Step) error {
 	}
 	r.recorded.effects(made.Effects, s.At)
 	switch {
-	case r.idle(s):
+	case r.nothingDue(s):
 	case s.Command == nil:
 		if r.schedule(s.Budget) && !made.More {
 			r.exhaust() // the recorded scheduler had nothing left to decide
@@ -95,14 +95,14 @@ func (r *run) step(s *recording.Step) error {
 		}
 	}
 	r.diverged = r.diverged || len(r.effects) != len(made.Effects) || r.digester.Digest(r.effects, nil) != r.digester.Digest(made.Effects, nil)
-	r.orphans(made.Effects)
+	r.endUnrecorded(made.Effects)
 	r.removeIdle()
 	return nil
 }
 
-// idle reports whether the changed run has nothing to do in a recorded call for decisions, or at a recorded deadline, which is not its own.
+// nothingDue reports whether the changed run has nothing to do in a recorded call for decisions, or at a recorded deadline, which is not its own.
 // An owner of its Core would not call it: a look at what waits may change when it is looked at next.
-func (r *run) idle(s *recording.Step) bool {
+func (r *run) nothingDue(s *recording.Step) bool {
 	if _, wakes := s.Command.(scheduler.Wake); !r.diverged || r.undecided || s.Command != nil && !wakes {
 		return false
 	}
@@ -220,7 +220,7 @@ func (r *run) placed(x *request) {
 	if x == nil || x.placeholder {
 		return
 	}
-	then := r.past.of(x)
+	then := r.history.of(x)
 	if then != nil && then.started.Equal(x.started) {
 		return // the recorded commands end it
 	}
@@ -229,7 +229,7 @@ func (r *run) placed(x *request) {
 
 // endLater plans the end of an allocation by its duration.
 func (r *run) endLater(x, then *request) {
-	d, estimated, ok := r.past.duration(then, r.changed.application(x.app).queue, r.until)
+	d, estimated, ok := r.history.duration(then, r.changed.application(x.app).queue, r.until)
 	switch {
 	case !ok:
 		r.notes.endless++
@@ -250,12 +250,12 @@ func (r *run) confirmLater(x *request) {
 		return
 	}
 	r.notes.confirmed++
-	r.timers.add(r.now.Add(r.past.confirm[x.reason]), x, x.reason)
+	r.timers.add(r.now.Add(r.history.confirm[x.reason]), x, x.reason)
 }
 
-// orphans plans the end of allocations that the recorded scheduler has just ordered to end, or lost with their nodes, and the changed
+// endUnrecorded plans the end of allocations that the recorded scheduler has just ordered to end, or lost with their nodes, and the changed
 // one has not.
-func (r *run) orphans(effects []scheduler.Effect) {
+func (r *run) endUnrecorded(effects []scheduler.Effect) {
 	for _, e := range effects {
 		if e, ok := e.(scheduler.Released); ok {
 			then, x := r.recorded.last[e.Key], r.changed.last[e.Key]
@@ -268,10 +268,10 @@ func (r *run) orphans(effects []scheduler.Effect) {
 
 // removeIdle has the resource manager remove applications whose last request has just ended, as long after that as it did.
 func (r *run) removeIdle() {
-	for len(r.changed.idle) > 0 {
-		id := r.changed.idle[0]
-		r.changed.idle = r.changed.idle[1:]
-		if len(r.changed.pinned[id]) > 0 {
+	for len(r.changed.emptied) > 0 {
+		id := r.changed.emptied[0]
+		r.changed.emptied = r.changed.emptied[1:]
+		if len(r.changed.live[id]) > 0 {
 			continue
 		}
 		if r.removals[id] {
@@ -288,7 +288,7 @@ func (r *run) removeIdle() {
 
 // nextRemoval is the recorded removal of an application that the changed run has not had; nil: there is none.
 func (r *run) nextRemoval(id objects.AppID) *removal {
-	known := r.past.apps[id]
+	known := r.history.apps[id]
 	if n := len(r.changed.application(id).removals); known != nil && n < len(known.removals) {
 		return &known.removals[n]
 	}

@@ -29,8 +29,8 @@ type request struct {
 func (r *request) pending() bool { return r.started.IsZero() && r.ended.IsZero() && !r.rejected }
 func (r *request) bound() bool   { return !r.started.IsZero() && r.ended.IsZero() }
 
-// like reports whether a request of the other run is in the same state.
-func (r *request) like(x *request) bool {
+// sameState reports whether a request of the other run is in the same state.
+func (r *request) sameState(x *request) bool {
 	return r.started.Equal(x.started) && r.releasing.Equal(x.releasing) && r.ended.IsZero() == x.ended.IsZero() && r.rejected == x.rejected
 }
 
@@ -41,12 +41,12 @@ func (r *request) preempted() bool {
 
 // tracker keeps what became of each ask of a run, from its commands and effects.
 type tracker struct {
-	all    []*request
-	last   map[objects.AllocationKey]*request // the last with a key
-	apps   map[objects.AppID]*application
-	pinned map[objects.AppID]map[*request]bool // requests that have not ended
-	node   bool                                // the command that is applied removes a node
-	idle   []objects.AppID                     // of applications whose last request has ended since this was emptied
+	all     []*request
+	last    map[objects.AllocationKey]*request // the last with a key
+	apps    map[objects.AppID]*application
+	live    map[objects.AppID]map[*request]bool // requests that have not ended
+	node    bool                                // the command that is applied removes a node
+	emptied []objects.AppID                     // of applications whose last request has ended since this was emptied
 }
 
 // application is what has come of an ID; it may be used again.
@@ -67,7 +67,7 @@ type removal struct {
 }
 
 func newTracker() *tracker {
-	return &tracker{last: map[objects.AllocationKey]*request{}, apps: map[objects.AppID]*application{}, pinned: map[objects.AppID]map[*request]bool{}}
+	return &tracker{last: map[objects.AllocationKey]*request{}, apps: map[objects.AppID]*application{}, live: map[objects.AppID]map[*request]bool{}}
 }
 
 // application is that of an ID, which may be unknown yet.
@@ -88,7 +88,7 @@ func (t *tracker) command(cmd scheduler.Command, at time.Time) {
 		t.application(c.App).user = c.User.Name
 	case scheduler.RemoveApplication:
 		a := t.application(c.App)
-		a.removals = append(a.removals, removal{at, a.lastEnd, a.submitted, len(t.pinned[c.App]) > 0})
+		a.removals = append(a.removals, removal{at, a.lastEnd, a.submitted, len(t.live[c.App]) > 0})
 	case scheduler.SubmitAsk:
 		t.submit(c.Ask, at)
 	case scheduler.SubmitAskWithClass:
@@ -118,10 +118,10 @@ func (t *tracker) add(ask *objects.Ask, at time.Time) *request {
 	}
 	t.all = append(t.all, r)
 	t.last[ask.Key] = r
-	if t.pinned[ask.App] == nil {
-		t.pinned[ask.App] = map[*request]bool{}
+	if t.live[ask.App] == nil {
+		t.live[ask.App] = map[*request]bool{}
 	}
-	t.pinned[ask.App][r] = true
+	t.live[ask.App][r] = true
 	t.application(ask.App).submitted++
 	return r
 }
@@ -130,8 +130,8 @@ func (t *tracker) end(r *request, at time.Time) {
 	if r != nil && r.ended.IsZero() {
 		r.ended = at
 		t.application(r.app).lastEnd = at
-		if delete(t.pinned[r.app], r); len(t.pinned[r.app]) == 0 {
-			t.idle = append(t.idle, r.app)
+		if delete(t.live[r.app], r); len(t.live[r.app]) == 0 {
+			t.emptied = append(t.emptied, r.app)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (t *tracker) end(r *request, at time.Time) {
 func (t *tracker) release(c scheduler.Release, at time.Time) {
 	if c.Key == "" {
 		if c.Scope != scheduler.OnlyAllocations {
-			for r := range t.pinned[c.App] {
+			for r := range t.live[c.App] {
 				if r.pending() {
 					t.end(r, at)
 				}

@@ -59,7 +59,7 @@ func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time
 		return nil, fmt.Errorf("partition %s: %w", s.Partition, ErrNothing)
 	}
 	r := &run{
-		scenario: scenario, past: newPast(most.recorded, most.last), until: most.last,
+		scenario: scenario, history: newHistory(most.recorded, most.last), until: most.last,
 		recorded: newTracker(), recordedSamples: newSamples(most.first, most.last),
 		changed: newTracker(), samples: newSamples(most.first, most.last), nodes: newNodes(scenario.Nodes), removals: map[objects.AppID]bool{},
 	}
@@ -132,6 +132,8 @@ func partsOf(s recording.Session) (parts []*part, err error) {
 				parts = append(parts, current)
 			}
 			player.Begin(x.Begin)
+		case x.Step != nil && !x.Step.Done:
+			current = nil // the recording ends in it, or the scheduler has panicked in it, as the changed one would
 		case x.Step != nil && current != nil:
 			if current.steps == 0 {
 				current.first = x.Step.At
@@ -201,7 +203,7 @@ func (r *run) assumptions(parts int) []string {
 	count(n.estimated, "allocations whose end the recording has not seen run as long as the median of their queue that ran as long")
 	count(n.endless, "allocations run to the end of the recording: no duration is known")
 	count(n.confirmed, "victims and placeholders are confirmed after the median time")
-	count(n.reloads, "recorded reloads are left out: the given configuration is in force from the begin on")
+	count(n.reloads, "recorded changes of the configuration are left out: the given one is in force from the begin on")
 	count(r.nodes.skipped, "allocations that ran on nodes that are taken away are left out")
 	if n.oracle {
 		out = append(out, "the resource manager has predicates, which are not asked: nodes are accepted that it would refuse")

@@ -9,18 +9,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// past is what the recording knows of the requests, to its end. With it the resource manager of the changed run is made up: an
+// history is what the recording knows of the requests, to its end. With it the resource manager of the changed run is made up: an
 // allocation runs as long as it did, whenever it starts.
-type past struct {
+type history struct {
 	apps      map[objects.AppID]*application
 	byKey     map[objects.AllocationKey][]*request
 	durations map[objects.QueuePath]*durations.Distribution // of the allocations of a leaf queue; of "": all. With too few none
 	confirm   map[scheduler.Termination]time.Duration       // the median time in which the resource manager confirmed
 }
 
-// newPast learns from a run that was recorded until a time.
-func newPast(t *tracker, until time.Time) *past {
-	p := &past{apps: t.apps, byKey: map[objects.AllocationKey][]*request{}, durations: map[objects.QueuePath]*durations.Distribution{}, confirm: map[scheduler.Termination]time.Duration{}}
+// newHistory learns from a run that was recorded until a time.
+func newHistory(t *tracker, until time.Time) *history {
+	p := &history{apps: t.apps, byKey: map[objects.AllocationKey][]*request{}, durations: map[objects.QueuePath]*durations.Distribution{}, confirm: map[scheduler.Termination]time.Duration{}}
 	lives := map[objects.QueuePath][]durations.Life{}
 	confirmed := map[scheduler.Termination][]time.Duration{}
 	for _, r := range t.all {
@@ -66,7 +66,7 @@ func (r *request) ran(until time.Time) (ran time.Duration, ended bool) {
 }
 
 // of is the recorded request for one of the changed run; nil: there is none.
-func (p *past) of(r *request) *request {
+func (p *history) of(r *request) *request {
 	list := p.byKey[r.key]
 	for _, x := range list {
 		if x.submitted.Equal(r.submitted) && x.before == r.before {
@@ -78,7 +78,7 @@ func (p *past) of(r *request) *request {
 
 // duration is how long a request of a leaf queue runs. estimated: the recording has not seen its end, so that it is the median of those
 // that ran as long. ok: it is known, or can be estimated.
-func (p *past) duration(recorded *request, queue objects.QueuePath, until time.Time) (d time.Duration, estimated, ok bool) {
+func (p *history) duration(recorded *request, queue objects.QueuePath, until time.Time) (d time.Duration, estimated, ok bool) {
 	var ran time.Duration
 	if recorded != nil && !recorded.started.IsZero() {
 		ended := false
