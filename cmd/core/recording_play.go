@@ -98,6 +98,10 @@ func printPlayed(out io.Writer, r playback.Result, w playback.Window) {
 		fmt.Fprintf(out, "%s\n", r.Difference)
 		return
 	}
+	if r.Compared == 0 {
+		fmt.Fprintln(out, "  no step could be compared")
+		return
+	}
 	fmt.Fprintf(out, "  equal: %d steps with %d effects\n", r.Compared, r.Effects)
 	if !r.Ended && w.To.IsZero() {
 		fmt.Fprintln(out, "  the end is missing: the scheduler runs, or was killed")

@@ -21,9 +21,9 @@ import (
 
 var recordedFrom = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// recordedSession records a placement in a directory: a step each second. lies is a step whose recorded effects are
+// recordedSession records a placement in a directory: a step each second. wrongStep is a step whose recorded effects are
 // others; below 0: none.
-func recordedSession(t *testing.T, lies int) (dir string) {
+func recordedSession(t *testing.T, wrongStep int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", Now: func() time.Time { return recordedFrom }})
@@ -51,7 +51,7 @@ func recordedSession(t *testing.T, lies int) (dir string) {
 			r.Command(now, cmd)
 			effects = core.Step(now, cmd)
 		}
-		if i == lies {
+		if i == wrongStep {
 			effects = append([]scheduler.Effect{scheduler.NodeAccepted{Node: "n2"}}, effects[1:]...)
 		}
 		r.Effects(effects, more)

@@ -76,7 +76,7 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes a quarter of an hour; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
+		t.Skipf("takes 25 minutes; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
 	}
 	var chosen []Fault
 	for _, f := range faults(t) {

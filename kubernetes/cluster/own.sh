@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # own.sh [GO TEST FLAGS...]: end-to-end tests of what the suites of the shim do not look at (own): why a pod waits, a
-# scheduler that is killed, a change from the original core to Canopy and back on a running cluster, faults, and the shim of
-# examples/shim-kubernetes, which schedules beside that of YuniKorn.
+# scheduler that is killed, a change from the original core to Canopy and back on a running cluster, faults, budgets and
+# constraints, the manifests of deploy/kubernetes, and the shim of examples/shim-kubernetes, which schedules beside that of YuniKorn.
 #
 # Canopy is built from this repository, or CANOPY_SCHEDULER names it. Logs stay in $CANOPY_CLUSTER/clusters/own/log.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -53,27 +53,13 @@ func TestConstraints_Hold(t *testing.T) {
 				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname", LabelSelector: selector(p)}},
 			}}
 		})
-		apart := map[string]bool{}
-		for name, at := range c.untilPlaced(namespace, 8+4) { // the fifth has no node left
-			if strings.HasPrefix(name, "apart-") {
-				assert.Assert(t, !apart[at], "two pods on %s", at)
-				apart[at] = true
-			}
-		}
-		assert.Equal(t, len(apart), 4)
+		assert.Equal(t, distinctNodes(t, c.untilPlaced(namespace, 8+4), "apart-"), 4) // the fifth has no node left
 
 		c.createWith(namespace, "port", "", 4, "100m", func(p *v1.Pod) {
 			ours(p)
 			p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: v1.ProtocolTCP}}
 		})
-		ports := map[string]bool{}
-		for name, at := range c.untilPlaced(namespace, 8+4+3) {
-			if strings.HasPrefix(name, "port-") {
-				assert.Assert(t, !ports[at], "two pods have a port of %s", at)
-				ports[at] = true
-			}
-		}
-		assert.Equal(t, len(ports), 3)
+		assert.Equal(t, distinctNodes(t, c.untilPlaced(namespace, 8+4+3), "port-"), 3)
 
 		c.createWith(namespace, "affine", "", 3, "100m", func(p *v1.Pod) {
 			tolerate(p)
@@ -102,4 +88,17 @@ func TestConstraints_Hold(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// distinctNodes is on how many nodes the pods are whose names begin so; two on one node are an error.
+func distinctNodes(t *testing.T, placed map[string]string, prefix string) int {
+	t.Helper()
+	nodes := map[string]string{}
+	for name, at := range placed {
+		if strings.HasPrefix(name, prefix) {
+			assert.Assert(t, nodes[at] == "", "%s and %s on %s", name, nodes[at], at)
+			nodes[at] = name
+		}
+	}
+	return len(nodes)
 }
