@@ -45,6 +45,7 @@ type LiveDemo struct {
 	tasks      map[string]*liveTask
 	demand     []int64 // unfinished millicores by kind
 	running    []int   // jobs by kind
+	preempted  bool    // something was
 }
 
 // liveJob is an application.
@@ -70,6 +71,7 @@ type liveTask struct {
 
 const (
 	liveTick         = 250 * time.Millisecond
+	liveRise         = 30 * time.Second // in which the load of the beginning doubles
 	liveConfigAfter  = 15 * time.Second // then the second configuration comes
 	liveDrainEvery   = 70 * time.Second
 	liveDrainFor     = 50 * time.Second
@@ -181,13 +183,26 @@ func (d *LiveDemo) step() error {
 		}
 	}
 	var errs []error
+	at := d.now.Sub(d.began)
+	rise := d.rise(at)
+	load := min(d.opt.Load*rise, MaxLiveLoad)
 	for i := range liveKinds {
 		k := &liveKinds[i]
-		if d.running[i] < k.maxJobs && d.demand[i] < k.demand(d.now.Sub(d.began), d.millicores, d.opt.Load) {
+		if d.running[i] < int(float64(k.maxJobs)*rise) && d.demand[i] < k.demand(at, d.millicores, load) {
 			errs = append(errs, d.submitJob(i))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// rise multiplies what the tenants ask for and the jobs they may run. Where the cluster is to be almost full or more, it
+// rises from 1 to 4 until something is preempted: the waves of the tenants may leave room for minutes, and preemption is
+// what a demo is opened for.
+func (d *LiveDemo) rise(at time.Duration) float64 {
+	if d.preempted || d.opt.Load < 1 {
+		return 1
+	}
+	return min(1+at.Seconds()/liveRise.Seconds(), 4)
 }
 
 // after calls do after a time.

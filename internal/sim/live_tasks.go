@@ -114,8 +114,8 @@ func (d *LiveDemo) receive() error {
 				continue
 			}
 			if r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
-				t.ending = true
-				d.after(d.between(liveGrace), func() error { return d.preempted(t) })
+				t.ending, d.preempted = true, true
+				d.after(d.between(liveGrace), func() error { return d.victimEnds(t) })
 				continue
 			}
 			d.ended(t)
@@ -142,8 +142,8 @@ func (d *LiveDemo) end(t *liveTask, how si.TerminationType) error {
 	}})
 }
 
-// preempted confirms the end of a victim, and submits its work again.
-func (d *LiveDemo) preempted(t *liveTask) error {
+// victimEnds confirms the end of a victim, and submits its work again.
+func (d *LiveDemo) victimEnds(t *liveTask) error {
 	if d.tasks[t.key] != t {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
@@ -34,14 +36,14 @@ func TestLiveDemo_ConfigurationsAreValid(t *testing.T) {
 }
 
 // liveCluster is a scheduler of this process with the demo as its resource manager.
-func liveCluster(t *testing.T, load float64) (e *engine.Engine, stop func()) {
+func liveCluster(t *testing.T, opt LiveOptions) (e *engine.Engine, stop func()) {
 	t.Helper()
 	e = engine.New(engine.Options{})
 	proxy := rmproxy.New(e, rmproxy.Options{})
 	e.Start(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var demo sync.WaitGroup
-	demo.Go(func() { assert.Check(t, RunLiveDemo(ctx, proxy.InProcess(), LiveOptions{Load: load, Seed: 1})) })
+	demo.Go(func() { assert.Check(t, RunLiveDemo(ctx, proxy.InProcess(), opt)) })
 	return e, func() {
 		cancel()
 		demo.Wait()
@@ -55,7 +57,7 @@ func liveCluster(t *testing.T, load float64) (e *engine.Engine, stop func()) {
 // configuration changes.
 func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, stop := liveCluster(t, 1)
+		e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: 1})
 		l, _ := e.Cluster().Partition(Partition)
 		drained, waiting, gangs := map[string]bool{}, map[string]bool{}, 0
 		for range 30 {
@@ -73,7 +75,7 @@ func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 					gangs++
 				}
 				for w := range a.Allocations.All() {
-					if w.Node == "" && len(waiting) < 8 {
+					if w.Node == "" {
 						x, err := l.Explain(t.Context(), w.Ask.Key)
 						assert.NilError(t, err)
 						if x.State == scheduler.KeyPending {
@@ -107,6 +109,34 @@ func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 	})
 }
 
+// Something is preempted in the first two minutes, with jobs of any seed.
+func TestLiveDemo_PreemptsSoon(t *testing.T) {
+	first := rand.Uint64()
+	for i := range testscale.Runs(15) {
+		seed := first + uint64(i)
+		synctest.Test(t, func(t *testing.T) {
+			e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: seed})
+			time.Sleep(2 * time.Minute)
+			l, _ := e.Cluster().Partition(Partition)
+			log, err := l.Preemptions(t.Context())
+			assert.NilError(t, err)
+			assert.Assert(t, log.Total > 0, "seed %d", seed)
+			stop()
+		})
+	}
+}
+
+// The load rises from the beginning until something is preempted, where the cluster is to be almost full.
+func TestLiveDemo_LoadRisesUntilAPreemption(t *testing.T) {
+	d := newLiveDemo(nil, LiveOptions{Load: 1, Seed: 1})
+	assert.Equal(t, d.rise(0), 1.0)
+	assert.Equal(t, d.rise(liveRise), 2.0)
+	assert.Equal(t, d.rise(time.Hour), 4.0)
+	d.preempted = true
+	assert.Equal(t, d.rise(liveRise), 1.0)
+	assert.Equal(t, newLiveDemo(nil, LiveOptions{Load: .9}).rise(time.Hour), 1.0)
+}
+
 func eachApp(q *scheduler.QueueView, do func(*scheduler.ApplicationView)) {
 	for a := range q.Applications.All() {
 		do(a)
@@ -120,7 +150,7 @@ func eachApp(q *scheduler.QueueView, do func(*scheduler.ApplicationView)) {
 func TestLiveDemo_LoadIsTheKnob(t *testing.T) {
 	pending := func(t *testing.T, load float64) (asks, apps int) {
 		synctest.Test(t, func(t *testing.T) {
-			e, stop := liveCluster(t, load)
+			e, stop := liveCluster(t, LiveOptions{Load: load, Seed: 1})
 			time.Sleep(3 * time.Minute)
 			l, _ := e.Cluster().Partition(Partition)
 			snap, err := l.Snapshot(t.Context())
@@ -163,7 +193,7 @@ func TestLiveDemo_WorkOfVictimsIsSubmittedAgain(t *testing.T) {
 	asked := len(held.asks)
 	victim := d.tasks[held.asks[0].AllocationKey]
 	victim.placed, victim.ending = true, true
-	assert.NilError(t, d.preempted(victim))
+	assert.NilError(t, d.victimEnds(victim))
 	assert.Equal(t, len(held.releases), 1)
 	assert.Equal(t, held.releases[0].AllocationKey, victim.key)
 	assert.Equal(t, held.releases[0].TerminationType, si.TerminationType_PREEMPTED_BY_SCHEDULER)

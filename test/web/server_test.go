@@ -82,13 +82,13 @@ func (s server) get(t *testing.T, path string, to any) {
 	}
 }
 
-// waitFor calls is every 100 ms until it is true.
+// waitFor calls is every 100 ms until it is true, for two minutes at most.
 func waitFor(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	until := time.Now().Add(60 * time.Second)
+	until := time.Now().Add(2 * time.Minute)
 	for !is() {
 		if time.Now().After(until) {
-			t.Fatalf("waited a minute for %s", what)
+			t.Fatalf("waited two minutes for %s", what)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
