@@ -93,7 +93,11 @@ func (b *build) uncompiled(t *testing.T) map[int]bool {
 	}
 	broken := map[int]bool{}
 	for _, place := range regexp.MustCompile(`(?m)^(\S+\.go):(\d+):`).FindAllStringSubmatch(string(out), -1) {
-		text, err := os.ReadFile(place[1]) // the compiler names the file of the overlay
+		path := place[1] // of the file in the overlay; go shortens it where it is near
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		text, err := os.ReadFile(path)
 		assert.NilError(t, err, string(out))
 		line, err := strconv.Atoi(place[2])
 		assert.NilError(t, err)

@@ -231,7 +231,7 @@ func TestCompare_IsWhatReallyComes(t *testing.T) {
 	changed := 0
 	for i := range testscale.Runs(60) {
 		seed := first + uint64(i)
-		jobs := randomJobs(seed, 40)
+		jobs := randomJobs(seed, 80)
 		before, after := config(t, 4, "1s"), config(t, 8, "1h")
 		before.Partitions[0].PreemptionEnabled, after.Partitions[0].PreemptionEnabled = false, false
 		for name, scenario := range map[string]*Scenario{
