@@ -39,6 +39,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"recording play", "all steps that could be compared are equal", "a step differs, or none could be compared", "the recording cannot be read"},
 	{"what-if", "the comparison was printed", "the configuration has errors, or the recorded decisions are not made", "the recording cannot be read, or has no asks"},
 	{"recording show", "everything was shown", "the replay differs", "the recording cannot be read"},
+	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it", "the recording cannot be read"},
 	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint does not answer or refuses the registration", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},

@@ -13,13 +13,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/recording/playback"
 )
 
-const recordingHelp = `Read a recording that 'canopy serve --record' has written: make its decisions again, or show
-it. The server may go on writing meanwhile.`
+const recordingHelp = `Read a recording that 'canopy serve --record' has written: make its decisions again, show
+it, or take from it what led to an effect. The server may go on writing meanwhile.`
 
-// recordingCommand groups the commands about recordings (REC-9, REC-10).
+// recordingCommand groups the commands about recordings (REC-9, REC-10, REC-12).
 func recordingCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "recording", Short: "Replay or show what was decided", Long: recordingHelp}
-	cmd.AddCommand(recordingPlayCommand(), recordingShowCommand())
+	cmd := &cobra.Command{Use: "recording", Short: "Replay, show or shorten what was decided", Long: recordingHelp}
+	cmd.AddCommand(recordingPlayCommand(), recordingShowCommand(), recordingExcerptCommand())
 	return cmd
 }
 
@@ -29,10 +29,14 @@ type recordingFlags struct {
 }
 
 func (f *recordingFlags) add(flags *pflag.FlagSet) {
+	f.addWindow(flags)
+	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+}
+
+func (f *recordingFlags) addWindow(flags *pflag.FlagSet) {
 	flags.StringVar(&f.partition, "partition", "", "only the partition of this `NAME`; not given: all")
 	flags.StringVar(&f.from, "from", "", "the begin of the window, a `TIME`: RFC 3339, or how long ago; not given: the beginning")
 	flags.StringVar(&f.to, "to", "", "the end of the window, a `TIME`: RFC 3339, or how long ago; not given: the end")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 }
 
 func (f *recordingFlags) check() error {

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/recording"
+	"github.com/canopy-scheduler/canopy/internal/recording/excerpt"
 	"github.com/canopy-scheduler/canopy/internal/recording/playback"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -119,6 +120,52 @@ func TestRecordingShow_StepsAndEffects(t *testing.T) {
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out, `{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
 `)
+}
+
+// The excerpt is a text that internal/recording/excerpt replays, and has no step too many.
+func TestRecordingExcerpt_IsShort(t *testing.T) {
+	dir := recordedSession(t, -1)
+	code, out, errs := runCanopy("recording", "excerpt", dir, "--until-effect", "x", "--matching", "Accepted")
+	assert.Equal(t, code, 0, errs)
+	assert.Assert(t, strings.HasPrefix(out, "# Excerpt of a recording of partition default, begun at 2026-01-02T15:04:05Z: 2 of 3 steps; none can be left out.\n\nbegin {"), out)
+	_, steps, _ := strings.Cut(out, "}\n\n")
+	assert.Equal(t, steps, `2026-01-02T15:04:06Z add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}
+    accepted application x
+
+2026-01-02T15:04:07Z submit-ask {"ask":{"amounts":{"vcore":1000},"app":"x","key":"k"}}
+    application x is Accepted
+`)
+	_, err := excerpt.Parse([]byte(out))
+	assert.NilError(t, err)
+	code, out, _ = runCanopy("recording", "excerpt", dir, "--until-effect", "k", "--whole")
+	assert.Equal(t, code, 0)
+	assert.Equal(t, strings.Count(out, "\n2026-01-02"), 4, out)
+	code, out, _ = runCanopy("recording", "excerpt", dir, "--until-effect", "k", "--max-replays", "2")
+	assert.Equal(t, code, 0)
+	assert.Assert(t, strings.Contains(out, "more could be left out with more than 2 replays"), out)
+}
+
+func TestRecordingExcerpt_Refuses(t *testing.T) {
+	dir := recordedSession(t, -1)
+	code, _, errs := runCanopy("recording", "excerpt", dir, "--until-effect", "nothing")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(errs, dir+": none of the 4 steps in the window has such an effect"), errs)
+	code, _, errs = runCanopy("recording", "excerpt", dir, "--until-panic")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(errs, "none of the 4 steps"), errs)
+	code, _, errs = runCanopy("recording", "excerpt", recordedSession(t, 2), "--until-effect", "k")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(errs, "partition default: step 2 at") && strings.Contains(errs, "An excerpt would be of other decisions"), errs)
+	for want, args := range map[string][]string{
+		"one of --until-effect and --until-panic is needed": {dir},
+		"--matching is about --until-effect":                {dir, "--until-panic", "--matching", "a"},
+		"--max-replays is 0, and must be above 0":           {dir, "--until-panic", "--max-replays", "0"},
+		"there is no recording":                             {t.TempDir(), "--until-panic"},
+	} {
+		code, _, errs := runCanopy(append([]string{"recording", "excerpt"}, args...)...)
+		assert.Equal(t, code, 2, "%v", args)
+		assert.Assert(t, strings.Contains(errs, want), errs)
+	}
 }
 
 func TestRecording_InvalidArguments(t *testing.T) {

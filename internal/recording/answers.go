@@ -10,6 +10,11 @@ import (
 
 // Answers is an Oracle that answers what the recorded one has answered, for a replay. The zero value has no answers.
 type Answers struct {
+	// Otherwise answers the questions that have no recorded answer. nil: they are accepted, and a problem of the step.
+	Otherwise func(ask objects.AllocationKey, node objects.NodeID) bool
+	// OnAnswer gets each question with its answer; it may be nil.
+	OnAnswer func(ask objects.AllocationKey, node objects.NodeID, fits bool)
+
 	listener listeningOracle
 	left     []byte
 	problem  error
@@ -43,12 +48,18 @@ type givenAnswers struct{ *Answers }
 // Fits implements scheduler.Oracle.
 func (a givenAnswers) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	if len(a.left) == 0 || a.left[0] > 1 {
-		a.notRecorded(ask, node)
-		return true
+		return a.notRecorded(ask, node)
 	}
 	is := a.left[0] == 1
 	a.left = a.left[1:]
-	return is
+	return a.answered(ask, node, is)
+}
+
+func (a givenAnswers) answered(ask objects.AllocationKey, node objects.NodeID, fits bool) bool {
+	if a.OnAnswer != nil {
+		a.OnAnswer(ask, node, fits)
+	}
+	return fits
 }
 
 // FitsWhenFree implements reservation.ReservationOracle.
@@ -68,20 +79,29 @@ func (a givenAnswers) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID
 		n, size = binary.Uvarint(a.left[1:])
 	}
 	if size <= 0 || n > uint64(len(nodes)) || n > uint64(len(a.left)-1-size) {
-		a.notRecorded(ask, nodes[0])
-		return []bool{true}
+		for _, node := range nodes { // up to an acceptance
+			if fits = append(fits, a.notRecorded(ask, node)); fits[len(fits)-1] {
+				return fits
+			}
+		}
+		return fits
 	}
 	answers := a.left[1+size:]
 	a.left = answers[n:]
-	for _, is := range answers[:n] {
-		fits = append(fits, is == 1)
+	for i, is := range answers[:n] {
+		fits = append(fits, a.answered(ask, nodes[i], is == 1))
 	}
 	return fits
 }
 
-func (a givenAnswers) notRecorded(ask objects.AllocationKey, node objects.NodeID) {
+// notRecorded answers a question that the recording does not have.
+func (a givenAnswers) notRecorded(ask objects.AllocationKey, node objects.NodeID) bool {
+	if a.Otherwise != nil {
+		return a.answered(ask, node, a.Otherwise(ask, node))
+	}
 	if a.problem == nil {
 		a.problem = fmt.Errorf("the resource manager is asked about ask %s on node %s, which the recording does not have", ask, node)
 	}
 	a.left = nil
+	return true
 }

@@ -63,7 +63,7 @@ const maxItems = 1 << 24
 var cborReader = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		MaxNestedLevels: 256, MaxArrayElements: maxItems, MaxMapPairs: 1 << 16,
+		MaxNestedLevels: 65535, MaxArrayElements: maxItems, MaxMapPairs: 1 << 16,
 		DefaultByteStringType: reflect.TypeFor[string](),
 	}.DecMode()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -124,7 +125,7 @@ func TestCommands_RoundTrip(t *testing.T) {
 		t.Run(c.Name(), func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			g := generator{rand.New(rand.NewPCG(seed, 1))}
+			g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 			for range randomValues {
 				v := reflect.New(c).Elem()
 				g.fill(v)
@@ -142,7 +143,7 @@ func TestCommands_RoundTrip(t *testing.T) {
 func TestBegin_RoundTrips(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	for range randomValues {
 		var want, got Begin
 		g.fill(reflect.ValueOf(&want).Elem())
@@ -154,7 +155,7 @@ func TestBegin_RoundTrips(t *testing.T) {
 // canonical is an item as the library writes it in the core deterministic form.
 func canonical(t *testing.T, encoded []byte) []byte {
 	t.Helper()
-	reader, err := cbor.DecOptions{}.DecMode()
+	reader, err := cbor.DecOptions{MaxNestedLevels: 65535}.DecMode()
 	assert.NilError(t, err)
 	writer, err := cbor.CoreDetEncOptions().EncMode()
 	assert.NilError(t, err)
@@ -189,6 +190,18 @@ func TestDecode_Refuses(t *testing.T) {
 	}
 }
 
+// A tree of queues may be as deep as --max-depth allows.
+func TestBegin_DeepTree(t *testing.T) {
+	var want, got Begin
+	q := &want.Partition.Root
+	for range 1000 {
+		q.Name, q.Children = "q", make([]configs.Queue, 1)
+		q = &q.Children[0]
+	}
+	assert.NilError(t, decode(appendValue(nil, reflect.ValueOf(want)), &got))
+	assert.Assert(t, equalValues(reflect.ValueOf(got), reflect.ValueOf(want)))
+}
+
 func TestCommands_NamesAreNoUTF8(t *testing.T) {
 	node := objects.NodeID(strings.Repeat("\xff\x00", 100))
 	got, err := decodeCommand(appendCommand(nil, scheduler.RemoveNode{Node: node}))
@@ -201,7 +214,7 @@ func TestCommands_NamesAreNoUTF8(t *testing.T) {
 func TestFrame_RoundTrips(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	r := &Recorder{open: chunk{data: appendChunkHead(nil, 7, epoch)}, last: epoch}
 	var want []scheduler.Command
 	for range 20 * randomValues {

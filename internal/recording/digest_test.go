@@ -40,7 +40,7 @@ func TestDigest_KnowsAllEffects(t *testing.T) {
 func TestDigest_DependsOnEachField(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	var d Digester
 	for _, e := range effectTypes {
 		if e == reflect.TypeFor[scheduler.Allocated]() {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
@@ -14,7 +15,10 @@ import (
 )
 
 // generator fills values. Names and slices are short, and every kind of value may be zero, too.
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	utf8 bool // names are UTF-8
+}
 
 func (g generator) fill(v reflect.Value) {
 	if make, ok := opaqueValues[v.Type()]; ok {
@@ -73,6 +77,9 @@ func (g generator) name() string {
 	b := make([]byte, g.IntN(40))
 	for i := range b {
 		b[i] = byte(g.IntN(256))
+	}
+	if g.utf8 {
+		return strings.ToValidUTF8(string(b), "ä")
 	}
 	return string(b)
 }

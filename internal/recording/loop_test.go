@@ -56,7 +56,8 @@ func recordedCluster(t *testing.T, dir string) *loop.Cluster {
 // operators ask questions.
 func TestLoop_RecordingIsReplayed(t *testing.T) {
 	asked, steps := 0, 0
-	eachSeed(t, 60, func(t *testing.T, s randomrun.Run) {
+	isReplayed := func(t *testing.T, s randomrun.Run) {
+		t.Helper()
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			other := randomrun.RandomRun(s.Seed+1, stepsPerRun)
@@ -93,7 +94,12 @@ func TestLoop_RecordingIsReplayed(t *testing.T) {
 			}
 			steps += compared
 		}
-	})
+	}
+	eachSeed(t, 60, isReplayed)
+	for seed := rand.Uint64N(1 << 40); asked <= 100 && !t.Failed(); seed++ { // few runs may ask little
+		t.Logf("seed %d", seed)
+		isReplayed(t, randomrun.RandomRun(seed, stepsPerRun))
+	}
 	assert.Assert(t, steps > 1000 && asked > 100, "%d steps, %d answers", steps, asked)
 }
 

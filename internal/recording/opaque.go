@@ -16,6 +16,7 @@ import (
 type opaque struct {
 	encode func(b []byte, v reflect.Value) []byte
 	decode func(item any, into reflect.Value) error
+	parts  reflect.Type // of what is recorded in its place; nil: quantities by name
 }
 
 // opaqueOf is how values of a type with fields of its own are recorded; known is false for other types.
@@ -86,6 +87,7 @@ func (p selectorParts) selector() (budgets.Selector, error) {
 // converted records a T as its parts.
 func converted[T, P any](parts func(T) P, whole func(P) (T, error)) opaque {
 	return opaque{
+		parts: reflect.TypeFor[P](),
 		encode: func(b []byte, v reflect.Value) []byte {
 			p := parts(v.Interface().(T))
 			return appendValue(b, reflect.ValueOf(&p).Elem())

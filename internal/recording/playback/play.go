@@ -15,8 +15,8 @@ type Window struct {
 	From, To time.Time // inclusive; zero: from the beginning, to the end
 }
 
-// covers reports whether a time is in the window.
-func (w Window) covers(at time.Time) bool {
+// Covers reports whether a time is in the window.
+func (w Window) Covers(at time.Time) bool {
 	return !at.Before(w.From) && (w.To.IsZero() || !at.After(w.To))
 }
 
@@ -70,7 +70,7 @@ func (d *Difference) String() string {
 // be nil. The error is that of the recording; see recording.Reader.
 func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 	out := Result{Partition: s.Partition, Began: s.Began}
-	start, err := lastStart(s, w.From)
+	start, err := Start(s, w.From)
 	if err != nil {
 		return out, err
 	}
@@ -98,7 +98,7 @@ func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 		case x.Step != nil:
 			made := p.Make(x.Step)
 			out.add(w, made)
-			if w.covers(x.Step.At) && visit != nil {
+			if w.Covers(x.Step.At) && visit != nil {
 				visit(made)
 			}
 			if made.Difference != "" {
@@ -114,7 +114,7 @@ func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 // add counts a step.
 func (r *Result) add(w Window, made Played) {
 	at := made.Step.At
-	if !w.covers(at) {
+	if !w.Covers(at) {
 		return
 	}
 	if r.First.IsZero() {
@@ -147,9 +147,9 @@ func Texts(effects []scheduler.Effect) []string {
 	return texts
 }
 
-// lastStart is the index of the item with which a replay of the steps since from begins: the last Begin before them, or the
+// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or the
 // first item.
-func lastStart(s recording.Session, from time.Time) (start int, err error) {
+func Start(s recording.Session, from time.Time) (start int, err error) {
 	if from.IsZero() {
 		return 0, nil
 	}

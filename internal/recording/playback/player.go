@@ -11,9 +11,10 @@ import (
 
 // Player makes the steps of a recording again, one after the other. The zero value waits for a Begin.
 type Player struct {
+	Answers recording.Answers // of the Oracle
+
 	core     *scheduler.Core // nil: there is nothing to make steps with
 	restart  *recording.Begin
-	answers  recording.Answers
 	digester recording.Digester
 }
 
@@ -46,9 +47,9 @@ func (p *Player) Core() *scheduler.Core { return p.core }
 func (p *Player) Begin(b *recording.Begin) {
 	switch {
 	case !b.Restart:
-		p.core, p.restart = scheduler.NewWith(b.Partition, p.answers.Oracle(b.Oracle), b.Options), nil
+		p.core, p.restart = scheduler.NewWith(b.Partition, p.Answers.Oracle(b.Oracle), b.Options), nil
 	case p.core != nil:
-		p.core.SetOracle(p.answers.Oracle(b.Oracle))
+		p.core.SetOracle(p.Answers.Oracle(b.Oracle))
 	default:
 		p.restart = b
 	}
@@ -65,12 +66,12 @@ func (p *Player) Make(s *recording.Step) (out Played) {
 	}
 	out.Replayed, out.Compared = true, s.Done
 	if p.restart != nil {
-		p.core = restarted(p.restart, &p.answers, s.At)
+		p.core = restarted(p.restart, &p.Answers, s.At)
 		p.restart, out.Compared = nil, false
 	}
-	p.answers.Begin(s.Answers)
+	p.Answers.Begin(s.Answers)
 	p.step(&out)
-	questions, err := p.answers.End()
+	questions, err := p.Answers.End()
 	out.Digest = p.digester.Digest(out.Effects, questions)
 	switch {
 	case out.Panic != "":
