@@ -37,6 +37,8 @@ func requiredMetrics(m Measure, via string) []string {
 		return []string{"askWithoutReadersP50", "askWithReadersP50", "readersAddP99", "serverCPU", "readerCPU", "answersCorrect"}
 	case Hostile:
 		return []string{"serverPeakMemory", "attackMemory", "askBeforeAttackP50", "askDuringAttackP50", "attackMessages", "attackRefused"}
+	case Recovery:
+		return []string{"firstRecovery", "recovery", "recoveredPerSecond", "recoveryMemory"}
 	case Memory:
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:

@@ -200,6 +200,7 @@ func (p *Proxy) reset(old *session, proposal *reload.Proposal, mode loop.Mode, c
 	if err := p.cluster.Reset(p.ctx, mode, change.reason()); err != nil {
 		return p.asErrClosed(err)
 	}
+	collectDiscarded()
 	if mode.Sync {
 		p.cluster.SetListening(true) // a linked shim always listens; one with streams may have been registered before
 	}
