@@ -55,12 +55,13 @@ type Options struct {
 // Proxy connects a resource manager with a scheduler: a remote one by the streams of the gRPC API
 // (Register), or one in this process (InProcess). One of them is registered at a time.
 type Proxy struct {
-	opt     Options
-	log     *zap.Logger
-	engine  *engine.Engine
-	cluster *loop.Cluster
-	ctx     context.Context // ends when the Proxy closes
-	cancel  context.CancelFunc
+	opt      Options
+	log      *zap.Logger
+	engine   *engine.Engine
+	cluster  *loop.Cluster
+	instance string          // see newInstance
+	ctx      context.Context // ends when the Proxy closes
+	cancel   context.CancelFunc
 
 	lifecycleMu sync.Mutex     // held during a registration, a configuration change, and Close
 	callbacks   *callbackToken // held during a call to a linked shim
@@ -93,7 +94,7 @@ func New(e *engine.Engine, opt Options) *Proxy {
 	opt.Limits = opt.Limits.withDefaults()
 	p := &Proxy{
 		memory: newMemoryBudgets(opt.Limits), opt: opt, log: opt.Log, engine: e, cluster: e.Cluster(),
-		callbacks: newCallbackToken(), effectSinks: map[string]*effectSink{},
+		callbacks: newCallbackToken(), effectSinks: map[string]*effectSink{}, instance: newInstance(),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	e.Connect(p.newEffectSink)

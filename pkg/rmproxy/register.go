@@ -93,6 +93,11 @@ func (p *Proxy) startSession(m *si.RegisterResourceManagerRequest, open func() *
 	}
 	s := open()
 	s.registration = p.registrationCount.Add(1)
+	for k, l := range s.sent {
+		if l != nil {
+			l.of = fmt.Sprintf("%s.%d.%d", p.instance, s.registration, k)
+		}
+	}
 	p.currentSession.Store(s)
 	p.endSilentStreams()
 	return nil

@@ -26,7 +26,8 @@ type session struct {
 	// Undelivered effects by kind of stream. The in-process API has one outbox for all kinds, for
 	// answers of the API itself only; effects of partitions are delivered directly.
 	outboxes       [streamKinds]*outbox
-	maxUndelivered uint64 // bytes of undelivered effects about allocations beyond which deliver waits
+	sent           [streamKinds]*sentLog // nil for the in-process API
+	maxUndelivered uint64                // bytes of undelivered effects about allocations beyond which deliver waits
 
 	ctx    context.Context // ends with the session; its cause says why
 	cancel context.CancelCauseFunc
@@ -49,7 +50,7 @@ func newSession(p *Proxy, rm string) *session {
 	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), maxUndelivered: uint64(p.opt.Limits.UndeliveredBytes) / 4}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	for k := range s.outboxes {
-		s.outboxes[k] = newOutbox()
+		s.outboxes[k], s.sent[k] = newOutbox(), new(sentLog)
 	}
 	s.lastStreamEnd, s.finished = p.clock(), false
 	s.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/canopy-scheduler/canopy/internal/auth"
@@ -213,6 +214,11 @@ func (l *rmStream) write(replaced *rmStream) {
 		<-replaced.writerDone
 	}
 	box, encode := l.session.outboxes[l.kind], l.session.encoder(l.kind)
+	sent := l.session.sent[l.kind]
+	if err := l.resume(sent, encode); err != nil {
+		l.cancel(err)
+		return
+	}
 	var idle <-chan time.Time
 	var deadline time.Time
 	readDone := l.readDone
@@ -223,6 +229,7 @@ func (l *rmStream) write(replaced *rmStream) {
 				l.cancel(err)
 				return
 			}
+			sent.add(batch)
 			box.delivered()
 			if idle != nil {
 				idle = time.After(lingerIdle)
@@ -241,6 +248,24 @@ func (l *rmStream) write(replaced *rmStream) {
 		case <-l.ctx.Done():
 		}
 	}
+}
+
+// resume sends the position of the stream, if the RM asks for positions, and what it has not received (RMI-84).
+func (l *rmStream) resume(sent *sentLog, encode func([]outboundEffect) proto.Message) error {
+	from, asked := resumeFrom(l.grpcStream.Context())
+	if !asked {
+		return nil
+	}
+	at, missed := sent.begin(from)
+	if err := l.grpcStream.SendHeader(metadata.Pairs(positionKey, at.String())); err != nil {
+		return err
+	}
+	for _, batch := range missed {
+		if err := l.grpcStream.SendMsg(encode(batch)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // warnUnknownFields logs once per stream that the RM uses fields which no interface from 1.0 to 1.9 has: the RM
