@@ -76,8 +76,8 @@ Logging never blocks: lines that standard error does not take wait in a buffer o
 message, --log-burst a second are logged; the others are counted.
 
 SIGTERM and SIGINT end the process within 5 s. What has not ended after 4.5 s is named in the
-log, and the exit code is 3. A second signal ends the process at once; the exit code is 128
-plus the number of the signal.
+log, and the exit code is 3. A second signal ends the process at once, unless it is the same one
+within half a second; the exit code is 128 plus its number.
 
 The exit code is 0 after a signal, 1 when the file has errors or a port cannot be
 opened, and 2 when the file cannot be read or the arguments are invalid.`
@@ -133,7 +133,7 @@ func serveCommand() *cobra.Command {
 				return exitError{exitUsage, err}
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
-			ctx, stop := untilSignal(os.Exit)
+			ctx, stop := untilSignal(os.Exit, time.Now)
 			defer stop()
 			return serve(ctx, f, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -104,11 +104,15 @@ func (t *termination) end() {
 	}
 }
 
+// repeatedWithin is how long the first signal, when it comes again, is not a second one: timeout and other programs send a signal to
+// the process and then to its group.
+const repeatedWithin = 500 * time.Millisecond
+
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends the
-// process at once, with 128 plus the number of the signal. It calls exit for that, because the default
-// action of a signal does not apply to the first process of a container. SIGPIPE does not end the
-// process: scheduling goes on without a reader of the log.
-func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
+// process at once, with 128 plus the number of the signal, unless it repeats the first within repeatedWithin, by the clock now. It
+// calls exit for that, because the default action of a signal does not apply to the first process of a container. SIGPIPE does not
+// end the process: scheduling goes on without a reader of the log.
+func untilSignal(exit func(code int), now func() time.Time) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -116,12 +120,18 @@ func untilSignal(exit func(code int)) (ctx context.Context, stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for n := 0; ; n++ {
+		var first os.Signal // nil: none has come
+		var came time.Time
+		for {
 			select {
 			case <-over:
 				return
 			case s := <-signals:
-				if number, ok := s.(syscall.Signal); ok && n > 0 {
+				number, ok := s.(syscall.Signal)
+				switch {
+				case first == nil:
+					first, came = s, now()
+				case ok && (s != first || now().Sub(came) >= repeatedWithin):
 					exit(exitSignal + int(number))
 				}
 				cancel()

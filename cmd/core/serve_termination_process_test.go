@@ -23,7 +23,7 @@ const asStuckProgram = "CANOPY_TEST_AS_STUCK_PROGRAM"
 
 // stuckProgram waits for a signal and terminates as serve does, with a step that hangs.
 func stuckProgram() {
-	ctx, stop := untilSignal(os.Exit)
+	ctx, stop := untilSignal(os.Exit, time.Now)
 	defer stop()
 	end := newTermination()
 	defer end.end()

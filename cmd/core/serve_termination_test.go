@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -73,12 +74,35 @@ func TestTermination_BegunAfterItsEndIsNotForced(t *testing.T) {
 
 func TestTermination_SecondSignalExitsAtOnce(t *testing.T) {
 	codes := make(chan int, 1)
-	ctx, stop := untilSignal(func(code int) { codes <- code })
+	ctx, stop := untilSignal(func(code int) { codes <- code }, time.Now)
 	defer stop()
 	assert.NilError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	<-ctx.Done()
 	assert.NilError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
 	assert.Equal(t, <-codes, 130)
+}
+
+// A signal that comes twice at once, as timeout sends it, is one.
+func TestTermination_RepeatedSignalIsOne(t *testing.T) {
+	codes, asked := make(chan int, 3), make(chan struct{}, 3)
+	var clock atomic.Int64
+	ctx, stop := untilSignal(func(code int) { codes <- code }, func() time.Time {
+		asked <- struct{}{}
+		return time.Unix(0, clock.Load())
+	})
+	send := func() {
+		assert.NilError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
+		<-asked
+	}
+	send()
+	<-ctx.Done()
+	clock.Store(int64(repeatedWithin) - 1)
+	send()
+	clock.Store(int64(repeatedWithin))
+	send()
+	stop() // all signals were handled
+	assert.Equal(t, len(codes), 1)
+	assert.Equal(t, <-codes, 143)
 }
 
 func TestServe_SignalInterruptsStart(t *testing.T) {
