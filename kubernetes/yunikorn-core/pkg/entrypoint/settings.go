@@ -44,7 +44,7 @@ const (
 const defaultRecoveryQuiet = 5 * time.Second
 
 // defaultPlacements is above what an API server on two processors binds in a second; docs/KUBERNETES.md has what it measured.
-const defaultPlacements = 150
+const defaultPlacements = 400
 
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
 var variables = map[string]string{

@@ -26,7 +26,7 @@ func TestSettingsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.Equal(t, opt.Security, canopy.Security{})
 		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
 		assert.Assert(t, !opt.Debug && !opt.defaultRegistry)
-		assert.Equal(t, opt.PlacementsPerSecond, 150)
+		assert.Equal(t, opt.PlacementsPerSecond, 400)
 		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
