@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"internal/cpushare", "internal/durations", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording"},
 	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui"},
-	{"internal/engine", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
+	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
 		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",

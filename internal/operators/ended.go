@@ -12,10 +12,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// ended knows the partitions in which an application has ended that the file has.
+// ended knows the partitions in which an application has ended that the Store has.
 type ended struct {
 	mu         sync.Mutex
-	watched    map[string]map[objects.AppID]bool // the applications in the file, by partition
+	watched    map[string]map[objects.AppID]bool // the applications in the Store, by partition
 	partitions map[string]bool                   // those in which one has ended
 	wake       chan struct{}                     // holds a token if there are some
 }
@@ -24,7 +24,7 @@ func newEnded() ended {
 	return ended{watched: map[string]map[objects.AppID]bool{}, partitions: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// watch replaces the applications in the file.
+// watch replaces the applications in the Store.
 func (e *ended) watch(in map[string][]objects.AppID) {
 	watched := make(map[string]map[objects.AppID]bool, len(in))
 	for partition, ids := range in {
@@ -41,7 +41,7 @@ func (e *ended) watch(in map[string][]objects.AppID) {
 }
 
 // take returns the partitions in which an application has ended since the last call, and with all every partition that has
-// applications in the file.
+// applications in the Store.
 func (e *ended) take(all bool) (names []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,7 +55,7 @@ func (e *ended) take(all bool) (names []string) {
 	return names
 }
 
-// OnEffects gets the effects of a partition where they are delivered. It notes that an application has ended that the file
+// OnEffects gets the effects of a partition where they are delivered. It notes that an application has ended that the Store
 // has, and does not wait.
 func (o *Operators) OnEffects(partition string, effects []scheduler.Effect) {
 	e := &o.ended
@@ -77,13 +77,13 @@ func (o *Operators) OnEffects(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// checkInterval is the time after which the file is compared even if no application was seen to end: one that never had an
+// checkInterval is the time after which the Store is compared even if no application was seen to end: one that never had an
 // ask has no state when it is removed, and what could not be stored is tried again.
 const checkInterval = time.Minute
 
-// Run removes applications that have ended from the file, until ctx ends (OPS-4). failed is called with each error.
+// Run removes applications that have ended from the Store, until ctx ends (OPS-4). failed is called with each error.
 func (o *Operators) Run(ctx context.Context, failed func(error)) {
-	if o.file == nil {
+	if o.kept == nil {
 		return
 	}
 	ticker := time.NewTicker(checkInterval)
@@ -105,8 +105,8 @@ func (o *Operators) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// refresh stores what operators have switched in a partition, if the file has something else. A partition that is gone keeps
-// what the file has.
+// refresh stores what operators have switched in a partition, if the Store has something else. A partition that is gone keeps
+// what the Store has.
 func (o *Operators) refresh(ctx context.Context, partition string) error {
 	if err := o.begin(ctx); err != nil {
 		return err

@@ -1,9 +1,9 @@
 // Package operators has the actions of operators carried out: on the goroutine of the partition, and with what they have
-// switched kept in a file, so that a restart finds it.
+// switched kept in a Store, so that a restart finds it.
 //
-// It owns that file. What an action does is left to package scheduler, and which clients may ask for one to the callers.
+// It owns the text that is kept, and the Store in a file. What an action does is left to package scheduler, and which clients may ask for one to the callers.
 //
-// The rule that must hold: an action that is answered without an error is in the file, if there is one, before the answer.
+// The rule that must hold: an action that is answered without an error is in the Store, if there is one, before the answer.
 package operators
 
 import (
@@ -21,7 +21,7 @@ var (
 	ErrUnknown = errors.New("unknown")
 	// ErrRefused: the action is not possible now.
 	ErrRefused = errors.New("refused")
-	// ErrNotStored: the action is done, and the file does not have it.
+	// ErrNotStored: the action is done, and the Store does not have it.
 	ErrNotStored = errors.New("done, but not stored: a restart of the scheduler loses it")
 )
 
@@ -34,16 +34,16 @@ func (e unknown) Is(target error) bool { return target == ErrUnknown }
 // Operators carries out actions. It is safe for concurrent use.
 type Operators struct {
 	partition func(name string) (*loop.Loop, bool)
-	file      *File         // nil: nothing is kept
-	busy      chan struct{} // holds a token while an action is carried out, or the file is used
+	kept      Store         // nil: nothing is kept
+	busy      chan struct{} // holds a token while an action is carried out, or the Store is used
 	ended     ended
 }
 
-// New returns Operators that find partitions by a function and keep what was switched in a file; nil: nowhere.
-func New(partition func(name string) (*loop.Loop, bool), file *File) *Operators {
-	o := &Operators{partition: partition, file: file, busy: make(chan struct{}, 1), ended: newEnded()}
-	if file != nil {
-		o.ended.watch(file.applications())
+// New returns Operators that find partitions by a function and keep what was switched in a Store; nil: nowhere.
+func New(partition func(name string) (*loop.Loop, bool), kept Store) *Operators {
+	o := &Operators{partition: partition, kept: kept, busy: make(chan struct{}, 1), ended: newEnded()}
+	if kept != nil {
+		o.ended.watch(kept.Applications())
 	}
 	return o
 }
@@ -73,7 +73,7 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 			changed = true
 		}
 	}
-	if !changed || o.file == nil {
+	if !changed || o.kept == nil {
 		return changed, nil
 	}
 	if err := o.store(ctx, partition, l); err != nil {
@@ -99,9 +99,9 @@ func (o *Operators) end() { <-o.busy }
 func (o *Operators) store(ctx context.Context, partition string, l *loop.Loop) error {
 	state, err := l.OperatorState(ctx)
 	if err == nil {
-		err = o.file.Store(partition, state)
+		err = o.kept.Store(partition, state)
 	}
-	o.ended.watch(o.file.applications())
+	o.ended.watch(o.kept.Applications())
 	return err
 }
 

@@ -1,22 +1,17 @@
 package reload
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -41,19 +36,6 @@ var (
 	checksumBucket    = []byte("said") // last checksum by source
 	formatKey         = []byte("format")
 )
-
-// record is the JSON form of a Generation in the file. Its names are part of diskFormat.
-type record struct {
-	Number   uint64            `json:"number"`
-	At       time.Time         `json:"at"`
-	Source   Source            `json:"source"`
-	From     string            `json:"from"`
-	Checksum string            `json:"checksum"`
-	Text     string            `json:"text"`
-	Extra    map[string]string `json:"extra,omitempty"`
-	Changes  *diff.Change      `json:"changes,omitempty"`
-	Paused   time.Duration     `json:"paused"`
-}
 
 // OpenDisk opens the history in a directory, and creates both if they do not exist. A file that is
 // damaged, is not of diskFormat, or is open in another process is an error that names the
@@ -179,25 +161,22 @@ func initialize(tx *bolt.Tx) error {
 // load reads the generations and checksums. Requires: checkFormat.
 func (d *Disk) load(tx *bolt.Tx) error {
 	err := tx.Bucket(generationsBucket).ForEach(func(key, value []byte) error {
-		var r record
-		text, err := verifyChecksum(key, value)
+		var g *Generation
+		text, err := VerifyChecksum(key, value)
 		if err == nil {
-			err = json.Unmarshal(text, &r)
+			g, err = DecodeGeneration(text)
 		}
 		if err != nil {
 			return fmt.Errorf("it is damaged: generation %x: %w", key, err)
 		}
-		d.stored.Generations = append(d.stored.Generations, &Generation{
-			Number: r.Number, At: r.At, Source: r.Source, From: r.From, Checksum: r.Checksum, Text: r.Text,
-			Extra: r.Extra, Changes: r.Changes, Paused: r.Paused,
-		})
+		d.stored.Generations = append(d.stored.Generations, g)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	return tx.Bucket(checksumBucket).ForEach(func(source, value []byte) error {
-		checksum, err := verifyChecksum(source, value)
+		checksum, err := VerifyChecksum(source, value)
 		if err != nil {
 			return fmt.Errorf("it is damaged: the last checksum of %q: %w", source, err)
 		}
@@ -212,24 +191,13 @@ func (d *Disk) StoredState() StoredState { return d.stored }
 // Latest is the configuration that was in force when the program ended; nil: there is none.
 // A configuration that this version of the program finds invalid is an error (CFG-118).
 func (d *Disk) Latest(bounds queuesyaml.Options) (*Proposal, error) {
-	n := len(d.stored.Generations)
-	if n == 0 {
-		return nil, nil
-	}
-	g := d.stored.Generations[n-1]
-	p, err := Read(g.Source, g.From, []byte(g.Text), bounds)
-	if err != nil {
-		return nil, fmt.Errorf("generation %d of the history %s: %w", g.Number, d.file, err)
-	}
-	return p, nil
+	return d.stored.Latest(d.file, bounds)
 }
 
 // Add stores g and deletes the generations before the number oldest.
 func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 	defer recoverFaults(&err)()
-	value, err := json.Marshal(record{
-		g.Number, g.At, g.Source, g.From, g.Checksum, g.Text, g.Extra, g.Changes, g.Paused,
-	})
+	value, err := EncodeGeneration(g)
 	if err != nil {
 		return err
 	}
@@ -240,7 +208,7 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 				return err
 			}
 		}
-		return tx.Bucket(generationsBucket).Put(keyOf(g.Number), addChecksum(keyOf(g.Number), value))
+		return tx.Bucket(generationsBucket).Put(keyOf(g.Number), AddChecksum(keyOf(g.Number), value))
 	})
 }
 
@@ -248,7 +216,7 @@ func (d *Disk) Add(g *Generation, oldest uint64) (err error) {
 func (d *Disk) SaveChecksum(source, checksum string) (err error) {
 	defer recoverFaults(&err)()
 	return d.update(func(tx *bolt.Tx) error {
-		return tx.Bucket(checksumBucket).Put([]byte(source), addChecksum([]byte(source), []byte(checksum)))
+		return tx.Bucket(checksumBucket).Put([]byte(source), AddChecksum([]byte(source), []byte(checksum)))
 	})
 }
 
@@ -257,17 +225,3 @@ func (d *Disk) Close() error { return d.db.Close() }
 
 // keyOf is the key of a generation. Keys sort like numbers.
 func keyOf(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
-
-// addChecksum is the value after a SHA-256 sum of key and value, so that damage is detected (CFG-119).
-func addChecksum(key, value []byte) []byte {
-	sum := sha256.Sum256(append(slices.Clone(key), value...))
-	return append(sum[:], value...)
-}
-
-// verifyChecksum returns the value in an output of addChecksum, or an error if the sum does not match.
-func verifyChecksum(key, sealed []byte) (value []byte, err error) {
-	if len(sealed) < sha256.Size || !bytes.Equal(addChecksum(key, sealed[sha256.Size:]), sealed) {
-		return nil, errors.New("the checksum does not match")
-	}
-	return sealed[sha256.Size:], nil
-}

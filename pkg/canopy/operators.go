@@ -4,11 +4,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // openOperators reads what operators have switched; nil: it is not kept (OPS-4). Requires: DataDir is held by the store of
 // configurations.
-func (o *Options) openOperators() (*operators.File, error) {
+func (o *Options) openOperators() (operators.Store, error) {
 	if o.DataDir == "" {
 		return nil, nil
 	}
@@ -19,7 +20,15 @@ func (o *Options) openOperators() (*operators.File, error) {
 	return f, nil
 }
 
-// keepOperators removes applications that have ended from the file of what operators have switched, until Close.
+// firstOperators are the commands with which a partition begins; nil: none.
+func (s *Server) firstOperators(partition string) []scheduler.Command {
+	if s.switched == nil {
+		return nil
+	}
+	return s.switched.First(partition)
+}
+
+// keepOperators removes applications that have ended from what is kept of what operators have switched, until Close.
 func (s *Server) keepOperators() {
 	s.serving.Go(func() {
 		s.operators.Run(s.ctx, func(err error) {

@@ -41,7 +41,7 @@ type Server struct {
 	users     *usergroup.Resolvers
 	store     *reload.Disk // nil: the history is not stored
 	usage     *usage.Store // nil: usage is not kept
-	switched  *operators.File
+	switched  operators.Store
 	recorded  *recordings
 	operators *operators.Operators
 	stopUsage func() // ends the samples of usage; nil: there are none
@@ -139,7 +139,7 @@ type serverParts struct {
 	listeners listeners
 	page      page
 	usage     *usage.Store    // nil: usage is not kept
-	operators *operators.File // nil: what operators switch is not kept
+	operators operators.Store // nil: what operators switch is not kept
 	recorded  *recordings
 }
 
@@ -226,7 +226,7 @@ func (s *Server) engineOptions() engine.Options {
 		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
 		Loop: loop.Options{
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
-			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.switched.First, Recorder: s.recorded.recorder(),
+			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.firstOperators, Recorder: s.recorded.recorder(),
 			OnAudit: func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
 			OnRecovered: func(partition string, r loop.Recovery) {
 				s.effectLog.OnRecovered(partition, r.Reported, r.Took, r.Bounded)
