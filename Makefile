@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -105,6 +105,9 @@ test-kubernetes: # vet and test the comparison with the packages of Kubernetes, 
 
 test-etcd: ## test what is kept in etcd with a real one, which is built from the module proxy: two minutes, many downloads
 	cd test/etcd && go vet ./... && go test -count=1 -timeout 10m ./...
+
+test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; a module of its own with many downloads
+	cd test/ha && go vet ./... && go test -count=1 -timeout 15m ./...
 
 # Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
 SUITES ?=

@@ -14,7 +14,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/logging"
-	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
@@ -66,6 +65,13 @@ history that is damaged, that has another format, or that another process has op
 error; it is not changed. Usage over time (canopy usage) and ended applications are kept
 there, too; without --data-dir usage is kept in memory for a day.
 
+With --ha etcd the process is a member of a group. The members elect a leader by a lease in
+etcd; it serves, the others stand by: over gRPC they answer UNAVAILABLE with the address of the
+leader in the trailer canopy-leader, over HTTP they redirect to it. When the leader ends, another
+member leads at once; when it dies, after --etcd-ttl. Resource managers then register again and
+report what runs. The configuration of a term is --config of its member, or comes from the
+resource manager. The ready line ends with ha=etcd; /readyz says whether the member leads.
+
 With --record all that the scheduler decides upon is recorded: commands with their times,
 answers of the resource manager, and a digest of the effects. 'canopy recording play' makes
 the decisions again and compares. Recording never delays a decision: what the disk does not
@@ -86,6 +92,7 @@ const serveExamples = `  canopy serve
   canopy serve --demo --demo-load 1.5
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
   canopy serve --config queues.yaml --log-format json
+  canopy serve --ha etcd --etcd-endpoints etcd1:2379,etcd2:2379,etcd3:2379 --advertise-grpc node1:3333 --advertise-http node1:9080
   canopy serve --grpc-address :3333 --http-address :9080 --tls-cert tls.crt --tls-key tls.key --tokens tokens.yaml`
 
 // serveName is the name of the command.
@@ -117,6 +124,7 @@ type serveFlags struct {
 	grpc          grpcFlags
 	security      securityFlags
 	demo          demoFlags
+	ha            haFlags
 	bounds        queuesyaml.Options // of the file and of the configurations of resource managers
 }
 
@@ -129,7 +137,7 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(), f.demo.check(cmd.Flags(), f.config)); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(), f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
 				return exitError{exitUsage, err}
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
@@ -168,6 +176,7 @@ func serveCommand() *cobra.Command {
 	f.grpc.add(flags)
 	f.security.add(flags)
 	f.demo.add(flags)
+	f.ha.add(flags)
 	return cmd
 }
 
@@ -215,12 +224,12 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 }
 
 // start starts the server. Its errors have exit codes, except that of ctx.
-func (f *serveFlags) start(ctx context.Context, in io.Reader, errs io.Writer, log *zap.Logger, level *zap.AtomicLevel) (*canopy.Server, error) {
+func (f *serveFlags) start(ctx context.Context, in io.Reader, errs io.Writer, log *zap.Logger, level *zap.AtomicLevel) (runningScheduler, error) {
 	opt, err := f.options(ctx, in, log, level)
 	if err != nil {
 		return nil, err
 	}
-	server, err := canopy.Start(ctx, opt)
+	server, err := f.ha.start(ctx, opt)
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 		return nil, startError(err, errs)
 	}

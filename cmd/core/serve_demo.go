@@ -60,8 +60,9 @@ func (f *demoFlags) lifetimes(l lifecycle.Lifetimes) lifecycle.Lifetimes {
 }
 
 // run runs the demo in the background, if there is one, until ctx ends. wait waits for its end; failed gets its error.
-func (f *demoFlags) run(ctx context.Context, server *canopy.Server, log *zap.Logger, failed chan<- error) (wait func()) {
-	if !f.on {
+func (f *demoFlags) run(ctx context.Context, running runningScheduler, log *zap.Logger, failed chan<- error) (wait func()) {
+	server, alone := running.(*canopy.Server) // check refuses --ha
+	if !f.on || !alone {
 		return func() {}
 	}
 	log.Info("the demo runs: open its page in a browser", zap.String("page", fmt.Sprintf("http://%s/", server.HTTPAddress())), zap.Float64("load", f.load))

@@ -28,6 +28,9 @@ func optionName(field string) string {
 	if flag, ok := securityOptionNames[field]; ok {
 		return flag
 	}
+	if flag, ok := haOptionNames[field]; ok {
+		return flag
+	}
 	if flag, ok := optionNames[field]; ok {
 		return flag
 	}

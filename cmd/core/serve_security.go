@@ -70,7 +70,7 @@ func isLoopback(host string) bool {
 }
 
 // warnOfOpenAddresses warns of the addresses that --insecure has opened (RMI-70, SEC-1).
-func (f *securityFlags) warnOfOpenAddresses(server *canopy.Server, log *zap.Logger) {
+func (f *securityFlags) warnOfOpenAddresses(server runningScheduler, log *zap.Logger) {
 	missing := f.missing()
 	if missing == "" {
 		return

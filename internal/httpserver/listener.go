@@ -55,7 +55,7 @@ func (l limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tcp, ok := c.(*net.TCPConn); ok {
+		if tcp, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
 			_ = tcp.SetWriteBuffer(sendBuffer) // on failure the default of the system applies
 		}
 		if admitted := l.admit(c); admitted != nil {

@@ -26,8 +26,8 @@ var layers = [][]string{
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "internal/durations", "pkg/configs/queuesyaml"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording"},
-	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election"},
+	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore"},
 	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
@@ -59,6 +59,7 @@ var deterministic = map[string][]string{
 var restrictedImports = map[string][]string{
 	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos"},
 
+	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
 }
 

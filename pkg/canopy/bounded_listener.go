@@ -1,9 +1,11 @@
 package canopy
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"go.uber.org/zap"
 )
@@ -48,6 +50,14 @@ type countedConn struct {
 	net.Conn
 	listener *boundedListener
 	once     sync.Once
+}
+
+// SyscallConn is the raw connection, for the fence of a term.
+func (c *countedConn) SyscallConn() (syscall.RawConn, error) {
+	if s, ok := c.Conn.(syscall.Conn); ok {
+		return s.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // Close closes the connection.

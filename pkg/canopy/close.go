@@ -61,6 +61,12 @@ func (s *Server) closeAll() {
 	s.end.stopping.Store(true)
 	s.cancel()
 	s.stopped(nil)
+	if s.term != nil { // what waits for etcd would keep the next term waiting
+		s.closing.err = closeOperators(s.switched)
+		if s.store != nil {
+			s.closing.err = errors.Join(s.closing.err, s.store.Close())
+		}
+	}
 	if s.grpcState != nil {
 		s.grpcState.Shutdown()
 	}
@@ -70,7 +76,7 @@ func (s *Server) closeAll() {
 	var ending sync.WaitGroup
 	for name, web := range map[string]*httpserver.Server{"the HTTP server": s.http, "the admin server": s.admin} {
 		if web != nil {
-			ending.Go(func() { s.step(name, func() { shutdownHTTP(ctx, web) }) })
+			ending.Go(func() { s.closing.step(name, func() { shutdownHTTP(ctx, web) }) })
 		}
 	}
 	if s.grpc != nil {
@@ -78,32 +84,31 @@ func (s *Server) closeAll() {
 			// GracefulStop waits for all streams. The proxy ends those of the scheduler interface; others,
 			// such as a watch of the health service, end with ctx.
 			defer context.AfterFunc(ctx, s.grpc.Stop)()
-			s.step("the gRPC server", s.grpc.GracefulStop)
+			s.closing.step("the gRPC server", s.grpc.GracefulStop)
 		})
 	}
 	if s.stopUsage != nil {
-		s.step("the last sample of usage", s.stopUsage) // before the partitions end
+		s.closing.step("the last sample of usage", s.stopUsage) // before the partitions end
 	}
-	s.step("the partitions and the streams of the resource manager", func() {
+	s.closing.step("the partitions and the streams of the resource manager", func() {
 		s.proxy.Close()
 		s.engine.End()
 	})
 	s.effectLog.Close() // after the last effect, and before the log
 	ending.Wait()
-	s.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)
-	if s.store != nil {
-		s.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
+	s.closing.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)
+	if s.store != nil && s.term == nil {
+		s.closing.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
 	}
 	if s.usage != nil {
-		s.step("the store of usage", func() { s.closing.err = errors.Join(s.closing.err, s.usage.Close()) })
+		s.closing.step("the store of usage", func() { s.closing.err = errors.Join(s.closing.err, s.usage.Close()) })
 	}
-	s.step("the user directories", s.users.Close)
+	s.closing.step("the user directories", s.users.Close)
 	_ = s.page.close() // it was only read
 }
 
 // step calls do, which may get stuck.
-func (s *Server) step(name string, do func()) {
-	c := &s.closing
+func (c *closing) step(name string, do func()) {
 	c.mu.Lock()
 	c.steps = append(c.steps, name)
 	c.mu.Unlock()

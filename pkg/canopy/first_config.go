@@ -8,12 +8,24 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
 // firstConfig is what a Server starts with.
 type firstConfig struct {
 	proposal *reload.Proposal // nil: the embedded default
-	store    *reload.Disk     // keeps the history; nil: it is not stored
+	store    configStore      // keeps the history; nil: it is not stored
+}
+
+// configStore keeps the history of configurations, in DataDir or for the members of a group.
+type configStore interface {
+	reload.Store
+	// StoredState is the content when the store was opened.
+	StoredState() reload.StoredState
+	// Latest is the latest configuration of the history; nil: there is none.
+	Latest(bounds queuesyaml.Options) (*reload.Proposal, error)
+	// Close ends the use of the store.
+	Close() error
 }
 
 // close closes the store.
@@ -26,14 +38,14 @@ func (f *firstConfig) close() error {
 
 // loadFirst reads the first configuration and opens the store (CFG-94, CFG-118). When ctx ends first it
 // returns its error: a disk may hang. Then the store is closed once it is open.
-func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers) (*firstConfig, error) {
+func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (*firstConfig, error) {
 	type result struct {
 		first *firstConfig
 		err   error
 	}
 	loaded := make(chan result, 1)
 	go func() {
-		first, err := o.readFirst(users)
+		first, err := o.readFirst(ctx, users, term)
 		loaded <- result{first, err}
 	}()
 	select {
@@ -50,17 +62,21 @@ func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers) (*f
 }
 
 // readFirst is loadFirst without a bound on time.
-func (o *Options) readFirst(users *usergroup.Resolvers) (first *firstConfig, err error) {
+func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *firstConfig, err error) {
 	first = &firstConfig{}
 	if o.hasConfig() {
 		if first.proposal, err = o.readConfig(); err != nil {
 			return nil, err
 		}
 	}
-	if o.DataDir != "" {
-		if err := o.openStore(first); err != nil {
-			return nil, err
-		}
+	switch {
+	case term != nil && term.stores != nil:
+		err = o.openStore(first, "HA.Etcd", func() (configStore, error) { return term.stores.configs(ctx, term.Epoch()) })
+	case o.DataDir != "":
+		err = o.openStore(first, "DataDir", func() (configStore, error) { return reload.OpenDisk(o.DataDir) })
+	}
+	if err != nil {
+		return nil, err
 	}
 	if first.proposal == nil {
 		return first, nil
@@ -71,17 +87,19 @@ func (o *Options) readFirst(users *usergroup.Resolvers) (first *firstConfig, err
 	return first, nil
 }
 
-// openStore opens the store, and takes the first configuration from it if there is no other.
-func (o *Options) openStore(first *firstConfig) (err error) {
-	if first.store, err = reload.OpenDisk(o.DataDir); err != nil {
-		return o.refused("DataDir", err)
+// openStore opens the store, and takes the first configuration from it if there is no other. field is the option that names it.
+func (o *Options) openStore(first *firstConfig, field string, open func() (configStore, error)) error {
+	store, err := open()
+	if err != nil {
+		return o.refused(field, err)
 	}
+	first.store = store
 	if first.proposal != nil {
 		return nil
 	}
-	if first.proposal, err = first.store.Latest(o.bounds()); err != nil {
+	if first.proposal, err = store.Latest(o.bounds()); err != nil {
 		err = fmt.Errorf("%w\nStart with %s to use another configuration", err, o.optionName("ConfigFile"))
-		return errors.Join(o.refused("DataDir", err), first.close())
+		return errors.Join(o.refused(field, err), first.close())
 	}
 	return nil
 }

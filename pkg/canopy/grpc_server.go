@@ -28,13 +28,29 @@ const (
 
 // newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1, RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
+	rpc := grpc.NewServer(append(transportOptions(s.security),
+		s.proxy.ServerOption(),
+		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.unaryInterceptor,
+			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log)),
+		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.streamInterceptor,
+			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log)),
+	)...)
+	s.proxy.Register(rpc)
+	healthpb.RegisterHealthServer(rpc, s.grpcState)
+	if s.opt.Debug {
+		reflection.Register(rpc)
+	}
+	return rpc
+}
+
+// transportOptions are what bounds and encrypts the connections of a gRPC server.
+func transportOptions(secured *security) []grpc.ServerOption {
 	transport := insecure.NewCredentials()
-	if c := s.tlsConfig("h2"); c != nil {
+	if c := secured.tlsConfig("h2"); c != nil {
 		transport = credentials.NewTLS(c)
 	}
-	rpc := grpc.NewServer(
+	return []grpc.ServerOption{
 		grpc.Creds(transport),
-		s.proxy.ServerOption(),
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(streamsPerConnection),
@@ -45,17 +61,7 @@ func (s *Server) newGRPCServer() *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: idleConnectionTimeout,
 		}),
-		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
-			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log)),
-		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
-			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log)),
-	)
-	s.proxy.Register(rpc)
-	healthpb.RegisterHealthServer(rpc, s.grpcState)
-	if s.opt.Debug {
-		reflection.Register(rpc)
 	}
-	return rpc
 }
 
 // recovered makes a panic in a call an error of that call; the scheduler goes on (RMI-6).

@@ -23,8 +23,15 @@ const defaultGRPCConnections = 128
 
 // listeners are the listeners of a Server; nil where the option has no address.
 type listeners struct {
-	grpc        *boundedListener
-	http, admin net.Listener
+	grpc, http, admin net.Listener
+}
+
+// listenersOf opens all ports, or none. Those of a term are open.
+func (o *Options) listenersOf(ctx context.Context, term *serverTerm) (listeners, error) {
+	if term != nil {
+		return term.listeners, nil
+	}
+	return o.openListeners(ctx)
 }
 
 // openListeners opens all ports, or none.
@@ -65,10 +72,7 @@ func (o *Options) listen(ctx context.Context, field, address string) (net.Listen
 }
 
 func (l listeners) close() (err error) {
-	if l.grpc != nil {
-		err = l.grpc.Close()
-	}
-	for _, l := range []net.Listener{l.http, l.admin} {
+	for _, l := range []net.Listener{l.grpc, l.http, l.admin} {
 		if l != nil {
 			err = errors.Join(err, l.Close())
 		}
@@ -111,11 +115,11 @@ func (o *Options) checkHost(h http.Handler) http.Handler {
 	return httpserver.CheckHost(h, names, webservice.AnyHostPaths, o.optionName("HTTP.HostNames"))
 }
 
-// newHTTPServer returns a server for h and a listener. counts are shared by all servers of s.
-func (s *Server) newHTTPServer(h http.Handler, counts *httpserver.Counts, on net.Listener) *httpserver.Server {
+// newHTTPServer returns a server for h and a listener. counts are shared by all servers of the process.
+func newHTTPServer(opt *Options, to *zap.Logger, secured *security, h http.Handler, counts *httpserver.Counts, on net.Listener) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
-		MaxConnections: s.opt.HTTP.MaxConnections, StallTimeout: s.opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
-		Counts: counts, ErrorLog: log.New(httpErrors{s.log}, "", 0), TLS: s.httpTLS(on),
+		MaxConnections: opt.HTTP.MaxConnections, StallTimeout: opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
+		Counts: counts, ErrorLog: log.New(httpErrors{to}, "", 0), TLS: secured.httpTLS(on),
 	})
 }
 
@@ -130,12 +134,7 @@ func (e httpErrors) Write(text []byte) (int, error) {
 }
 
 // GRPCAddress is where the gRPC server listens; nil: there is none.
-func (s *Server) GRPCAddress() net.Addr {
-	if s.listeners.grpc == nil {
-		return nil
-	}
-	return s.listeners.grpc.Addr()
-}
+func (s *Server) GRPCAddress() net.Addr { return addressOf(s.listeners.grpc) }
 
 // HTTPAddress is where the HTTP server listens; nil: there is none.
 func (s *Server) HTTPAddress() net.Addr { return addressOf(s.listeners.http) }

@@ -1,6 +1,8 @@
 package canopy
 
 import (
+	"context"
+
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/operators"
@@ -8,8 +10,15 @@ import (
 )
 
 // openOperators reads what operators have switched; nil: it is not kept (OPS-4). Requires: DataDir is held by the store of
-// configurations.
-func (o *Options) openOperators() (operators.Store, error) {
+// configurations. The caller must closeOperators.
+func (o *Options) openOperators(ctx context.Context, term *serverTerm) (operators.Store, error) {
+	if term != nil && term.stores != nil {
+		s, err := term.stores.operators(ctx, term.Epoch())
+		if err != nil {
+			return nil, o.refused("HA.Etcd", err)
+		}
+		return s, nil
+	}
 	if o.DataDir == "" {
 		return nil, nil
 	}
@@ -18,6 +27,14 @@ func (o *Options) openOperators() (operators.Store, error) {
 		return nil, o.refused("DataDir", err)
 	}
 	return f, nil
+}
+
+// closeOperators closes what openOperators has opened. A file is open only while it is written.
+func closeOperators(s operators.Store) error {
+	if c, ok := s.(operatorStore); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // firstOperators are the commands with which a partition begins; nil: none.

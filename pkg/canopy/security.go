@@ -2,10 +2,12 @@ package canopy
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -147,62 +149,70 @@ func warnOfExpiry(log *zap.Logger, keys *auth.KeyPair, now time.Time) {
 	}
 }
 
-// watchSecurity puts new contents of the files in force (SEC-2, SEC-9). Each file has a watch of its own; the files of
+// securityOf reads the files, or is what the Member of a term has read.
+func (o *Options) securityOf(term *serverTerm) (*security, error) {
+	if term != nil {
+		return term.security, nil
+	}
+	return o.loadSecurity()
+}
+
+// watch puts new contents of the files in force until ctx ends (SEC-2, SEC-9). Each file has a watch of its own; the files of
 // certificates are read together, because they belong together.
-func (s *Server) watchSecurity() {
+func (s *security) watch(ctx context.Context, watching *sync.WaitGroup, opt *Options, log *zap.Logger) {
 	watch := func(file string, changed func(text []byte)) {
 		if file == "" {
 			return
 		}
-		opt := configwatch.Options{MaxBytes: maxPEMBytes, Log: s.log}
-		s.serving.Go(func() {
-			configwatch.Watch(s.ctx, file, s.security.known[file], opt, func(text []byte) bool {
+		options := configwatch.Options{MaxBytes: maxPEMBytes, Log: log}
+		watching.Go(func() {
+			configwatch.Watch(ctx, file, s.known[file], options, func(text []byte) bool {
 				changed(text)
 				return true // a content that is refused now is refused again
 			})
 		})
 	}
-	for _, file := range []string{s.opt.Security.CertFile, s.opt.Security.KeyFile, s.opt.Security.ClientCAFile} {
-		watch(file, func([]byte) { s.reloadKeys(file) })
+	for _, file := range []string{opt.Security.CertFile, opt.Security.KeyFile, opt.Security.ClientCAFile} {
+		watch(file, func([]byte) { s.reloadKeys(opt, log, file) })
 	}
-	watch(s.opt.Security.TokensFile, s.reloadTokens)
+	watch(opt.Security.TokensFile, func(text []byte) { s.reloadTokens(opt, log, text) })
 }
 
 // reloadKeys puts the pair and the authorities in their files in force.
-func (s *Server) reloadKeys(changed string) {
-	files, err := s.opt.readPEM(map[string][]byte{})
+func (s *security) reloadKeys(opt *Options, log *zap.Logger, changed string) {
+	files, err := opt.readPEM(map[string][]byte{})
 	if err == nil {
-		err = s.security.keys.Set(files.cert, files.key, files.clientCA)
+		err = s.keys.Set(files.cert, files.key, files.clientCA)
 	}
 	if err != nil {
-		s.log.Error("the files of the certificate cannot be used: what was in force stays", zap.String("file", changed), zap.Error(err))
+		log.Error("the files of the certificate cannot be used: what was in force stays", zap.String("file", changed), zap.Error(err))
 		return
 	}
-	s.log.Info("new certificates are in force", zap.String("file", changed), zap.Time("expires", s.security.keys.Expires()))
-	warnOfExpiry(s.log, s.security.keys, s.opt.now())
+	log.Info("new certificates are in force", zap.String("file", changed), zap.Time("expires", s.keys.Expires()))
+	warnOfExpiry(log, s.keys, opt.now())
 }
 
 // reloadTokens puts a file of credentials in force.
-func (s *Server) reloadTokens(text []byte) {
+func (s *security) reloadTokens(opt *Options, log *zap.Logger, text []byte) {
 	c, err := auth.ParseCredentials(text)
 	if err != nil {
-		s.log.Error("the file of credentials cannot be used: what was in force stays", zap.String("file", s.opt.Security.TokensFile), zap.Error(err))
+		log.Error("the file of credentials cannot be used: what was in force stays", zap.String("file", opt.Security.TokensFile), zap.Error(err))
 		return
 	}
-	s.security.auth.SetCredentials(c)
-	s.log.Info("new credentials are in force", zap.String("file", s.opt.Security.TokensFile), zap.Int("entries", c.Len()))
+	s.auth.SetCredentials(c)
+	log.Info("new credentials are in force", zap.String("file", opt.Security.TokensFile), zap.Int("entries", c.Len()))
 }
 
 // tlsConfig is the TLS of a listener; nil: it has none.
-func (s *Server) tlsConfig(protocols ...string) *tls.Config {
-	if s.security.keys == nil {
+func (s *security) tlsConfig(protocols ...string) *tls.Config {
+	if s.keys == nil {
 		return nil
 	}
-	return s.security.keys.Config(protocols...)
+	return s.keys.Config(protocols...)
 }
 
 // httpTLS is the TLS of an HTTP listener. A Unix socket has none.
-func (s *Server) httpTLS(on net.Listener) *tls.Config {
+func (s *security) httpTLS(on net.Listener) *tls.Config {
 	if on != nil && on.Addr().Network() == "unix" {
 		return nil
 	}

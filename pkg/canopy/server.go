@@ -39,7 +39,7 @@ type Server struct {
 	opt       Options
 	log       *zap.Logger
 	users     *usergroup.Resolvers
-	store     *reload.Disk // nil: the history is not stored
+	store     configStore  // nil: the history is not stored
 	usage     *usage.Store // nil: usage is not kept
 	switched  operators.Store
 	recorded  *recordings
@@ -55,6 +55,7 @@ type Server struct {
 	page      page
 	listeners listeners
 	security  *security
+	term      *serverTerm  // nil: the Server leads no group
 	grpc      *grpc.Server // nil: none, like the following
 	grpcState *health.Server
 	http      *httpserver.Server
@@ -84,21 +85,26 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
+	return start(ctx, opt, nil)
+}
+
+// start is Start for valid options. term is that of a Member; nil: the Server is alone.
+func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) {
 	page, err := opt.openPage()
 	if err != nil {
 		return nil, err
 	}
-	secured, err := opt.loadSecurity()
+	secured, err := opt.securityOf(term)
 	if err != nil {
 		return nil, errors.Join(err, page.close())
 	}
 	users := usergroup.NewResolvers(opt.userOptions())
-	first, err := opt.loadFirst(ctx, users)
+	first, err := opt.loadFirst(ctx, users, term)
 	if err != nil {
 		users.Close()
 		return nil, errors.Join(err, page.close())
 	}
-	opened, err := opt.openListeners(ctx)
+	opened, err := opt.listenersOf(ctx, term)
 	if err == nil && ctx.Err() != nil {
 		err = errors.Join(ctx.Err(), opened.close())
 	}
@@ -106,7 +112,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		users.Close()
 		return nil, errors.Join(err, first.close(), page.close())
 	}
-	switched, err := opt.openOperators()
+	switched, err := opt.openOperators(ctx, term)
 	if err != nil {
 		users.Close()
 		return nil, errors.Join(err, opened.close(), first.close(), page.close())
@@ -114,7 +120,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	kept, err := opt.openUsage()
 	if err != nil {
 		users.Close()
-		return nil, errors.Join(err, opened.close(), first.close(), page.close())
+		return nil, errors.Join(err, closeOperators(switched), opened.close(), first.close(), page.close())
 	}
 	recorded, err := opt.openRecordings()
 	if err != nil {
@@ -122,11 +128,13 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 		if kept != nil {
 			err = errors.Join(err, kept.Close())
 		}
-		return nil, errors.Join(err, opened.close(), first.close(), page.close())
+		return nil, errors.Join(err, closeOperators(switched), opened.close(), first.close(), page.close())
 	}
-	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched, recorded})
+	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched, recorded, term})
 	s.serve()
-	s.watchSecurity()
+	if term == nil {
+		secured.watch(s.ctx, &s.serving, &s.opt, s.log)
+	}
 	s.watchConfig(first.proposal)
 	return s, nil
 }
@@ -141,11 +149,12 @@ type serverParts struct {
 	usage     *usage.Store    // nil: usage is not kept
 	operators operators.Store // nil: what operators switch is not kept
 	recorded  *recordings
+	term      *serverTerm // nil: there is none
 }
 
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded}
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
@@ -172,6 +181,9 @@ func newServer(opt Options, p serverParts) *Server {
 	s.metrics.SetSecuritySource(s.securityCounts)
 	s.metrics.SetForecastSource(s.forecasts.Calibration)
 	s.metrics.SetHealthSource(func() bool { return s.Health() == nil })
+	if p.term != nil {
+		s.metrics.SetHASource(func() metrics.HA { return metrics.HA{Leader: true, Epoch: p.term.Epoch()} })
+	}
 	now := opt.Now
 	if now == nil {
 		now = time.Now
@@ -190,17 +202,17 @@ func newServer(opt Options, p serverParts) *Server {
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
 		Refusals: s.refusals,
 	}
-	s.handler = webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest))
+	s.handler = p.term.withEpoch(webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest)))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
 		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 		s.grpc = s.newGRPCServer()
 	}
 	if opt.HTTP.Address != "" {
-		s.http = s.newHTTPServer(opt.checkHost(s.handler), counts, p.listeners.http)
+		s.http = newHTTPServer(&opt, s.log, p.security, opt.checkHost(s.handler), counts, p.listeners.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = s.newHTTPServer(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest)), counts, p.listeners.admin)
+		s.admin = newHTTPServer(&opt, s.log, p.security, p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts, p.listeners.admin)
 	}
 	return s
 }

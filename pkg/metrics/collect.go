@@ -37,6 +37,7 @@ func (s *scrape) writeAll(to *exposition) {
 	s.writeConfig(to)
 	s.writeSecurity(to)
 	s.writeHealth(to)
+	s.writeHA(to)
 }
 
 // writeCounters writes the counters of the effects of a partition.

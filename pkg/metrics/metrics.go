@@ -34,6 +34,7 @@ type Metrics struct {
 	security   func() Security                             // nil: without families of access
 	forecasts  func(partition string) forecast.Calibration // nil: without families of expected starts
 	recordings func(partition string) uint64               // steps that were not recorded; nil: nothing is recorded
+	ha         func() HA                                   // nil: without families of a group
 	config     func() Config                               // nil: without families of the configuration
 	logLines   func() (dropped, omitted int64)             // lines of the log, since the start; nil: without their families
 

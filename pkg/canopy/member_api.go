@@ -1,0 +1,99 @@
+package canopy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// Leader is the leader of the group as far as this member knows, itself included. false: none is known.
+func (m *Member) Leader() (MemberInfo, bool) {
+	s := m.campaign.Status()
+	return memberInfo(s.Leader, s.Epoch), s.Epoch != 0
+}
+
+// Leads reports whether this member may answer as the leader now.
+func (m *Member) Leads() bool {
+	t := m.campaign.Status().Term
+	return t != nil && t.MaySend(m.now())
+}
+
+// GRPCAddress is where the gRPC server listens, whether the member leads or stands by; nil: there is none.
+func (m *Member) GRPCAddress() net.Addr { return addressOf(m.listeners.grpc) }
+
+// HTTPAddress is where the HTTP server listens; nil: there is none.
+func (m *Member) HTTPAddress() net.Addr { return addressOf(m.listeners.http) }
+
+// AdminAddress is where the admin server listens; nil: there is none. Its network is tcp or unix.
+func (m *Member) AdminAddress() net.Addr { return addressOf(m.listeners.admin) }
+
+// ReloadFile is Server.ReloadFile of a leader. A standby reads the file when it becomes the leader: ErrStandby.
+func (m *Member) ReloadFile(ctx context.Context) (Generation, error) {
+	if s := m.server(); s != nil {
+		return s.ReloadFile(ctx)
+	}
+	return Generation{}, ErrStandby
+}
+
+// Done is closed when the Member has stopped serving: Close was called, a listener has failed, or the Server of a term has not ended.
+// After a failure the caller must still Close the Member.
+func (m *Member) Done() <-chan struct{} { return m.end.done }
+
+// Err is why Done is closed: a failure, or nil after Close. nil while the Member serves.
+func (m *Member) Err() error {
+	select {
+	case <-m.end.done:
+		return m.end.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the Member: the term, if it leads, so that a successor may lead at once (HA-4), its Server as Server.Close does, and the
+// listeners. It returns when everything has ended, or after Options.CloseTimeout with an error that names what is stuck.
+// Further calls wait for the same.
+func (m *Member) Close() error {
+	m.closing.once.Do(func() { go m.closeAll() })
+	timeout := cmp.Or(m.opt.CloseTimeout, defaultCloseTimeout)
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	select {
+	case <-m.closing.done:
+		return m.closing.err
+	case <-late.C:
+		return fmt.Errorf("the member has not ended within %v: %s", timeout, strings.Join(m.Closing(), ", "))
+	}
+}
+
+// Closing are the parts of the Member that Close waits for now, for a log line when it takes long.
+func (m *Member) Closing() []string {
+	m.closing.mu.Lock()
+	steps := append([]string{}, m.closing.steps...)
+	m.closing.mu.Unlock()
+	if s := m.server(); s != nil {
+		steps = append(steps, s.Closing()...)
+	}
+	return steps
+}
+
+// closeAll ends everything in the order in which parts depend on each other.
+func (m *Member) closeAll() {
+	defer close(m.closing.done)
+	m.closing.step("the lease in etcd", m.campaign.Close) // nothing is sent from now on
+	m.cancel()
+	m.stopped(nil)
+	m.closing.step("the term of the member", func() { <-m.ran })
+	err := m.listeners.close()
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	m.closing.step("the servers of the standby", func() { m.standby.close(ctx) })
+	m.closing.step("the listeners and the watches of files", m.serving.Wait)
+	m.closing.step("the connection to etcd", func() { err = errors.Join(err, m.closeEtcd()) })
+	m.closing.mu.Lock()
+	defer m.closing.mu.Unlock()
+	m.closing.err = errors.Join(m.closing.err, err)
+}

@@ -1,0 +1,115 @@
+package canopy
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/canopy-scheduler/canopy/internal/election"
+)
+
+// memberTerm is a term of a Member: from the election until its Server has ended.
+type memberTerm struct {
+	*election.Term
+	ctx    context.Context // ends with the term
+	cancel context.CancelFunc
+	done   chan struct{} // closed when all that the term began has ended
+
+	server *Server // nil: it does not run; guarded by Member.mu
+	failed error   // why it could not begin, or has failed; read after done is closed
+	stuck  error   // what has not ended; read after done is closed
+}
+
+// begin begins a term. Its Server starts while the campaign goes on: a start that hangs does not keep the lease from being given up.
+func (m *Member) begin(elected *election.Term) *memberTerm {
+	t := &memberTerm{Term: elected, done: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancel(m.ctx)
+	m.setUnderWay(t)
+	go func() {
+		defer close(t.done)
+		defer t.cancel()
+		m.live(t)
+	}()
+	return t
+}
+
+// live runs the Server of a term until the term ends.
+func (m *Member) live(t *memberTerm) {
+	all := map[*handover]*receiver{}
+	ports := m.receivers(func(h *handover) *receiver {
+		all[h] = newReceiver(h.on.Addr(), func() bool { return t.MaySend(m.now()) })
+		return all[h]
+	})
+	server, err := start(t.ctx, m.opt, &serverTerm{t.Term, ports, m.security, m.stores})
+	if err != nil {
+		if t.ctx.Err() == nil {
+			t.failed = err
+		}
+		return
+	}
+	m.setServer(t, server)
+	if t.ctx.Err() == nil {
+		for h, r := range all {
+			h.to(r)
+		}
+		m.log.Info("this member serves as leader", zap.Int64("epoch", t.Epoch()))
+	}
+	select {
+	case <-t.ctx.Done():
+	case <-server.Done():
+		t.failed = server.Err()
+	}
+	for h := range all {
+		h.to(nil) // before the Server ends, which takes a while: clients find the standby at once
+	}
+	t.stuck = server.Close()
+	m.setServer(t, nil)
+}
+
+// afterTerm is called when all of a term has ended. It returns when the member may lead again; nil: now.
+func (m *Member) afterTerm(t *memberTerm) (resume <-chan time.Time) {
+	m.setUnderWay(nil)
+	if t.stuck != nil {
+		m.closing.mu.Lock()
+		m.closing.err = errors.Join(m.closing.err, t.stuck)
+		m.closing.mu.Unlock()
+		m.stopped(t.stuck) // another term beside what is left of this one would share its files
+	}
+	if t.failed == nil {
+		m.campaign.Resume()
+		return nil
+	}
+	m.campaign.Resign() // another member may be able to
+	m.log.Error("the term of this member could not go on: another member may lead", zap.Int64("epoch", t.Epoch()), zap.Error(t.failed))
+	return time.After(m.ha.Etcd.TTL)
+}
+
+func (m *Member) underWay() *memberTerm {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.current
+}
+
+func (m *Member) setUnderWay(t *memberTerm) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.current = t
+}
+
+func (m *Member) setServer(t *memberTerm, s *Server) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t.server = s
+}
+
+// server is the Server of the term under way; nil: the member does not lead, or not yet.
+func (m *Member) server() *Server {
+	if t := m.underWay(); t != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return t.server
+	}
+	return nil
+}

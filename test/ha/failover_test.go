@@ -1,0 +1,171 @@
+package ha
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// Bounds of how long something may take on a busy machine.
+const (
+	electedWithin = 20 * time.Second
+	placedWithin  = 20 * time.Second
+)
+
+// tasks are n names of tasks of a round.
+func tasks(round string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("%s-%d", round, i))
+	}
+	return names
+}
+
+// checkShim checks that every task of n is placed once, and none was refused or released.
+func checkShim(t *testing.T, s *shim, n int) {
+	t.Helper()
+	until(t, placedWithin, s.allPlaced)
+	placed, _, _, _, problems := s.state()
+	assert.Equal(t, placed, n)
+	assert.Equal(t, len(problems), 0, "%v", problems)
+}
+
+// One of three members leads, the others say where it is, and a shim that begins at any of them finds it.
+func TestGroup_OneLeadsAndStandbysSayWhereItIs(t *testing.T) {
+	g := newGroup(t, 3)
+	p := newProbe(g)
+	leader, _ := p.leaderAfter(g, 0, electedWithin)
+	for _, m := range g.members {
+		client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		get := func(path string) (int, string, string) {
+			r, err := client.Get("http://" + m.http + path)
+			assert.NilError(t, err)
+			defer r.Body.Close()
+			body, err := io.ReadAll(r.Body)
+			assert.NilError(t, err)
+			return r.StatusCode, r.Header.Get("Location"), string(body)
+		}
+		code, _, metrics := get("/metrics")
+		assert.Equal(t, code, http.StatusOK)
+		if m == leader {
+			assert.Assert(t, strings.Contains(metrics, "\ncanopy_ha_leader 1\n"))
+			continue
+		}
+		assert.Assert(t, strings.Contains(metrics, "\ncanopy_ha_leader 0\n"))
+		code, at, _ := get("/ws/v1/partitions?pretty=1")
+		assert.Equal(t, code, http.StatusTemporaryRedirect)
+		assert.Equal(t, at, "http://"+leader.http+"/ws/v1/partitions?pretty=1")
+		code, _, body := get("/readyz")
+		assert.Equal(t, code, http.StatusServiceUnavailable)
+		assert.Assert(t, strings.Contains(body, leader.grpc), body)
+	}
+	for g.members[0] == leader { // the shim begins at a standby
+		g.members = append(g.members[1:], g.members[0])
+	}
+	s := newShim(g)
+	s.submit(tasks("a", 100)...)
+	checkShim(t, s, 100)
+	_, _, followed, _, _ := s.state()
+	assert.Equal(t, followed, 1)
+	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
+}
+
+// When the leader dies, another member leads, and the shim replays.
+func TestGroup_LeaderIsKilled(t *testing.T) {
+	g := newGroup(t, 3)
+	p := newProbe(g)
+	leader, epoch := p.leaderAfter(g, 0, electedWithin)
+	s := newShim(g)
+	s.submit(tasks("a", 100)...)
+	checkShim(t, s, 100)
+	g.kill(leader)
+	s.submit(tasks("b", 100)...)
+	killed := time.Now()
+	next, _ := p.leaderAfter(g, epoch, electedWithin)
+	t.Logf("another member served %v after the leader was killed", time.Since(killed).Round(time.Millisecond))
+	assert.Assert(t, next != leader)
+	checkShim(t, s, 200)
+	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
+}
+
+// A leader that is asked to end hands over at once.
+func TestGroup_LeaderEnds(t *testing.T) {
+	g := newGroup(t, 2)
+	p := newProbe(g)
+	leader, epoch := p.leaderAfter(g, 0, electedWithin)
+	asked := time.Now()
+	assert.NilError(t, leader.Signal(syscall.SIGTERM))
+	_, _ = p.leaderAfter(g, epoch, electedWithin)
+	took := p.last().at.Sub(asked)
+	t.Logf("another member served %v after the leader was asked to end", took.Round(time.Millisecond))
+	assert.NilError(t, leader.Stop())
+	assert.Assert(t, took < ttl, "%v: the lease was not given back", took)
+	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
+}
+
+// A leader that was stopped for longer than its lease answers nothing when it goes on.
+func TestGroup_LeaderIsStoppedAndGoesOn(t *testing.T) {
+	g := newGroup(t, 3)
+	p := newProbe(g)
+	leader, epoch := p.leaderAfter(g, 0, electedWithin)
+	s := newShim(g)
+	for round := range 3 {
+		name := fmt.Sprint("r", round)
+		s.submit(tasks(name, 50)...)
+		assert.NilError(t, leader.Signal(syscall.SIGSTOP))
+		s.submit(tasks(name+"b", 50)...)
+		next, later := p.leaderAfter(g, epoch, electedWithin)
+		assert.NilError(t, leader.Signal(syscall.SIGCONT))
+		checkShim(t, s, 100*(round+1))
+		until(t, electedWithin, func() error { return standsBy(leader) })
+		leader, epoch = next, later
+	}
+	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
+}
+
+// standsBy is an error unless a member says that it stands by.
+func standsBy(m *member) error {
+	r, err := http.Get("http://" + m.http + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusServiceUnavailable {
+		return errors.New("it is ready")
+	}
+	return nil
+}
+
+// Without etcd the leader stops answering at its deadline, and a member leads when etcd is back.
+func TestGroup_EtcdIsKilled(t *testing.T) {
+	g := newGroup(t, 3)
+	p := newProbe(g)
+	_, epoch := p.leaderAfter(g, 0, electedWithin)
+	s := newShim(g)
+	s.submit(tasks("a", 50)...)
+	checkShim(t, s, 50)
+	g.etcd.kill()
+	killed := time.Now()
+	until(t, electedWithin, func() error {
+		for _, m := range g.members {
+			if err := standsBy(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	last := p.last().at.Sub(killed)
+	t.Logf("the last answer came %v after etcd was killed", last.Round(time.Millisecond))
+	assert.Assert(t, last < ttl+probeTimeout, "%v", last)
+	s.submit(tasks("b", 50)...)
+	g.etcd.start(t)
+	_, _ = p.leaderAfter(g, epoch, electedWithin)
+	checkShim(t, s, 100)
+	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
+}

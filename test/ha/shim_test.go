@@ -1,0 +1,246 @@
+package ha
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
+)
+
+// shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next member, and
+// reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
+type shim struct {
+	members []string // addresses
+	cancel  context.CancelFunc
+	done    chan struct{}
+
+	mu       sync.Mutex
+	stream   si.Scheduler_UpdateAllocationClient // nil: there is no session
+	epoch    int64                               // the highest that was seen
+	pending  map[string]bool
+	placed   map[string]string // task to node
+	sessions int
+	ended    error // why the last session has ended
+	followed int   // redirections by a trailer
+	refused  int   // answers of an older epoch
+	problems []string
+}
+
+func newShim(g *group) *shim {
+	s := &shim{pending: map[string]bool{}, placed: map[string]string{}, done: make(chan struct{})}
+	for _, m := range g.members {
+		s.members = append(s.members, m.grpc)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	go s.run(ctx)
+	g.t.Cleanup(s.stop)
+	return s
+}
+
+func (s *shim) stop() {
+	s.cancel()
+	<-s.done
+}
+
+// submit asks for tasks, now and after each registration until they are placed.
+func (s *shim) submit(tasks ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &si.AllocationRequest{RmID: "shim"}
+	for _, t := range tasks {
+		s.pending[t] = true
+		m.Allocations = append(m.Allocations, ask(t))
+	}
+	if s.stream != nil {
+		_ = s.stream.Send(m) // a session that has ended is followed by one that sends them
+	}
+}
+
+// queues is the configuration of the shim: each leader gets it with the registration.
+const queues = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: default}]}]}]\n"
+
+func ask(task string) *si.Allocation {
+	x := fakerm.Ask(task, "app")
+	x.ResourcePerAlloc = fakerm.Resource(1, 1)
+	return x
+}
+
+// run has one session after the other.
+func (s *shim) run(ctx context.Context) {
+	defer close(s.done)
+	for i := 0; ctx.Err() == nil; i++ {
+		next := s.members[i%len(s.members)]
+		for next != "" && ctx.Err() == nil {
+			next = s.session(ctx, next)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// session is that with one member, until it ends. It returns where the leader is; empty: that is not known.
+func (s *shim) session(ctx context.Context, address string) (leader string) {
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := si.NewSchedulerClient(conn)
+	var head, tail metadata.MD
+	registering, registered := context.WithTimeout(ctx, time.Second)
+	_, err = client.RegisterResourceManager(registering, &si.RegisterResourceManagerRequest{RmID: "shim", Version: "1", Config: queues}, grpc.Header(&head), grpc.Trailer(&tail))
+	registered()
+	if err != nil {
+		if at := tail.Get("canopy-leader"); len(at) == 1 && at[0] != address {
+			s.mu.Lock()
+			s.followed++
+			s.mu.Unlock()
+			return at[0]
+		}
+		return ""
+	}
+	if s.isOld(head) {
+		return ""
+	}
+	err = s.recover(ctx, client)
+	s.mu.Lock()
+	s.stream, s.ended = nil, err
+	s.mu.Unlock()
+	return ""
+}
+
+// isOld reports whether the headers of an answer have an older epoch than one that was seen.
+func (s *shim) isOld(head metadata.MD) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	epoch := int64(0)
+	if v := head.Get("canopy-epoch"); len(v) == 1 {
+		epoch, _ = strconv.ParseInt(v[0], 10, 64)
+	}
+	if epoch == 0 {
+		s.problems = append(s.problems, "an answer without an epoch")
+	}
+	if epoch < s.epoch {
+		s.refused++
+		return true
+	}
+	s.epoch = epoch
+	return false
+}
+
+// recover reports everything to a leader with which the shim has registered, and takes its answers until the stream ends.
+func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
+	nodes, err := client.UpdateNode(ctx)
+	if err != nil {
+		return err
+	}
+	node := fakerm.Node("n1")
+	node.SchedulableResource = fakerm.Resource(1e6, 1e6)
+	if err := nodes.Send(&si.NodeRequest{RmID: "shim", Nodes: []*si.NodeInfo{node}}); err != nil {
+		return err
+	}
+	if r, err := nodes.Recv(); err != nil || len(r.Accepted) != 1 {
+		return fmt.Errorf("the node: %v, %w", r, err)
+	}
+	apps, err := client.UpdateApplication(ctx)
+	if err != nil {
+		return err
+	}
+	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{fakerm.App("app", "root.default")}}); err != nil {
+		return err
+	}
+	if r, err := apps.Recv(); err != nil || len(r.Accepted) != 1 {
+		return fmt.Errorf("the application: %v, %w", r, err)
+	}
+	allocations, err := client.UpdateAllocation(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(allocations); err != nil {
+		return err
+	}
+	for {
+		r, err := allocations.Recv()
+		if err != nil {
+			return err
+		}
+		head, err := allocations.Header()
+		if err != nil {
+			return err
+		}
+		if s.isOld(head) {
+			return errors.New("an answer of an older epoch")
+		}
+		s.take(r)
+	}
+}
+
+// begin reports the tasks that run, and asks for those that do not.
+func (s *shim) begin(stream si.Scheduler_UpdateAllocationClient) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &si.AllocationRequest{RmID: "shim"}
+	for t, node := range s.placed {
+		x := ask(t)
+		x.NodeID = node
+		m.Allocations = append(m.Allocations, x)
+	}
+	for t := range s.pending {
+		m.Allocations = append(m.Allocations, ask(t))
+	}
+	s.sessions++
+	s.stream = stream
+	return stream.Send(m)
+}
+
+// take starts the tasks that a leader has placed.
+func (s *shim) take(r *si.AllocationResponse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range r.New {
+		switch {
+		case s.pending[x.AllocationKey]:
+			delete(s.pending, x.AllocationKey)
+			s.placed[x.AllocationKey] = x.NodeID
+		case s.placed[x.AllocationKey] != x.NodeID:
+			s.problems = append(s.problems, fmt.Sprintf("%s is placed twice", x.AllocationKey))
+		}
+	}
+	for _, x := range r.RejectedAllocations {
+		s.problems = append(s.problems, fmt.Sprintf("%s is rejected: %s", x.AllocationKey, x.Reason))
+	}
+	for _, x := range r.Released {
+		s.problems = append(s.problems, fmt.Sprintf("%s is released: %s", x.AllocationKey, x.Message))
+	}
+}
+
+// allPlaced is an error while a task waits.
+func (s *shim) allPlaced() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.pending); n > 0 {
+		return fmt.Errorf("%d tasks wait in session %d, epoch %d; the one before has ended: %v", n, s.sessions, s.epoch, s.ended)
+	}
+	return nil
+}
+
+// state is a copy of what the shim knows.
+func (s *shim) state() (placed, sessions, followed int, epoch int64, problems []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.placed), s.sessions, s.followed, s.epoch, append([]string{}, s.problems...)
+}
