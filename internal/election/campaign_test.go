@@ -75,7 +75,7 @@ func TestCampaign_StoreIsNotReached(t *testing.T) {
 		time.Sleep(9*time.Second - 1)
 		assert.Assert(t, a.Status().Term != nil)
 		assert.ErrorIs(t, a.Status().Err, memstore.ErrUnreachable)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		assert.Assert(t, a.Status().Term == nil)
 		assert.Equal(t, a.Status().Ended, election.DeadlinePassed)
@@ -95,13 +95,19 @@ func TestCampaign_ReportsChanges(t *testing.T) {
 		a := startCampaign(store, "a")
 		defer a.Close()
 		a.Resume()
-		for a.Status().Term == nil {
-			<-a.Changed()
+		changed := func(is func() bool) {
+			late := time.After(ttl)
+			for !is() {
+				select {
+				case <-a.Changed():
+				case <-late:
+					t.Fatal("no change is reported")
+				}
+			}
 		}
+		changed(func() bool { return a.Status().Term != nil })
 		store.Expire()
-		for a.Status().Term != nil {
-			<-a.Changed()
-		}
+		changed(func() bool { return a.Status().Term == nil })
 		assert.Equal(t, a.Status().Ended, election.KeyChanged)
 	})
 }

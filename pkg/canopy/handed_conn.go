@@ -34,12 +34,14 @@ func newHandedConn(c net.Conn, of *receiver) *handedConn {
 // Write is part of net.Conn. It asks the fence again after each wait for a client that does not read.
 func (c *handedConn) Write(text []byte) (int, error) {
 	switch {
+	case c.of.fence == nil:
+		return c.Conn.Write(text)
+	case c.raw != nil:
+		return c.writeFenced(text)
 	case !c.maySend():
 		return 0, errTermOver
-	case c.raw == nil || c.of.fence == nil:
-		return c.Conn.Write(text)
 	}
-	return c.writeFenced(text)
+	return c.Conn.Write(text)
 }
 
 // Close is part of net.Conn.
