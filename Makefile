@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -49,17 +49,19 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
 
-CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-tools race test-full tour
+CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-ha-short test-tools race test-full tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
+	$(MAKE) --no-print-directory test-etcd
+	CANOPY_TESTS=full $(MAKE) --no-print-directory test-ha
 	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
 	$(MAKE) --no-print-directory e2e-own
 	bin/canopy bench run --quick
@@ -105,6 +107,9 @@ test-kubernetes: # vet and test the comparison with the packages of Kubernetes, 
 
 test-etcd: ## test what is kept in etcd with a real one, which is built from the module proxy: two minutes, many downloads
 	cd test/etcd && go vet ./... && go test -count=1 -timeout 10m ./...
+
+test-ha-short: # as CI does: a leader is elected, dies, ends, and hands on what is kept
+	cd test/ha && go vet ./... && go test -count=1 -timeout 5m -run 'OneLeads|LeaderIsKilled|LeaderEnds|LeadersShare' .
 
 test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; a module of its own with many downloads
 	cd test/ha && go vet ./... && go test -count=1 -timeout 15m ./...
