@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -87,6 +88,7 @@ func TestHandover_ConnectionOfAFormerReceiverIsClosed(t *testing.T) {
 	defer l.Close()
 	h := newHandover(l)
 	ours, theirs := net.Pipe()
+	assert.NilError(t, theirs.SetReadDeadline(time.Now().Add(10*time.Second))) // a failure, and not a test that hangs
 	given := make(chan struct{})
 	go func() {
 		defer close(given)
@@ -101,8 +103,8 @@ func TestHandover_ConnectionOfAFormerReceiverIsClosed(t *testing.T) {
 		}
 	}
 	h.to(newReceiver(l.Addr(), nil))
-	<-given
 	_, err = theirs.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, io.EOF)
+	<-given
 	assert.Equal(t, len(h.standby.open), 0)
 }
