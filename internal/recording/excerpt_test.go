@@ -43,6 +43,9 @@ func takeRandom(t *testing.T, s randomrun.Run) (e *excerpt.Excerpt, target excer
 	return e, target, made
 }
 
+// oneLine is how an effect is on one line of an excerpt.
+var oneLine = strings.NewReplacer("\\", `\\`, "\n", `\n`, "\r", `\r`)
+
 // parsed is an excerpt that was written and read.
 func parsed(t *testing.T, e *excerpt.Excerpt) (again *excerpt.Excerpt, text string) {
 	t.Helper()
@@ -68,7 +71,7 @@ func TestRandomRuns_ExcerptIsRead(t *testing.T) {
 		assert.DeepEqual(t, got, want)
 		made = made[len(made)-e.Len():]
 		for i := 1; i < e.Len(); i++ { // the effects of a first step are also about what was there before
-			assert.Equal(t, strings.Join(got.Effects[i], "\n"), strings.Join(made[i], "\n"))
+			assert.Equal(t, strings.Join(got.Effects[i], "\x00"), oneLine.Replace(strings.Join(made[i], "\x00")))
 		}
 		assert.Assert(t, slices.Contains(got.Effects[len(got.Effects)-1], target.Text), "%s\n%s", target.Text, text)
 		_, textAgain := parsed(t, again)
