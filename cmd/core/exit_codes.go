@@ -38,6 +38,7 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, a task that could be placed was not, or kills of the scheduler have changed how many were placed", "a file cannot be read, or the server does not answer or refuses the registration"},
 	{"recording play", "all steps that could be compared are equal", "a step differs, or none could be compared", "the recording cannot be read"},
 	{"what-if", "the comparison was printed", "the configuration has errors, or the recorded decisions are not made", "the recording cannot be read, or has no asks"},
+	{"tune", "a change meets the objective, or none is needed", "no change was found, the configuration has errors, or the recorded decisions are not made", "the recording cannot be read, or has no asks of the queue"},
 	{"recording show", "everything was shown", "the replay differs", "the recording cannot be read"},
 	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it", "the recording cannot be read"},
 	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint does not answer or refuses the registration", ""},

@@ -70,7 +70,7 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), explainCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), recordingCommand(), whatIfCommand(), traceSynthCommand(), conformanceCommand(), benchCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(), nodesCommand(), topCommand(), tokenCommand(), versionCommand(), exitCodesCommand())
+		replayCommand(), recordingCommand(), whatIfCommand(), tuneCommand(), traceSynthCommand(), conformanceCommand(), benchCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(), nodesCommand(), topCommand(), tokenCommand(), versionCommand(), exitCodesCommand())
 	root.AddCommand(operatorCommands()...)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

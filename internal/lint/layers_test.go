@@ -31,7 +31,7 @@ var layers = [][]string{
 	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants",
+		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune",
 	},
 	{"pkg/canopy", "internal/sim", "internal/bench/report"},
 	{"internal/bench"}, // drives all of these

@@ -76,7 +76,7 @@ func rows(list []pair) (out []rowView) {
 		count := func(a, b int) string { return both(fmt.Sprint(a), fmt.Sprint(b)) }
 		r := rowView{
 			Name: a.Name, Asks: count(a.Asks, b.Asks), Started: count(a.Started, b.Started), Waiting: count(a.Waiting, b.Waiting), Preempted: count(a.Preempted, b.Preempted),
-			Median: both(seconds(a.Wait.Median), seconds(b.Wait.Median)), P95: both(seconds(a.Wait.P95), seconds(b.Wait.P95)),
+			Median: both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)), P95: both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)),
 			Starved: both(percent(a.Starved), percent(b.Starved)), Usage: usageText(a.Usage, b.Usage),
 		}
 		if longest > 0 {
@@ -86,7 +86,7 @@ func rows(list []pair) (out []rowView) {
 			}{{"recorded", a.Wait}, {"changed", b.Wait}} {
 				r.Bars = append(r.Bars, barView{
 					x.class, 100 * x.wait.Median / longest, 100 * x.wait.P95 / longest,
-					fmt.Sprintf("%s: median %s, 95 %% %s", x.class, seconds(x.wait.Median), seconds(x.wait.P95)),
+					fmt.Sprintf("%s: median %s, 95 %% %s", x.class, FormatSeconds(x.wait.Median), FormatSeconds(x.wait.P95)),
 				})
 			}
 		}

@@ -29,11 +29,18 @@ type Group struct {
 	Wait      Wait   `json:"wait"`
 	Preempted int    `json:"preempted"` // allocations that were chosen as victims
 
+	// Waits are how long each ask waited that was not rejected, in order: until it started or was cancelled, and Forever when it never
+	// ran. Those of several groups can be joined for a quantile of all.
+	Waits []time.Duration `json:"-"`
+
 	// The following is about queues.
 
 	Usage   []Usage `json:"usage,omitempty"`
 	Starved float64 `json:"starved"` // the part of the time in which the queue had pending asks and less than its guarantee
 }
+
+// Forever is the wait of an ask that had not started at the end of the recording.
+const Forever = time.Duration(math.MaxInt64)
 
 // Wait is how long asks waited that have started, in seconds; zeros: none has.
 type Wait struct {
@@ -53,7 +60,7 @@ type Usage struct {
 // counter counts the requests of a group.
 type counter struct {
 	Group
-	waits []time.Duration
+	started []time.Duration // waits of those that have started
 }
 
 func (c *counter) add(r *request) {
@@ -65,11 +72,14 @@ func (c *counter) add(r *request) {
 	switch {
 	case !r.started.IsZero():
 		c.Started++
-		c.waits = append(c.waits, r.started.Sub(r.submitted))
+		c.started = append(c.started, r.started.Sub(r.submitted))
+		c.Waits = append(c.Waits, r.started.Sub(r.submitted))
 	case r.ended.IsZero():
 		c.Waiting++
+		c.Waits = append(c.Waits, Forever)
 	default:
 		c.Cancelled++
+		c.Waits = append(c.Waits, r.ended.Sub(r.submitted))
 	}
 	if r.preempted() {
 		c.Preempted++
@@ -77,18 +87,18 @@ func (c *counter) add(r *request) {
 }
 
 func (c *counter) group() Group {
-	slices.Sort(c.waits)
-	c.Wait = Wait{quantile(c.waits, 0.5), quantile(c.waits, 0.95), quantile(c.waits, 1)}
+	slices.Sort(c.started)
+	slices.Sort(c.Waits)
+	c.Wait = Wait{Quantile(c.started, 0.5).Seconds(), Quantile(c.started, 0.95).Seconds(), Quantile(c.started, 1).Seconds()}
 	return c.Group
 }
 
-// quantile is the smallest duration that a part of them, in order, does not exceed, in seconds.
-func quantile(sorted []time.Duration, part float64) float64 {
+// Quantile is the smallest duration that a part of them, from 0 to 1, does not exceed; 0: there is none. Requires: they are in order.
+func Quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
-	i := max(int(math.Ceil(part*float64(len(sorted))))-1, 0)
-	return sorted[i].Seconds()
+	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
 }
 
 // outcomeOf is the outcome of a run.

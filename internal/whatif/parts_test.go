@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,13 +105,21 @@ func TestOutcome_CountsAndQuantiles(t *testing.T) {
 	rejected.rejected, placeholder.placeholder, reported.reported, unknown.app = true, true, true, "unknown"
 	list = append(list, rejected, placeholder, reported, unknown, ranFrom("waits", -1, -1), ranFrom("cancelled", -1, 9))
 	got := outcomeOf(trackerOf(list...), newSamples(at(0), at(1)))
-	want := Group{Name: "all", Asks: 102, Started: 100, Waiting: 1, Cancelled: 1, Rejected: 1, Preempted: 1, Wait: Wait{50, 95, 100}}
+	waits := []time.Duration{9 * time.Second} // until it was cancelled
+	for i := range 100 {
+		waits = append(waits, time.Duration(i+1)*time.Second)
+	}
+	slices.Sort(waits)
+	waits = append(waits, Forever)
+	want := Group{Name: "all", Asks: 102, Started: 100, Waiting: 1, Cancelled: 1, Rejected: 1, Preempted: 1, Wait: Wait{50, 95, 100}, Waits: waits}
 	assert.DeepEqual(t, got.All, want)
 	want.Name = "root.a"
 	assert.DeepEqual(t, got.Queues, []Group{want})
 	want.Name = "u"
 	assert.DeepEqual(t, got.Users, []Group{want})
-	assert.Equal(t, quantile(nil, 0.5), 0.0)
+	assert.Equal(t, Quantile(nil, 0.5), time.Duration(0))
+	assert.Equal(t, Quantile(waits, 0.5), 50*time.Second) // of 102, the 51st
+	assert.Equal(t, Quantile(waits, 1), Forever)
 }
 
 // A registration that drops nodes begins a new part, and so does a gap: the part with most asks is compared.

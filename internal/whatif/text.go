@@ -71,7 +71,7 @@ func (p pair) writeText(out io.Writer, queue bool) {
 	a, b := p.recorded, p.changed
 	count := func(a, b int) string { return both(fmt.Sprint(a), fmt.Sprint(b)) }
 	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s", a.Name, count(a.Asks, b.Asks), count(a.Started, b.Started), count(a.Waiting, b.Waiting),
-		both(seconds(a.Wait.Median), seconds(b.Wait.Median)), both(seconds(a.Wait.P95), seconds(b.Wait.P95)), count(a.Preempted, b.Preempted))
+		both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)), both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)), count(a.Preempted, b.Preempted))
 	if queue {
 		fmt.Fprintf(out, "\t%s\t%s", both(percent(a.Starved), percent(b.Starved)), usageText(a.Usage, b.Usage))
 	}
@@ -86,8 +86,8 @@ func both(a, b string) string {
 	return a + " > " + b
 }
 
-// seconds is a wait with three digits, or the whole seconds.
-func seconds(s float64) string {
+// FormatSeconds is a wait with three digits, or the whole seconds.
+func FormatSeconds(s float64) string {
 	switch {
 	case s == 0:
 		return "0"

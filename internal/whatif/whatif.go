@@ -41,10 +41,16 @@ func (e *DifferenceError) Error() string {
 	return fmt.Sprintf("step %d at %s: this version of Canopy does not make the recorded decisions: %s", e.Step, e.At.UTC().Format(time.RFC3339Nano), e.Text)
 }
 
-// Compare runs a scenario on a session of a recording. If resource managers have registered again in it, or if it has gaps, it takes the
-// part with most asks. progress is called now and then with the time in the recording; nil: it is not. Errors: ErrNothing, and those of
-// the recording; that a change of nodes concerns no node; and *DifferenceError.
-func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
+// Recorded is the part of a session that scenarios are compared with. It is read only, once it is made.
+type Recorded struct {
+	session recording.Session
+	most    *part // the part with most asks
+	parts   int
+}
+
+// Read makes the recorded decisions of a session, to learn what became of each ask. If resource managers have registered again in it, or if it has
+// gaps, it takes the part with most asks. Errors: ErrNothing, and those of the recording; and *DifferenceError.
+func Read(s recording.Session) (*Recorded, error) {
 	parts, err := partsOf(s)
 	if err != nil {
 		return nil, err
@@ -58,31 +64,29 @@ func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time
 	if most == nil {
 		return nil, fmt.Errorf("partition %s: %w", s.Partition, ErrNothing)
 	}
+	return &Recorded{s, most, len(parts)}, nil
+}
+
+// Compare is Read and a comparison, for one scenario.
+func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
+	recorded, err := Read(s)
+	if err != nil {
+		return nil, err
+	}
+	return recorded.Compare(scenario, progress)
+}
+
+// Compare runs a scenario. progress is called now and then with the time in the recording; nil: it is not. Errors: those of Read; and that
+// a change of nodes concerns no node.
+func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
+	most := x.most
 	r := &run{
 		scenario: scenario, history: newHistory(most.recorded, most.last), until: most.last,
 		recorded: newTracker(), recordedSamples: newSamples(most.first, most.last),
 		changed: newTracker(), samples: newSamples(most.first, most.last), nodes: newNodes(scenario.Nodes), removals: map[objects.AppID]bool{},
 	}
-
-	reader := s.Open()
-	defer reader.Close()
-	for i := 0; i < most.end; i++ {
-		x, err := reader.Next()
-		switch {
-		case err != nil:
-			return nil, err
-		case i < most.begin:
-		case x.Begin != nil:
-			err = r.begin(x.Begin)
-		case x.Step != nil:
-			err = r.step(x.Step)
-			if progress != nil && x.Step.Number%progressSteps == 0 {
-				progress(x.Step.At)
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := r.makeSteps(x, progress); err != nil {
+		return nil, err
 	}
 	if err := r.nodes.unmatched(); err != nil {
 		return nil, err
@@ -91,10 +95,35 @@ func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time
 	r.recordedSamples.upTo(end, r.player.Core())
 	r.samples.upTo(end, r.core)
 	return &Comparison{
-		Partition: s.Partition, From: most.first, To: most.last, Steps: most.steps,
-		Changes: r.changes(), Assumptions: r.assumptions(len(parts)), Same: same(r.recorded, r.changed),
+		Partition: x.session.Partition, From: most.first, To: most.last, Steps: most.steps,
+		Changes: r.changes(), Assumptions: r.assumptions(x.parts), Same: same(r.recorded, r.changed),
 		Recorded: outcomeOf(r.recorded, r.recordedSamples), Changed: outcomeOf(r.changed, r.samples), Series: seriesOf(r.recordedSamples, r.samples),
 	}, nil
+}
+
+// makeSteps makes all steps of the part in both runs.
+func (r *run) makeSteps(x *Recorded, progress func(at time.Time)) error {
+	reader := x.session.Open()
+	defer reader.Close()
+	for i := 0; i < x.most.end; i++ {
+		item, err := reader.Next()
+		switch {
+		case err != nil:
+			return err
+		case i < x.most.begin:
+		case item.Begin != nil:
+			err = r.begin(item.Begin)
+		case item.Step != nil:
+			err = r.step(item.Step)
+			if progress != nil && item.Step.Number%progressSteps == 0 {
+				progress(item.Step.At)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // progressSteps is after how many steps progress is reported.
