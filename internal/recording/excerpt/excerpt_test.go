@@ -113,18 +113,20 @@ func TestShorten_AnswersThatChange(t *testing.T) {
 
 func TestParse_Refuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     "there is no line that begins with begin",
-		"begin {}\nbegin {}":                   "line 2: begin is there twice",
-		"begin {\"partition\":{\"nam\":1}}":    `line 1: partition of recording.Begin: configs.Partition has no field "nam"`,
-		"begin {":                              "line 1: unexpected EOF",
-		"begin {}\nnoon schedule 1":            `line 2: "noon" is neither a time nor begin, refuses or answers`,
-		"begin {}\n2026-01-02T15:04:05Z fly":   `line 2: there is no command "fly"`,
-		"begin {}\n2026-01-02T15:04:05Z":       `line 2: there is no command ""`,
-		"begin {}\nrefuses k n":                "line 2: refuses needs an ask and a node in quotes",
-		"begin {}\nanswers 01":                 "line 2: answers is before the first step",
-		"begin {\n}\n2026-01-02T15:04:05Z x":   `line 3: there is no command "x"`,
-		"2026-01-02T15:04:05Z schedule a":      "line 1: schedule needs a budget",
-		"2026-01-02T15:04:05Z schedule 1\nans": `line 2: "ans" is neither`,
+		"":                                   "there is no line that begins with begin",
+		"begin {}\nbegin {}":                 "line 2: begin is there twice",
+		"begin {\"partition\":{\"nam\":1}}":  `line 1: partition of recording.Begin: configs.Partition has no field "nam"`,
+		"begin {":                            "line 1: unexpected EOF",
+		"begin {}\nnoon schedule 1":          `line 2: "noon" is neither a time nor begin, refuses or answers`,
+		"begin {}\n2026-01-02T15:04:05Z fly": `line 2: there is no command "fly"`,
+		"begin {}\n2026-01-02T15:04:05Z":     `line 2: there is no command ""`,
+		"begin {}\nrefuses k n":              "line 2: refuses needs an ask and a node in quotes",
+		"begin {}\nanswers 01":               "line 2: answers is before the first step",
+		"begin {}\n2026-01-02T15:04:05Z schedule 1\nanswers 01\nrefuses \"k\" \"n\"": "line 4: answers and refuses exclude each other",
+		"begin {}\nrefuses \"k\" \"n\"\n2026-01-02T15:04:05Z schedule 1\nanswers 01": "line 4: answers and refuses exclude each other",
+		"begin {\n}\n2026-01-02T15:04:05Z x":                                         `line 3: there is no command "x"`,
+		"2026-01-02T15:04:05Z schedule a":                                            "line 1: schedule needs a budget",
+		"2026-01-02T15:04:05Z schedule 1\nans":                                       `line 2: "ans" is neither`,
 	} {
 		_, err := excerpt.Parse([]byte(text))
 		assert.ErrorContains(t, err, want, text)
@@ -139,6 +141,7 @@ func FuzzParse(f *testing.F) {
 		assert.NilError(f, err)
 		f.Add(string(text))
 	}
+	f.Add("begin {}\n2026-01-02T15:04:05Z schedule 1\nanswers 01\nrefuses \"a\" \"b\"")
 	f.Add("begin {}\nrefuses \"a\" \"b\"\n2026-01-02T15:04:05Z schedule 1\nanswers 01")
 	f.Fuzz(func(t *testing.T, text string) {
 		e, err := excerpt.Parse([]byte(text))

@@ -32,6 +32,9 @@ const (
 	indent      = "    "
 )
 
+// errBothAnswers is the error of a text with answers that are the same whenever the Oracle is asked, and others of a step.
+var errBothAnswers = fmt.Errorf("%s and %s exclude each other", answersWord, refusesWord)
+
 // Write writes the text of an excerpt with the effects that it has now. The error may be that a name is no UTF-8.
 func (e *Excerpt) Write(w io.Writer) error {
 	made, err := e.Replay()
@@ -142,11 +145,17 @@ func (e *Excerpt) parseLine(line string) error {
 		if _, err := fmt.Sscanf(rest, "%q %q", (*string)(&q.ask), (*string)(&q.node)); err != nil {
 			return fmt.Errorf("%s needs an ask and a node in quotes: %w", refusesWord, err)
 		}
+		if e.fits == nil {
+			return errBothAnswers
+		}
 		e.fits[q] = false
 		return nil
 	case first == answersWord:
 		if len(e.steps) == 0 {
 			return fmt.Errorf("%s is before the first step", answersWord)
+		}
+		if len(e.fits) > 0 {
+			return errBothAnswers
 		}
 		answers, err := hex.DecodeString(rest)
 		e.steps[len(e.steps)-1].answers, e.fits = answers, nil
