@@ -80,5 +80,6 @@ func (l *sentLog) add(batch []outboundEffect) {
 	for ; l.bytes > maxRetainedBytes; first++ {
 		l.bytes -= totalMemorySize(l.retained[first])
 	}
-	l.retained = slices.Delete(l.retained, 0, first)
+	clear(l.retained[:first]) // so that the array, which append replaces now and then, keeps none of them in memory
+	l.retained = l.retained[first:]
 }
