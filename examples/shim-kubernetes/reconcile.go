@@ -223,8 +223,22 @@ func (s *session) sendNode(n *si.NodeInfo) {
 	s.nodeStream.put(&si.NodeRequest{Nodes: []*si.NodeInfo{n}})
 }
 
+// send sends an allocation or an ask. Those of a recovery go many at a time: what waits is compared, and not taken as it comes.
 func (s *session) send(a *si.Allocation) {
-	s.allocationStream.put(&si.AllocationRequest{Allocations: []*si.Allocation{a}})
+	s.held = append(s.held, a)
+	if s.live || len(s.held) == maxHeld {
+		s.sendHeld()
+	}
+}
+
+// maxHeld is how many allocations a message has at most: some hundred bytes each, where a message may have 4 MB.
+const maxHeld = 1000
+
+func (s *session) sendHeld() {
+	if len(s.held) > 0 {
+		s.allocationStream.put(&si.AllocationRequest{Allocations: s.held})
+		s.held = nil
+	}
 }
 
 // sendRelease releases an allocation or an ask; without a type, because the pod has ended by itself.
@@ -232,6 +246,7 @@ func (s *session) sendRelease(application, key string, why si.TerminationType) {
 	if why == si.TerminationType_UNKNOWN_TERMINATION_TYPE {
 		why = si.TerminationType_STOPPED_BY_RM
 	}
+	s.sendHeld()
 	s.allocationStream.put(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 		{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why},
 	}}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -25,6 +26,7 @@ type session struct {
 	pods         map[object]*pod         // that the scheduler knows, or is to know
 	keys         map[string]*pod         // the same by allocation key, the UID
 	live         bool                    // the recovery is over: changes are reported as they come
+	held         []*si.Allocation        // of a recovery, to be sent together
 
 	nodeStream        *stream[si.NodeRequest, si.NodeResponse]
 	applicationStream *stream[si.ApplicationRequest, si.ApplicationResponse]
@@ -100,6 +102,8 @@ func (s *session) recover(ctx context.Context) error {
 		}
 	}
 	running := len(pods)
+	// The streams are not ordered among each other: a node may be schedulable before all asks are there.
+	slices.SortFunc(pending, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	pods = append(pods, pending...)
 	// The first pod of an application makes it: one that runs, so that the application is placed whatever the rules say now.
 	for _, p := range pods {
@@ -110,10 +114,11 @@ func (s *session) recover(ctx context.Context) error {
 	if err := s.stepUntil(ctx, "applications", func() bool { return allAccepted(s.applications) }); err != nil {
 		return err
 	}
-	s.live = true
 	for _, p := range pods {
 		s.reconcilePod(ctx, nameOf(p))
 	}
+	s.sendHeld()
+	s.live = true
 	for name := range s.nodes {
 		s.reconcileNode(name)
 	}
