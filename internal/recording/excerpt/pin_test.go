@@ -2,6 +2,7 @@ package excerpt
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,4 +31,18 @@ func TestPin_KeepsTheRestAsItIs(t *testing.T) {
 	assert.Equal(t, strings.Count(text.String(), "schedule 1"), 1)
 	assert.Assert(t, strings.Contains(text.String(), "allocated placed (x) on n1"))
 	assert.Assert(t, strings.HasSuffix(text.String(), "    allocated last (x) on n2\n"))
+}
+
+// What could not be left out before something else was, is tried again after that.
+func TestReduce_TriesAgainWhatOthersNeeded(t *testing.T) {
+	var left []string
+	reduce([]string{"kept", "needed by the next", "next", "kept too"}, func(units []string) bool {
+		holds := slices.Contains(units, "kept") && slices.Contains(units, "kept too") &&
+			(!slices.Contains(units, "next") || slices.Contains(units, "needed by the next"))
+		if holds {
+			left = units
+		}
+		return holds
+	})
+	assert.DeepEqual(t, left, []string{"kept", "kept too"})
 }
