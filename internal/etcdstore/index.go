@@ -45,6 +45,19 @@ func decodeIndex(value []byte) (i index, err error) {
 	return i, nil
 }
 
+// IndexKey is the key, below a prefix (Options.Prefix), that each write of a Store changes.
+func IndexKey(prefix string) string { return prefix + "/" + indexKey }
+
+// LatestGeneration is the number of the latest generation that is stored, by the value of IndexKey; 0: none is. An error names the key,
+// without the prefix.
+func LatestGeneration(value []byte) (uint64, error) {
+	i, err := decodeIndex(value)
+	if err != nil || len(i.Generations) == 0 {
+		return 0, err
+	}
+	return slices.Max(i.Generations), nil
+}
+
 // load makes the state of all values below configPrefix, which are ordered by key. An error names the key.
 func load(opt Options, kvs []*mvccpb.KeyValue) (reload.StoredState, error) {
 	state := reload.StoredState{LastChecksums: map[string]string{}}

@@ -68,9 +68,15 @@ func randomInput(random *rand.Rand) (in input) {
 			in.members = append(in.members, m)
 		}
 	}
-	calm := random.IntN(2) == 0 // everything is led where it is assigned
+	calm := random.IntN(2) == 0 // nothing is to be placed, and everything is led where it is assigned
+	if calm {
+		in.partitions = all
+	}
 	for _, p := range all {
-		if random.IntN(5) > 0 {
+		switch {
+		case calm && len(in.members) > 0:
+			in.now.Members[p] = in.members[random.IntN(1+random.IntN(len(in.members)))].Name
+		case random.IntN(5) > 0:
 			in.now.Members[p] = fmt.Sprintf("m%d", random.IntN(6))
 		}
 		for _, m := range in.members {
@@ -147,7 +153,9 @@ func TestLaw_EachPartitionIsAssigned(t *testing.T) {
 		assert.Assert(t, n <= max(1, in.opt.MaxMoves), "%d moves: %v", n, next)
 		assert.Assert(t, n == 0 || !under, "a move while another is under way: %v, then %v", in.now, next)
 	})
-	assert.Assert(t, moved > 100 && drained > 100, "%d moves, %d partitions that drain", moved, drained)
+	if os.Getenv("CANOPY_SPREAD_SEED") == "" {
+		assert.Assert(t, moved > 100 && drained > 100, "%d moves, %d partitions that drain", moved, drained)
+	}
 }
 
 // moves are how many partitions of the configuration go from one living member to another.
@@ -215,7 +223,7 @@ func TestLaw_PlacementsAreOnTheLightest(t *testing.T) {
 // would gain. Members come and go in between.
 func TestLaw_ComesToRest(t *testing.T) {
 	most, moved := 0.0, 0
-	eachSeed(t, 20_000, func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, 10_000, func(t *testing.T, random *rand.Rand) {
 		opt := spread.Options{Gain: []float64{0.1, 0.01, 0.001, 0.5}[random.IntN(4)], MaxMoves: 1 + random.IntN(2)*random.IntN(3)}
 		g := newCluster(names(1+random.IntN(30)), "m0")
 		for _, p := range g.partitions {
@@ -242,7 +250,7 @@ func TestLaw_ComesToRest(t *testing.T) {
 
 // Where all partitions weigh the same, a member that comes gets its share, within the gain.
 func TestLaw_MembersThatComeGetTheirShare(t *testing.T) {
-	eachSeed(t, 5000, func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, 2000, func(t *testing.T, random *rand.Rand) {
 		g := newCluster(names(1+random.IntN(80)), "m0")
 		for i := range 1 + random.IntN(6) {
 			g.rest(t, spread.Options{})
