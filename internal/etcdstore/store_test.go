@@ -289,3 +289,23 @@ func TestOptions_ProblemsAreNamed(t *testing.T) {
 		assert.ErrorContains(t, opener(etcdstore.Options{Prefix: "a/", LeaderKey: "b", Epoch: 1}), "ends with a slash")
 	}
 }
+
+// Other packages find the number of the latest generation without opening the history.
+func TestLatestGeneration_ByTheIndex(t *testing.T) {
+	var kv storetest.KV
+	s := open(t, &kv, elect(&kv))
+	assert.Equal(t, etcdstore.IndexKey("/canopy/a"), "/canopy/a/config/index")
+	latest := func() uint64 {
+		n, err := etcdstore.LatestGeneration([]byte(kv.Value("/canopy/a/config/index")))
+		assert.NilError(t, err)
+		return n
+	}
+	assert.NilError(t, s.SaveChecksum("rm a", "C"))
+	assert.Equal(t, latest(), uint64(0))
+	for number := range uint64(12) {
+		assert.NilError(t, s.Add(generationOf(number+1, "text"), max(number, 5)-4))
+		assert.Equal(t, latest(), number+1)
+	}
+	_, err := etcdstore.LatestGeneration([]byte("x"))
+	assert.ErrorContains(t, err, "the key config/index: ")
+}
