@@ -26,12 +26,12 @@ var layers = [][]string{
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/cpushare", "internal/durations", "pkg/configs/queuesyaml"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election"},
-	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election", "internal/spread"},
+	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore", "internal/spread/memstore"},
 	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune",
+		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune", "internal/spread/etcd",
 	},
 	{"pkg/canopy", "internal/sim", "internal/bench/report"},
 	{"internal/bench"}, // drives all of these
@@ -59,7 +59,7 @@ var deterministic = map[string][]string{
 var restrictedImports = map[string][]string{
 	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos"},
 
-	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
+	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/spread/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
 }
 
