@@ -1,6 +1,7 @@
 package spread_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -49,8 +50,13 @@ func (g *cluster) rest(t *testing.T, opt spread.Options) (moves int) {
 		}
 		assert.Assert(t, calls < bound, "%d calls, and it still changes", calls)
 		for p, name := range next.Members {
-			if from := g.now.Members[p]; from != "" && from != name {
-				moves++
+			from := g.now.Members[p]
+			if from == "" || from == name {
+				continue
+			}
+			moves++
+			if g.members[from] && opt.MaxMoves <= 1 {
+				assert.Assert(t, g.gains(p, name, cmp.Or(opt.Gain, spread.DefaultGain), -rounding), "%s moves from %s to %s, and that gains nothing: %v", p, from, name, g.now)
 			}
 		}
 		g.now = next
@@ -77,26 +83,36 @@ func (g *cluster) weights() (of map[string]float64, members map[string]float64) 
 	return of, members
 }
 
-// gaining is a move that would still gain: of one partition, or of the first of several small ones. Empty: none would.
-func (g *cluster) gaining(gain float64) (partition, to string) {
-	const rounding = 1e-9
-	of, weights := g.weights()
-	least := gain / float64(len(g.members))
-	small := map[string]float64{}
+// small is the weight of the partitions on a member that may move and weigh less than the least gain.
+func (g *cluster) small(of map[string]float64, member string, least float64) (sum float64) {
 	for p, name := range g.now.Members {
-		if of[p] < least && slices.Contains(g.partitions, p) {
-			small[name] += of[p]
+		if name == member && of[p] < least && slices.Contains(g.partitions, p) {
+			sum += of[p]
 		}
 	}
-	for p, from := range g.now.Members {
-		if !slices.Contains(g.partitions, p) {
-			continue
-		}
+	return sum
+}
+
+// gains reports whether a move lowers the heavier member by the gain, alone or as one of several small partitions. It must do so by rounding
+// more; with a negative one, by as much less.
+func (g *cluster) gains(partition, to string, gain, rounding float64) bool {
+	of, weights := g.weights()
+	from, least := g.now.Members[partition], gain/float64(len(g.members))
+	w := of[partition]
+	if from == to || !slices.Contains(g.partitions, partition) || weights[from]-weights[to]-w < least+rounding {
+		return false
+	}
+	return w >= least+rounding || w < least-rounding && g.small(of, from, least) >= least+rounding
+}
+
+// rounding is by how much sums of weights may differ.
+const rounding = 1e-9
+
+// gaining is a move that would still gain. Empty: none would.
+func (g *cluster) gaining(gain float64) (partition, to string) {
+	for p := range g.now.Members {
 		for to := range g.members {
-			heavier := max(weights[from]-of[p], weights[to]+of[p])
-			alone := to != from && weights[from]-heavier >= least+rounding
-			together := to != from && of[p] < least-rounding && small[from] >= least+rounding && weights[from]-weights[to]-of[p] >= least+rounding
-			if alone || together {
+			if g.gains(p, to, gain, rounding) {
 				return p, to
 			}
 		}

@@ -84,6 +84,17 @@ func TestNext_BalancesLoad(t *testing.T) {
 	assert.DeepEqual(t, next.Members, map[string]string{"a": "m1", "b": "m2", "c": "m2", "d": "m2"}) // 0.425 and 0.575; a moved: 0.325 and 0.675
 }
 
+// Loads that add up to more than a float64 can hold count all the same.
+func TestNext_LoadsAreHuge(t *testing.T) {
+	now := spread.Assignment{Members: map[string]string{"a": "m1", "b": "m1", "c": "m2", "d": "m2"}}
+	members := []spread.Member{
+		{Name: "m1", Leads: map[string]float64{"a": math.MaxFloat64, "b": math.MaxFloat64}},
+		{Name: "m2", Leads: map[string]float64{"c": 1, "d": math.Inf(1)}},
+	}
+	next, _ := spread.Next(now, []string{"a", "b", "c", "d"}, members, spread.Options{})
+	assert.DeepEqual(t, next.Members, map[string]string{"a": "m2", "b": "m1", "c": "m2", "d": "m2"})
+}
+
 // A partition with much load is not moved back and forth, and the others of its member go to a member that has none.
 func TestNext_OneHotPartition(t *testing.T) {
 	now := spread.Assignment{Members: map[string]string{"a": "m1", "b": "m2", "c": "m2"}}
