@@ -43,6 +43,7 @@ type announced struct {
 // Store is the spread.Store of one process.
 type Store struct {
 	group *Group
+	name  string // that is announced; empty: none
 }
 
 // Member returns the store of another process.
@@ -150,6 +151,10 @@ func (s *Store) Announce(ctx context.Context, m spread.Member) error {
 	}
 	g := s.group
 	defer g.mu.Unlock()
+	if s.name != "" && s.name != m.Name {
+		return fmt.Errorf("the member %q is announced, and cannot be announced as %q before it is withdrawn", s.name, m.Name)
+	}
+	s.name = m.Name
 	before, known := g.members[m.Name]
 	if known && before.by != s {
 		return fmt.Errorf("%w: %s", spread.ErrNameTaken, m.Name)
@@ -172,6 +177,7 @@ func (s *Store) Withdraw(ctx context.Context) error {
 	}
 	g := s.group
 	defer g.mu.Unlock()
+	s.name = ""
 	before := len(g.members)
 	maps.DeleteFunc(g.members, func(_ string, a announced) bool { return a.by == s })
 	if len(g.members) != before {
