@@ -61,11 +61,10 @@ func (s *session) onApplications(ctx context.Context, m *si.ApplicationResponse)
 }
 
 func (s *session) reconcileApplication(ctx context.Context, id string) {
-	if !s.live {
-		return
-	}
-	for _, p := range s.podsOf(byApplication, id) {
-		s.reconcilePod(ctx, nameOf(p))
+	if s.live {
+		for _, p := range s.podsOf(byApplication, id) {
+			s.reconcilePod(ctx, nameOf(p))
+		}
 	}
 }
 

@@ -86,11 +86,7 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 		}
 	}
 	go func() {
-		for {
-			o, down := c.queue.Get()
-			if down {
-				return
-			}
+		for o, down := c.queue.Get(); !down; o, down = c.queue.Get() {
 			select {
 			case c.changes <- o:
 			case <-ctx.Done():

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/protobuf/proto"
@@ -225,28 +227,22 @@ func (s *session) sendNode(n *si.NodeInfo) {
 
 // send sends an allocation or an ask. Those of a recovery go many at a time: what waits is compared, and not taken as it comes.
 func (s *session) send(a *si.Allocation) {
-	s.held = append(s.held, a)
-	if s.live || len(s.held) == maxHeld {
+	if s.held = append(s.held, a); s.live {
 		s.sendHeld()
 	}
 }
 
-// maxHeld is how many allocations a message has at most: some hundred bytes each, where a message may have 4 MB.
-const maxHeld = 1000
-
+// sendHeld sends messages of some 500 KB at most, where one may have 4 MB.
 func (s *session) sendHeld() {
-	if len(s.held) > 0 {
-		s.allocationStream.put(&si.AllocationRequest{Allocations: s.held})
-		s.held = nil
+	for allocations := range slices.Chunk(s.held, 1000) {
+		s.allocationStream.put(&si.AllocationRequest{Allocations: allocations})
 	}
+	s.held = nil
 }
 
 // sendRelease releases an allocation or an ask; without a type, because the pod has ended by itself.
 func (s *session) sendRelease(application, key string, why si.TerminationType) {
-	if why == si.TerminationType_UNKNOWN_TERMINATION_TYPE {
-		why = si.TerminationType_STOPPED_BY_RM
-	}
-	s.sendHeld()
+	why = cmp.Or(why, si.TerminationType_STOPPED_BY_RM) // without a type it is 0
 	s.allocationStream.put(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
 		{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why},
 	}}})

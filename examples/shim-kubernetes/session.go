@@ -73,14 +73,11 @@ func (s *session) run(ctx context.Context) error {
 
 // loop tells the scheduler what there is, in the order of the interface, and then what changes.
 func (s *session) loop(ctx context.Context) error {
-	if err := s.recover(ctx); err != nil {
-		return err
+	err := s.recover(ctx)
+	for err == nil {
+		err = s.step(ctx, s.changes)
 	}
-	for {
-		if err := s.step(ctx, s.changes); err != nil {
-			return err
-		}
-	}
+	return err
 }
 
 // recover reports nodes, which stay unschedulable; then applications; then pods that run; then asks. Changes wait meanwhile.

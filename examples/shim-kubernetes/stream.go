@@ -34,15 +34,12 @@ func (s *stream[Q, A]) put(message *Q) {
 
 // run sends and receives until the stream or ctx ends, which ends the group. opened is the result of its opening.
 func (s *stream[Q, A]) run(ctx context.Context, group *errgroup.Group, name string, opened wire[Q, A], err error) {
-	for _, work := range []func() error{
-		func() error { return s.send(ctx, opened) },
-		func() error { return s.receive(ctx, opened) },
-	} {
+	for _, work := range []func(context.Context, wire[Q, A]) error{s.send, s.receive} {
 		group.Go(func() error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			return fmt.Errorf("%s: %w", name, work())
+			return fmt.Errorf("%s: %w", name, work(ctx, opened))
 		})
 	}
 }

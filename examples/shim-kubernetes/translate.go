@@ -115,11 +115,10 @@ func tags(p *v1.Pod) map[string]string {
 	constraint("nodeSelector", p.Spec.NodeSelector, len(p.Spec.NodeSelector) > 0)
 	constraint("tolerations", p.Spec.Tolerations, len(p.Spec.Tolerations) > 0)
 	constraint("topologySpreadConstraints", p.Spec.TopologySpreadConstraints, len(p.Spec.TopologySpreadConstraints) > 0)
-	if a := p.Spec.Affinity; a != nil {
-		constraint("nodeAffinity", a.NodeAffinity, a.NodeAffinity != nil)
-		constraint("podAffinity", a.PodAffinity, a.PodAffinity != nil)
-		constraint("podAntiAffinity", a.PodAntiAffinity, a.PodAntiAffinity != nil)
-	}
+	a := cmp.Or(p.Spec.Affinity, &v1.Affinity{})
+	constraint("nodeAffinity", a.NodeAffinity, a.NodeAffinity != nil)
+	constraint("podAffinity", a.PodAffinity, a.PodAffinity != nil)
+	constraint("podAntiAffinity", a.PodAntiAffinity, a.PodAntiAffinity != nil)
 	var ports []v1.ContainerPort
 	for _, container := range p.Spec.Containers {
 		for _, port := range container.Ports {
