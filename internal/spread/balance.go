@@ -77,7 +77,7 @@ func (p *plan) toMove(to *planMember, least int64) *planPartition {
 		var best *planPartition
 		small := p.small(member, least)
 		for _, x := range p.partitions {
-			if x.on != member || x.draining || x.moved {
+			if x.on != member || x.draining || x.moved || x.isRefused(to) {
 				continue
 			}
 			difference := member.weight - to.weight

@@ -62,6 +62,7 @@ type planPartition struct {
 	draining bool          // it has left the configuration
 	moved    bool          // in this call
 	leaders  []*planMember // the members that say they lead it, sorted by name
+	refused  []*planMember // the members that could not lead it
 	on       *planMember   // nil: not placed yet
 }
 
@@ -84,9 +85,18 @@ func newPlan(now Assignment, partitions []string, members []Member) *plan {
 			partition.load = max(partition.load, Load(load)) // during a move two members may say so
 		}
 	}
+	for _, m := range members {
+		for _, name := range m.Refuses {
+			if all[name] != nil && !slices.Contains(all[name].leaders, byName[m.Name]) && !slices.Contains(all[name].refused, byName[m.Name]) {
+				all[name].refused = append(all[name].refused, byName[m.Name])
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		partition := all[name]
-		partition.on = byName[now.Members[name]]
+		if partition.on = byName[now.Members[name]]; partition.isRefused(partition.on) && len(partition.refused) < len(p.members) {
+			partition.on = nil
+		}
 		if partition.draining && !slices.Contains(partition.leaders, partition.on) {
 			partition.on = partition.leaders[0]
 		}
@@ -110,13 +120,28 @@ func (p *plan) place() {
 	}
 	slices.SortStableFunc(rest, func(a, b *planPartition) int { return cmp.Compare(b.weight, a.weight) })
 	for _, partition := range rest {
-		partition.put(lightest(p.members))
+		partition.put(lightest(partition.ableAmong(p.members)))
 	}
 }
 
-// settled reports whether each partition is led by the member that it is assigned to. Otherwise a former move is still under way.
+// isRefused reports whether a member could not lead the partition.
+func (x *planPartition) isRefused(by *planMember) bool { return slices.Contains(x.refused, by) }
+
+// ableAmong are the members that have not refused the partition, or all if each has (HAP-9).
+func (x *planPartition) ableAmong(members []*planMember) []*planMember {
+	able := slices.DeleteFunc(slices.Clone(members), x.isRefused)
+	if len(able) == 0 {
+		return members
+	}
+	return able
+}
+
+// settled reports whether each partition is led by the member that it is assigned to, or by none because all have refused it. Otherwise a former
+// move is still under way.
 func (p *plan) settled() bool {
-	return !slices.ContainsFunc(p.partitions, func(x *planPartition) bool { return !slices.Contains(x.leaders, x.on) })
+	return !slices.ContainsFunc(p.partitions, func(x *planPartition) bool {
+		return !slices.Contains(x.leaders, x.on) && len(x.refused) < len(p.members)
+	})
 }
 
 func (p *plan) assigned() map[string]string {

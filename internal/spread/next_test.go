@@ -131,3 +131,43 @@ func TestLoad_CountsWhatIsNone(t *testing.T) {
 	}
 	assert.Equal(t, spread.Load(math.MaxFloat64), math.MaxFloat64)
 }
+
+// A partition that a member could not lead goes to another one, which is not balanced back, as long as there is one that has not refused it.
+func TestNext_RefusedPartitions(t *testing.T) {
+	refusing := func(leads map[string][]string, refused map[string][]string) []spread.Member {
+		all := led(leads)
+		for i := range all {
+			all[i].Refuses = refused[all[i].Name]
+		}
+		return all
+	}
+	type lists = map[string][]string
+	for _, tc := range []struct {
+		name       string
+		now        map[string]string
+		partitions []string
+		members    []spread.Member
+		want       map[string]string // nil: no change
+	}{
+		{"it goes to another member", map[string]string{"a": "m1", "b": "m2", "c": "m2"}, []string{"a", "b", "c"},
+			refusing(lists{"m1": nil, "m2": {"b", "c"}}, lists{"m1": {"a"}}), map[string]string{"a": "m2", "b": "m2", "c": "m2"}},
+		{"it does not come back", map[string]string{"a": "m2", "b": "m2"}, []string{"a", "b"},
+			refusing(lists{"m1": nil, "m2": {"a", "b"}}, lists{"m1": {"a", "b"}}), nil},
+		{"others come instead", map[string]string{"a": "m2", "b": "m2"}, []string{"a", "b"},
+			refusing(lists{"m1": nil, "m2": {"a", "b"}}, lists{"m1": {"a"}}), map[string]string{"a": "m2", "b": "m1"}},
+		{"a new one is placed on a member that has not refused it", nil, []string{"a"},
+			refusing(lists{"m1": nil, "m2": {}}, lists{"m1": {"a"}}), map[string]string{"a": "m2"}},
+		{"refused by all it stays, and others move", map[string]string{"a": "m1", "b": "m2", "c": "m2", "d": "m2"}, []string{"a", "b", "c", "d"},
+			refusing(lists{"m1": nil, "m2": {"b", "c", "d"}}, lists{"m1": {"a"}, "m2": {"a"}}), map[string]string{"a": "m1", "b": "m1", "c": "m2", "d": "m2"}},
+		{"a member that leads it has not refused it", map[string]string{"a": "m1"}, []string{"a"},
+			refusing(lists{"m1": {"a"}, "m2": nil}, lists{"m1": {"a"}}), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			next, changed := spread.Next(spread.Assignment{Members: tc.now}, tc.partitions, tc.members, spread.Options{})
+			assert.Equal(t, changed, tc.want != nil, "%v", next)
+			if changed {
+				assert.DeepEqual(t, next.Members, tc.want)
+			}
+		})
+	}
+}

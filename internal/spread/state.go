@@ -13,11 +13,13 @@ type Member struct {
 	HTTP string // URL without path, empty: none
 	// Leads are the partitions that it leads now, with their load: commands and effects a second.
 	Leads map[string]float64
+	// Refuses are partitions whose leader it could not become lately, although they were assigned to it.
+	Refuses []string
 }
 
 // Clone returns a copy that shares nothing.
 func (m Member) Clone() Member {
-	m.Leads = maps.Clone(m.Leads)
+	m.Leads, m.Refuses = maps.Clone(m.Leads), slices.Clone(m.Refuses)
 	return m
 }
 

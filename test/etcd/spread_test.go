@@ -64,7 +64,7 @@ func later(t *testing.T, s spread.Store, after int64) func() spread.State {
 }
 
 var (
-	spreadOne = spread.Member{Name: "n1:3333", GRPC: "n1:3333", HTTP: "http://n1:9080", Leads: map[string]float64{"default": 12.5, "gpu": 0}}
+	spreadOne = spread.Member{Name: "n1:3333", Refuses: []string{"gpu"}, GRPC: "n1:3333", HTTP: "http://n1:9080", Leads: map[string]float64{"default": 12.5, "gpu": 0}}
 	spreadTwo = spread.Member{Name: "rack/two", GRPC: "n2:3333", Leads: map[string]float64{}}
 )
 

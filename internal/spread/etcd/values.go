@@ -18,10 +18,11 @@ import (
 
 // memberValue is the value of a member's key. Its names are part of the format.
 type memberValue struct {
-	Name  string             `json:"name"`
-	GRPC  string             `json:"grpc"`
-	HTTP  string             `json:"http"`
-	Leads map[string]float64 `json:"leads"`
+	Name    string             `json:"name"`
+	GRPC    string             `json:"grpc"`
+	HTTP    string             `json:"http"`
+	Leads   map[string]float64 `json:"leads"`
+	Refuses []string           `json:"refuses,omitempty"`
 }
 
 // assignmentValue is the value of the key of the assignment. Its names are part of the format.
@@ -41,7 +42,7 @@ func (s *Store) memberKey(name string) string { return s.membersPrefix() + url.P
 
 // encodeMember is the value of a member's key. JSON has no numbers such as infinity, which count as 0 anyway.
 func encodeMember(m spread.Member) (string, error) {
-	v := memberValue{m.Name, m.GRPC, m.HTTP, map[string]float64{}}
+	v := memberValue{m.Name, m.GRPC, m.HTTP, map[string]float64{}, m.Refuses}
 	for partition, load := range m.Leads {
 		v.Leads[partition] = spread.Load(load)
 	}
@@ -58,7 +59,7 @@ func (s *Store) decodeMember(kv *mvccpb.KeyValue) (spread.Member, error) {
 	if s.memberKey(v.Name) != string(kv.Key) {
 		return spread.Member{}, fmt.Errorf("it is of the member %q", v.Name)
 	}
-	return spread.Member{Name: v.Name, GRPC: v.GRPC, HTTP: v.HTTP, Leads: v.Leads}, nil
+	return spread.Member{Name: v.Name, GRPC: v.GRPC, HTTP: v.HTTP, Leads: v.Leads, Refuses: v.Refuses}, nil
 }
 
 func encodeAssignment(a spread.Assignment) (string, error) {
