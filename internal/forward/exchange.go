@@ -79,6 +79,8 @@ func (f *Forwarder) notSent(x *exchange) *refusal {
 	switch {
 	case x.local():
 		return nil
+	case x.route.Address == "" && x.route.Leader != "":
+		return x.unavailable("member %s does not lead it: member %s does, at which this is to be asked", f.opt.Self, quoted(x.route.Leader))
 	case x.route.Address == "":
 		return x.unavailable("member %s does not lead it, and does not know which member does", f.opt.Self)
 	case len(by) > 0: // two members that each take the other for the leader would pass it on for ever

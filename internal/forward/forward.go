@@ -17,7 +17,8 @@ import (
 type Route struct {
 	Partition string
 	Dial      func(ctx context.Context) (net.Conn, error) // to a server of this process that leads the partition; nil: another member leads it
-	Address   string                                      // HOST:PORT of the member that leads it; empty: none is known
+	Address   string                                      // HOST:PORT of the member that leads it; empty: it is not known, or cannot be reached
+	Leader    string                                      // the name of that member; empty: it is not known
 	Epoch     int64                                       // of the term: servers of this process with different ones are different
 }
 

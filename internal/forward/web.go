@@ -37,13 +37,13 @@ func (f *Forwarder) HTTP() http.Handler {
 	})
 }
 
-// address sets where a request is sent, and as which host: a server answers for its own names only.
+// address sets where a request is sent, and as which host: another member answers for its own names only.
 func (f *Forwarder) address(x *exchange, p *httputil.ProxyRequest) {
 	p.Out.URL.RawQuery = p.In.URL.RawQuery // httputil has left out what it cannot read
 	if x.local() {
 		// Connections are kept by this name, and found again for the same term.
 		p.Out.URL.Scheme, p.Out.URL.Host = "http", fmt.Sprintf("%s.%d", hex.EncodeToString([]byte(x.route.Partition)), x.route.Epoch)
-		p.Out.Host = "localhost"
+		p.Out.Host = p.In.Host // the server checks it, as it would without a forwarder
 		return
 	}
 	p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = "http", x.route.Address, x.route.Address

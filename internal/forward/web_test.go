@@ -124,7 +124,7 @@ func TestHTTP_RequestsAndAnswersArePassedOn(t *testing.T) {
 		assert.Equal(t, got.Header.Get("Upgrade"), "")
 		host, by := c.route.Address, []string{self}
 		if where == inProcess {
-			host, by = "localhost", nil
+			host, by = strings.TrimPrefix(c.url, "http://"), nil
 		}
 		assert.Equal(t, got.Host, host)
 		assert.Equal(t, got.Header.Get("Origin"), "http://"+host)
