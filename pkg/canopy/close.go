@@ -37,15 +37,7 @@ type closing struct {
 // must not call it: it waits for them.
 func (s *Server) Close() error {
 	s.closing.once.Do(func() { go s.closeAll() })
-	timeout := cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)
-	late := time.NewTimer(timeout)
-	defer late.Stop()
-	select {
-	case <-s.closing.done:
-		return s.closing.err
-	case <-late.C:
-		return fmt.Errorf("the scheduler has not ended within %v: %s", timeout, strings.Join(s.Closing(), ", "))
-	}
+	return s.closing.wait("the scheduler", s.opt.CloseTimeout, s.Closing)
 }
 
 // Closing are the parts of the Server that Close waits for now, for a log line when it takes long.
@@ -105,6 +97,19 @@ func (s *Server) closeAll() {
 	}
 	s.closing.step("the user directories", s.users.Close)
 	_ = s.page.close() // it was only read
+}
+
+// wait waits until everything has ended, but not longer than timeout; 0: the default one. what it is that ends, and steps are what is stuck, in the error.
+func (c *closing) wait(what string, timeout time.Duration, steps func() []string) error {
+	timeout = cmp.Or(timeout, defaultCloseTimeout)
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	select {
+	case <-c.done:
+		return c.err
+	case <-late.C:
+		return fmt.Errorf("%s has not ended within %v: %s", what, timeout, strings.Join(steps(), ", "))
+	}
 }
 
 // step calls do, which may get stuck.

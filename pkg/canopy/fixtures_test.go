@@ -29,7 +29,7 @@ func queues(leaves ...string) string {
 }
 
 // testContext ends before the test runs into its own deadline.
-func testContext(t *testing.T) context.Context {
+func testContext(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
@@ -107,7 +107,7 @@ func newGate() *gate { return &gate{c: make(chan struct{})} }
 func (g *gate) open() { g.once.Do(func() { close(g.c) }) }
 
 // until waits until something becomes true that no channel reports.
-func until(t *testing.T, is func() bool) {
+func until(t testing.TB, is func() bool) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		if is() {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,19 +21,15 @@ import (
 // Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term is a Server that
 // begins without any state, and resource managers report theirs to it. It is safe for concurrent use.
 type Member struct {
+	memberParts
 	opt       Options
 	ha        HA
 	log       *zap.Logger
-	self      election.Leader
-	security  *security
-	listeners listeners
 	handovers [3]*handover // of grpc, http and admin; nil: none
 	standby   *standby
-	store     election.Store
-	closeEtcd func() error
-	now       func() election.Instant
 	campaign  *election.Campaign
-	stores    groupStores // nil: the members share nothing
+	wanted    atomic.Bool  // it may lead: mayLead
+	failed    atomic.Int64 // when its last term could not begin, or has failed, in nanoseconds of Unix time; 0: it has not since
 
 	ctx     context.Context // ends when Close is called, or a listener has failed
 	cancel  context.CancelFunc
@@ -90,16 +87,42 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	if err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
-	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, self.HTTP)
+	m := newMember(opt, ha, memberParts{
+		self: self, security: secured, listeners: opened, store: store, stores: stores, closeStore: closeStore, now: now, mayLead: true,
+	})
+	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
+	return m, nil
+}
+
+// memberParts are the parts of a Member that exist before it.
+type memberParts struct {
+	self       election.Leader
+	security   *security
+	listeners  listeners
+	store      election.Store
+	stores     groupStores  // nil: the members share nothing
+	config     *groupConfig // nil: the configuration is that of Options, or of stores
+	partition  string       // the only one of config that the Member has
+	closeStore func() error
+	now        func() election.Instant
+	mayLead    bool // from the start
+}
+
+// newMember starts a Member.
+func newMember(opt Options, ha HA, p memberParts) *Member {
+	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, p.self.HTTP)
 	m := &Member{
-		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), self: self, security: secured, listeners: opened, store: store, stores: stores, closeEtcd: closeStore, now: now,
-		handovers: [3]*handover{newHandover(opened.grpc), newHandover(opened.http), newHandover(opened.admin)}, ran: make(chan struct{}),
+		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), memberParts: p,
+		handovers: [3]*handover{newHandover(p.listeners.grpc), newHandover(p.listeners.http), newHandover(p.listeners.admin)}, ran: make(chan struct{}),
 	}
+	if p.partition != "" {
+		m.log = m.log.With(zap.String("partition", p.partition))
+	}
+	m.wanted.Store(p.mayLead)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
-	m.standby = newStandby(&m.opt, m.log, secured, self, m.receivers(func(h *handover) *receiver { return h.standby }))
-	m.campaign = election.Start(election.Options{Store: store, Self: self, TTL: ha.Etcd.TTL, Now: now})
-	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
+	m.standby = newStandby(&m.opt, m.log, p.security, p.self, m.receivers(func(h *handover) *receiver { return h.standby }))
+	m.campaign = election.Start(election.Options{Store: p.store, Self: p.self, TTL: ha.Etcd.TTL, Now: p.now})
 	for i, h := range m.handovers {
 		if h != nil {
 			m.serving.Go(func() {
@@ -110,7 +133,7 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 		}
 	}
 	go m.run()
-	return m, nil
+	return m
 }
 
 // checkTerm reports what no term could begin with, so that it is an error of the start.
@@ -149,7 +172,7 @@ func (m *Member) receivers(of func(*handover) *receiver) (l listeners) {
 // run begins and ends terms as the campaign says, until the Member is closed.
 func (m *Member) run() {
 	defer close(m.ran)
-	m.campaign.Resume()
+	m.resume()
 	var seen election.Status
 	var resume <-chan time.Time
 	for {
@@ -171,7 +194,8 @@ func (m *Member) run() {
 		select {
 		case <-m.campaign.Changed():
 		case <-resume:
-			m.campaign.Resume()
+			resume = nil
+			m.resume()
 		case <-ended:
 			if resume = m.afterTerm(term); m.ctx.Err() != nil {
 				return
@@ -200,6 +224,7 @@ func (m *Member) report(before, now election.Status) {
 		m.log.Info("this member stands by", zap.String("leader", now.Leader.Name), zap.String("grpc", now.Leader.GRPC), zap.String("http", now.Leader.HTTP), zap.Int64("epoch", now.Epoch))
 	}
 	switch {
+	case m.partition != "": // the SpreadMember says it once for all partitions
 	case now.Err != nil && before.Err == nil:
 		m.log.Warn("etcd does not answer", zap.Error(now.Err))
 	case now.Err == nil && before.Err != nil:

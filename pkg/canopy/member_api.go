@@ -1,13 +1,9 @@
 package canopy
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"strings"
-	"time"
 )
 
 // Leader is the leader of the group as far as this member knows, itself included. false: none is known.
@@ -58,15 +54,7 @@ func (m *Member) Err() error {
 // Further calls wait for the same.
 func (m *Member) Close() error {
 	m.closing.once.Do(func() { go m.closeAll() })
-	timeout := cmp.Or(m.opt.CloseTimeout, defaultCloseTimeout)
-	late := time.NewTimer(timeout)
-	defer late.Stop()
-	select {
-	case <-m.closing.done:
-		return m.closing.err
-	case <-late.C:
-		return fmt.Errorf("the member has not ended within %v: %s", timeout, strings.Join(m.Closing(), ", "))
-	}
+	return m.closing.wait("the member", m.opt.CloseTimeout, m.Closing)
 }
 
 // Closing are the parts of the Member that Close waits for now, for a log line when it takes long.
@@ -92,7 +80,7 @@ func (m *Member) closeAll() {
 	defer cancel()
 	m.closing.step("the servers of the standby", func() { m.standby.close(ctx) })
 	m.closing.step("the listeners and the watches of files", m.serving.Wait)
-	m.closing.step("the connection to etcd", func() { err = errors.Join(err, m.closeEtcd()) })
+	m.closing.step("the connection to etcd", func() { err = errors.Join(err, m.closeStore()) })
 	m.closing.mu.Lock()
 	defer m.closing.mu.Unlock()
 	m.closing.err = errors.Join(m.closing.err, err)

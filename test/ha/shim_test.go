@@ -19,9 +19,10 @@ import (
 // shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next member, and
 // reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
 type shim struct {
-	members []string // addresses
-	cancel  context.CancelFunc
-	done    chan struct{}
+	members   []string // addresses
+	partition string   // that it is for, of a group whose partitions are spread; empty: the default one
+	cancel    context.CancelFunc
+	done      chan struct{}
 
 	mu       sync.Mutex
 	stream   si.Scheduler_UpdateAllocationClient // nil: there is no session
@@ -35,8 +36,10 @@ type shim struct {
 	problems []string
 }
 
-func newShim(g *group) *shim {
-	s := &shim{pending: map[string]bool{}, placed: map[string]string{}, done: make(chan struct{})}
+func newShim(g *group) *shim { return newShimOf(g, "") }
+
+func newShimOf(g *group, partition string) *shim {
+	s := &shim{partition: partition, pending: map[string]bool{}, placed: map[string]string{}, done: make(chan struct{})}
 	for _, m := range g.members {
 		s.members = append(s.members, m.grpc)
 	}
@@ -59,7 +62,7 @@ func (s *shim) submit(tasks ...string) {
 	m := &si.AllocationRequest{RmID: "shim"}
 	for _, t := range tasks {
 		s.pending[t] = true
-		m.Allocations = append(m.Allocations, ask(t))
+		m.Allocations = append(m.Allocations, s.ask(t))
 	}
 	if s.stream != nil {
 		_ = s.stream.Send(m) // a session that has ended is followed by one that sends them
@@ -69,8 +72,9 @@ func (s *shim) submit(tasks ...string) {
 // queues is the configuration of the shim: each leader gets it with the registration.
 const queues = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: default}]}]}]\n"
 
-func ask(task string) *si.Allocation {
+func (s *shim) ask(task string) *si.Allocation {
 	x := fakerm.Ask(task, "app")
+	x.PartitionName = s.partition
 	x.ResourcePerAlloc = fakerm.Resource(1, 1)
 	return x
 }
@@ -99,6 +103,9 @@ func (s *shim) session(ctx context.Context, address string) (leader string) {
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if s.partition != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "canopy-partition", s.partition)
+	}
 	client := si.NewSchedulerClient(conn)
 	var head, tail metadata.MD
 	registering, registered := context.WithTimeout(ctx, time.Second)
@@ -150,6 +157,7 @@ func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	}
 	node := fakerm.Node("n1")
 	node.SchedulableResource = fakerm.Resource(1e6, 1e6)
+	node.Attributes = map[string]string{"si/node-partition": s.partition}
 	if err := nodes.Send(&si.NodeRequest{RmID: "shim", Nodes: []*si.NodeInfo{node}}); err != nil {
 		return err
 	}
@@ -160,7 +168,9 @@ func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	if err != nil {
 		return err
 	}
-	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{fakerm.App("app", "root.default")}}); err != nil {
+	app := fakerm.App("app", "root.default")
+	app.PartitionName = s.partition
+	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{app}}); err != nil {
 		return err
 	}
 	if r, err := apps.Recv(); err != nil || len(r.Accepted) != 1 {
@@ -195,12 +205,12 @@ func (s *shim) begin(stream si.Scheduler_UpdateAllocationClient) error {
 	defer s.mu.Unlock()
 	m := &si.AllocationRequest{RmID: "shim"}
 	for t, node := range s.placed {
-		x := ask(t)
+		x := s.ask(t)
 		x.NodeID = node
 		m.Allocations = append(m.Allocations, x)
 	}
 	for t := range s.pending {
-		m.Allocations = append(m.Allocations, ask(t))
+		m.Allocations = append(m.Allocations, s.ask(t))
 	}
 	s.sessions++
 	s.stream = stream

@@ -1,0 +1,205 @@
+package ha
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/testscale"
+)
+
+// spreadQueues is a configuration with partitions.
+func spreadQueues(partitions []string) string {
+	text := "partitions:\n"
+	for _, p := range partitions {
+		text += "  - {name: " + p + ", queues: [{name: root, submitacl: '*', queues: [{name: default}]}]}\n"
+	}
+	return text
+}
+
+// newSpreadGroup starts members over which the partitions of a file are spread.
+func newSpreadGroup(t *testing.T, members int, partitions []string) (g *group, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "queues.yaml")
+	assert.NilError(t, os.WriteFile(file, []byte(spreadQueues(partitions)), 0o600))
+	return newGroupAt(t, newEtcd(t), members, "--ha-spread", "--ha-move-interval", "1s", "--config", file), file
+}
+
+// spreadView is what a member shows of the group.
+type spreadView struct {
+	Coordinator string
+	Generation  uint64
+	Partitions  []struct {
+		Name, Assigned, Leader string
+		Epoch                  int64
+	}
+}
+
+// spreadOver is how many partitions each member leads, as m knows it. An error: not each partition has a leader, the assigned one, that serves.
+func spreadOver(t *testing.T, m *member) (by map[string]int, view spreadView, err error) {
+	t.Helper()
+	if code := status(m, "/readyz"); code != http.StatusOK {
+		return nil, view, fmt.Errorf("%s: /readyz is %d", m.name, code)
+	}
+	getJSON(t, m.http, "/ws/v1/group", &view)
+	by = map[string]int{}
+	for _, p := range view.Partitions {
+		if p.Leader == "" || p.Leader != p.Assigned {
+			return nil, view, fmt.Errorf("partition %s is assigned to %q and led by %q", p.Name, p.Assigned, p.Leader)
+		}
+		if code := status(m, "/ws/v1/partition/"+p.Name+"/queues"); code != http.StatusOK {
+			return nil, view, fmt.Errorf("partition %s at %s: %d", p.Name, m.name, code)
+		}
+		by[p.Leader]++
+	}
+	return by, view, nil
+}
+
+// status is that of an answer; 0: there was none.
+func status(m *member, path string) int {
+	client := http.Client{Timeout: time.Second}
+	r, err := client.Get("http://" + m.http + path)
+	if err != nil {
+		return 0
+	}
+	defer r.Body.Close()
+	return r.StatusCode
+}
+
+// spreadWithin waits until the group is spread so, as all its members know it.
+func (g *group) spreadWithin(within time.Duration, want map[string]int) (view spreadView) {
+	g.t.Helper()
+	until(g.t, within, func() error {
+		for _, m := range g.members {
+			if want[m.name] == 0 {
+				continue
+			}
+			by, v, err := spreadOver(g.t, m)
+			if err == nil && fmt.Sprint(by) != fmt.Sprint(want) {
+				err = fmt.Errorf("%s: the members lead %v", m.name, by)
+			}
+			if err != nil {
+				return err
+			}
+			view = v
+		}
+		return nil
+	})
+	return view
+}
+
+// The partitions are spread over the members that live; each member serves all of them; a new generation is in force in all.
+func TestSpread_PartitionsMoveWithTheMembers(t *testing.T) {
+	names := []string{"p1", "p2", "p3", "p4", "p5", "p6"}
+	g, file := newSpreadGroup(t, 3, names)
+	view := g.spreadWithin(4*electedWithin, map[string]int{"m1": 2, "m2": 2, "m3": 2})
+	var shims []*shim
+	for _, name := range names {
+		s := newShimOf(g, name)
+		s.submit(tasks(name, 10)...)
+		shims = append(shims, s)
+	}
+	placed := func() {
+		t.Helper()
+		for _, s := range shims {
+			until(t, placedWithin, s.allPlaced)
+		}
+	}
+	placed()
+	g.kill(g.members[1])
+	g.spreadWithin(4*electedWithin, map[string]int{"m1": 3, "m3": 3})
+	for i, name := range names {
+		shims[i].submit(tasks(name+"-after", 10)...)
+	}
+	placed()
+	g.start(g.members[1])
+	g.spreadWithin(8*electedWithin, map[string]int{"m1": 2, "m2": 2, "m3": 2})
+	changed := strings.Replace(spreadQueues(names), "name: default}", "name: default}, {name: added}", -1)
+	assert.NilError(t, os.WriteFile(file, []byte(changed), 0o600))
+	until(t, electedWithin, func() error {
+		for _, name := range names {
+			if code := status(g.members[0], "/ws/v1/partition/"+name+"/queue/root.added"); code != http.StatusOK {
+				return fmt.Errorf("the generation is not in force in %s: %d", name, code)
+			}
+		}
+		return nil
+	})
+	for i, name := range names {
+		shims[i].submit(tasks(name+"-last", 10)...)
+	}
+	placed()
+	for _, s := range shims {
+		checkShim(t, s, 30)
+	}
+	assert.Equal(t, len(view.Partitions), 6)
+}
+
+// Random faults of members and of etcd while tasks of four partitions are submitted: every task is placed once, none is lost, and no answer is
+// of an epoch of its partition that is over.
+func TestSpread_RandomFaults(t *testing.T) {
+	seed, err := strconv.ParseUint(os.Getenv("CANOPY_HA_SEED"), 10, 64)
+	if err != nil {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 18))
+	names := []string{"p1", "p2", "p3", "p4"}
+	g, _ := newSpreadGroup(t, 3, names)
+	var shims []*shim
+	for _, name := range names {
+		shims = append(shims, newShimOf(g, name))
+	}
+	rounds, submitted, faults := testscale.Runs(30), 0, map[string]int{}
+	submit := func(round string) {
+		for i, name := range names {
+			shims[i].submit(tasks(name+round, 20)...)
+		}
+		submitted += 20
+	}
+	for round := range rounds {
+		victim := g.members[random.IntN(len(g.members))]
+		fault := []string{"kill", "stop", "end", "etcd killed", "etcd stopped"}[random.IntN(5)]
+		t.Logf("round %d: %s, %s", round, fault, victim.name)
+		faults[fault]++
+		submit(fmt.Sprint("r", round))
+		pause := time.Duration(random.Int64N(int64(2 * ttl)))
+		switch fault {
+		case "kill":
+			g.kill(victim)
+			shims[0].wait(pause)
+			g.start(victim)
+		case "stop":
+			assert.NilError(t, victim.Signal(syscall.SIGSTOP))
+			shims[0].wait(pause)
+			submit(fmt.Sprint("s", round))
+			assert.NilError(t, victim.Signal(syscall.SIGCONT))
+		case "end":
+			assert.NilError(t, victim.Stop())
+			g.start(victim)
+		case "etcd killed":
+			g.etcd.kill()
+			shims[0].wait(pause)
+			g.etcd.start(t)
+		case "etcd stopped":
+			assert.NilError(t, g.etcd.cmd.Process.Signal(syscall.SIGSTOP))
+			shims[0].wait(pause)
+			assert.NilError(t, g.etcd.cmd.Process.Signal(syscall.SIGCONT))
+		}
+		for _, s := range shims {
+			until(t, 2*placedWithin, s.allPlaced)
+		}
+	}
+	for _, s := range shims {
+		checkShim(t, s, submitted)
+	}
+	t.Logf("%d tasks in each of %d partitions, %v", submitted, len(names), faults)
+}
