@@ -105,7 +105,8 @@ type memberParts struct {
 	partition  string       // the only one of config that the Member has
 	closeStore func() error
 	now        func() election.Instant
-	mayLead    bool // from the start
+	mayLead    bool   // from the start
+	onServer   func() // called when a Server has begun or ended; it does not block. nil: nothing is
 }
 
 // newMember starts a Member.

@@ -123,8 +123,11 @@ func (m *Member) setUnderWay(t *memberTerm) {
 
 func (m *Member) setServer(t *memberTerm, s *Server) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	t.server = s
+	m.mu.Unlock()
+	if m.onServer != nil {
+		m.onServer()
+	}
 }
 
 // server is the Server of the term under way; nil: the member does not lead, or not yet.

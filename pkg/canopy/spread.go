@@ -41,6 +41,7 @@ type SpreadMember struct {
 	admin      *httpserver.Server
 	election   *election.Campaign // of the coordinator
 	changed    chan struct{}      // has a value when the state or the configuration has changed, for the coordinator
+	news       chan struct{}      // has a value when there is something to announce
 	begun      time.Time
 
 	ctx     context.Context // ends when Close is called, or a listener has failed
@@ -133,7 +134,7 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, self.HTTP)
 	m := &SpreadMember{
 		spreadParts: parts, opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), self: self, security: secured, listeners: opened,
-		config: newGroupConfig(), changed: make(chan struct{}, 1), shards: map[string]*shard{}, begun: time.Now(),
+		config: newGroupConfig(), changed: make(chan struct{}, 1), news: make(chan struct{}, 1), shards: map[string]*shard{}, begun: time.Now(),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})

@@ -116,7 +116,7 @@ func (m *SpreadMember) apply(state spread.State) {
 	for _, s := range ended {
 		m.serving.Go(func() { m.closeShard(s) })
 	}
-	m.signal()
+	signal(m.changed)
 }
 
 func (m *SpreadMember) closeShard(s *shard) {
@@ -125,10 +125,10 @@ func (m *SpreadMember) closeShard(s *shard) {
 	}
 }
 
-// signal tells the coordinator that something has changed.
-func (m *SpreadMember) signal() {
+// signal gives a channel with a capacity of one a value.
+func signal(c chan<- struct{}) {
 	select {
-	case m.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -153,6 +153,8 @@ func (m *SpreadMember) noteStore(err error) {
 // announce makes this member, and what it leads, known to the others until Close.
 func (m *SpreadMember) announce() {
 	var failed error
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		ctx, cancel := context.WithTimeout(m.ctx, m.ha.Etcd.TTL/3)
 		err := m.members.Announce(ctx, m.info())
@@ -164,10 +166,19 @@ func (m *SpreadMember) announce() {
 				m.log.Info("this member is announced again")
 			}
 		}
-		if !m.wait(m.ha.Etcd.TTL / 6) {
-			break
+		timer.Reset(m.ha.Etcd.TTL / 6)
+		select {
+		case <-timer.C:
+		case <-m.news:
+		case <-m.ctx.Done():
+			m.withdraw()
+			return
 		}
 	}
+}
+
+// withdraw makes this member unknown, so that its partitions are assigned to others at once.
+func (m *SpreadMember) withdraw() {
 	ctx, cancel := context.WithTimeout(context.Background(), m.ha.Etcd.TTL/6)
 	defer cancel()
 	if err := m.members.Withdraw(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -31,6 +31,9 @@ type groupMemberView struct {
 	Name string `json:"name"`
 	GRPC string `json:"grpc,omitempty"`
 	HTTP string `json:"http,omitempty"`
+	// Leads is what it says that it leads, and Refuses what it could not.
+	Leads   []string `json:"leads"`
+	Refuses []string `json:"refuses,omitempty"`
 }
 
 type groupPartitionView struct {
@@ -60,7 +63,7 @@ func (m *SpreadMember) view() groupView {
 	}
 	loads := map[string]float64{}
 	for _, x := range m.state.Members {
-		v.Members = append(v.Members, groupMemberView{x.Name, x.GRPC, x.HTTP})
+		v.Members = append(v.Members, groupMemberView{x.Name, x.GRPC, x.HTTP, append([]string{}, slices.Sorted(maps.Keys(x.Leads))...), x.Refuses})
 		for partition, load := range x.Leads {
 			loads[partition] = max(loads[partition], load)
 		}

@@ -99,8 +99,11 @@ func (g *spreadGroup) start(name string, change ...func(*canopy.Options, *canopy
 type groupView struct {
 	Coordinator string
 	Generation  uint64
-	Members     []struct{ Name string }
-	Partitions  []struct {
+	Members     []struct {
+		Name  string
+		Leads []string
+	}
+	Partitions []struct {
 		Name, Assigned, Leader string
 		Epoch                  int64
 		Generation             uint64
@@ -114,6 +117,9 @@ func (v *groupView) leads() (by map[string][]string, all bool) {
 	for _, p := range v.Partitions {
 		by[p.Leader] = append(by[p.Leader], p.Name)
 		all = all && p.Leader != "" && p.Leader == p.Assigned
+	}
+	for _, m := range v.Members {
+		all = all && len(m.Leads) == len(by[m.Name])
 	}
 	return by, all
 }
