@@ -94,7 +94,8 @@ func newPlan(now Assignment, partitions []string, members []Member) *plan {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		partition := all[name]
-		if partition.on = byName[now.Members[name]]; partition.isRefused(partition.on) && len(partition.refused) < len(p.members) {
+		partition.on = byName[now.Members[name]]
+		if partition.isRefused(partition.on) && len(partition.refused) < len(p.members) {
 			partition.on = nil
 		}
 		if partition.draining && !slices.Contains(partition.leaders, partition.on) {

@@ -55,6 +55,7 @@ type SpreadMember struct {
 	state        spread.State      // as read last; Revision 0: never
 	partitions   []string          // of the configuration in force
 	coordination *coordination     // nil: this member does not coordinate
+	nameTaken    bool              // by another process
 	announced    error             // the last error of the store; nil: it has answered
 }
 

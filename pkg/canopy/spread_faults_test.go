@@ -122,6 +122,26 @@ func TestSpread_Credentials(t *testing.T) {
 	}
 }
 
+// A process whose name another one has leads nothing, until the other one is gone.
+func TestSpread_ANameThatAnotherProcessHas(t *testing.T) {
+	t.Parallel()
+	g := newSpreadGroup(t, partitions("p1", "p2"))
+	first := g.start("a")
+	g.balanced(map[string]int{"a": 2})
+	assert.Assert(t, g.start("a") != first)
+	until(t, func() bool {
+		return g.logs.FilterMessage("this member cannot be announced: nothing is assigned to it when its lease has ended").Len() == 1
+	})
+	g.stores.Leader("p1").Expire() // the first one leads it again, without a rival
+	g.stores.Leader("p2").Expire()
+	g.members["a"] = first
+	before := g.balanced(map[string]int{"a": 2})
+	assert.Equal(t, len(before.Members), 1)
+	for _, p := range before.Partitions {
+		assert.Assert(t, p.Generation != 0, "%v", before) // only the leader knows it
+	}
+}
+
 // Options that spread partitions cannot have are named.
 func TestSpread_Options(t *testing.T) {
 	t.Parallel()

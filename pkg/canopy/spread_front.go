@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -160,7 +161,7 @@ func (m *SpreadMember) frontHandler() http.Handler {
 	own.SetHASource(m.metrics)
 	rest := &standbyREST{auth: m.security.auth, log: m.log, metrics: own.Handler(loop.NewCluster(loop.Options{}, nil, nil))}
 	states := health.NewServer()
-	states.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	m.serving.Go(func() { m.showReady(states) })
 	calls := grpc.NewServer()
 	healthpb.RegisterHealthServer(calls, states)
 	mux := http.NewServeMux()
@@ -176,6 +177,26 @@ func (m *SpreadMember) frontHandler() http.Handler {
 	})
 	mux.Handle("/"+healthpb.Health_ServiceDesc.ServiceName+"/", calls)
 	return mux
+}
+
+// readyInterval is how often the health service of gRPC says anew whether the member can forward.
+const readyInterval = 500 * time.Millisecond
+
+// showReady keeps the health service of gRPC up to date until Close.
+func (m *SpreadMember) showReady(states *health.Server) {
+	for {
+		is := healthpb.HealthCheckResponse_SERVING
+		if m.notReady() != "" {
+			is = healthpb.HealthCheckResponse_NOT_SERVING
+		}
+		for _, service := range []string{"", rmproxy.ServiceName} {
+			states.SetServingStatus(service, is)
+		}
+		if !m.wait(readyInterval) {
+			states.Shutdown()
+			return
+		}
+	}
 }
 
 // metrics are those of the group.

@@ -85,18 +85,26 @@ func (m *SpreadMember) readConfig() error {
 	return nil
 }
 
-// apply makes this member a candidate for what is assigned to it, and only for that.
+// apply makes this member a candidate for what a state assigns to it, and only for that.
 func (m *SpreadMember) apply(state spread.State) {
+	m.update(func() {
+		if !slices.Equal(state.Damaged, m.state.Damaged) {
+			m.log.Error("members of the group cannot be read, and count as gone", zap.Strings("keys", state.Damaged))
+		}
+		m.state = state
+	})
+	signal(m.changed)
+}
+
+// update changes what says for which partitions this member is a candidate, and then makes it that.
+func (m *SpreadMember) update(change func()) {
 	m.mu.Lock()
-	if !slices.Equal(state.Damaged, m.state.Damaged) {
-		m.log.Error("members of the group cannot be read, and count as gone", zap.Strings("keys", state.Damaged))
-	}
-	m.state = state
-	wanted := map[string]bool{}
+	change()
+	assigned, wanted := m.state.Assignment.Members, map[string]bool{}
 	for _, partition := range m.partitions {
 		wanted[partition] = true
 	}
-	for partition := range state.Assignment.Members {
+	for partition := range assigned {
 		wanted[partition] = true
 	}
 	var ended []*shard
@@ -106,7 +114,7 @@ func (m *SpreadMember) apply(state spread.State) {
 		}
 	}
 	for partition, s := range m.shards {
-		s.member.setMayLead(state.Assignment.Members[partition] == m.self.Name)
+		s.member.setMayLead(assigned[partition] == m.self.Name && !m.nameTaken)
 		if !wanted[partition] {
 			ended = append(ended, s)
 			delete(m.shards, partition)
@@ -116,7 +124,6 @@ func (m *SpreadMember) apply(state spread.State) {
 	for _, s := range ended {
 		m.serving.Go(func() { m.closeShard(s) })
 	}
-	signal(m.changed)
 }
 
 func (m *SpreadMember) closeShard(s *shard) {
@@ -159,6 +166,7 @@ func (m *SpreadMember) announce() {
 		ctx, cancel := context.WithTimeout(m.ctx, m.ha.Etcd.TTL/3)
 		err := m.members.Announce(ctx, m.info())
 		cancel()
+		m.noteName(errors.Is(err, spread.ErrNameTaken))
 		if m.ctx.Err() == nil && (err == nil) != (failed == nil) {
 			if failed = err; err != nil {
 				m.log.Warn("this member cannot be announced: nothing is assigned to it when its lease has ended", zap.Error(err))
@@ -174,6 +182,16 @@ func (m *SpreadMember) announce() {
 			m.withdraw()
 			return
 		}
+	}
+}
+
+// noteName keeps whether another process has the name of this one: what is assigned to that name is for the other then.
+func (m *SpreadMember) noteName(taken bool) {
+	m.mu.Lock()
+	same := m.nameTaken == taken
+	m.mu.Unlock()
+	if !same {
+		m.update(func() { m.nameTaken = taken })
 	}
 }
 

@@ -249,10 +249,12 @@ func TestSpread_EachMemberServesAllPartitions(t *testing.T) {
 		code, text = g.get(m, "/metrics")
 		assert.Equal(t, code, http.StatusOK)
 		assert.Assert(t, strings.Contains(text, "canopy_ha_leader"), text)
-		h, err := healthpb.NewHealthClient(g.dial(m)).Check(testContext(t), &healthpb.HealthCheckRequest{})
-		assert.NilError(t, err)
-		assert.Equal(t, h.Status, healthpb.HealthCheckResponse_SERVING)
-		_, err = si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(testContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
+		health := healthpb.NewHealthClient(g.dial(m))
+		until(t, func() bool {
+			h, err := health.Check(testContext(t), &healthpb.HealthCheckRequest{})
+			return err == nil && h.Status == healthpb.HealthCheckResponse_SERVING
+		})
+		_, err := si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(testContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
 		assert.Equal(t, status.Code(err), codes.NotFound, err)
 	}
 }
