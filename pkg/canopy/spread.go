@@ -69,6 +69,7 @@ type spreadParts struct {
 	history      func(context.Context) (reload.StoredState, error) // of configurations
 	closeStore   func() error
 	now          func() election.Instant
+	settle       time.Duration // how long a process that has just started waits for others before it assigns partitions
 }
 
 // StartSpreadMember starts a process of a group whose partitions are spread over its members. It returns when its listeners are open;
@@ -101,7 +102,7 @@ func StartSpreadMember(ctx context.Context, opt Options, ha HA) (*SpreadMember, 
 			}
 			return etcdstore.Read(ctx, kv, prefix)
 		},
-		closeStore: store.Close, now: election.Now,
+		closeStore: store.Close, now: election.Now, settle: ha.Etcd.TTL / 3,
 	})
 }
 

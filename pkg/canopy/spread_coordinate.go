@@ -145,10 +145,6 @@ func (m *SpreadMember) setCoordination(c *coordination) {
 	m.coordination = c
 }
 
-// settleShare is the part of the time to live of leases for which a group that starts waits for its members before partitions are
-// assigned.
-const settleShare = 3
-
 // assignments assigns partitions to members until the term has ended.
 func (m *SpreadMember) assignments(ctx context.Context, term *election.Term, c *coordination) error {
 	timer := time.NewTimer(0)
@@ -156,7 +152,7 @@ func (m *SpreadMember) assignments(ctx context.Context, term *election.Term, c *
 	moved := time.Time{} // when a partition was moved last to balance members
 	for {
 		now := time.Now()
-		settled := m.begun.Add(m.ha.Etcd.TTL / settleShare)
+		settled := m.begun.Add(m.settle)
 		switch {
 		case now.Before(settled):
 			timer.Reset(settled.Sub(now))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/election"
 	"github.com/canopy-scheduler/canopy/internal/election/memstore"
@@ -101,6 +102,6 @@ func (m *memConfigs) Close() error                      { return nil }
 func StartSpreadMemberAt(ctx context.Context, opt Options, ha HA, s *SpreadStores, members spread.Store, now func() election.Instant) (*SpreadMember, error) {
 	return startSpreadMember(ctx, opt, ha, spreadParts{
 		coordinators: &s.Coordinators, leaders: func(p string) election.Store { return s.Leader(p) }, members: members,
-		configs: s, operators: func(string) groupStores { return nil }, history: s.read, closeStore: func() error { return nil }, now: now,
+		configs: s, operators: func(string) groupStores { return nil }, history: s.read, closeStore: func() error { return nil }, now: now, settle: 200 * time.Millisecond,
 	})
 }

@@ -27,7 +27,7 @@ func TestSpread_APartitionThatAMemberCannotLead(t *testing.T) {
 		o.Users.Lookup = func(context.Context, string) ([]string, error) { return nil, nil }
 	}
 	g.start("a", without)
-	until(t, func() bool {
+	eventually(t, func() bool {
 		return g.logs.FilterMessage("the term of this member could not go on: another member may lead").Len() > 0
 	})
 	g.start("b", with)
@@ -44,7 +44,7 @@ func TestSpread_APartitionThatRefusesAGeneration(t *testing.T) {
 	g.balanced(map[string]int{"a": 2})
 	r := g.connect(a, "p1") // with an application in root.q
 	g.configure(strings.ReplaceAll(partitions("p1", "p2"), "name: q}", "name: q, queues: [{name: below}]}"))
-	_, err := a.ReloadFile(testContext(t))
+	_, err := a.ReloadFile(groupContext(t))
 	assert.NilError(t, err)
 	generations := func() map[string]uint64 {
 		out := map[string]uint64{}
@@ -53,12 +53,12 @@ func TestSpread_APartitionThatRefusesAGeneration(t *testing.T) {
 		}
 		return out
 	}
-	until(t, func() bool {
+	eventually(t, func() bool {
 		return g.logs.FilterMessage("the configuration of the group is not in force in a partition: it is tried again").Len() == 1 && generations()["p2"] == 2
 	})
 	assert.Equal(t, generations()["p1"], uint64(1))
 	assert.NilError(t, r.calls.UpdateApplication(&si.ApplicationRequest{RmID: r.id, Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "p1"}}}))
-	until(t, func() bool { return generations()["p1"] == 2 })
+	eventually(t, func() bool { return generations()["p1"] == 2 })
 }
 
 // A request that names no partition is for the only one there is, or else refused.
@@ -71,7 +71,7 @@ func TestSpread_RequestsWithoutAPartition(t *testing.T) {
 	assert.Equal(t, code, http.StatusOK, text)
 	assert.NilError(t, register(t, g.dial(a), "rm"))
 	g.configure(partitions("p1", "p2"))
-	_, err := a.ReloadFile(testContext(t))
+	_, err := a.ReloadFile(groupContext(t))
 	assert.NilError(t, err)
 	g.balanced(map[string]int{"a": 2})
 	code, text = g.get(a, "/ws/v1/config")
@@ -97,7 +97,7 @@ func TestSpread_Credentials(t *testing.T) {
 		assert.NilError(t, err)
 		return r.StatusCode
 	}
-	until(t, func() bool {
+	eventually(t, func() bool {
 		return status(a, "/ws/v1/partitions", "reader") == http.StatusOK && status(b, "/ws/v1/partitions", "reader") == http.StatusOK
 	})
 	for _, m := range []*canopy.SpreadMember{a, b} {
@@ -105,7 +105,7 @@ func TestSpread_Credentials(t *testing.T) {
 			assert.Equal(t, status(m, "/ws/v1/partition/"+p+"/queues", "reader"), http.StatusOK)
 			assert.Equal(t, status(m, "/ws/v1/partition/"+p+"/queues", ""), http.StatusUnauthorized)
 			for token, want := range map[string]string{"shim": "", "reader": "PermissionDenied", "": "Unauthenticated"} {
-				ctx := metadata.AppendToOutgoingContext(testContext(t), "canopy-partition", p)
+				ctx := metadata.AppendToOutgoingContext(groupContext(t), "canopy-partition", p)
 				_, err := si.NewSchedulerClient(dial(t, m.GRPCAddress().String(), token, credentials.NewTLS(s.tls(t)))).RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm-1"})
 				if want == "" {
 					assert.NilError(t, err)
@@ -129,7 +129,7 @@ func TestSpread_ANameThatAnotherProcessHas(t *testing.T) {
 	first := g.start("a")
 	g.balanced(map[string]int{"a": 2})
 	assert.Assert(t, g.start("a") != first)
-	until(t, func() bool {
+	eventually(t, func() bool {
 		return g.logs.FilterMessage("this member cannot be announced: nothing is assigned to it when its lease has ended").Len() == 1
 	})
 	g.stores.Leader("p1").Expire() // the first one leads it again, without a rival

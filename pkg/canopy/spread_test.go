@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 
 	"github.com/canopy-scheduler/canopy/internal/election"
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
@@ -49,6 +50,28 @@ func partitions(names ...string) string {
 		text += "  - {name: " + name + ", queues: [{name: root, submitacl: '*', queues: [{name: q}]}]}\n"
 	}
 	return text
+}
+
+// groupTimeout is what a group of processes in one may take under the race detector beside other tests.
+const groupTimeout = 3 * time.Minute
+
+// eventually is until for groups.
+func eventually(t testing.TB, is func() bool) {
+	t.Helper()
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if is() {
+			return poll.Success()
+		}
+		return poll.Continue("not yet")
+	}, poll.WithTimeout(groupTimeout), poll.WithDelay(50*time.Millisecond))
+}
+
+// groupContext is testContext for groups.
+func groupContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), groupTimeout)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func newSpreadGroup(t testing.TB, config string) *spreadGroup {
@@ -84,11 +107,11 @@ func (g *spreadGroup) start(name string, change ...func(*canopy.Options, *canopy
 	g.t.Helper()
 	opt := canopy.Options{Log: zap.New(g.core).Named(name), GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}, AdminAddress: free, ConfigFile: g.file, ConfigNotWatched: true}
 	ha := groupHA(name)
-	ha.Etcd.TTL, ha.MoveInterval = 2*time.Second, time.Millisecond
+	ha.MoveInterval = time.Millisecond
 	for _, c := range change {
 		c(&opt, &ha)
 	}
-	m, err := canopy.StartSpreadMemberAt(testContext(g.t), opt, ha, &g.stores, coordinated{g.shared.Member(), g}, election.Now)
+	m, err := canopy.StartSpreadMemberAt(groupContext(g.t), opt, ha, &g.stores, coordinated{g.shared.Member(), g}, election.Now)
 	assert.NilError(g.t, err)
 	g.t.Cleanup(func() { assert.NilError(g.t, m.Close()) })
 	g.members[name] = m
@@ -140,7 +163,7 @@ func (g *spreadGroup) get(m *canopy.SpreadMember, path string) (code int, body s
 
 func (g *spreadGroup) at(url string) (code int, body string) {
 	g.t.Helper()
-	request, err := http.NewRequestWithContext(testContext(g.t), http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(groupContext(g.t), http.MethodGet, url, nil)
 	assert.NilError(g.t, err)
 	return g.do(request)
 }
@@ -164,7 +187,7 @@ func (g *spreadGroup) do(request *http.Request) (code int, body string) {
 // balanced waits until each of the members leads so many partitions, and all members know it.
 func (g *spreadGroup) balanced(want map[string]int) (view groupView) {
 	g.t.Helper()
-	until(g.t, func() bool {
+	eventually(g.t, func() bool {
 		for name := range want {
 			view = g.view(g.members[name])
 			by, all := view.leads()
@@ -197,7 +220,7 @@ func (g *spreadGroup) connect(m *canopy.SpreadMember, partition string) *partiti
 	g.t.Helper()
 	c, err := grpc.NewClient(m.GRPCAddress().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	assert.NilError(g.t, err)
-	ctx, cancel := context.WithCancel(testContext(g.t))
+	ctx, cancel := context.WithCancel(groupContext(g.t))
 	g.t.Cleanup(func() { cancel(); _ = c.Close() })
 	if partition != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "canopy-partition", partition)
@@ -250,11 +273,11 @@ func TestSpread_EachMemberServesAllPartitions(t *testing.T) {
 		assert.Equal(t, code, http.StatusOK)
 		assert.Assert(t, strings.Contains(text, "canopy_ha_leader"), text)
 		health := healthpb.NewHealthClient(g.dial(m))
-		until(t, func() bool {
-			h, err := health.Check(testContext(t), &healthpb.HealthCheckRequest{})
+		eventually(t, func() bool {
+			h, err := health.Check(groupContext(t), &healthpb.HealthCheckRequest{})
 			return err == nil && h.Status == healthpb.HealthCheckResponse_SERVING
 		})
-		_, err := si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(testContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
+		_, err := si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(groupContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
 		assert.Equal(t, status.Code(err), codes.NotFound, err)
 	}
 }
@@ -287,7 +310,7 @@ func TestSpread_MembersComeAndGo(t *testing.T) {
 	x.PartitionName = by["a"][0]
 	assert.NilError(t, stays.calls.UpdateAllocation(&si.AllocationRequest{RmID: stays.id, Allocations: []*si.Allocation{x}}))
 	stays.Want(t, "allocated x (app) on node-"+by["a"][0])
-	until(t, func() bool { return moves.calls.UpdateNode(&si.NodeRequest{RmID: moves.id}) != nil }) // its stream has ended
+	eventually(t, func() bool { return moves.calls.UpdateNode(&si.NodeRequest{RmID: moves.id}) != nil }) // its stream has ended
 	moves.cancel()
 	g.connect(a, by["b"][0])
 }
@@ -300,16 +323,16 @@ func TestSpread_OneConfigurationForAll(t *testing.T) {
 	g.start("b")
 	v := g.balanced(map[string]int{"a": 2, "b": 2})
 	coordinator, other := g.members[v.Coordinator], g.members[map[string]string{"a": "b", "b": "a"}[v.Coordinator]]
-	_, err := other.ReloadFile(testContext(t))
+	_, err := other.ReloadFile(groupContext(t))
 	assert.ErrorIs(t, err, canopy.ErrStandby)
 	g.configure("partitions: [{name: p1, queues: [{name: root, resources: {max: {vcore: -1}}}]}]")
-	_, err = coordinator.ReloadFile(testContext(t))
+	_, err = coordinator.ReloadFile(groupContext(t))
 	assert.Assert(t, err != nil)
 	g.configure(strings.Replace(partitions("p1", "p2", "p4"), "name: q}", "name: q, resources: {max: {vcore: 7}}}", 3))
-	generation, err := coordinator.ReloadFile(testContext(t))
+	generation, err := coordinator.ReloadFile(groupContext(t))
 	assert.NilError(t, err)
 	assert.Equal(t, generation.Number, uint64(2))
-	until(t, func() bool {
+	eventually(t, func() bool {
 		for _, m := range g.members {
 			for _, name := range []string{"p1", "p2", "p4"} {
 				code, text := g.get(m, "/ws/v1/partition/"+name+"/queue/root.q")
@@ -325,7 +348,7 @@ func TestSpread_OneConfigurationForAll(t *testing.T) {
 	})
 	changed := map[int]int{} // by status: the admin listener of a member serves what that member leads
 	for _, m := range g.members {
-		request, err := http.NewRequestWithContext(testContext(t), http.MethodPost, "http://"+m.AdminAddress().String()+"/ws/v1/config", strings.NewReader(partitions("p1")))
+		request, err := http.NewRequestWithContext(groupContext(t), http.MethodPost, "http://"+m.AdminAddress().String()+"/ws/v1/config", strings.NewReader(partitions("p1")))
 		assert.NilError(t, err)
 		request.Header.Set("Canopy-Partition", "p1")
 		request.Header.Set("Content-Type", "application/yaml")
@@ -345,15 +368,15 @@ func TestSpread_OneConfigurationForAll(t *testing.T) {
 func TestSpread_AConfigurationThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	g := newSpreadGroup(t, partitions("p1"))
-	a := g.start("a")
+	a := g.start("a", func(_ *canopy.Options, h *canopy.HA) { h.Etcd.TTL = 2 * time.Second })
 	g.balanced(map[string]int{"a": 1})
 	g.stores.FailWrites(true)
 	g.configure(partitions("p1", "p2"))
-	_, err := a.ReloadFile(testContext(t))
+	_, err := a.ReloadFile(groupContext(t))
 	assert.ErrorIs(t, err, canopy.ErrNotStored)
 	v := g.view(a)
 	assert.Equal(t, v.Generation, uint64(1))
 	assert.Equal(t, len(v.Partitions), 1)
 	g.stores.FailWrites(false)
-	until(t, func() bool { v := g.view(a); _, all := v.leads(); return all && len(v.Partitions) == 2 })
+	eventually(t, func() bool { v := g.view(a); _, all := v.leads(); return all && len(v.Partitions) == 2 })
 }
