@@ -108,14 +108,11 @@ func StartSpreadMember(ctx context.Context, opt Options, ha HA) (*SpreadMember, 
 
 func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadParts) (*SpreadMember, error) {
 	ha.complete()
-	if err := errors.Join(opt.check(), opt.checkHA(&ha), opt.checkSpread()); err != nil {
+	peers, err := ha.peerTLS(&opt)
+	if err := errors.Join(opt.check(), opt.checkHA(&ha), opt.checkSpread(), err); err != nil {
 		return nil, err
 	}
 	if err := opt.checkTerm(); err != nil {
-		return nil, err
-	}
-	peers, err := ha.peerTLS(&opt)
-	if err != nil {
 		return nil, err
 	}
 	secured, err := opt.loadSecurity()
