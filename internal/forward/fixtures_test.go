@@ -232,7 +232,7 @@ func certificates(t testing.TB) (server, client *tls.Config) {
 // bounded is the context of a test that fails when something does not end. It is no deadline, which calls would carry.
 func bounded(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
-	ends := time.AfterFunc(20*time.Second, cancel)
+	ends := time.AfterFunc(2*time.Minute, cancel)
 	t.Cleanup(func() { ends.Stop(); cancel() })
 	return ctx
 }

@@ -235,7 +235,7 @@ func TestGRPC_CancellationAndDeadlineReachTheScheduler(t *testing.T) {
 		}
 		assert.Equal(t, c.at.accepted(), 1)
 
-		ctx, cancel := context.WithTimeout(forPartition(bounded(t), "default"), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(forPartition(bounded(t), "default"), time.Second)
 		defer cancel()
 		stream, err := c.client.UpdateNode(ctx)
 		assert.NilError(t, err)
