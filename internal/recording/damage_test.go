@@ -16,18 +16,22 @@ import (
 // smallRecording is a directory with one segment, and what it has.
 func smallRecording(t *testing.T, steps int) (dir string, items []recording.Item) {
 	t.Helper()
-	seed := rand.Uint64N(1 << 40)
-	t.Logf("seed %d", seed)
-	dir = t.TempDir()
-	r := recordedCore(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(seed, steps))
-	for i, b := range randomrun.RandomRun(seed, steps).Steps {
-		r.step(b)
-		if i%4 == 3 {
-			r.recorder.Flush() // a frame for every four steps
+	for {
+		seed := rand.Uint64N(1 << 40)
+		t.Logf("seed %d", seed)
+		dir = t.TempDir()
+		r := recordedCore(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(seed, steps))
+		for i, b := range randomrun.RandomRun(seed, steps).Steps {
+			r.step(b)
+			if i%4 == 3 {
+				r.recorder.Flush() // a frame for every four steps
+			}
 		}
+		r.recorder.Close()
+		if files, err := filepath.Glob(filepath.Join(dir, "*", "*.rec")); err == nil && len(files) == 1 {
+			return dir, read(t, dir)
+		} // a registration among the steps has begun another segment
 	}
-	r.recorder.Close()
-	return dir, read(t, dir)
 }
 
 func stepsOf(items []recording.Item) (n int) {
