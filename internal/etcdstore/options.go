@@ -34,6 +34,7 @@ const (
 	generationsPrefix = configPrefix + "generations/"
 	checksumsPrefix   = configPrefix + "last-checksums/"
 	operatorsKey      = "operators"
+	kindKey           = "kind"
 )
 
 // generationKey is the key of a generation. Keys sort like numbers.

@@ -59,7 +59,7 @@ func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 			return nil, err // a nil *Client is no nil KV
 		}
 		return c, nil
-	}, ha.Etcd.Prefix, store.LeaderKey()}
+	}, ha.Etcd.Prefix, store.LeaderKey(), etcdstore.OneLeader}
 	return startMember(ctx, opt, ha, store, stores, store.Close, election.Now)
 }
 

@@ -258,7 +258,9 @@ func (s *Server) engineOptions() engine.Options {
 			s.forecasts.OnEffects(partition, effects)
 			s.effectLog.OnEffects(partition, effects)
 			s.operators.OnEffects(partition, effects)
-			s.load.Add(uint64(len(effects)))
+			if s.term.follows() {
+				s.load.Add(uint64(len(effects)))
+			}
 		},
 	}
 	switch {

@@ -91,9 +91,9 @@ func StartSpreadMember(ctx context.Context, opt Options, ha HA) (*SpreadMember, 
 		coordinators: store,
 		leaders:      func(partition string) election.Store { return store.Below(below(partition)) },
 		members:      spreadetcd.New(spreadetcd.Options{Client: store.Client, Prefix: prefix, TTL: ha.Etcd.TTL}),
-		configs:      &etcdStores{kv, prefix, store.LeaderKey()},
+		configs:      &etcdStores{kv, prefix, store.LeaderKey(), etcdstore.LeaderOfPartition},
 		operators: func(partition string) groupStores {
-			return &etcdStores{kv, below(partition), store.Below(below(partition)).LeaderKey()}
+			return &etcdStores{kv, below(partition), store.Below(below(partition)).LeaderKey(), ""}
 		},
 		history: func(ctx context.Context) (reload.StoredState, error) {
 			kv, err := kv()
@@ -137,10 +137,10 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
+	m.election = election.Start(election.Options{Store: parts.coordinators, Self: self, TTL: ha.Etcd.TTL, Now: parts.now})
 	m.openForwarders(peers)
 	m.serveFront()
 	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
-	m.election = election.Start(election.Options{Store: parts.coordinators, Self: self, TTL: ha.Etcd.TTL, Now: parts.now})
 	m.serving.Go(m.observe)
 	m.serving.Go(m.announce)
 	m.serving.Go(m.coordinate)

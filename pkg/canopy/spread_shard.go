@@ -1,6 +1,7 @@
 package canopy
 
 import (
+	"fmt"
 	"math"
 	"net"
 	"net/url"
@@ -41,6 +42,15 @@ func (m *SpreadMember) newShard(partition string) *shard {
 	s.member = newMember(opt, m.ha, memberParts{
 		self: m.self, security: m.security.behindForwarder(), listeners: l, store: m.leaders(partition), stores: m.operators(partition),
 		config: m.config, partition: partition, closeStore: func() error { return nil }, now: m.now, onServer: func() { signal(m.news) },
+	})
+	m.serving.Go(func() {
+		select {
+		case <-s.member.Done():
+			if err := s.member.Err(); err != nil { // what is left of a term would run beside the next one
+				m.stopped(fmt.Errorf("partition %s: %w", partition, err))
+			}
+		case <-m.ctx.Done():
+		}
 	})
 	return s
 }

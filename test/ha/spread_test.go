@@ -203,3 +203,18 @@ func TestSpread_RandomFaults(t *testing.T) {
 	}
 	t.Logf("%d tasks in each of %d partitions, %v", submitted, len(names), faults)
 }
+
+// Members without --ha-spread lead nothing below the prefix of a group whose partitions are spread, whether that runs or has ended.
+func TestSpread_AGroupIsOfOneKind(t *testing.T) {
+	g, _ := newSpreadGroup(t, 1, []string{"p1"})
+	g.spreadWithin(4*electedWithin, map[string]int{"m1": 1})
+	assert.NilError(t, g.members[0].Stop())
+	other := newGroupAt(t, g.etcd, 1)
+	began := time.Now()
+	for time.Since(began) < 3*ttl {
+		assert.Assert(t, status(other.members[0], "/readyz") != http.StatusOK)
+	}
+	g.start(g.members[0])
+	g.spreadWithin(4*electedWithin, map[string]int{"m1": 1})
+	assert.Assert(t, status(other.members[0], "/readyz") != http.StatusOK)
+}
