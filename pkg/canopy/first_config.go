@@ -13,10 +13,10 @@ import (
 
 // firstConfig is what a Server starts with.
 type firstConfig struct {
-	proposal *reload.Proposal // nil: the embedded default
-	store    configStore      // keeps the history; nil: it is not stored
-	group    uint64           // the generation of the group that proposal is of; 0: the Server follows none
-	former   reload.StoredState
+	proposal *reload.Proposal   // nil: the embedded default
+	store    configStore        // keeps the history; nil: it is not stored
+	group    uint64             // the generation of the group that proposal is of; 0: the Server follows none
+	former   reload.StoredState // the history of the group
 }
 
 // configStore keeps the history of configurations, in DataDir or for the members of a group.

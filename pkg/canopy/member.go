@@ -69,36 +69,47 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	if err := errors.Join(opt.check(), opt.checkHA(&ha)); err != nil {
 		return nil, err
 	}
-	if err := opt.checkTerm(); err != nil {
-		return nil, err
-	}
-	secured, err := opt.loadSecurity()
+	opened, err := opt.openMember(ctx, &ha)
 	if err != nil {
 		return nil, err
-	}
-	opened, err := opt.openListeners(ctx)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, errors.Join(err, opened.close())
-	}
-	self, err := opt.advertised(&ha, opened)
-	if err != nil {
-		return nil, errors.Join(err, opened.close())
 	}
 	m := newMember(opt, ha, memberParts{
-		self: self, security: secured, listeners: opened, store: store, stores: stores, closeStore: closeStore, now: now, mayLead: true,
+		openedMember: opened, store: store, stores: stores, closeStore: closeStore, now: now, mayLead: true,
 	})
-	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
+	m.security.watch(m.ctx, &m.serving, &m.opt, m.log)
+	return m, nil
+}
+
+// openedMember is what a process of a group opens before it is a member.
+type openedMember struct {
+	self      election.Leader
+	security  *security
+	listeners listeners
+}
+
+// openMember reads the files and opens the ports, or nothing.
+func (o *Options) openMember(ctx context.Context, ha *HA) (m openedMember, err error) {
+	if err := o.checkTerm(); err != nil {
+		return m, err
+	}
+	if m.security, err = o.loadSecurity(); err != nil {
+		return m, err
+	}
+	if m.listeners, err = o.openListeners(ctx); err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		m.self, err = o.advertised(ha, m.listeners)
+	}
+	if err != nil {
+		return m, errors.Join(err, m.listeners.close())
+	}
 	return m, nil
 }
 
 // memberParts are the parts of a Member that exist before it.
 type memberParts struct {
-	self       election.Leader
-	security   *security
-	listeners  listeners
+	openedMember
 	store      election.Store
 	stores     groupStores  // nil: the members share nothing
 	config     *groupConfig // nil: the configuration is that of Options, or of stores

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -110,9 +111,15 @@ func (g *group) request(method string, m *canopy.Member, path string) *http.Resp
 // dial connects to the gRPC of a member.
 func (g *group) dial(m *canopy.Member) *grpc.ClientConn {
 	g.t.Helper()
-	c, err := grpc.NewClient(m.GRPCAddress().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	assert.NilError(g.t, err)
-	g.t.Cleanup(func() { _ = c.Close() })
+	return dialPlain(g.t, m.GRPCAddress())
+}
+
+// dialPlain connects to a gRPC server without TLS.
+func dialPlain(t testing.TB, at net.Addr) *grpc.ClientConn {
+	t.Helper()
+	c, err := grpc.NewClient(at.String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 

@@ -28,12 +28,10 @@ import (
 // where the coordinator has assigned the partition to this process. It is safe for concurrent use.
 type SpreadMember struct {
 	spreadParts
+	openedMember
 	opt        Options
 	ha         HA
 	log        *zap.Logger
-	self       election.Leader
-	security   *security
-	listeners  listeners
 	config     *groupConfig
 	forwarders [3]*forward.Forwarder // by front
 	grpc       *http.Server          // nil: none, like the following
@@ -112,35 +110,21 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 	if err := errors.Join(opt.check(), opt.checkHA(&ha), opt.checkSpread(), err); err != nil {
 		return nil, err
 	}
-	if err := opt.checkTerm(); err != nil {
-		return nil, err
-	}
-	secured, err := opt.loadSecurity()
+	opened, err := opt.openMember(ctx, &ha)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := opt.openListeners(ctx)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, errors.Join(err, opened.close())
-	}
-	self, err := opt.advertised(&ha, opened)
-	if err != nil {
-		return nil, errors.Join(err, opened.close())
-	}
-	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, self.HTTP)
+	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, opened.self.HTTP)
 	m := &SpreadMember{
-		spreadParts: parts, opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), self: self, security: secured, listeners: opened,
+		spreadParts: parts, openedMember: opened, opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()),
 		config: newGroupConfig(), changed: make(chan struct{}, 1), news: make(chan struct{}, 1), shards: map[string]*shard{}, begun: time.Now(),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
-	m.election = election.Start(election.Options{Store: parts.coordinators, Self: self, TTL: ha.Etcd.TTL, Now: parts.now})
+	m.election = election.Start(election.Options{Store: parts.coordinators, Self: m.self, TTL: ha.Etcd.TTL, Now: parts.now})
 	m.openForwarders(peers)
 	m.serveFront()
-	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
+	m.security.watch(m.ctx, &m.serving, &m.opt, m.log)
 	m.serving.Go(m.observe)
 	m.serving.Go(m.announce)
 	m.serving.Go(m.coordinate)

@@ -40,7 +40,7 @@ func (m *SpreadMember) newShard(partition string) *shard {
 	}
 	l := listeners{open(grpcFront, m.listeners.grpc), open(httpFront, m.listeners.http), open(adminFront, m.listeners.admin)}
 	s.member = newMember(opt, m.ha, memberParts{
-		self: m.self, security: m.security.behindForwarder(), listeners: l, store: m.leaders(partition), stores: m.operators(partition),
+		openedMember: openedMember{m.self, m.security.behindForwarder(), l}, store: m.leaders(partition), stores: m.operators(partition),
 		config: m.config, partition: partition, closeStore: func() error { return nil }, now: m.now, onServer: func() { signal(m.news) },
 	})
 	m.serving.Go(func() {

@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -218,15 +217,13 @@ type partitionRM struct {
 // connect registers a resource manager for a partition at a member, and places an ask.
 func (g *spreadGroup) connect(m *canopy.SpreadMember, partition string) *partitionRM {
 	g.t.Helper()
-	c, err := grpc.NewClient(m.GRPCAddress().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	assert.NilError(g.t, err)
 	ctx, cancel := context.WithCancel(groupContext(g.t))
-	g.t.Cleanup(func() { cancel(); _ = c.Close() })
+	g.t.Cleanup(cancel)
 	if partition != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "canopy-partition", partition)
 	}
-	r := &partitionRM{calls: fakerm.OverGRPC(ctx, si.NewSchedulerClient(c)), cancel: cancel, id: "rm-" + partition}
-	_, err = r.calls.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: r.id}, r)
+	r := &partitionRM{calls: fakerm.OverGRPC(ctx, si.NewSchedulerClient(g.dial(m))), cancel: cancel, id: "rm-" + partition}
+	_, err := r.calls.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: r.id}, r)
 	assert.NilError(g.t, err)
 	node := fakerm.Node("node-" + partition)
 	node.Attributes = map[string]string{"si/node-partition": partition}
@@ -284,10 +281,7 @@ func TestSpread_EachMemberServesAllPartitions(t *testing.T) {
 
 func (g *spreadGroup) dial(m *canopy.SpreadMember) *grpc.ClientConn {
 	g.t.Helper()
-	c, err := grpc.NewClient(m.GRPCAddress().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	assert.NilError(g.t, err)
-	g.t.Cleanup(func() { _ = c.Close() })
-	return c
+	return dialPlain(g.t, m.GRPCAddress())
 }
 
 // A member that comes gets its share, and what a member leads moves when it ends: the streams of its resource managers end, and only these.
