@@ -269,12 +269,24 @@ func TestSpread_EachMemberServesAllPartitions(t *testing.T) {
 		code, text = g.get(m, "/metrics")
 		assert.Equal(t, code, http.StatusOK)
 		assert.Assert(t, strings.Contains(text, "canopy_ha_leader"), text)
+		for method, want := range map[string]int{http.MethodPost: http.StatusMethodNotAllowed, http.MethodGet: http.StatusOK} {
+			request, err := http.NewRequestWithContext(groupContext(t), method, "http://"+m.HTTPAddress().String()+"/ws/v1/group", http.NoBody)
+			assert.NilError(t, err)
+			code, text := g.do(request)
+			assert.Equal(t, code, want, text)
+		}
+		request, err := http.NewRequestWithContext(groupContext(t), http.MethodGet, "http://"+m.HTTPAddress().String()+"/metrics", http.NoBody)
+		assert.NilError(t, err)
+		request.Header.Set("Canopy-Partition", "p2")
+		code, text = g.do(request)
+		assert.Equal(t, code, http.StatusOK)
+		assert.Assert(t, strings.Contains(text, `partition="p2"`) && !strings.Contains(text, `partition="p1"`), text) // of its leader
 		health := healthpb.NewHealthClient(g.dial(m))
 		eventually(t, func() bool {
 			h, err := health.Check(groupContext(t), &healthpb.HealthCheckRequest{})
 			return err == nil && h.Status == healthpb.HealthCheckResponse_SERVING
 		})
-		_, err := si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(groupContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
+		_, err = si.NewSchedulerClient(g.dial(m)).RegisterResourceManager(metadata.AppendToOutgoingContext(groupContext(t), "canopy-partition", "p9"), &si.RegisterResourceManagerRequest{RmID: "x"})
 		assert.Equal(t, status.Code(err), codes.NotFound, err)
 	}
 }
