@@ -145,18 +145,23 @@ type chain struct {
 	route     Route
 }
 
+// leaderOfAll are the routes of a group in which each partition has the leader of a route, but for "none", which is an error.
+func leaderOfAll(route *Route) Routes {
+	return routesFunc(func(partition string) (Route, error) {
+		if partition == "none" {
+			return Route{}, errors.New(`there is no partition "none", but: default`)
+		}
+		r := *route
+		r.Partition = partition
+		return r, nil
+	})
+}
+
 // newChain returns a chain. Each partition is led by the scheduler, but for "none", which is an error.
 func newChain(t testing.TB, where place, s si.SchedulerServer, edit ...func(*Options)) *chain {
 	t.Helper()
 	c := &chain{}
-	opt := Options{Self: self, Routes: routesFunc(func(partition string) (Route, error) {
-		if partition == "none" {
-			return Route{}, errors.New(`there is no partition "none", but: default`)
-		}
-		r := c.route
-		r.Partition = partition
-		return r, nil
-	})}
+	opt := Options{Self: self, Routes: leaderOfAll(&c.route)}
 	bounds := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(64 << 20), grpc.MaxConcurrentStreams(streamsPerConnection), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(16 * window),
 	}

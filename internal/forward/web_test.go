@@ -35,14 +35,7 @@ type webChain struct {
 func newWebChain(t testing.TB, where place, h http.Handler, edit ...func(*Options)) *webChain {
 	t.Helper()
 	c := &webChain{}
-	opt := Options{Self: self, Routes: routesFunc(func(partition string) (Route, error) {
-		if partition == "none" {
-			return Route{}, errors.New(`there is no partition "none", but: default`)
-		}
-		r := c.route
-		r.Partition = partition
-		return r, nil
-	})}
+	opt := Options{Self: self, Routes: leaderOfAll(&c.route)}
 	switch where {
 	case inProcess:
 		pipe := NewPipeListener()
