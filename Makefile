@@ -111,8 +111,8 @@ test-etcd: ## test what is kept in etcd with a real one, which is built from the
 test-ha-short: # as CI does: a leader is elected, dies, ends, and hands on what is kept; partitions move
 	cd test/ha && go vet ./... && go test -count=1 -timeout 5m -run 'OneLeads|LeaderIsKilled|LeaderEnds|LeadersShare|PartitionsMove' .
 
-test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; a module of its own with many downloads
-	cd test/ha && go vet ./... && go test -count=1 -timeout 15m ./...
+test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; OPENB=DIR has an openb trace to replay; a module of its own with many downloads
+	cd test/ha && go vet ./... && CANOPY_OPENB=$(abspath $(OPENB)) go test -count=1 -timeout 20m ./...
 
 # Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
 SUITES ?=

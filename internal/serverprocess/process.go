@@ -106,6 +106,13 @@ func (p *Process) Stop() error {
 	return nil
 }
 
+// Log is the beginning of what the process has written to standard error.
+func (p *Process) Log() string {
+	p.log.mu.Lock()
+	defer p.log.mu.Unlock()
+	return string(p.log.text)
+}
+
 // logHead keeps the beginning of a log, which has few lines before a panic. It is safe for concurrent use.
 type logHead struct {
 	mu   sync.Mutex

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -81,39 +82,54 @@ func until(t *testing.T, within time.Duration, is func() error) {
 	}, poll.WithTimeout(within), poll.WithDelay(20*time.Millisecond))
 }
 
-// etcd is a process of etcd with one member.
+// etcd is a process of etcd, alone or one of a cluster.
 type etcd struct {
-	client, peer, dir string // client has the scheme of its flags
-	flags             []string
-	cmd               *exec.Cmd
-	log               lockedBuffer
+	name, client, peer, dir string // client has the scheme of its flags
+	cluster                 string // all names and peers, as etcd takes them
+	flags                   []string
+	cmd                     *exec.Cmd
+	log                     lockedBuffer
 }
 
-// newEtcd starts an etcd; with flags, which are about TLS, its clients need TLS.
+// newEtcd starts an etcd that is alone. When its flags are about certificates its clients need TLS.
 func newEtcd(t *testing.T, flags ...string) *etcd {
 	t.Helper()
+	return newEtcds(t, 1, flags...)[0]
+}
+
+// newEtcds starts a cluster of etcd.
+func newEtcds(t *testing.T, n int, flags ...string) (all []*etcd) {
+	t.Helper()
 	scheme := "http://"
-	if len(flags) > 0 {
+	if slices.Contains(flags, "--cert-file") {
 		scheme = "https://"
 	}
-	e := &etcd{client: scheme + freeAddress(t), peer: "http://" + freeAddress(t), dir: t.TempDir(), flags: flags}
-	e.start(t)
-	t.Cleanup(func() {
-		e.kill()
-		if t.Failed() {
-			t.Logf("the log of etcd: %s", e.log.String())
-		}
-	})
-	return e
+	var cluster []string
+	for i := range n {
+		e := &etcd{name: fmt.Sprint("e", i), client: scheme + freeAddress(t), peer: "http://" + freeAddress(t), dir: t.TempDir(), flags: flags}
+		cluster = append(cluster, e.name+"="+e.peer)
+		all = append(all, e)
+	}
+	for _, e := range all {
+		e.cluster = strings.Join(cluster, ",")
+		e.start(t)
+		t.Cleanup(func() {
+			e.kill()
+			if t.Failed() {
+				t.Logf("the log of etcd %s: %s", e.name, e.log.String())
+			}
+		})
+	}
+	return all
 }
 
 // start starts the process, with what is on its disk.
 func (e *etcd) start(t *testing.T) {
 	t.Helper()
 	e.cmd = exec.Command(programs.etcd, append([]string{
-		"--data-dir", e.dir, "--log-level", "error", "--unsafe-no-fsync", "--name", "e",
+		"--data-dir", e.dir, "--log-level", "error", "--unsafe-no-fsync", "--name", e.name,
 		"--listen-client-urls", e.client, "--advertise-client-urls", e.client,
-		"--listen-peer-urls", e.peer, "--initial-advertise-peer-urls", e.peer, "--initial-cluster", "e=" + e.peer,
+		"--listen-peer-urls", e.peer, "--initial-advertise-peer-urls", e.peer, "--initial-cluster", e.cluster,
 	}, e.flags...)...)
 	e.cmd.Stderr = &e.log
 	assert.NilError(t, e.cmd.Start())
@@ -156,7 +172,7 @@ func newGroup(t *testing.T, members int) *group {
 	return newGroupAt(t, newEtcd(t), members)
 }
 
-// newGroupAt starts members with further flags.
+// newGroupAt starts members with further flags, which can name other endpoints.
 func newGroupAt(t *testing.T, e *etcd, members int, flags ...string) *group {
 	t.Helper()
 	g := &group{t: t, etcd: e}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -19,8 +20,10 @@ import (
 // shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next member, and
 // reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
 type shim struct {
-	members   []string // addresses
-	partition string   // that it is for, of a group whose partitions are spread; empty: the default one
+	members   []string                // addresses
+	partition string                  // that it is for, of a group whose partitions are spread; empty: the default one
+	nodes     []*si.NodeInfo          // that it reports
+	requests  map[string]*si.Resource // of tasks; a task that is not in it requests little
 	cancel    context.CancelFunc
 	done      chan struct{}
 
@@ -29,6 +32,9 @@ type shim struct {
 	epoch    int64                               // the highest that was seen
 	pending  map[string]bool
 	placed   map[string]string // task to node
+	finished map[string]string // tasks that were placed, and have ended, to node
+	reported map[string]string // tasks that the session has reported as running, and that were not answered yet, to node
+	used     map[string]use    // node to what the placed tasks use of it
 	sessions int
 	ended    error // why the last session has ended
 	followed int   // redirections by a trailer
@@ -39,7 +45,20 @@ type shim struct {
 func newShim(g *group) *shim { return newShimOf(g, "") }
 
 func newShimOf(g *group, partition string) *shim {
-	s := &shim{partition: partition, pending: map[string]bool{}, placed: map[string]string{}, done: make(chan struct{})}
+	node := fakerm.Node("n1")
+	node.SchedulableResource = fakerm.Resource(1e6, 1e6)
+	return newShimWith(g, partition, []*si.NodeInfo{node}, nil)
+}
+
+func newShimWith(g *group, partition string, nodes []*si.NodeInfo, requests map[string]*si.Resource) *shim {
+	s := &shim{
+		partition: partition, nodes: nodes, requests: requests, pending: map[string]bool{}, placed: map[string]string{},
+		finished: map[string]string{}, used: map[string]use{}, done: make(chan struct{}),
+	}
+	for _, n := range nodes {
+		n.Attributes = map[string]string{"si/node-partition": partition}
+		s.used[n.NodeID] = use{}
+	}
 	for _, m := range g.members {
 		s.members = append(s.members, m.grpc)
 	}
@@ -69,6 +88,34 @@ func (s *shim) submit(tasks ...string) {
 	}
 }
 
+// finish ends tasks that are placed, and says so to the leader; the next one is not told of them.
+func (s *shim) finish(tasks ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	releases := &si.AllocationReleasesRequest{}
+	for _, t := range tasks {
+		node := s.placed[t]
+		s.used[node].add(s.ask(t).ResourcePerAlloc, -1)
+		s.finished[t] = node
+		delete(s.placed, t)
+		releases.AllocationsToRelease = append(releases.AllocationsToRelease, &si.AllocationRelease{
+			PartitionName: s.partition, ApplicationID: "app", AllocationKey: t, TerminationType: si.TerminationType_STOPPED_BY_RM,
+		})
+	}
+	if s.stream != nil && len(tasks) > 0 {
+		_ = s.stream.Send(&si.AllocationRequest{RmID: "shim", Releases: releases})
+	}
+}
+
+// use is how much of each resource is in use.
+type use map[string]int64
+
+func (u use) add(r *si.Resource, times int64) {
+	for name, q := range r.Resources {
+		u[name] += times * q.Value
+	}
+}
+
 // queues is the configuration of the shim: each leader gets it with the registration.
 const queues = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: default}]}]}]\n"
 
@@ -76,6 +123,9 @@ func (s *shim) ask(task string) *si.Allocation {
 	x := fakerm.Ask(task, "app")
 	x.PartitionName = s.partition
 	x.ResourcePerAlloc = fakerm.Resource(1, 1)
+	if r, ok := s.requests[task]; ok {
+		x.ResourcePerAlloc = r
+	}
 	return x
 }
 
@@ -155,14 +205,15 @@ func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	if err != nil {
 		return err
 	}
-	node := fakerm.Node("n1")
-	node.SchedulableResource = fakerm.Resource(1e6, 1e6)
-	node.Attributes = map[string]string{"si/node-partition": s.partition}
-	if err := nodes.Send(&si.NodeRequest{RmID: "shim", Nodes: []*si.NodeInfo{node}}); err != nil {
+	if err := nodes.Send(&si.NodeRequest{RmID: "shim", Nodes: s.nodes}); err != nil {
 		return err
 	}
-	if r, err := nodes.Recv(); err != nil || len(r.Accepted) != 1 {
-		return fmt.Errorf("the node: %v, %w", r, err)
+	for accepted := 0; accepted < len(s.nodes); {
+		r, err := nodes.Recv()
+		if err != nil || len(r.Accepted) == 0 {
+			return fmt.Errorf("the nodes: %v, %w", r, err)
+		}
+		accepted += len(r.Accepted)
 	}
 	apps, err := client.UpdateApplication(ctx)
 	if err != nil {
@@ -204,6 +255,7 @@ func (s *shim) begin(stream si.Scheduler_UpdateAllocationClient) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &si.AllocationRequest{RmID: "shim"}
+	s.reported = maps.Clone(s.placed)
 	for t, node := range s.placed {
 		x := s.ask(t)
 		x.NodeID = node
@@ -226,7 +278,10 @@ func (s *shim) take(r *si.AllocationResponse) {
 		case s.pending[x.AllocationKey]:
 			delete(s.pending, x.AllocationKey)
 			s.placed[x.AllocationKey] = x.NodeID
-		case s.placed[x.AllocationKey] != x.NodeID:
+			s.use(x.AllocationKey, x.NodeID)
+		case s.reported[x.AllocationKey] == x.NodeID:
+			delete(s.reported, x.AllocationKey) // the answer to a report, once
+		default:
 			s.problems = append(s.problems, fmt.Sprintf("%s is placed twice", x.AllocationKey))
 		}
 	}
@@ -234,7 +289,30 @@ func (s *shim) take(r *si.AllocationResponse) {
 		s.problems = append(s.problems, fmt.Sprintf("%s is rejected: %s", x.AllocationKey, x.Reason))
 	}
 	for _, x := range r.Released {
+		if _, ok := s.finished[x.AllocationKey]; ok {
+			continue // the answer to finish
+		}
 		s.problems = append(s.problems, fmt.Sprintf("%s is released: %s", x.AllocationKey, x.Message))
+	}
+}
+
+// use counts a task on its node, which must have space for it.
+func (s *shim) use(task, node string) {
+	used, ok := s.used[node]
+	if !ok {
+		s.problems = append(s.problems, fmt.Sprintf("%s is placed on %q, which is no node", task, node))
+		return
+	}
+	used.add(s.ask(task).ResourcePerAlloc, 1)
+	for _, n := range s.nodes {
+		if n.NodeID != node {
+			continue
+		}
+		for name, q := range used {
+			if has := n.SchedulableResource.Resources[name].GetValue(); q > has {
+				s.problems = append(s.problems, fmt.Sprintf("with %s, node %s uses %d of its %d %s", task, node, q, has, name))
+			}
+		}
 	}
 }
 
@@ -252,5 +330,5 @@ func (s *shim) allPlaced() error {
 func (s *shim) state() (placed, sessions, followed int, epoch int64, problems []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.placed), s.sessions, s.followed, s.epoch, append([]string{}, s.problems...)
+	return len(s.placed) + len(s.finished), s.sessions, s.followed, s.epoch, append([]string{}, s.problems...)
 }

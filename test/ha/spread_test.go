@@ -2,13 +2,10 @@ package ha
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -146,12 +143,7 @@ func TestSpread_PartitionsMoveWithTheMembers(t *testing.T) {
 // Random faults of members and of etcd while tasks of four partitions are submitted: every task is placed once, none is lost, and no answer is
 // of an epoch of its partition that is over.
 func TestSpread_RandomFaults(t *testing.T) {
-	seed, err := strconv.ParseUint(os.Getenv("CANOPY_HA_SEED"), 10, 64)
-	if err != nil {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 18))
+	random := newRandom(t)
 	names := []string{"p1", "p2", "p3", "p4"}
 	g, _ := newSpreadGroup(t, 3, names)
 	var shims []*shim
@@ -167,33 +159,14 @@ func TestSpread_RandomFaults(t *testing.T) {
 	}
 	for round := range rounds {
 		victim := g.members[random.IntN(len(g.members))]
-		fault := []string{"kill", "stop", "end", "etcd killed", "etcd stopped"}[random.IntN(5)]
-		t.Logf("round %d: %s, %s", round, fault, victim.name)
-		faults[fault]++
+		f := drawFault(random, victim)
+		t.Logf("round %d: %s", round, f)
+		faults[f.kind]++
 		submit(fmt.Sprint("r", round))
-		pause := time.Duration(random.Int64N(int64(2 * ttl)))
-		switch fault {
-		case "kill":
-			g.kill(victim)
-			shims[0].wait(pause)
-			g.start(victim)
-		case "stop":
-			assert.NilError(t, victim.Signal(syscall.SIGSTOP))
+		f.happen(g, func(pause time.Duration) {
 			shims[0].wait(pause)
 			submit(fmt.Sprint("s", round))
-			assert.NilError(t, victim.Signal(syscall.SIGCONT))
-		case "end":
-			assert.NilError(t, victim.Stop())
-			g.start(victim)
-		case "etcd killed":
-			g.etcd.kill()
-			shims[0].wait(pause)
-			g.etcd.start(t)
-		case "etcd stopped":
-			assert.NilError(t, g.etcd.cmd.Process.Signal(syscall.SIGSTOP))
-			shims[0].wait(pause)
-			assert.NilError(t, g.etcd.cmd.Process.Signal(syscall.SIGCONT))
-		}
+		})
 		for _, s := range shims {
 			until(t, 2*placedWithin, s.allPlaced)
 		}
