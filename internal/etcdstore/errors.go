@@ -65,6 +65,9 @@ func tellingError(before, latest error) error {
 	return latest
 }
 
+// Explain adds to an error of a write of size bytes what an operator can do about it.
+func Explain(err error, size int) error { return explain(err, size) }
+
 // explain adds to an error of a request of size bytes what an operator can do about it.
 func explain(err error, size int) error {
 	switch {

@@ -17,6 +17,12 @@ const format = "canopy etcd 1\n"
 // queues.yaml of --max-config-bytes, escaped as JSON.
 const maxText = 1 << 30
 
+// Encode is the value of a key for other packages that keep a text in etcd. The key is without the prefix.
+func Encode(key string, text []byte) string { return string(encode(key, text)) }
+
+// Decode is the reverse of Encode. A value that is damaged, or of another key, is an error.
+func Decode(key string, value []byte) ([]byte, error) { return decode(key, value) }
+
 // encode is the value of a key, which is without the prefix.
 func encode(key string, text []byte) []byte {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))

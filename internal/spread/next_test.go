@@ -171,3 +171,16 @@ func TestNext_RefusedPartitions(t *testing.T) {
 		})
 	}
 }
+
+// A proposal is agreed to when each member has checked it, and none objects.
+func TestVerdict_MissingAndObjections(t *testing.T) {
+	state := spread.State{Members: []spread.Member{
+		{Name: "a", Checked: 7, Objections: map[string]string{"p": "no"}}, {Name: "b", Checked: 6, Objections: map[string]string{"q": "an earlier one"}},
+		{Name: "c"}, {Name: "d", Checked: 7},
+	}}
+	missing, objections := state.Verdict(7)
+	assert.DeepEqual(t, missing, []string{"b", "c"})
+	assert.DeepEqual(t, objections, map[string]string{"p": "no"})
+	missing, objections = spread.State{}.Verdict(7)
+	assert.Equal(t, len(missing)+len(objections), 0)
+}

@@ -15,11 +15,15 @@ type Member struct {
 	Leads map[string]float64
 	// Refuses are partitions whose leader it could not become lately, although they were assigned to it.
 	Refuses []string
+	// Checked is the number of the latest proposal that the partitions which it leads were checked against; 0: none.
+	Checked int64
+	// Objections say of each partition that cannot become what that proposal says why not.
+	Objections map[string]string
 }
 
 // Clone returns a copy that shares nothing.
 func (m Member) Clone() Member {
-	m.Leads, m.Refuses = maps.Clone(m.Leads), slices.Clone(m.Refuses)
+	m.Leads, m.Refuses, m.Objections = maps.Clone(m.Leads), slices.Clone(m.Refuses), maps.Clone(m.Objections)
 	return m
 }
 
@@ -52,7 +56,23 @@ type State struct {
 	Members    []Member // sorted by name
 	Assignment Assignment
 	Generation uint64   // latest generation of configuration stored, 0: none
+	Proposal   int64    // number of the configuration that the coordinator asks the members to check, 0: none
 	Damaged    []string // the keys of members that cannot be read and are left out of Members, sorted
+}
+
+// Verdict is what the members say of a proposal so far: which of them have not checked it, sorted, and the objections of the others by
+// partition. With neither it can be put in force.
+func (s State) Verdict(proposal int64) (missing []string, objections map[string]string) {
+	objections = map[string]string{}
+	for _, m := range s.Members {
+		if m.Checked != proposal {
+			missing = append(missing, m.Name)
+			continue
+		}
+		maps.Copy(objections, m.Objections)
+	}
+	slices.Sort(missing)
+	return missing, objections
 }
 
 // Load is the load that counts for a value: 0 for one that is negative, infinite or no number.

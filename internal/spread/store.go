@@ -11,6 +11,8 @@ var (
 	ErrNotCoordinator = errors.New("another coordinator was elected")
 	// ErrStale: the assignment does not follow the one that is stored. Nothing was written; the coordinator reads again.
 	ErrStale = errors.New("the assignment was computed from another one than is stored")
+	// ErrNoProposal: there is no proposal with the number, or no longer.
+	ErrNoProposal = errors.New("there is another proposal, or none")
 	// ErrNameTaken: another process is known by the name, until its time to live is over. The error names it.
 	ErrNameTaken = errors.New("another process of the group has the same name")
 )
@@ -28,4 +30,10 @@ type Store interface {
 	// Assign writes an assignment, only while epoch is that of the coordinator (ErrNotCoordinator), and only if its Round follows
 	// the one that is stored (ErrStale). One that is stored already is no error, so a call that was not answered is made again.
 	Assign(ctx context.Context, epoch int64, a Assignment) error
+	// Propose asks all members to check a configuration, in place of the one that was proposed before, only while epoch is that of the
+	// coordinator (ErrNotCoordinator). Numbers rise, also from one coordinator to the next, and a State of a revision from the number
+	// on shows the proposal. Without a text there is none any more, and the number is without a meaning.
+	Propose(ctx context.Context, epoch int64, text []byte) (number int64, err error)
+	// Proposed is the text of a proposal. ErrNoProposal: another one has taken its place.
+	Proposed(ctx context.Context, number int64) (text []byte, err error)
 }

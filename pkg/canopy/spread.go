@@ -53,6 +53,8 @@ type SpreadMember struct {
 	state        spread.State      // as read last; Revision 0: never
 	partitions   []string          // of the configuration in force
 	coordination *coordination     // nil: this member does not coordinate
+	stateChanged chan struct{}     // closed when state changes
+	checked      checkedProposal   // of coordinators
 	nameTaken    bool              // by another process
 	announced    error             // the last error of the store; nil: it has answered
 }
@@ -117,7 +119,7 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, opened.self.HTTP)
 	m := &SpreadMember{
 		spreadParts: parts, openedMember: opened, opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()),
-		config: newGroupConfig(), changed: make(chan struct{}, 1), news: make(chan struct{}, 1), shards: map[string]*shard{}, begun: time.Now(),
+		config: newGroupConfig(), changed: make(chan struct{}, 1), news: make(chan struct{}, 1), stateChanged: make(chan struct{}), shards: map[string]*shard{}, begun: time.Now(),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
@@ -127,6 +129,7 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 	m.security.watch(m.ctx, &m.serving, &m.opt, m.log)
 	m.serving.Go(m.observe)
 	m.serving.Go(m.announce)
+	m.serving.Go(m.checkProposals)
 	m.serving.Go(m.coordinate)
 	return m, nil
 }

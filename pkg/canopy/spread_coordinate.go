@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,7 +16,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/election"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/spread"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // coordinate coordinates the group while this member is elected for that, until Close.
@@ -59,20 +59,28 @@ func (m *SpreadMember) coordinateTerm(term *election.Term) error {
 	if err != nil {
 		return err
 	}
-	reloads := reload.New(&groupCluster{}, first, reload.Options{
+	inForce, err := store.Latest(m.opt.bounds())
+	if inForce == nil || err != nil {
+		inForce = first // there is none, or none that this version of the program can read: there is nothing to keep
+	}
+	cluster := &groupCluster{member: m, epoch: term.Epoch()}
+	reloads := reload.New(cluster, inForce, reload.Options{
 		Now: m.opt.Now, Log: m.log, Bounds: m.opt.bounds(), MaxGenerations: m.opt.ConfigHistory, Store: store, StoredState: store.StoredState(),
+		PauseTimeout: m.ha.Etcd.TTL + checkTimeout + storeRetry, // a member that has died is asked until its lease has ended
 	})
 	if c := reloads.Counts(); !c.Stored {
 		return fmt.Errorf("generation %d: %w", c.Generation, ErrNotStored)
 	}
 	m.log.Info("this member coordinates the group", zap.Int64("epoch", term.Epoch()), zap.Uint64("generation", reloads.Current().Number))
-	c := &coordination{reloads, make(chan error, 1)}
+	c := &coordination{reloads: reloads, cluster: cluster, failed: make(chan error, 1)}
 	m.setCoordination(c)
 	defer m.setCoordination(nil)
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		m.watchFile(ctx, c, first)
+		if _, err := c.accept(ctx, first.Source, first.From, []byte(first.Text)); !errors.Is(err, ErrNotStored) {
+			m.watchFile(ctx, c, first, err)
+		}
 	}()
 	defer func() { cancel(); <-watching }()
 	return m.assignments(ctx, term, c)
@@ -80,30 +88,39 @@ func (m *SpreadMember) coordinateTerm(term *election.Term) error {
 
 // coordination is what a term of the coordinator has.
 type coordination struct {
-	reloads *reload.Reloader
-	failed  chan error // has a value when the term cannot go on
+	reloads   *reload.Reloader
+	cluster   *groupCluster
+	accepting sync.Mutex
+	failed    chan error // has a value when the term cannot go on
 }
 
-// watchFile makes a change of ConfigFile a generation of the group.
-func (m *SpreadMember) watchFile(ctx context.Context, c *coordination, known *reload.Proposal) {
+// watchFile makes a change of ConfigFile a generation of the group. known was read last, and the error is that of accept.
+func (m *SpreadMember) watchFile(ctx context.Context, c *coordination, known *reload.Proposal, err error) {
+	text := []byte(known.Text)
+	if errors.Is(err, ErrBusy) {
+		text = []byte(c.reloads.Current().Text) // what is in the file is tried again
+	}
 	file := m.opt.ConfigFile
 	if file == "" || m.opt.ConfigNotWatched {
 		return
 	}
 	opt := configwatch.Options{MaxBytes: c.reloads.MaxBytes(), Log: m.log}
-	configwatch.Watch(ctx, file, []byte(known.Text), opt, func(text []byte) (handled bool) {
+	configwatch.Watch(ctx, file, text, opt, func(text []byte) (handled bool) {
 		_, err := c.accept(ctx, reload.File, file, text)
-		return !errors.Is(err, ErrNotStored)
+		return !errors.Is(err, ErrNotStored) && !errors.Is(err, ErrBusy)
 	})
 }
 
-// accept makes a text a generation of the group. The Reloader logs the result. A generation that is not stored is in force nowhere, although
+// accept makes a text a generation of the group, if no partition objects. The Reloader logs the result. A generation that is not stored is in force nowhere, although
 // the Reloader has it: the term ends.
 func (c *coordination) accept(ctx context.Context, source reload.Source, from string, text []byte) (*reload.Generation, error) {
+	c.accepting.Lock()
+	defer c.accepting.Unlock()
 	p, err := c.reloads.Read(source, from, text)
 	if err != nil {
 		return c.reloads.Current(), configError(from, err)
 	}
+	c.cluster.text = p.Text
 	res, err := c.reloads.Apply(ctx, p)
 	if err != nil {
 		return c.reloads.Current(), err
@@ -222,16 +239,4 @@ func (m *SpreadMember) assign(ctx context.Context, term *election.Term, reloads 
 		return false, err
 	}
 	return moved, nil
-}
-
-// groupCluster is what the coordinator's configurations are put in force in: nothing. The leaders of partitions follow what is stored.
-type groupCluster struct{ conf *configs.Config }
-
-// Config is part of reload.Cluster.
-func (g *groupCluster) Config() *configs.Config { return g.conf }
-
-// Reload is part of reload.Cluster.
-func (g *groupCluster) Reload(_ context.Context, conf *configs.Config) (time.Duration, error) {
-	g.conf = conf
-	return 0, nil
 }

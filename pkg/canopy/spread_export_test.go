@@ -45,6 +45,16 @@ func (s *SpreadStores) FailWrites(is bool) {
 	s.failing = is
 }
 
+// Decide stores a text as the next generation, as a coordinator whose members had not objected.
+func (s *SpreadStores) Decide(text string) error {
+	p, err := reload.Read(reload.File, "test", []byte(text), queuesyaml.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	number := s.Generation() + 1
+	return (&memConfigs{of: s}).Add(&reload.Generation{Number: number, Source: reload.File, Text: p.Text, Checksum: p.Config.Checksum}, 0)
+}
+
 // Generation is the latest one; 0: none.
 func (s *SpreadStores) Generation() uint64 {
 	s.mu.Lock()

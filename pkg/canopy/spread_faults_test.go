@@ -36,31 +36,6 @@ func TestSpread_APartitionThatAMemberCannotLead(t *testing.T) {
 	assert.DeepEqual(t, by, map[string][]string{"a": {"p2"}, "b": {"p1"}})
 }
 
-// A partition that cannot become what a generation says stays as it is, and follows when it can. The others do at once.
-func TestSpread_APartitionThatRefusesAGeneration(t *testing.T) {
-	t.Parallel()
-	g := newSpreadGroup(t, partitions("p1", "p2"))
-	a := g.start("a")
-	g.balanced(map[string]int{"a": 2})
-	r := g.connect(a, "p1") // with an application in root.q
-	g.configure(strings.ReplaceAll(partitions("p1", "p2"), "name: q}", "name: q, queues: [{name: below}]}"))
-	_, err := a.ReloadFile(groupContext(t))
-	assert.NilError(t, err)
-	generations := func() map[string]uint64 {
-		out := map[string]uint64{}
-		for _, p := range g.view(a).Partitions {
-			out[p.Name] = p.Generation
-		}
-		return out
-	}
-	eventually(t, func() bool {
-		return g.logs.FilterMessage("the configuration of the group is not in force in a partition: it is tried again").Len() == 1 && generations()["p2"] == 2
-	})
-	assert.Equal(t, generations()["p1"], uint64(1))
-	assert.NilError(t, r.calls.UpdateApplication(&si.ApplicationRequest{RmID: r.id, Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "p1"}}}))
-	eventually(t, func() bool { return generations()["p1"] == 2 })
-}
-
 // A request that names no partition is for the only one there is, or else refused.
 func TestSpread_RequestsWithoutAPartition(t *testing.T) {
 	t.Parallel()

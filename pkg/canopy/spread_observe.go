@@ -92,6 +92,8 @@ func (m *SpreadMember) apply(state spread.State) {
 			m.log.Error("members of the group cannot be read, and count as gone", zap.Strings("keys", state.Damaged))
 		}
 		m.state = state
+		close(m.stateChanged)
+		m.stateChanged = make(chan struct{})
 	})
 	signal(m.changed)
 }
@@ -210,6 +212,7 @@ func (m *SpreadMember) info() spread.Member {
 	now := time.Now()
 	m.mu.Lock()
 	shards := maps.Clone(m.shards)
+	me.Checked, me.Objections = m.checked.number, m.checked.objections
 	m.mu.Unlock()
 	for partition, s := range shards {
 		load := s.measure(now)

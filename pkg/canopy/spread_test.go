@@ -40,6 +40,7 @@ type spreadGroup struct {
 	logs    *observer.ObservedLogs
 	core    zapcore.Core
 	members map[string]*canopy.SpreadMember
+	wrap    func(name string, s spread.Store) spread.Store // the store of a member; nil: as it is
 }
 
 // partitions is a configuration with partitions, each with the queue root.q.
@@ -110,7 +111,11 @@ func (g *spreadGroup) start(name string, change ...func(*canopy.Options, *canopy
 	for _, c := range change {
 		c(&opt, &ha)
 	}
-	m, err := canopy.StartSpreadMemberAt(groupContext(g.t), opt, ha, &g.stores, coordinated{g.shared.Member(), g}, election.Now)
+	store := spread.Store(coordinated{g.shared.Member(), g})
+	if g.wrap != nil {
+		store = g.wrap(name, store)
+	}
+	m, err := canopy.StartSpreadMemberAt(groupContext(g.t), opt, ha, &g.stores, store, election.Now)
 	assert.NilError(g.t, err)
 	g.t.Cleanup(func() { assert.NilError(g.t, m.Close()) })
 	g.members[name] = m

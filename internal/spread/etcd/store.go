@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -67,12 +68,13 @@ func (s *Store) read(ctx context.Context, client *clientv3.Client) (spread.State
 	defer cancel()
 	got, err := client.Txn(ctx).Then(
 		clientv3.OpGet(s.membersPrefix(), clientv3.WithPrefix()), clientv3.OpGet(s.assignmentKey()), clientv3.OpGet(s.indexKey()),
+		clientv3.OpGet(s.proposalKey(), clientv3.WithKeysOnly()),
 	).Commit()
 	if err != nil {
 		return spread.State{}, err
 	}
-	r := got.Responses
-	return s.state(got.Header.Revision, r[0].GetResponseRange().Kvs, r[1].GetResponseRange().Kvs, r[2].GetResponseRange().Kvs)
+	kvs := func(i int) []*mvccpb.KeyValue { return got.Responses[i].GetResponseRange().Kvs }
+	return s.state(got.Header.Revision, kvs(0), kvs(1), kvs(2), kvs(3))
 }
 
 // wait waits until something has changed after a revision, or until that cannot be known: because etcd has been compacted, or has been restored
@@ -114,7 +116,7 @@ func (s *Store) isBehind(ctx context.Context, client *clientv3.Client, after int
 
 // shared reports whether a key is one of those that State is made of.
 func (s *Store) shared(key string) bool {
-	return strings.HasPrefix(key, s.membersPrefix()) || key == s.assignmentKey() || key == s.indexKey()
+	return strings.HasPrefix(key, s.membersPrefix()) || key == s.assignmentKey() || key == s.indexKey() || key == s.proposalKey()
 }
 
 // Assign implements spread.Store. The transaction compares the mod revision too: one that etcd gets late, after its call has failed, changes
@@ -171,7 +173,7 @@ func (s *Store) checkCoordinator(leader *etcdserverpb.ResponseOp, epoch int64) e
 		return fmt.Errorf("%w, or none: the key %s of epoch %d is gone", spread.ErrNotCoordinator, s.leaderKey(), epoch)
 	}
 	if kvs[0].CreateRevision != epoch {
-		return fmt.Errorf("%w: the key %s is of epoch %d, and the assignment of epoch %d", spread.ErrNotCoordinator, s.leaderKey(), kvs[0].CreateRevision, epoch)
+		return fmt.Errorf("%w: the key %s is of epoch %d, and what was to be written of epoch %d", spread.ErrNotCoordinator, s.leaderKey(), kvs[0].CreateRevision, epoch)
 	}
 	return nil
 }

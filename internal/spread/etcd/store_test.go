@@ -128,3 +128,41 @@ func TestNext_DamageIsNamed(t *testing.T) {
 	_, err := s.Next(t.Context(), 0)
 	assert.ErrorContains(t, err, "the key /canopy/a/config/index: ")
 }
+
+// A configuration is proposed only in the epoch of the coordinator; each has a higher number, and takes the place of the one before.
+func TestPropose_OnlyByTheCoordinator(t *testing.T) {
+	var fake storetest.KV
+	s := newStore(&fake)
+	_, err := s.Propose(t.Context(), 0, []byte("a"))
+	assert.ErrorIs(t, err, spread.ErrNotCoordinator)
+	epoch := fake.Elect(leaderKey, "m1")
+	first, err := s.Propose(t.Context(), epoch, []byte("a"))
+	assert.NilError(t, err)
+	second, err := s.Propose(t.Context(), epoch, []byte("b"))
+	assert.NilError(t, err)
+	assert.Assert(t, second > first)
+	state := stored(t, s)
+	assert.Equal(t, state.Proposal, second)
+	assert.Assert(t, state.Revision >= second)
+	_, err = s.Proposed(t.Context(), first)
+	assert.ErrorIs(t, err, spread.ErrNoProposal)
+	text, err := s.Proposed(t.Context(), second)
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), "b")
+
+	later := fake.Elect(leaderKey, "m2")
+	for _, text := range []string{"c", ""} {
+		_, err = s.Propose(t.Context(), epoch, []byte(text))
+		assert.ErrorIs(t, err, spread.ErrNotCoordinator)
+	}
+	assert.Equal(t, stored(t, s).Proposal, second)
+	_, err = s.Propose(t.Context(), later, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, stored(t, s).Proposal, int64(0))
+	_, err = s.Proposed(t.Context(), second)
+	assert.ErrorIs(t, err, spread.ErrNoProposal)
+
+	number := fake.Put(prefix+"/proposal", "damaged")
+	_, err = s.Proposed(t.Context(), number)
+	assert.ErrorContains(t, err, "the key "+prefix+"/proposal: ")
+}

@@ -23,6 +23,9 @@ type memberValue struct {
 	HTTP    string             `json:"http"`
 	Leads   map[string]float64 `json:"leads"`
 	Refuses []string           `json:"refuses,omitempty"`
+
+	Checked    int64             `json:"checked,omitempty"`
+	Objections map[string]string `json:"objections,omitempty"`
 }
 
 // assignmentValue is the value of the key of the assignment. Its names are part of the format.
@@ -34,6 +37,7 @@ type assignmentValue struct {
 // The keys below the prefix.
 func (s *Store) membersPrefix() string { return s.opt.Prefix + "/members/" }
 func (s *Store) assignmentKey() string { return s.opt.Prefix + "/assignment" }
+func (s *Store) proposalKey() string   { return s.opt.Prefix + "/" + proposal }
 func (s *Store) leaderKey() string     { return s.opt.Prefix + "/leader" }
 func (s *Store) indexKey() string      { return etcdstore.IndexKey(s.opt.Prefix) }
 
@@ -42,7 +46,7 @@ func (s *Store) memberKey(name string) string { return s.membersPrefix() + url.P
 
 // encodeMember is the value of a member's key. JSON has no numbers such as infinity, which count as 0 anyway.
 func encodeMember(m spread.Member) (string, error) {
-	v := memberValue{m.Name, m.GRPC, m.HTTP, map[string]float64{}, m.Refuses}
+	v := memberValue{m.Name, m.GRPC, m.HTTP, map[string]float64{}, m.Refuses, m.Checked, m.Objections}
 	for partition, load := range m.Leads {
 		v.Leads[partition] = spread.Load(load)
 	}
@@ -59,7 +63,9 @@ func (s *Store) decodeMember(kv *mvccpb.KeyValue) (spread.Member, error) {
 	if s.memberKey(v.Name) != string(kv.Key) {
 		return spread.Member{}, fmt.Errorf("it is of the member %q", v.Name)
 	}
-	return spread.Member{Name: v.Name, GRPC: v.GRPC, HTTP: v.HTTP, Leads: v.Leads, Refuses: v.Refuses}, nil
+	return spread.Member{
+		Name: v.Name, GRPC: v.GRPC, HTTP: v.HTTP, Leads: v.Leads, Refuses: v.Refuses, Checked: v.Checked, Objections: v.Objections,
+	}, nil
 }
 
 func encodeAssignment(a spread.Assignment) (string, error) {
@@ -98,8 +104,11 @@ func decode(text []byte, v any) error {
 // state makes the State of what is stored at one revision. A damaged assignment or index is an error that names the key: to go on without it
 // could move every partition. A member that cannot be read is left out and named in Damaged: its key is of one process, ends with its lease,
 // and must not stop all the others. It counts as gone, so that others lead its partitions once it no longer does.
-func (s *Store) state(revision int64, members, assignment, index []*mvccpb.KeyValue) (spread.State, error) {
+func (s *Store) state(revision int64, members, assignment, index, proposal []*mvccpb.KeyValue) (spread.State, error) {
 	out := spread.State{Revision: revision}
+	if len(proposal) > 0 {
+		out.Proposal = proposal[0].ModRevision
+	}
 	var err error
 	if out.Assignment, err = decodeAssignment(assignment); err != nil {
 		return spread.State{}, err

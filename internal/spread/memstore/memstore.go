@@ -31,6 +31,8 @@ type Group struct {
 	members     map[string]announced
 	assignment  spread.Assignment
 	generation  uint64
+	proposal    int64 // 0: none
+	proposed    []byte
 	signal      chan struct{} // closed at each change; nil: none is waited for
 }
 
@@ -91,7 +93,7 @@ func (g *Group) State() spread.State {
 }
 
 func (g *Group) state() spread.State {
-	s := spread.State{Revision: max(g.revision, 1), Assignment: g.assignment.Clone(), Generation: g.generation}
+	s := spread.State{Revision: max(g.revision, 1), Assignment: g.assignment.Clone(), Generation: g.generation, Proposal: g.proposal}
 	for _, name := range slices.Sorted(maps.Keys(g.members)) {
 		s.Members = append(s.Members, g.members[name].member.Clone())
 	}
@@ -159,7 +161,8 @@ func (s *Store) Announce(ctx context.Context, m spread.Member) error {
 	if known && before.by != s {
 		return fmt.Errorf("%w: %s", spread.ErrNameTaken, m.Name)
 	}
-	if known && before.member.GRPC == m.GRPC && before.member.HTTP == m.HTTP && maps.Equal(before.member.Leads, m.Leads) {
+	if known && before.member.GRPC == m.GRPC && before.member.HTTP == m.HTTP && maps.Equal(before.member.Leads, m.Leads) &&
+		slices.Equal(before.member.Refuses, m.Refuses) && before.member.Checked == m.Checked && maps.Equal(before.member.Objections, m.Objections) {
 		return nil
 	}
 	if g.members == nil {
@@ -204,4 +207,35 @@ func (s *Store) Assign(ctx context.Context, epoch int64, a spread.Assignment) er
 	g.assignment = a.Clone()
 	g.change()
 	return nil
+}
+
+// Propose implements spread.Store.
+func (s *Store) Propose(ctx context.Context, epoch int64, text []byte) (int64, error) {
+	if err := s.begin(ctx); err != nil {
+		return 0, err
+	}
+	g := s.group
+	defer g.mu.Unlock()
+	if epoch == 0 || epoch != g.epoch {
+		return 0, spread.ErrNotCoordinator
+	}
+	g.change()
+	g.proposal, g.proposed = 0, slices.Clone(text)
+	if len(text) > 0 {
+		g.proposal = g.revision
+	}
+	return g.revision, nil
+}
+
+// Proposed implements spread.Store.
+func (s *Store) Proposed(ctx context.Context, number int64) ([]byte, error) {
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	g := s.group
+	defer g.mu.Unlock()
+	if number == 0 || number != g.proposal {
+		return nil, spread.ErrNoProposal
+	}
+	return slices.Clone(g.proposed), nil
 }

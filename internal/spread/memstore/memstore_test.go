@@ -45,6 +45,32 @@ func TestStore_AsInEtcd(t *testing.T) {
 	assert.ErrorIs(t, one.Assign(ctx, epoch, a), spread.ErrNotCoordinator)
 	assert.DeepEqual(t, next(0).Assignment, a)
 
+	_, err := one.Propose(ctx, epoch, []byte("a"))
+	assert.ErrorIs(t, err, spread.ErrNotCoordinator)
+	epoch = g.Elect()
+	first, err := one.Propose(ctx, epoch, []byte("a"))
+	assert.NilError(t, err)
+	second, err := one.Propose(ctx, epoch, []byte("b"))
+	assert.NilError(t, err)
+	assert.Assert(t, second > first)
+	assert.Equal(t, next(0).Proposal, second)
+	assert.Assert(t, next(0).Revision >= second)
+	_, err = two.Proposed(ctx, first)
+	assert.ErrorIs(t, err, spread.ErrNoProposal)
+	text, err := two.Proposed(ctx, second)
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), "b")
+	m.Checked, m.Objections = second, map[string]string{"a": "no"}
+	assert.NilError(t, two.Announce(ctx, m))
+	m.Objections = nil
+	assert.NilError(t, two.Announce(ctx, m))
+	assert.DeepEqual(t, next(0).Members, []spread.Member{m})
+	_, err = one.Propose(ctx, epoch, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, next(0).Proposal, int64(0))
+	_, err = two.Proposed(ctx, second)
+	assert.ErrorIs(t, err, spread.ErrNoProposal)
+
 	state = next(0)
 	woken := make(chan spread.State)
 	go func() {
@@ -54,6 +80,6 @@ func TestStore_AsInEtcd(t *testing.T) {
 	g.SetGeneration(3)
 	assert.Equal(t, (<-woken).Generation, uint64(3))
 	g.SetReachable(false)
-	_, err := one.Next(ctx, 0)
+	_, err = one.Next(ctx, 0)
 	assert.ErrorIs(t, err, memstore.ErrUnreachable)
 }
