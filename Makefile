@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -56,12 +56,13 @@ check: ## everything CI checks, with the time that each part took
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
 	$(MAKE) --no-print-directory test-etcd
 	CANOPY_TESTS=full $(MAKE) --no-print-directory test-ha
+	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
 	$(MAKE) --no-print-directory e2e-own
 	bin/canopy bench run --quick
@@ -114,6 +115,10 @@ test-ha-short: # as CI does: a leader is elected, dies, ends, and hands on what 
 test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; OPENB=DIR has an openb trace to replay; a module of its own with many downloads
 	cd test/ha && go vet ./... && CANOPY_OPENB=$(abspath $(OPENB)) go test -count=1 -timeout 20m ./...
 
+SOAK ?= 10m
+soak: build ## record a server that is driven at full speed for SOAK, and replay the recording: every effect is the same
+	SOAK=$(SOAK) test/soak/run.sh bin/canopy
+
 # Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
 SUITES ?=
 CORE   ?= canopy
@@ -131,7 +136,7 @@ versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core,
 
 lint-shell: # check the shell scripts; root gets shellcheck installed
 	$(call need,command -v shellcheck,shellcheck)
-	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh
+	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh test/soak/*.sh
 
 # The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
 SHIM       := github.com/apache/yunikorn-k8shim
