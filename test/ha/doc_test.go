@@ -29,8 +29,14 @@ import (
 // ttl is that of the leases of all groups: the least.
 const ttl = 2 * time.Second
 
+// etcdProgram is the environment variable with the path of another etcd than the one that is built.
+const etcdProgram = "CANOPY_ETCD"
+
 // programs are the built programs.
-var programs struct{ canopy, etcd string }
+var programs struct {
+	canopy, etcd string
+	etcdFlags    []string
+}
 
 func TestMain(m *testing.M) {
 	code, err := build(m)
@@ -48,8 +54,13 @@ func build(m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	programs.canopy, programs.etcd = filepath.Join(dir, "canopy"), filepath.Join(dir, "etcd")
-	for _, args := range [][]string{{"-C", "../..", "-o", programs.canopy, "./cmd/core"}, {"-o", programs.etcd, "./etcd"}} {
+	programs.canopy, programs.etcd = filepath.Join(dir, "canopy"), os.Getenv(etcdProgram)
+	builds := [][]string{{"-C", "../..", "-o", programs.canopy, "./cmd/core"}}
+	if programs.etcd == "" {
+		programs.etcd, programs.etcdFlags = filepath.Join(dir, "etcd"), []string{"--unsafe-no-fsync"}
+		builds = append(builds, []string{"-o", programs.etcd, "./etcd"})
+	}
+	for _, args := range builds {
 		if args[0] == "-C" {
 			args = append([]string{"build", "-C", args[1]}, args[2:]...)
 		} else {
@@ -127,10 +138,10 @@ func newEtcds(t *testing.T, n int, flags ...string) (all []*etcd) {
 func (e *etcd) start(t *testing.T) {
 	t.Helper()
 	e.cmd = exec.Command(programs.etcd, append([]string{
-		"--data-dir", e.dir, "--log-level", "error", "--unsafe-no-fsync", "--name", e.name,
+		"--data-dir", e.dir, "--logger", "zap", "--log-level", "error", "--name", e.name,
 		"--listen-client-urls", e.client, "--advertise-client-urls", e.client,
 		"--listen-peer-urls", e.peer, "--initial-advertise-peer-urls", e.peer, "--initial-cluster", e.cluster,
-	}, e.flags...)...)
+	}, slices.Concat(e.flags, programs.etcdFlags)...)...)
 	e.cmd.Stderr = &e.log
 	assert.NilError(t, e.cmd.Start())
 }

@@ -13,6 +13,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// etcdElection is after how long without its quorum the leader of etcd stands down. Until then etcd 3.4 renews leases.
+const etcdElection = time.Second
+
 // standByAll is an error unless all members stand by.
 func standByAll(g *group) error {
 	for _, m := range g.members {
@@ -45,7 +48,7 @@ func TestGroup_EtcdWithoutQuorum(t *testing.T) {
 	until(t, electedWithin, func() error { return standByAll(g) })
 	last := p.last()
 	t.Logf("the last answer came %v after the quorum was lost", last.at.Sub(killed).Round(time.Millisecond))
-	assert.Assert(t, last.at.Sub(killed) < ttl+probeTimeout, "%v", last.at.Sub(killed))
+	assert.Assert(t, last.at.Sub(killed) < etcdElection+ttl+probeTimeout, "%v", last.at.Sub(killed))
 	epoch = max(epoch, last.epoch)
 	s.submit(tasks("c", 50)...)
 	etcds[1].start(t)
