@@ -21,7 +21,8 @@ import (
 
 // Log writes effects to a logger. It is safe for concurrent use.
 type Log struct {
-	log        *zap.Logger
+	to         loggers
+	log        *zap.Logger // of what concerns a partition as a whole
 	rejections rejections
 
 	mu           sync.Mutex
@@ -30,7 +31,8 @@ type Log struct {
 
 // New returns a Log to a logger that does not block. The caller must Close it.
 func New(log *zap.Logger) *Log {
-	return &Log{log: log, rejections: rejections{log: log}, failedAudits: map[string]bool{}}
+	to := newLoggers(log)
+	return &Log{to: to, log: to.partition, rejections: rejections{log: to.allocation}, failedAudits: map[string]bool{}}
 }
 
 // Close writes the pending counts. Later rejections are written at once.
@@ -39,7 +41,7 @@ func (l *Log) Close() { l.rejections.close() }
 // OnEffects writes the effects of one partition, in order. Calls for one partition must not be
 // concurrent.
 func (l *Log) OnEffects(partition string, effects []scheduler.Effect) {
-	w := writer{log: l.log, partition: zap.String("partition", partition), debug: l.log.Core().Enabled(zap.DebugLevel)}
+	w := writer{to: &l.to, partition: zap.String("partition", partition), debug: l.log.Core().Enabled(zap.DebugLevel)}
 	for i := range effects {
 		if e, rejected := effects[i].(scheduler.AskRejected); rejected {
 			l.rejections.add(partition, e)
@@ -56,13 +58,14 @@ func (l *Log) OnAPIRejected(e scheduler.Effect) {
 		l.rejections.add("", e)
 		return
 	}
-	w := writer{log: l.log, partition: zap.Skip()}
+	w := writer{to: &l.to, partition: zap.Skip()}
 	w.write(e)
 }
 
 // writer writes the effects of one delivery.
 type writer struct {
-	log       *zap.Logger
+	to        *loggers
+	log       *zap.Logger // of the effect that is written
 	partition zap.Field
 	debug     bool
 	victims   victimGroup
@@ -70,6 +73,7 @@ type writer struct {
 
 // write writes one effect (OBS-68).
 func (w *writer) write(e scheduler.Effect) {
+	w.log = w.to.of(e)
 	switch e := e.(type) {
 	case scheduler.Allocated:
 		if w.debug {

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // encoder writes lines as serve does, without their time.
 func encoder() zapcore.Encoder {
 	c := zap.NewProductionEncoderConfig()
+	c.NameKey = zapcore.OmitKey // TestLog_LinesHaveTheLoggerOfTheirSubject
 	c.TimeKey, c.EncodeTime = "", zapcore.RFC3339TimeEncoder
 	c.EncodeDuration = zapcore.StringDurationEncoder
 	return zapcore.NewJSONEncoder(c)

@@ -102,6 +102,7 @@ func (w *writer) endPreemption() {
 	if p.count == 0 {
 		return
 	}
+	w.log = w.to.preemption
 	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason), zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
 	switch p.first.Reason {
 	case victim.ReasonNodePressure:

@@ -81,7 +81,7 @@ func (s *Server) watchConfig(known *reload.Proposal) {
 	if file == "" || s.opt.ConfigNotWatched {
 		return
 	}
-	opt := configwatch.Options{MaxBytes: s.engine.Reloads().MaxBytes(), Log: s.log}
+	opt := configwatch.Options{MaxBytes: s.engine.Reloads().MaxBytes(), Log: s.log.Named(configLogger)}
 	s.serving.Go(func() {
 		configwatch.Watch(s.ctx, file, []byte(known.Text), opt, func(text []byte) (handled bool) {
 			_, err := s.reload(s.ctx, reload.File, file, text)

@@ -2,6 +2,7 @@ package canopy
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,17 +13,35 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
+// The loggers of a Server besides those of package effectlog. Names are those of YuniKorn where it has such a logger (CFG-100).
+const (
+	configLogger   = "config"
+	managersLogger = "rmproxy"
+	metricsLogger  = "metrics"
+	restLogger     = "rest"
+	securityLogger = "security"
+	usageLogger    = "usage"
+)
+
+// logLevel is the level of loggers without another one.
+func (s *Server) logLevel() string {
+	if s.levels != nil {
+		return s.levels.Base().String()
+	}
+	return zapcore.LevelOf(s.log.Core()).String()
+}
+
 // onInForce returns a function that applies the extra configuration of each generation: the settings of
 // the event history, and the log level.
 func (s *Server) onInForce() func(*reload.Generation) {
-	check := extraCheck{log: s.log, startLevel: s.log.Level()}
+	check := extraCheck{log: s.log.Named(configLogger), startLevel: s.log.Level()}
 	if s.opt.LogLevel != nil {
 		check.startLevel = s.opt.LogLevel.Level()
 	}
 	return func(g *reload.Generation) {
 		s.history.Configure(history.ParseSettings(g.Extra))
-		if s.opt.LogLevel != nil {
-			s.opt.LogLevel.SetLevel(extraLevel(g.Extra, check.startLevel))
+		if s.levels != nil {
+			s.levels.Set(extraLevel(g.Extra, check.startLevel), loggerLevels(g.Extra))
 		}
 		check.check(g.Extra)
 	}
@@ -41,6 +60,26 @@ func extraLevel(extra map[string]string, otherwise zapcore.Level) zapcore.Level 
 		}
 	}
 	return otherwise
+}
+
+// loggerKey is the key of the level of a logger: "log.core.", its name, ".level".
+func loggerKey(key string) (name string, ok bool) {
+	name, below := strings.CutPrefix(key, "log.core.")
+	name, level := strings.CutSuffix(name, ".level")
+	return name, below && level && name != ""
+}
+
+// loggerLevels are the levels that an extra configuration sets for single loggers, by name (CFG-100). A malformed one counts as none.
+func loggerLevels(extra map[string]string) map[string]zapcore.Level {
+	out := map[string]zapcore.Level{}
+	for key, text := range extra {
+		name, ok := loggerKey(key)
+		level, valid := parseLevel(strings.TrimSpace(text))
+		if ok && valid {
+			out[name] = level
+		}
+	}
+	return out
 }
 
 // parseLevel reads a level: a name in any case, or a number from -1 (debug) to 5 (fatal); numbers out of
@@ -72,6 +111,13 @@ func (c *extraCheck) check(extra map[string]string) {
 		text := strings.TrimSpace(extra[key])
 		if _, ok := parseLevel(text); !ok && text != "" {
 			invalid = append(invalid, history.InvalidSetting{Key: key, Value: extra[key], Used: extraLevel(extra, c.startLevel).String()})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		text := strings.TrimSpace(extra[key])
+		_, valid := parseLevel(text)
+		if name, ok := loggerKey(key); ok && text != "" && !valid {
+			invalid = append(invalid, history.InvalidSetting{Key: key, Value: extra[key], Used: "that of the logger above " + name})
 		}
 	}
 	for _, x := range invalid {

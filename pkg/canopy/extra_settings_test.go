@@ -37,13 +37,21 @@ func TestExtraLevel(t *testing.T) {
 	assert.Equal(t, extraLevel(nil, zapcore.ErrorLevel), zapcore.ErrorLevel, "CFG-100 no extra configuration")
 }
 
+func TestLoggerLevels(t *testing.T) {
+	got := loggerLevels(map[string]string{
+		"log.core.level": "warn", "log.level": "error", "log.core.scheduler.level": " debug ", "log.core.scheduler.node.level": "2", "log.core.rest.level": "loud",
+		"log.core..level": "debug", "log.shim.context.level": "debug", "log.core.rmproxy": "debug", "log.core.config.level": "",
+	})
+	assert.DeepEqual(t, got, map[string]zapcore.Level{"scheduler": zapcore.DebugLevel, "scheduler.node": zapcore.ErrorLevel})
+}
+
 func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	c := extraCheck{log: zap.New(core), startLevel: zapcore.WarnLevel}
 	c.check(nil)
 	c.check(map[string]string{"log.level": " ", "event.maxStreams": "0", "queues.yaml": "x"})
 	assert.Equal(t, logs.Len(), 0)
-	invalid := map[string]string{"log.level": "banana", "event.ringBufferCapacity": "-5", "event.trackingEnabled": strings.Repeat("maybe", 100)}
+	invalid := map[string]string{"log.level": "banana", "log.core.scheduler.node.level": "kiwi", "event.ringBufferCapacity": "-5", "event.trackingEnabled": strings.Repeat("maybe", 100)}
 	c.check(invalid)
 	c.check(maps.Clone(invalid)) // a new queues.yaml with the same extra configuration
 	var got []string
@@ -53,7 +61,7 @@ func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
 		got = append(got, fmt.Sprintf("%v=%.10v: %v", f["key"], f["value"], f["used"]))
 	}
 	assert.DeepEqual(t, got, []string{
-		"event.trackingEnabled=maybemaybe: true", "event.ringBufferCapacity=-5: 100000", "log.level=banana: warn",
+		"event.trackingEnabled=maybemaybe: true", "event.ringBufferCapacity=-5: 100000", "log.level=banana: warn", "log.core.scheduler.node.level=kiwi: that of the logger above scheduler.node",
 	})
 	c.check(map[string]string{"log.level": "peach"})
 	assert.Equal(t, logs.Len(), 1)

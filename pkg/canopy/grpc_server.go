@@ -31,9 +31,9 @@ func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(append(transportOptions(s.security),
 		s.proxy.ServerOption(),
 		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.unaryInterceptor,
-			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log)),
+			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
 		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.streamInterceptor,
-			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log)),
+			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
 	)...)
 	s.proxy.Register(rpc)
 	healthpb.RegisterHealthServer(rpc, s.grpcState)

@@ -51,8 +51,8 @@ type Options struct {
 	// Log gets the log lines of docs/LOGGING.md. Its core should not block: decisions wait for it. nil:
 	// nothing is logged.
 	Log *zap.Logger
-	// LogLevel is set to the level that a resource manager asks for (the key log.level of its extra
-	// configuration), and back to the level that it has now. nil: that key has no effect.
+	// LogLevel is set to the least level that a resource manager asks for (the keys log.level and log.core.NAME.level of its
+	// extra configuration, CFG-100), and back to the level that it has now. nil: those keys have no effect.
 	LogLevel *zap.AtomicLevel
 	// Now is the clock of the scheduler: of submission times, timeouts, events and the history. Timers
 	// run in real time, so a clock that runs faster is noticed late. nil: time.Now.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -50,6 +49,7 @@ type Server struct {
 	history   *history.History
 	forecasts *forecast.Forecaster
 	effectLog *effectlog.Log
+	levels    *logging.Levels // nil: the level of the log stays
 	metrics   *metrics.Metrics
 	handler   http.Handler
 	page      page
@@ -137,7 +137,7 @@ func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) 
 	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched, recorded, term})
 	s.serve()
 	if term == nil {
-		secured.watch(s.ctx, &s.serving, &s.opt, s.log)
+		secured.watch(s.ctx, &s.serving, &s.opt, s.log.Named(securityLogger))
 	}
 	if term.follows() {
 		s.followGroup(first.group)
@@ -163,14 +163,19 @@ type serverParts struct {
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
 	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term, former: p.first.former}
+	if opt.LogLevel != nil {
+		s.log, s.levels = logging.NewLevels(s.log, *opt.LogLevel)
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
 	counts := new(httpserver.Counts)
 	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
-	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log, History: s.history, HTTP: counts, LargeAnswers: large})
-	if c, ok := s.log.Core().(logging.LineCounter); ok {
-		s.metrics.SetLogSource(c.Lines)
+	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log.Named(metricsLogger), History: s.history, HTTP: counts, LargeAnswers: large})
+	if opt.Log != nil {
+		if c, ok := opt.Log.Core().(logging.LineCounter); ok {
+			s.metrics.SetLogSource(c.Lines)
+		}
 	}
 	s.effectLog = effectlog.New(s.log)
 	s.recorded.onFailure = s.effectLog.OnRecording
@@ -180,7 +185,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log, IgnoreRMConfig: opt.hasConfig() || p.term.follows(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
+		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig() || p.term.follows(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
 		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
 	})
 	s.engine.Start(p.first.proposal)
@@ -202,12 +207,12 @@ func newServer(opt Options, p serverParts) *Server {
 	rest := webservice.Options{
 		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(), Forecasts: s.forecasts,
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
-		ReadyCheck: s.ready, Log: s.log, Reloads: s.engine.Reloads(), History: s.history,
+		ReadyCheck: s.ready, Log: s.log.Named(restLogger), Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
 		Operators: s.operators,
 		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
-		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: func() string { return zapcore.LevelOf(s.log.Core()).String() }, Diagnostics: s.proxy.StateDump,
+		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel, Diagnostics: s.proxy.StateDump,
 		Refusals: s.refusals,
 	}
 	s.handler = p.term.withEpoch(webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest)))
@@ -217,10 +222,10 @@ func newServer(opt Options, p serverParts) *Server {
 		s.grpc = s.newGRPCServer()
 	}
 	if opt.HTTP.Address != "" {
-		s.http = newHTTPServer(&opt, s.log, p.security, opt.checkHost(s.handler), counts, p.listeners.http)
+		s.http = newHTTPServer(&opt, s.log.Named(restLogger), p.security, opt.checkHost(s.handler), counts, p.listeners.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = newHTTPServer(&opt, s.log, p.security, p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts, p.listeners.admin)
+		s.admin = newHTTPServer(&opt, s.log.Named(restLogger), p.security, p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts, p.listeners.admin)
 	}
 	return s
 }
@@ -241,7 +246,7 @@ func (s *Server) keepTotals(now func() time.Time) *totals.History {
 // engineOptions are the options of the scheduler, with all that observes it.
 func (s *Server) engineOptions() engine.Options {
 	o := engine.Options{
-		Log:         s.log,
+		Log:         s.log.Named(configLogger),
 		Directories: directoriesOf(s.users),
 		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
 		Loop: loop.Options{

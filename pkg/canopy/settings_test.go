@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
@@ -58,6 +59,38 @@ func TestLogLevel_FollowsTheExtraConfiguration(t *testing.T) {
 		assert.Equal(t, level.Level(), c.want)
 	}
 	assert.Equal(t, logs.FilterMessage("a value of the extra configuration is invalid and not used").Len(), 1)
+}
+
+// Each logger has its own level, if the extra configuration says so, and its name is in the line.
+func TestLevels_OfLoggers(t *testing.T) {
+	level := zap.NewAtomicLevelAt(zapcore.WarnLevel)
+	core, logs := observer.New(level)
+	s, _ := start(t, canopy.Options{Config: queues("a"), Log: zap.New(core), LogLevel: &level, HTTP: canopy.HTTP{Address: free}})
+	r := newRM("rm")
+	register := func(extra map[string]string) {
+		_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", ExtraConfig: extra}, r)
+		assert.NilError(t, err)
+		logs.TakeAll()
+		assert.NilError(t, s.Scheduler().UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
+		r.Want(t, "accepted node n1")
+		r.submit(t, s.Scheduler(), "x", "root.unknown.queue")
+		assert.Assert(t, strings.HasPrefix(r.Next(t).String(), "rejected application x"))
+	}
+	of := func(message string) (loggers []string) {
+		for _, e := range logs.FilterMessage(message).All() {
+			loggers = append(loggers, e.LoggerName)
+		}
+		return loggers
+	}
+	register(map[string]string{"log.level": "error", "log.core.scheduler.node.level": "info"})
+	assert.DeepEqual(t, of("node added"), []string{"scheduler.node"})
+	assert.Equal(t, len(of("application rejected")), 0)
+	register(map[string]string{"log.core.scheduler.level": "info", "log.core.scheduler.node.level": "error"})
+	assert.Equal(t, len(of("node added")), 0)
+	assert.DeepEqual(t, of("application rejected"), []string{"scheduler.application"})
+	register(nil)
+	assert.Equal(t, level.Level(), zapcore.WarnLevel)
+	assert.Equal(t, len(of("node added"))+len(of("application rejected")), 0)
 }
 
 // A negative lifetime or limit is zero, and zero is the default.

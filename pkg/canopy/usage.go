@@ -33,7 +33,7 @@ func (s *Server) recordUsage(now func() time.Time) {
 	if s.usage == nil {
 		return
 	}
-	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, now, s.log)
+	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, now, s.log.Named(usageLogger))
 	// A partition that is stuck must not use the time up that Close has.
 	r.LastTimeout = min(lastSampleTimeout, cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)/8)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -167,6 +167,24 @@ func TestStart_LogLevel(t *testing.T) {
 	assert.Equal(t, logs.Len(), 0, "%v", logs.All())
 }
 
+// A logger of the scheduler has a level of its own in the shim's ConfigMap.
+func TestStart_LevelOfALogger(t *testing.T) {
+	s, logs := running(t, environment{envHTTPAddress: "none"})
+	extra := map[string]string{"log.level": "ERROR", "log.core.config.level": "INFO"}
+	for _, leaf := range []string{"a", "b"} {
+		logs.TakeAll()
+		_, err := s.RMProxy.RegisterResourceManager(&si.RegisterResourceManagerRequest{
+			RmID: "rm", PolicyGroup: "queues", Version: "1", ExtraConfig: extra,
+			Config: "partitions: [{name: default, queues: [{name: root, queues: [{name: " + leaf + "}]}]}]",
+		}, &shim{})
+		assert.NilError(t, err)
+	}
+	assert.Assert(t, logs.FilterMessage("configuration accepted").Len() == 1)
+	for _, e := range logs.All() {
+		assert.Assert(t, e.LoggerName == "canopy.config" || e.Message == "audit", "%s: %s", e.LoggerName, e.Message)
+	}
+}
+
 func TestStartAllServices(t *testing.T) {
 	t.Setenv(envHTTPAddress, "none")
 	for _, startAll := range []func() *ServiceContext{StartAllServices, StartAllServicesWithManualScheduler} {
