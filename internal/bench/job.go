@@ -15,19 +15,20 @@ type Measure string
 
 // The measures.
 const (
-	Fill     Measure = "fill"     // all asks are submitted, then placed as fast as possible
-	Churn    Measure = "churn"    // a full cluster in which allocations end and pending asks are placed
-	Steady   Measure = "steady"   // asks arrive at a rate, and all fit
-	Memory   Measure = "memory"   // heap bytes of a queue, a node, an application and an ask
-	Reload   Measure = "reload"   // how long scheduling pauses for a new configuration
-	Gang     Measure = "gang"     // gangs are placed together, one after the other
-	Preempt  Measure = "preempt"  // a full cluster in which asks preempt
-	Readers  Measure = "readers"  // asks arrive at a rate, alternately without and with readers
-	Hostile  Measure = "hostile"  // a server is attacked while a client sends asks
-	Recovery Measure = "recovery" // a resource manager registers and reports everything
-	Poll     Measure = "poll"     // the readers of another process
-	Attack   Measure = "attack"   // the attacker of another process
-	Audit    Measure = "audit"    // no timing: every decision is checked
+	Fill      Measure = "fill"      // all asks are submitted, then placed as fast as possible
+	Churn     Measure = "churn"     // a full cluster in which allocations end and pending asks are placed
+	Steady    Measure = "steady"    // asks arrive at a rate, and all fit
+	Memory    Measure = "memory"    // heap bytes of a queue, a node, an application and an ask
+	Reload    Measure = "reload"    // how long scheduling pauses for a new configuration
+	Gang      Measure = "gang"      // gangs are placed together, one after the other
+	Preempt   Measure = "preempt"   // a full cluster in which asks preempt
+	Readers   Measure = "readers"   // asks arrive at a rate, alternately without and with readers
+	Hostile   Measure = "hostile"   // a server is attacked while a client sends asks
+	Recovery  Measure = "recovery"  // a resource manager registers and reports everything
+	Recording Measure = "recording" // what recording adds to the CPU time of a server
+	Poll      Measure = "poll"      // the readers of another process
+	Attack    Measure = "attack"    // the attacker of another process
+	Audit     Measure = "audit"     // no timing: every decision is checked
 )
 
 // Job is what one process measures.
@@ -185,6 +186,8 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return measureHostile(ctx, r, j)
 	case Recovery:
 		return measureRecovery(ctx, s, r, j)
+	case Recording:
+		return measureRecording(ctx, s, r, j)
 	case Audit:
 		if s.spec.Preemptors > 0 {
 			return auditPreempting(s, newCore(s), r)

@@ -84,7 +84,7 @@ func TestReaders_UseEveryEndpoint(t *testing.T) {
 		"/debug/pprof/{profile}":                            "",
 		"/metrics":                                          "the same as /ws/v1/metrics",
 	}
-	server, err := serveHere(context.Background())
+	server, err := serveHere(context.Background(), nil)
 	assert.NilError(t, err)
 	defer func() { assert.NilError(t, server.stop()) }()
 	response, err := http.Get("http://" + server.http + "/ws/v1/openapi.json")

@@ -108,6 +108,10 @@ func appendEncoded(to []mem.BufferSlice, m *si.AllocationRequest) ([]mem.BufferS
 	if len(m.Allocations) == 0 {
 		return to, nil
 	}
+	return appendMessage(to, m)
+}
+
+func appendMessage(to []mem.BufferSlice, m *si.AllocationRequest) ([]mem.BufferSlice, error) {
 	b, err := proto.Marshal(m)
 	return append(to, mem.BufferSlice{mem.SliceBuffer(b)}), err
 }

@@ -19,23 +19,28 @@ type serverProcess struct {
 	stop       func() error
 }
 
-// startServer starts canopy serve. Without a program it serves in this process, whose memory and CPU
+// startServer starts canopy serve with further flags. Without a program it serves in this process, whose memory and CPU
 // time then include those of the clients: for tests.
-func startServer(ctx context.Context, self []string) (*serverProcess, error) {
+func startServer(ctx context.Context, self []string, flags ...string) (*serverProcess, error) {
 	if len(self) == 0 {
-		return serveHere(ctx)
+		return serveHere(ctx, flags)
 	}
-	p, err := serverprocess.Start(ctx, self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error")
+	command := append([]string{self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error"}, flags...)
+	p, err := serverprocess.Start(ctx, command...)
 	if err != nil {
 		return nil, err
 	}
 	return &serverProcess{grpc: p.GRPC, http: p.HTTP, pid: p.PID(), stop: p.Stop}, nil
 }
 
-// serveHere serves in this process like canopy serve.
-func serveHere(ctx context.Context) (*serverProcess, error) {
+// serveHere serves in this process like canopy serve, of whose flags it knows --record.
+func serveHere(ctx context.Context, flags []string) (*serverProcess, error) {
 	const free = "127.0.0.1:0"
-	server, err := canopy.Start(ctx, canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}})
+	opt := canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}}
+	if len(flags) == 2 && flags[0] == "--record" {
+		opt.Recording.Dir = flags[1]
+	}
+	server, err := canopy.Start(ctx, opt)
 	if err != nil {
 		return nil, err
 	}

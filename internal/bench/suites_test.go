@@ -39,6 +39,8 @@ func requiredMetrics(m Measure, via string) []string {
 		return []string{"serverPeakMemory", "attackMemory", "askBeforeAttackP50", "askDuringAttackP50", "attackMessages", "attackRefused"}
 	case Recovery:
 		return []string{"firstRecovery", "recovery", "recoveredPerSecond", "recoveryMemory"}
+	case Recording:
+		return []string{"cpuPerDecision", "recordedCPUPerDecision", "recordingAdds", "bytesPerCommand", "allocations"}
 	case Memory:
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:

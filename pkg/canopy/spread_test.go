@@ -28,6 +28,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/spread"
 	"github.com/canopy-scheduler/canopy/internal/spread/memstore"
+	"github.com/canopy-scheduler/canopy/internal/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -52,8 +53,13 @@ func partitions(names ...string) string {
 	return text
 }
 
-// groupTimeout is what a group of processes in one may take under the race detector beside other tests.
-const groupTimeout = 3 * time.Minute
+// groupTimeout is what a group of processes in one may take beside other tests.
+var groupTimeout = func() time.Duration {
+	if testscale.RaceDetector {
+		return 3 * time.Minute
+	}
+	return time.Minute
+}()
 
 // eventually is until for groups.
 func eventually(t testing.TB, is func() bool) {
