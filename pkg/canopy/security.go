@@ -219,11 +219,11 @@ func (s *security) httpTLS(on net.Listener) *tls.Config {
 	return s.tlsConfig(httpserver.Protocols...)
 }
 
-// securityCounts are the metrics of access.
-func (s *Server) securityCounts() metrics.Security {
-	out := metrics.Security{Refused: s.security.auth.Counts().Refused()}
-	if s.security.keys != nil {
-		out.CertificateExpires = s.security.keys.Expires()
+// counts are the metrics of access.
+func (s *security) counts() metrics.Security {
+	out := metrics.Security{Refused: s.auth.Counts().Refused()}
+	if s.keys != nil {
+		out.CertificateExpires = s.keys.Expires()
 	}
 	return out
 }

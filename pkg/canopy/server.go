@@ -191,7 +191,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.engine.Start(p.first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
-	s.metrics.SetSecuritySource(s.securityCounts)
+	s.metrics.SetSecuritySource(p.security.counts)
 	s.metrics.SetForecastSource(s.forecasts.Calibration)
 	s.metrics.SetHealthSource(func() bool { return s.Health() == nil })
 	if p.term != nil {

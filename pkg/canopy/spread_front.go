@@ -21,7 +21,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/forward"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
@@ -159,7 +159,11 @@ func (m *SpreadMember) frontHandler() http.Handler {
 	counts := new(httpserver.Counts)
 	own := metrics.New(metrics.Options{Now: m.opt.Now, Log: m.log, HTTP: counts})
 	own.SetHASource(m.metrics)
-	rest := &standbyREST{auth: m.security.auth, log: m.log, metrics: own.Handler(loop.NewCluster(loop.Options{}, nil, nil))}
+	own.SetSecuritySource(m.security.counts)
+	if c, ok := m.log.Core().(logging.LineCounter); ok {
+		own.SetLogSource(c.Lines)
+	}
+	rest := &standbyREST{auth: m.security.auth, log: m.log, metrics: own.GroupHandler(m.parts)}
 	states := health.NewServer()
 	m.serving.Go(func() { m.showReady(states) })
 	calls := grpc.NewServer()
@@ -210,6 +214,18 @@ func (m *SpreadMember) metrics() metrics.HA {
 		out.Partitions = append(out.Partitions, metrics.HAPartition{Name: name, Leader: s.Term != nil, Epoch: s.Epoch})
 	}
 	return out
+}
+
+// parts are the metrics of the partitions that this member leads.
+func (m *SpreadMember) parts() (all []metrics.Part) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.shards)) {
+		if server := m.shards[name].member.server(); server != nil {
+			all = append(all, metrics.Part{Partition: name, Metrics: server.metrics, Cluster: server.engine.Cluster()})
+		}
+	}
+	return all
 }
 
 // Close ends the SpreadMember: its partitions, each of which gives its lease back, the listeners, and the connection to etcd. It returns when everything has
