@@ -140,15 +140,20 @@ func TestSpread_PartitionsMoveWithTheMembers(t *testing.T) {
 	assert.Equal(t, len(view.Partitions), 6)
 }
 
-// Random faults of members and of etcd while tasks of four partitions are submitted: every task is placed once, none is lost, and no answer is
-// of an epoch of its partition that is over.
+// Random faults of members and of etcd while tasks of four partitions are submitted and the configuration changes: every task is placed once,
+// none is lost, no answer is of an epoch of its partition that is over, and in the end the last configuration is in force in all partitions.
 func TestSpread_RandomFaults(t *testing.T) {
 	random := newRandom(t)
 	names := []string{"p1", "p2", "p3", "p4"}
-	g, _ := newSpreadGroup(t, 3, names)
+	g, file := newSpreadGroup(t, 3, names)
 	var shims []*shim
 	for _, name := range names {
 		shims = append(shims, newShimOf(g, name))
+	}
+	configure := func(queue string) {
+		text := strings.ReplaceAll(spreadQueues(names), "name: default}", "name: default}, {name: "+queue+"}")
+		assert.NilError(t, os.WriteFile(file+".new", []byte(text), 0o600))
+		assert.NilError(t, os.Rename(file+".new", file))
 	}
 	rounds, submitted, faults := testscale.Runs(30), 0, map[string]int{}
 	submit := func(round string) {
@@ -163,6 +168,7 @@ func TestSpread_RandomFaults(t *testing.T) {
 		t.Logf("round %d: %s", round, f)
 		faults[f.kind]++
 		submit(fmt.Sprint("r", round))
+		configure(fmt.Sprint("q", round))
 		f.happen(g, func(pause time.Duration) {
 			shims[0].wait(pause)
 			submit(fmt.Sprint("s", round))
@@ -174,6 +180,14 @@ func TestSpread_RandomFaults(t *testing.T) {
 	for _, s := range shims {
 		checkShim(t, s, submitted)
 	}
+	until(t, 3*electedWithin, func() error {
+		for _, name := range names {
+			if code := status(g.members[0], fmt.Sprintf("/ws/v1/partition/%s/queue/root.q%d", name, rounds-1)); code != http.StatusOK {
+				return fmt.Errorf("the last configuration is not in force in %s: %d", name, code)
+			}
+		}
+		return nil
+	})
 	t.Logf("%d tasks in each of %d partitions, %v", submitted, len(names), faults)
 }
 
