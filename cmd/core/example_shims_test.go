@@ -6,15 +6,21 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 )
 
@@ -59,6 +65,43 @@ func TestExampleShims_RecoverWhenTheServerIsKilled(t *testing.T) {
 			p.stop()
 		})
 	}
+}
+
+// A shim that comes to a member of a group that does not lead goes where that says, or else to the next address.
+func TestExampleShims_FollowTheLeader(t *testing.T) {
+	for name, command := range exampleShims {
+		t.Run(name, func(t *testing.T) {
+			p, s := startServing(t, buildProgram(t))
+			standby := standbyOf(t, s.conn.Target())
+			lost := standbyOf(t, "") // it does not know the leader
+			shim := startExampleShim(t, command, "--address", "127.0.0.1:1,"+lost+","+standby)
+			shim.until("ready: ")
+			assert.Equal(t, len(placements(s)), 10)
+			assert.NilError(t, p.cmd.Process.Signal(syscall.SIGKILL))
+			assert.ErrorContains(t, p.cmd.Wait(), "killed")
+			p = startProgram(t, buildProgram(t), "serve", "--grpc-address", s.conn.Target(), "--http-address", "127.0.0.1:0")
+			shim.until("done")
+			assert.NilError(t, shim.cmd.Wait(), "%s", &shim.errs)
+			p.stop()
+		})
+	}
+}
+
+// standbyOf is the address of a server that answers as a standby, whose leader is at another address; empty: it knows none.
+func standbyOf(t *testing.T, leader string) (address string) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if leader != "" {
+			stream.SetTrailer(metadata.Pairs("canopy-leader", leader))
+		}
+		return status.Error(codes.Unavailable, "this member stands by")
+	}))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until Stop
+	t.Cleanup(func() { server.Stop(); serving.Wait() })
+	return listener.Addr().String()
 }
 
 // A shim that cannot do its work says so in a line and exits with 1: no server answers, or its streams are

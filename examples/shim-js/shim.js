@@ -9,7 +9,7 @@ import protoLoader from '@grpc/proto-loader';
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const { values: flags } = parseArgs({
   options: {
-    address: { type: 'string', default: '127.0.0.1:3333' },
+    address: { type: 'string', default: '127.0.0.1:3333' }, // several of a group with commas
     proto: { type: 'string', default: here('build/si.proto') }, // of the published interface
     timeout: { type: 'string', default: '30' }, // seconds for each step
   },
@@ -33,6 +33,7 @@ const confirmed = new Set(); // allocation keys, by this registration
 const preempted = []; // keys of confirmed victims
 const streams = {};
 let client;
+let epoch = 0; // of the leader of a group
 let lost = null; // why the connection is broken
 let failure = null;
 let wake = () => {};
@@ -111,20 +112,36 @@ function disconnect() {
   client?.close();
 }
 
+// register registers. In a group of schedulers one leads: another one says where, or else the next address is
+// tried. The epoch is that of the leader, and a lower one is of a leader that was replaced.
+async function register() {
+  const deadline = Date.now() + Number(flags.timeout) * 1000;
+  const config = readFileSync(here('queues.yaml'), 'utf8');
+  const addresses = flags.address.split(',');
+  for (let i = 0, leader; ; i += 1) {
+    client?.close();
+    client = new si.Scheduler(leader ?? addresses[i % addresses.length], grpc.credentials.createInsecure());
+    let head;
+    const refused = await new Promise((resolve) => {
+      const request = { rmID, version: '1.9.0', policyGroup: 'queues', config };
+      client.RegisterResourceManager(request, { deadline }, resolve).on('metadata', (m) => { head = m; });
+    });
+    const of = Number(head?.get('canopy-epoch')[0] ?? 0);
+    if (!refused && of >= epoch) {
+      epoch = of;
+      return;
+    }
+    if (refused && (refused.code !== grpc.status.UNAVAILABLE || Date.now() > deadline)) throw refused;
+    leader = refused?.metadata.get('canopy-leader')[0];
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+  }
+}
+
 // connect registers, which makes the scheduler forget what it knew, and reports everything in the
 // order that keeps what runs: unschedulable nodes, applications, what runs, what waits, schedulable nodes.
 async function connect() {
   disconnect();
-  const options = { 'grpc.max_reconnect_backoff_ms': 1000 };
-  client = new si.Scheduler(flags.address, grpc.credentials.createInsecure(), options);
-  const deadline = Date.now() + Number(flags.timeout) * 1000;
-  const config = readFileSync(here('queues.yaml'), 'utf8');
-  await new Promise((resolve, reject) => {
-    client.waitForReady(deadline, (err) => (err ? reject(err) : client.RegisterResourceManager(
-      { rmID, version: '1.9.0', policyGroup: 'queues', config }, { deadline },
-      (refused) => (refused ? reject(refused) : resolve()),
-    )));
-  });
+  await register();
   lost = null;
   accepted.clear();
   confirmed.clear();

@@ -2,6 +2,7 @@
 """A resource manager for the YuniKorn scheduler interface: it fills a cluster, loses an allocation to
 preemption, survives a restart of the scheduler, and ends. Exit code 1: something went wrong."""
 import argparse
+import itertools
 import pathlib
 import queue
 import sys
@@ -37,8 +38,8 @@ def check(holds, message):
 class Shim:
     """What this shim knows. The scheduler keeps nothing over a restart, so all of it is reported again."""
 
-    def __init__(self, address, timeout):
-        self.address, self.timeout, self.channel = address, timeout, None
+    def __init__(self, addresses, timeout):
+        self.addresses, self.timeout, self.channel, self.epoch = addresses, timeout, None, 0
         self.tasks = {}  # allocation key -> its message: without a node the task is pending
         self.preempted = []
 
@@ -99,16 +100,35 @@ class Shim:
                 self.release(gone)  # the same message confirms that the task has ended
                 self.preempted.append(gone.allocationKey)
 
+    def register(self):
+        """Register. In a group of schedulers one leads: another one says where, or else the next address is
+        tried. The epoch is that of the leader, and a lower one is of a leader that was replaced."""
+        request = si.RegisterResourceManagerRequest(
+            rmID=RM_ID, version="1.9.0", policyGroup="queues", config=(HERE / "queues.yaml").read_text())
+        deadline = time.monotonic() + self.timeout
+        for address in itertools.cycle(self.addresses):
+            while address:
+                if self.channel:
+                    self.channel.close()
+                self.channel = grpc.insecure_channel(address)
+                scheduler = si_pb2_grpc.SchedulerStub(self.channel)
+                try:
+                    _, call = scheduler.RegisterResourceManager.with_call(request, timeout=self.timeout)
+                    epoch = int(dict(call.initial_metadata()).get("canopy-epoch", 0))
+                    if epoch >= self.epoch:
+                        self.epoch = epoch
+                        return scheduler
+                    address = None
+                except grpc.RpcError as err:
+                    if err.code() != grpc.StatusCode.UNAVAILABLE or time.monotonic() > deadline:
+                        raise
+                    address = dict(err.trailing_metadata() or ()).get("canopy-leader")
+                time.sleep(0.1)
+
     def connect(self):
         """Register, which makes the scheduler forget what it knew, and report everything in the order that
         keeps what runs: unschedulable nodes, applications, what runs, what waits, schedulable nodes."""
-        if self.channel:
-            self.channel.close()
-        self.channel = grpc.insecure_channel(self.address, [("grpc.max_reconnect_backoff_ms", 1000)])
-        scheduler = si_pb2_grpc.SchedulerStub(self.channel)
-        scheduler.RegisterResourceManager(si.RegisterResourceManagerRequest(
-            rmID=RM_ID, version="1.9.0", policyGroup="queues", config=(HERE / "queues.yaml").read_text()),
-            timeout=self.timeout, wait_for_ready=True)
+        scheduler = self.register()
         self.inbox, self.lost, self.expect_loss = queue.SimpleQueue(), None, False
         self.accepted, self.confirmed = set(), set()  # by this registration
         self.node_stream = self.open(scheduler.UpdateNode, self.on_answer("nodeID"))
@@ -185,11 +205,11 @@ class Shim:
 
 def main():
     flags = argparse.ArgumentParser(description=__doc__)
-    flags.add_argument("--address", default="127.0.0.1:3333", help="gRPC address of the scheduler")
+    flags.add_argument("--address", default="127.0.0.1:3333", help="gRPC address of the scheduler; several of a group, with commas")
     flags.add_argument("--timeout", type=float, default=30, help="seconds for each step")
     args = flags.parse_args()
     try:
-        Shim(args.address, args.timeout).run()
+        Shim(args.address.split(","), args.timeout).run()
     except (ShimError, grpc.RpcError) as err:
         sys.exit(f"shim-python: {err.details() if isinstance(err, grpc.RpcError) else err}")  # exit code 1
     print("done")
