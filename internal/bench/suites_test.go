@@ -40,7 +40,7 @@ func requiredMetrics(m Measure, via string) []string {
 	case Recovery:
 		return []string{"firstRecovery", "recovery", "recoveredPerSecond", "recoveryMemory"}
 	case Recording:
-		return []string{"cpuPerDecision", "recordedCPUPerDecision", "recordingAdds", "bytesPerCommand", "allocations"}
+		return []string{"cpuPerDecision", "recordedCPUPerDecision", "recordedRatio", "bytesPerCommand", "allocations"}
 	case Memory:
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:

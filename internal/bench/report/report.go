@@ -121,7 +121,7 @@ var Metrics = []Metric{
 	{Name: "recoveredPerSecond", Unit: "count", About: "running allocations that a server takes in a second", Higher: true},
 	{Name: "recoveryMemory", Unit: "ratio", About: "the most memory of a server in a recovery, by that before it"},
 	{Name: "recordedCPUPerDecision", Unit: "µs", About: "CPU of a server that records, per ask that is placed and released"},
-	{Name: "recordingAdds", Unit: "share", About: "what recording adds to the CPU of a server"},
+	{Name: "recordedRatio", Unit: "ratio", About: "CPU of a server that records, by that of one that does not"},
 	{Name: "bytesPerCommand", Unit: "bytes", About: "what a recording has on disk per command"},
 	{Name: "victims", Unit: "count", About: "preempted allocations per preemptor", Exact: true},
 	{Name: "nodesTried", Unit: "count", About: "nodes tried per preemption evaluation", Exact: true},
