@@ -3,6 +3,7 @@ package rmproxy
 import (
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -230,6 +232,39 @@ func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
 	assert.NilError(t, update("", nil))
 	want, _ := queuesyaml.Load(queuesyaml.Default())
 	assert.Equal(t, d.Cluster().Config().Checksum, want.Checksum)
+}
+
+// A linked shim may be slow in a callback: that of YuniKorn tries for 30 s to assume a pod. Its configuration comes into force between two callbacks,
+// and is refused only if one lasts for minutes.
+func TestUpdateConfiguration_WhileTheShimIsSlow(t *testing.T) {
+	for _, c := range []struct{ callback, took time.Duration }{{45 * time.Second, 44 * time.Second}, {10 * time.Minute, 2 * time.Minute}} {
+		synctest.Test(t, func(t *testing.T) {
+			var slow atomic.Bool
+			d := newLinkedCore(t, &fakerm.Recorder{OnCall: func(call string) {
+				if slow.Load() && strings.HasPrefix(call, "allocations") {
+					time.Sleep(c.callback)
+				}
+			}})
+			d.addNodes("n1")
+			d.addApp()
+			synctest.Wait()
+			slow.Store(true)
+			d.submitAsks("k1", "k2", "k3")
+			time.Sleep(time.Second)
+			began := time.Now()
+			err := d.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: twoPartitions})
+			took := time.Since(began) // the names of resources are asked for before, for a moment
+			assert.Assert(t, took >= c.took && took < c.took+time.Second, "%v", took)
+			if c.took < time.Minute {
+				assert.NilError(t, err)
+				assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default", "gpu"})
+			} else {
+				assert.ErrorIs(t, err, reload.ErrBusy)
+				assert.DeepEqual(t, d.Cluster().Partitions(), []string{"default"})
+			}
+			slow.Store(false)
+		})
+	}
 }
 
 func TestUpdateConfiguration_LeafWithApplicationsCannotBecomeParent(t *testing.T) {

@@ -225,13 +225,27 @@ func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.engine.Reloads().Apply(p.ctx, proposal); err != nil {
+	if err := p.applyUpdate(proposal); err != nil {
 		return p.asErrClosed(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.registered.ExtraConfig = maps.Clone(m.ExtraConfig)
 	return nil
+}
+
+// updateAttempts is how often a configuration is tried that partitions are too busy for, each time for as long as a reload waits (CFG-104).
+const updateAttempts = 4
+
+// applyUpdate puts a configuration in force. A linked shim may take longer in one callback than a reload waits, and does not send its
+// configuration again: the reload gets in between two callbacks (CFG-95).
+func (p *Proxy) applyUpdate(proposal *reload.Proposal) (err error) {
+	for range updateAttempts {
+		if _, err = p.engine.Reloads().Apply(p.ctx, proposal); !errors.Is(err, reload.ErrBusy) {
+			break
+		}
+	}
+	return err
 }
 
 // asErrClosed replaces an error of a partition by ErrClosed when the Proxy has been closed.
