@@ -132,6 +132,7 @@ async function register() {
       return;
     }
     if (refused && (refused.code !== grpc.status.UNAVAILABLE || Date.now() > deadline)) throw refused;
+    if (Date.now() > deadline) throw new Error('timeout: a leader of the latest epoch');
     leader = refused?.metadata.get('canopy-leader')[0];
     await new Promise((resolve) => { setTimeout(resolve, 100); });
   }

@@ -107,6 +107,7 @@ class Shim:
             rmID=RM_ID, version="1.9.0", policyGroup="queues", config=(HERE / "queues.yaml").read_text())
         deadline = time.monotonic() + self.timeout
         for address in itertools.cycle(self.addresses):
+            check(time.monotonic() < deadline, "timeout: a leader of the latest epoch")
             while address:
                 if self.channel:
                     self.channel.close()

@@ -30,12 +30,12 @@ func (i *index) add(number, oldest uint64) {
 
 func (i *index) encode() ([]byte, error) {
 	text, err := json.Marshal(i)
-	return encode(indexKey, text), err
+	return Encode(indexKey, text), err
 }
 
 // decodeIndex is the reverse of encode. An error names the key.
 func decodeIndex(value []byte) (i index, err error) {
-	text, err := decode(indexKey, value)
+	text, err := Decode(indexKey, value)
 	if err == nil {
 		err = json.Unmarshal(text, &i)
 	}
@@ -65,7 +65,7 @@ func load(opt Options, kvs []*mvccpb.KeyValue) (reload.StoredState, error) {
 	hasIndex := false
 	for _, kv := range kvs {
 		key := strings.TrimPrefix(string(kv.Key), opt.key(""))
-		text, err := decode(key, kv.Value)
+		text, err := Decode(key, kv.Value)
 		switch source, isChecksum := strings.CutPrefix(key, checksumsPrefix); {
 		case err != nil:
 		case key == indexKey:

@@ -37,13 +37,13 @@ func Claim(ctx context.Context, kv KV, opt Options, kind Kind) error {
 			if current != nil {
 				return change{}, errClaimed
 			}
-			return change{head: encode(kindKey, []byte(kind))}, nil
+			return change{head: Encode(kindKey, []byte(kind))}, nil
 		})
 		if err != nil && !errors.Is(err, errClaimed) {
 			return fmt.Errorf("the key %s in etcd: %w", c.key, err)
 		}
 	}
-	text, err := decode(kindKey, c.value)
+	text, err := Decode(kindKey, c.value)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the key %s in etcd is damaged: %w", c.key, err)

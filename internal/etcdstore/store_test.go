@@ -212,12 +212,12 @@ func TestOpen_DamageIsNamed(t *testing.T) {
 		"a value of another program": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/index", "x") }, "/canopy/a/config/index: it is not of the format"},
 		"a key of another program":   {func(kv *storetest.KV) { kv.Put("/canopy/a/config/recipes", "x") }, "/canopy/a/config/recipes: it is not of the format"},
 		"a key of a later version": {func(kv *storetest.KV) {
-			kv.Put("/canopy/a/config/recipes", etcdstore.Encode("config/recipes", nil))
+			kv.Put("/canopy/a/config/recipes", string(etcdstore.Encode("config/recipes", nil)))
 		}, "/canopy/a/config/recipes: it is unknown to this version"},
 		"a generation with another number": {func(kv *storetest.KV) {
 			text, err := reload.EncodeGeneration(generationOf(3, "text"))
 			assert.NilError(t, err)
-			kv.Put(generations+"2", etcdstore.Encode("config/generations/00000000000000000002", text))
+			kv.Put(generations+"2", string(etcdstore.Encode("config/generations/00000000000000000002", text)))
 		}, generations + "2: it has generation 3"},
 		"an older index": {func(kv *storetest.KV) {
 			var other storetest.KV

@@ -80,6 +80,16 @@ type leveledCore struct {
 	levels *Levels
 }
 
+// CounterOf is the LineCounter of a logger, also of one with Levels; false: its lines are not counted.
+func CounterOf(log *zap.Logger) (LineCounter, bool) {
+	core := log.Core()
+	if c, ok := core.(leveledCore); ok {
+		core = c.Core
+	}
+	counter, ok := core.(LineCounter)
+	return counter, ok
+}
+
 // With is part of zapcore.Core.
 func (c leveledCore) With(fields []zapcore.Field) zapcore.Core {
 	return leveledCore{c.Core.With(fields), c.levels}

@@ -1,6 +1,7 @@
 package logging_test
 
 import (
+	"io"
 	"testing"
 
 	"go.uber.org/zap"
@@ -52,4 +53,15 @@ func concat(parts ...[]string) (all []string) {
 		all = append(all, p...)
 	}
 	return all
+}
+
+// The lines of a logger with levels are counted as those without.
+func TestCounterOf_LoggerWithLevels(t *testing.T) {
+	log := logging.New(io.Discard, logging.Options{Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zapcore.InfoLevel})
+	defer log.Close()
+	leveled, _ := logging.NewLevels(log.Logger, zap.NewAtomicLevel())
+	_, counted := logging.CounterOf(leveled)
+	assert.Assert(t, counted)
+	_, counted = logging.CounterOf(zap.NewNop())
+	assert.Assert(t, !counted)
 }

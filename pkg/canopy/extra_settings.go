@@ -1,6 +1,7 @@
 package canopy
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/logging"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
@@ -23,10 +25,19 @@ const (
 	usageLogger    = "usage"
 )
 
+// openLevels gives Log the levels of its loggers, before the process starts its first Server: all Servers of a process share them, and the level
+// that it began with.
+func (o *Options) openLevels() {
+	if o.LogLevel != nil {
+		o.startLevel = o.LogLevel.Level()
+		o.Log, o.levels = logging.NewLevels(cmp.Or(o.Log, zap.NewNop()), *o.LogLevel)
+	}
+}
+
 // logLevel is the level of loggers without another one.
 func (s *Server) logLevel() string {
-	if s.levels != nil {
-		return s.levels.Base().String()
+	if s.opt.levels != nil {
+		return s.opt.levels.Base().String()
 	}
 	return zapcore.LevelOf(s.log.Core()).String()
 }
@@ -34,14 +45,14 @@ func (s *Server) logLevel() string {
 // onInForce returns a function that applies the extra configuration of each generation: the settings of
 // the event history, and the log level.
 func (s *Server) onInForce() func(*reload.Generation) {
-	check := extraCheck{log: s.log.Named(configLogger), startLevel: s.log.Level()}
-	if s.opt.LogLevel != nil {
-		check.startLevel = s.opt.LogLevel.Level()
+	check := extraCheck{log: s.log.Named(configLogger), startLevel: s.opt.startLevel}
+	if s.opt.levels == nil {
+		check.startLevel = s.log.Level()
 	}
 	return func(g *reload.Generation) {
 		s.history.Configure(history.ParseSettings(g.Extra))
-		if s.levels != nil {
-			s.levels.Set(extraLevel(g.Extra, check.startLevel), loggerLevels(g.Extra))
+		if s.opt.levels != nil {
+			s.opt.levels.Set(extraLevel(g.Extra, check.startLevel), loggerLevels(g.Extra))
 		}
 		check.check(g.Extra)
 	}

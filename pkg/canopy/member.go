@@ -73,6 +73,7 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	if err != nil {
 		return nil, err
 	}
+	opt.openLevels()
 	m := newMember(opt, ha, memberParts{
 		openedMember: opened, store: store, stores: stores, closeStore: closeStore, now: now, mayLead: true,
 	})

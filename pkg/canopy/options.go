@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/canopy-scheduler/canopy/internal/logging"
 )
 
 // Options configure a Server. The zero value is valid. A number or duration that is zero means its
@@ -87,6 +90,9 @@ type Options struct {
 	// OptionError.Option has them, and with "ReloadFile" for what calls that method. nil: the names of
 	// the fields.
 	OptionName func(field string) string
+
+	levels     *logging.Levels // of Log, once the process has begun; nil: its level stays
+	startLevel zapcore.Level   // of Log, when the process began
 }
 
 // ConfigLimits bound a configuration. A larger one is refused.

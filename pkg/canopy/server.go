@@ -49,7 +49,6 @@ type Server struct {
 	history   *history.History
 	forecasts *forecast.Forecaster
 	effectLog *effectlog.Log
-	levels    *logging.Levels // nil: the level of the log stays
 	metrics   *metrics.Metrics
 	handler   http.Handler
 	page      page
@@ -89,6 +88,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
+	opt.openLevels()
 	return start(ctx, opt, nil)
 }
 
@@ -163,19 +163,14 @@ type serverParts struct {
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
 	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term, former: p.first.former}
-	if opt.LogLevel != nil {
-		s.log, s.levels = logging.NewLevels(s.log, *opt.LogLevel)
-	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
 	counts := new(httpserver.Counts)
 	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
 	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log.Named(metricsLogger), History: s.history, HTTP: counts, LargeAnswers: large})
-	if opt.Log != nil {
-		if c, ok := opt.Log.Core().(logging.LineCounter); ok {
-			s.metrics.SetLogSource(c.Lines)
-		}
+	if c, ok := logging.CounterOf(s.log); ok {
+		s.metrics.SetLogSource(c.Lines)
 	}
 	s.effectLog = effectlog.New(s.log)
 	s.recorded.onFailure = s.effectLog.OnRecording

@@ -117,6 +117,7 @@ func startSpreadMember(ctx context.Context, opt Options, ha HA, parts spreadPart
 		return nil, err
 	}
 	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, opened.self.HTTP)
+	opt.openLevels()
 	m := &SpreadMember{
 		spreadParts: parts, openedMember: opened, opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()),
 		config: newGroupConfig(), changed: make(chan struct{}, 1), news: make(chan struct{}, 1), stateChanged: make(chan struct{}), shards: map[string]*shard{}, begun: time.Now(),

@@ -16,6 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/election"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/spread"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // coordinate coordinates the group while this member is elected for that, until Close.
@@ -63,16 +64,15 @@ func (m *SpreadMember) coordinateTerm(term *election.Term) error {
 	if inForce == nil || err != nil {
 		inForce = first // there is none, or none that this version of the program can read: there is nothing to keep
 	}
-	cluster := &groupCluster{member: m, epoch: term.Epoch()}
-	reloads := reload.New(cluster, inForce, reload.Options{
+	reloads := reload.New(&groupCluster{}, inForce, reload.Options{
 		Now: m.opt.Now, Log: m.log, Bounds: m.opt.bounds(), MaxGenerations: m.opt.ConfigHistory, Store: store, StoredState: store.StoredState(),
-		PauseTimeout: m.ha.Etcd.TTL + checkTimeout + storeRetry, // a member that has died is asked until its lease has ended
 	})
 	if c := reloads.Counts(); !c.Stored {
 		return fmt.Errorf("generation %d: %w", c.Generation, ErrNotStored)
 	}
 	m.log.Info("this member coordinates the group", zap.Int64("epoch", term.Epoch()), zap.Uint64("generation", reloads.Current().Number))
-	c := &coordination{reloads: reloads, cluster: cluster, failed: make(chan error, 1)}
+	propose := func(ctx context.Context, text string) error { return m.propose(ctx, term.Epoch(), text) }
+	c := &coordination{reloads: reloads, propose: propose, failed: make(chan error, 1)}
 	m.setCoordination(c)
 	defer m.setCoordination(nil)
 	watching := make(chan struct{})
@@ -89,7 +89,7 @@ func (m *SpreadMember) coordinateTerm(term *election.Term) error {
 // coordination is what a term of the coordinator has.
 type coordination struct {
 	reloads   *reload.Reloader
-	cluster   *groupCluster
+	propose   func(ctx context.Context, text string) error // asks the members, in the epoch of the term
 	accepting sync.Mutex
 	failed    chan error // has a value when the term cannot go on
 }
@@ -120,7 +120,12 @@ func (c *coordination) accept(ctx context.Context, source reload.Source, from st
 	if err != nil {
 		return c.reloads.Current(), configError(from, err)
 	}
-	c.cluster.text = p.Text
+	if p.Config.Checksum != c.reloads.Current().Checksum {
+		if err := c.propose(ctx, p.Text); err != nil {
+			c.reloads.LogRefusal(source, from, err)
+			return c.reloads.Current(), err
+		}
+	}
 	res, err := c.reloads.Apply(ctx, p)
 	if err != nil {
 		return c.reloads.Current(), err
@@ -239,4 +244,16 @@ func (m *SpreadMember) assign(ctx context.Context, term *election.Term, reloads 
 		return false, err
 	}
 	return moved, nil
+}
+
+// groupCluster is what the configurations of the coordinator are put in force in: nothing. The leaders of partitions follow what is stored.
+type groupCluster struct{ conf *configs.Config }
+
+// Config is part of reload.Cluster.
+func (g *groupCluster) Config() *configs.Config { return g.conf }
+
+// Reload is part of reload.Cluster.
+func (g *groupCluster) Reload(_ context.Context, conf *configs.Config) (time.Duration, error) {
+	g.conf = conf
+	return 0, nil
 }

@@ -160,7 +160,7 @@ func (m *SpreadMember) frontHandler() http.Handler {
 	own := metrics.New(metrics.Options{Now: m.opt.Now, Log: m.log, HTTP: counts})
 	own.SetHASource(m.metrics)
 	own.SetSecuritySource(m.security.counts)
-	if c, ok := m.log.Core().(logging.LineCounter); ok {
+	if c, ok := logging.CounterOf(m.log); ok {
 		own.SetLogSource(c.Lines)
 	}
 	rest := &standbyREST{auth: m.security.auth, log: m.log, metrics: own.GroupHandler(m.parts)}

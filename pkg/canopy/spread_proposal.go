@@ -14,39 +14,18 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/internal/spread"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
 // checkTimeout bounds how long a partition may take to check a proposal. It is shorter than the coordinator waits for all of them, so that a
 // partition that is busy is named.
 const checkTimeout = 20 * time.Second
 
-// groupCluster is what the configurations of the coordinator are put in force in: they come into force where the leaders of partitions
-// follow what is stored. Before that they all check it (HAP-16).
-type groupCluster struct {
-	member *SpreadMember
-	epoch  int64
-	text   string          // of the configuration that Reload is called with
-	conf   *configs.Config // nil: before the first, which is in force already, or decided upon without a check
-}
-
-// Config is part of reload.Cluster.
-func (g *groupCluster) Config() *configs.Config { return g.conf }
-
-// Reload is part of reload.Cluster.
-func (g *groupCluster) Reload(ctx context.Context, conf *configs.Config) (time.Duration, error) {
-	if g.conf != nil {
-		if err := g.member.propose(ctx, g.epoch, g.text); err != nil {
-			return 0, err
-		}
-	}
-	g.conf = conf
-	return 0, nil
-}
-
-// propose asks all members whether a configuration can be put in force in the partitions that they lead. The error has all objections, or
-// names the members that have not answered when ctx ended.
+// propose asks all members whether a configuration can be put in force in the partitions that they lead (HAP-16). The error is ErrRefused with
+// all objections, or ErrBusy with the members that have not answered in time.
 func (m *SpreadMember) propose(ctx context.Context, epoch int64, text string) error {
+	// A member that has died is asked until its lease has ended.
+	ctx, stop := context.WithTimeout(ctx, m.ha.Etcd.TTL+checkTimeout+storeRetry)
+	defer stop()
 	callCtx, cancel := context.WithTimeout(ctx, m.ha.Etcd.TTL)
 	defer cancel()
 	number, err := m.members.Propose(callCtx, epoch, []byte(text))
@@ -58,12 +37,12 @@ func (m *SpreadMember) propose(ctx context.Context, epoch int64, text string) er
 		state, observed := m.observed()
 		missing, objections := state.Verdict(number)
 		if state.Revision >= number && len(missing) == 0 {
-			return joinObjections(objections)
+			return refusal(objections)
 		}
 		select {
 		case <-observed:
 		case <-ctx.Done():
-			return fmt.Errorf("it was not checked by the members %s: %w", strings.Join(missing, ", "), ctx.Err())
+			return fmt.Errorf("%w: it was not checked by the members %s: %w", ErrBusy, strings.Join(missing, ", "), ctx.Err())
 		}
 	}
 }
@@ -78,9 +57,12 @@ func (m *SpreadMember) endProposal(epoch int64) {
 	}
 }
 
-// joinObjections is the error with the objections of partitions; nil: there are none.
-func joinObjections(objections map[string]string) error {
-	var all []error
+// refusal is ErrRefused with the objections of partitions; nil: there are none.
+func refusal(objections map[string]string) error {
+	if len(objections) == 0 {
+		return nil
+	}
+	all := []error{ErrRefused}
 	for _, partition := range slices.Sorted(maps.Keys(objections)) {
 		all = append(all, errors.New(objections[partition]))
 	}

@@ -39,7 +39,7 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 	s := &standby{self: self}
 	counts := new(httpserver.Counts)
 	m := metrics.New(metrics.Options{Now: opt.Now, Log: log, HTTP: counts})
-	if c, ok := log.Core().(logging.LineCounter); ok {
+	if c, ok := logging.CounterOf(log); ok {
 		m.SetLogSource(c.Lines)
 	}
 	m.SetHASource(func() metrics.HA {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
@@ -37,7 +39,7 @@ func (*collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	families, err := c.gather()
+	families, err := c.gather(context.Background(), defaultScrapeTimeout)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		return
@@ -50,11 +52,13 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // gather makes a scrape, without the families that every process has.
-func (c *collector) gather() (map[string]*dto.MetricFamily, error) {
-	x, err := c.scraper.encode(context.Background(), defaultScrapeTimeout)
+func (c *collector) gather(ctx context.Context, timeout time.Duration) (map[string]*dto.MetricFamily, error) {
+	x, err := c.scraper.encode(ctx, timeout)
 	if err != nil {
 		return nil, err
 	}
+	slot := cpushare.Readers.Acquire()
+	defer slot.Release()
 	var text bytes.Buffer
 	for _, s := range x.sections {
 		if !s.ofProcess() {

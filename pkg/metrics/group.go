@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -31,14 +32,17 @@ const partitionLabel = "partition"
 
 // GroupHandler answers scrapes with the metrics of m, which has no partition, and with those of all parts (HAP-17). Metrics of a part without a
 // partition get that of the part; what a process has once, such as its log, is that of m. Scrapes that wait together share one answer, as those
-// of Handler do. A part whose partition does not answer in time has its counters only.
+// of Handler do. A part whose partition does not answer in time has its counters only, and delays no other: all are asked at once.
 func (m *Metrics) GroupHandler(parts func() []Part) http.Handler {
 	g := &groupScraper{own: Part{Metrics: m, Cluster: loop.NewCluster(loop.Options{}, nil, nil)}, parts: parts, collectors: map[*Metrics]*collector{}}
 	group := &coalesce.Group[[]*dto.MetricFamily]{Pause: scrapePauseFactor}
-	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		return group.Do(context.Background(), func(context.Context) ([]*dto.MetricFamily, error) { return g.gather() })
-	})
-	return promhttp.InstrumentMetricHandler(m.process, promhttp.HandlerFor(gather, promhttp.HandlerOpts{ErrorLog: scrapeErrors{m.opt.Log}}))
+	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		timeout := scrapeTimeout(r)
+		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			return group.Do(r.Context(), func(ctx context.Context) ([]*dto.MetricFamily, error) { return g.gather(ctx, timeout) })
+		})
+		promhttp.HandlerFor(gather, promhttp.HandlerOpts{ErrorLog: scrapeErrors{m.opt.Log}}).ServeHTTP(w, r)
+	}))
 }
 
 // scrapeErrors logs errors of scrapes. It is a promhttp.Logger.
@@ -62,7 +66,7 @@ type groupScraper struct {
 	collectors map[*Metrics]*collector
 }
 
-func (g *groupScraper) gather() ([]*dto.MetricFamily, error) {
+func (g *groupScraper) gather(ctx context.Context, timeout time.Duration) ([]*dto.MetricFamily, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	process, failed := g.own.Metrics.process.Gather()
@@ -71,17 +75,22 @@ func (g *groupScraper) gather() ([]*dto.MetricFamily, error) {
 		all[f.GetName()] = f
 	}
 	used := map[*Metrics]*collector{}
-	for _, p := range append([]Part{g.own}, g.parts()...) {
+	parts := append([]Part{g.own}, g.parts()...)
+	families, errs := make([]map[string]*dto.MetricFamily, len(parts)), make([]error, len(parts))
+	var gathering sync.WaitGroup
+	for i, p := range parts {
 		c := g.collectors[p.Metrics]
 		if c == nil {
 			c = &collector{scraper: scraper{m: p.Metrics, cluster: p.Cluster, sizes: map[string]int{}}}
 		}
 		used[p.Metrics] = c
-		families, err := c.gather()
-		if failed = errors.Join(failed, err); err == nil {
-			p.addTo(all, families)
-		}
+		gathering.Go(func() { families[i], errs[i] = c.gather(ctx, timeout) })
 	}
+	gathering.Wait()
+	for i := range parts {
+		parts[i].addTo(all, families[i])
+	}
+	failed = errors.Join(failed, errors.Join(errs...))
 	g.collectors = used // those of schedulers that have ended go
 	var out []*dto.MetricFamily
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -119,10 +128,10 @@ func isOfProcess(name string) bool {
 	return false
 }
 
-// label gives a metric the label of the partition, in the order of names, if it has none.
+// label gives a metric the label of the partition if it has none.
 func (p *Part) label(x *dto.Metric) {
-	at, found := slices.BinarySearchFunc(x.Label, partitionLabel, func(l *dto.LabelPair, name string) int { return strings.Compare(l.GetName(), name) })
-	if !found {
-		x.Label = slices.Insert(x.Label, at, &dto.LabelPair{Name: proto.String(partitionLabel), Value: proto.String(p.Partition)})
+	if !slices.ContainsFunc(x.Label, func(l *dto.LabelPair) bool { return l.GetName() == partitionLabel }) {
+		x.Label = append(x.Label, &dto.LabelPair{Name: proto.String(partitionLabel), Value: proto.String(p.Partition)})
+		slices.SortFunc(x.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 	}
 }

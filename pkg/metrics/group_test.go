@@ -73,6 +73,32 @@ func TestGroupHandler_HasTheProcessOnceAndAllPartitions(t *testing.T) {
 	})
 }
 
+// Partitions that do not answer delay a scrape by the time of one, which the client says, and are missing but for their counters.
+func TestGroupHandler_PartitionsThatDoNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		var parts []metrics.Part
+		for _, name := range []string{"p1", "p2", "p3"} {
+			w := busyFixture(t)
+			if name != "p3" {
+				l, _ := w.Partition("default")
+				w.blockDelivery.Store(&release)
+				l.Send(addApplication("more", "root.prod"))
+				l.Send(addApplication("more", "root.prod"))
+			}
+			parts = append(parts, metrics.Part{Partition: name, Metrics: w.metrics, Cluster: w.Cluster})
+		}
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+		request.Header.Set("X-Prometheus-Scrape-Timeout-Seconds", "5")
+		answer, began := httptest.NewRecorder(), time.Now()
+		metrics.New(metrics.Options{}).GroupHandler(func() []metrics.Part { return parts }).ServeHTTP(answer, request)
+		assert.Equal(t, time.Since(began), 4*time.Second)
+		assert.Equal(t, answer.Code, http.StatusOK)
+		assert.Equal(t, strings.Count(answer.Body.String(), "\ncanopy_asks_pending{partition=\"default\"}"), 1, "of p3 only")
+	})
+}
+
 // An error of a collector is answered, and logged.
 func TestGroupHandler_ErrorsAreLogged(t *testing.T) {
 	core, logs := observer.New(zap.WarnLevel)

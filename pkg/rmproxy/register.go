@@ -241,7 +241,7 @@ const updateAttempts = 4
 // configuration again: the reload gets in between two callbacks (CFG-95).
 func (p *Proxy) applyUpdate(proposal *reload.Proposal) (err error) {
 	for range updateAttempts {
-		if _, err = p.engine.Reloads().Apply(p.ctx, proposal); !errors.Is(err, reload.ErrBusy) {
+		if _, err = p.engine.Reloads().Apply(p.ctx, proposal); !errors.Is(err, reload.ErrBusy) || p.ctx.Err() != nil {
 			break
 		}
 	}

@@ -24,7 +24,7 @@ func (s *Store) Propose(ctx context.Context, epoch int64, text []byte) (int64, e
 	}
 	op, size := clientv3.OpDelete(s.proposalKey()), 0
 	if len(text) > 0 {
-		value := etcdstore.Encode(proposal, text)
+		value := string(etcdstore.Encode(proposal, text))
 		op, size = clientv3.OpPut(s.proposalKey(), value), len(value)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
