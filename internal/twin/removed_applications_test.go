@@ -99,6 +99,10 @@ var ignoredFields = map[string]bool{
 	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
 }
 
+// rareFields are what is behind a pointer since few objects have it. One that had it once may keep it empty, and those that
+// never had it share it or have none.
+var rareFields = map[string]bool{"Node.claims": true, "Application.extra": true, "Queue.releases": true}
+
 // partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
 // only their members: the division into blocks depends on history.
 func partitionText(p *objects.Partition) string {
@@ -156,6 +160,8 @@ func (d *dump) value(path string, v reflect.Value) {
 			case d.without[name+"."+field]:
 			case field == "newPreemptors":
 				d.members(path+"."+field, v.Field(i))
+			case rareFields[name+"."+field]:
+				d.rare(path+"."+field, v.Field(i))
 			default:
 				d.value(path+"."+field, v.Field(i))
 			}
@@ -175,6 +181,15 @@ func (d *dump) value(path string, v reflect.Value) {
 	default:
 		d.line(path, v)
 	}
+}
+
+// rare writes what is behind one of rareFields.
+func (d *dump) rare(path string, v reflect.Value) {
+	if v.IsNil() {
+		d.value(path, reflect.Zero(v.Type().Elem()))
+		return
+	}
+	d.value(path, v.Elem())
 }
 
 // members writes which pointers a list has, and nothing of what they point to: members may be removed, and so may be their queues, with

@@ -95,9 +95,10 @@ func (a *Ask) Tolerates(n *Node) bool {
 // Untolerated are the taints of n that a does not tolerate, in the order of the node. Those with PreferNoSchedule keep
 // nothing away and are not among them.
 func (a *Ask) Untolerated(n *Node) (taints []Taint) {
-	for i := range n.taints {
-		if a == nil || !a.content.tolerates(&n.taints[i]) {
-			taints = append(taints, n.taints[i])
+	hard := n.hardTaints()
+	for i := range hard {
+		if a == nil || !a.content.tolerates(&hard[i]) {
+			taints = append(taints, hard[i])
 		}
 	}
 	return taints
@@ -156,8 +157,9 @@ func (t *Term) matches(n *Node) bool {
 }
 
 func (c *content) toleratesAll(n *Node) bool {
-	for i := range n.taints {
-		if !c.tolerates(&n.taints[i]) {
+	hard := n.hardTaints()
+	for i := range hard {
+		if !c.tolerates(&hard[i]) {
 			return false
 		}
 	}

@@ -10,8 +10,13 @@ const TaintsAttribute = "canopy.scheduler/taints"
 type Node struct {
 	name   string
 	labels map[string]string
-	taints []Taint // those that keep asks away
-	soft   []Taint // the others, with PreferNoSchedule
+	taints *nodeTaints // nil: none, as most nodes
+}
+
+// nodeTaints are the taints of a node.
+type nodeTaints struct {
+	hard []Taint // those that keep asks away
+	soft []Taint // the others, with PreferNoSchedule
 }
 
 // NewNode reads the attributes of a node. An error names the attribute and what is wrong with it. The caller must not
@@ -23,6 +28,7 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 		return n, nil
 	}
 	var all []Taint
+	n.taints = &nodeTaints{}
 	if err := Decode(text, &all); err != nil {
 		return nil, fmt.Errorf("attribute %s: %w", TaintsAttribute, err)
 	}
@@ -31,9 +37,9 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 			return nil, fmt.Errorf("attribute %s: %w", TaintsAttribute, err)
 		}
 		if all[i].repels() {
-			n.taints = append(n.taints, all[i])
+			n.taints.hard = append(n.taints.hard, all[i])
 		} else {
-			n.soft = append(n.soft, all[i])
+			n.taints.soft = append(n.taints.soft, all[i])
 		}
 	}
 	return n, nil
@@ -49,7 +55,23 @@ func (n *Node) Label(key string) (value string, ok bool) {
 }
 
 // Tainted reports whether the node keeps away asks that tolerate nothing.
-func (n *Node) Tainted() bool { return len(n.taints) > 0 }
+func (n *Node) Tainted() bool { return len(n.hardTaints()) > 0 }
 
 // SoftTainted reports whether the node has taints with PreferNoSchedule.
-func (n *Node) SoftTainted() bool { return len(n.soft) > 0 }
+func (n *Node) SoftTainted() bool { return len(n.softTaints()) > 0 }
+
+// hardTaints are the taints that keep asks away.
+func (n *Node) hardTaints() []Taint {
+	if n.taints == nil {
+		return nil
+	}
+	return n.taints.hard
+}
+
+// softTaints are the taints with PreferNoSchedule.
+func (n *Node) softTaints() []Taint {
+	if n.taints == nil {
+		return nil
+	}
+	return n.taints.soft
+}

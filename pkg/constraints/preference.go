@@ -42,8 +42,9 @@ func (a *Ask) Score(n *Node) (score int64) {
 			}
 		}
 	}
-	for i := range n.soft {
-		if a == nil || !a.content.tolerates(&n.soft[i]) {
+	soft := n.softTaints()
+	for i := range soft {
+		if a == nil || !a.content.tolerates(&soft[i]) {
 			score -= softTaintWeight
 		}
 	}

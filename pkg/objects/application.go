@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"container/list"
 	"iter"
 	"time"
 
@@ -27,14 +26,13 @@ type Application struct {
 	groupPriority    int32       // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
 	state            lifecycle.State
-	rampedUp         bool          // for StateAware leaves (ORD-33)
-	onHold           bool          // an operator holds it (OPS-1)
-	cancelled        bool          // an operator has cancelled it (OPS-7)
-	changeRecorded   bool          // in snapshotChanges.watch
-	unsettled        bool          // in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
-	allocationsMade  uint8         // number of allocations ever made, counted up to RampAllocations
-	firstAllocatedAt int64         // when the first of its allocations was made, in nanoseconds since 1970
-	completingEntry  *list.Element // in lifecycle.completing; nil: not completing, or its time has passed
+	rampedUp         bool  // for StateAware leaves (ORD-33)
+	onHold           bool  // an operator holds it (OPS-1)
+	cancelled        bool  // an operator has cancelled it (OPS-7)
+	changeRecorded   bool  // in snapshotChanges.watch
+	unsettled        bool  // in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
+	allocationsMade  uint8 // number of allocations ever made, counted up to RampAllocations
+	firstAllocatedAt int64 // when the first of its allocations was made, in nanoseconds since 1970
 
 	askGroups askGroups                       // of the pending asks
 	entry     feasibility.Entry[*Application] // in queue.apps, if it has pending asks
@@ -45,17 +43,15 @@ type Application struct {
 
 	allocated    resources.Vector   // used by allocations, without placeholders
 	peak         resources.Vector   // the maximum of that or of placeholders, per resource
-	formerPeak   *resources.Amounts // the same for names that lost their index since; nil: none
 	usageHistory lifecycle.UsageSum // of ended allocations
 
 	buffers appBuffers
 	quota   quota.Application // with the user and the accounts that limit it
 
-	tags          map[string]string
-	log           lifecycle.Log
-	allocations   allocationList                  // pending and bound
-	placeholders  resources.Vector                // used by placeholders
-	startingEntry feasibility.Entry[*Application] // in queue.starting
+	tags        map[string]string
+	log         lifecycle.Log
+	allocations allocationList // pending and bound
+	extra       *appExtra      // noExtra: there never was anything of it
 }
 
 // appBuffers is the storage of short vectors and masks, so that they are in the memory of the application. Longer ones
@@ -120,7 +116,7 @@ func (a *Application) Pending() resources.Vector { return a.pending }
 func (a *Application) Allocated() resources.Vector { return a.allocated }
 
 // Placeholders is what the placeholders use. Read-only.
-func (a *Application) Placeholders() resources.Vector { return a.placeholders }
+func (a *Application) Placeholders() resources.Vector { return a.extra.placeholders }
 
 // Allocations are the pending asks and the allocations in key order, in a new slice.
 func (a *Application) Allocations() []*Allocation {
@@ -132,7 +128,7 @@ func (a *Application) Allocations() []*Allocation {
 // have ramped up.
 func (a *Application) StateAwareAllows() bool {
 	q := a.queue
-	return q.policy.sort != policies.StateAware || a.rampedUp || q.starting.Lowest() == a
+	return q.policy.sort != policies.StateAware || a.rampedUp || q.FirstStarting() == a
 }
 
 // MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned: it is

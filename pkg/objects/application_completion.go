@@ -33,7 +33,7 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 			p.handleEvent(a, lifecycle.CompleteApplication, lifecycle.ReasonIdle, now)
 		}
 	case a.state == lifecycle.Completing:
-		if a.completingEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
+		if a.extra.completingEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 		}
 	}
@@ -45,7 +45,7 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.deadlines.completingDue(); ok && !now.Before(at); at, ok = p.deadlines.completingDue() {
 		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(completingSince).app
-		if a.completingEntry = nil; a.boundCount == 0 {
+		if a.extra.completingEntry = nil; a.boundCount == 0 {
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 			continue
 		}

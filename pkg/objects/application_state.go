@@ -23,13 +23,13 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 	case to == a.state:
 		return
 	}
-	if a.completingEntry != nil {
-		p.deadlines.completing.Remove(a.completingEntry)
-		a.completingEntry = nil
+	if a.extra.completingEntry != nil {
+		p.deadlines.completing.Remove(a.extra.completingEntry)
+		a.extra.completingEntry = nil
 	}
 	change := lifecycle.NewChange(to, reason, now)
 	if a.state = to; to == lifecycle.Completing {
-		a.completingEntry = p.deadlines.completing.PushBack(completingSince{a, now.UnixNano()})
+		a.ownExtra().completingEntry = p.deadlines.completing.PushBack(completingSince{a, now.UnixNano()})
 	}
 	a.log = a.log.With(change)
 	p.journal.applicationStateChanged(a, change)

@@ -123,7 +123,7 @@ func (c *recount) auditQueue(q *Queue) error {
 	}
 	for id, a := range q.byID {
 		allocated.Add(a.allocated)
-		allocated.Add(a.placeholders)
+		allocated.Add(a.extra.placeholders)
 		pending.Add(a.pending)
 		c.bound[id] = int(a.boundCount)
 		c.running[q] += boolToInt(a.quota.CountedRunning())
@@ -138,7 +138,7 @@ func (c *recount) auditQueue(q *Queue) error {
 				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.ID(), h, q.path)
 			}
 			held.Add(a.allocated)
-			held.Add(a.placeholders)
+			held.Add(a.extra.placeholders)
 			sums.running += boolToInt(a.quota.CountedInLimits())
 		}
 		sums.amounts = c.p.Amounts(held)

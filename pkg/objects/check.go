@@ -18,7 +18,7 @@ func (p *Partition) Check() error {
 		p: p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
 		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
 	}
-	if err := c.countAllocations(); err != nil {
+	if err := cmp.Or(checkShared(), c.countAllocations()); err != nil {
 		return err
 	}
 	c.countApps()
@@ -210,7 +210,7 @@ func checkInGroup(x *Allocation) error {
 // of each ask; so equal counts mean that no ask is in two groups.
 func (c *recount) checkTotals(a *Application, t *totals) error {
 	want := t.amounts
-	for i, amounts := range []resources.Vector{a.allocated, a.placeholders, a.pending} {
+	for i, amounts := range []resources.Vector{a.allocated, a.extra.placeholders, a.pending} {
 		if got := c.p.Amounts(amounts); !got.Equal(want[i]) {
 			return fmt.Errorf("application %s has allocated, placeholders or pending %v; the sum is %v", a.ID(), got, want[i])
 		}
@@ -246,7 +246,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.ID(), a.key.Priority, t.top)
 	case !a.quota.CheckRunning(a.runs()):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.ID(), a.state)
-	case a.entry.Indexed() != (a.pendingCount > 0) || a.startingEntry.Indexed() != a.isStarting():
+	case a.entry.Indexed() != (a.pendingCount > 0) || a.extra.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.ID())
 	case a.entry.Indexed() && !a.entry.Mask.Equal(mask):
 		return fmt.Errorf("the mask of application %s differs from its pending shapes", a.ID())
@@ -302,7 +302,7 @@ func (c *recount) checkQueue(q *Queue) error {
 			top = p
 		}
 		apps += boolToInt(a.entry.Indexed())
-		starting += boolToInt(a.startingEntry.Indexed())
+		starting += boolToInt(a.extra.startingEntry.Indexed())
 	}
 	for _, child := range q.byName {
 		if p := child.CurrentPriority(); p.Compare(top) > 0 {
@@ -319,7 +319,7 @@ func (c *recount) checkQueue(q *Queue) error {
 	switch {
 	case q.priorities.Max() != top:
 		return fmt.Errorf("queue %s counts %v as the highest priority below; it is %v", q.path, q.priorities.Max(), top)
-	case children != q.children.Len() || apps != q.apps.Len() || starting != q.starting.Len():
+	case children != q.children.Len() || apps != q.apps.Len() || starting != q.startingCount():
 		return fmt.Errorf("queue %s has unknown members in its order", q.path)
 	}
 	if err := q.quota.CheckFit(c.p.shapes); err != nil {
@@ -330,7 +330,7 @@ func (c *recount) checkQueue(q *Queue) error {
 	if q.RestrictToHeadroom(mask); q.entry.Indexed() && !q.entry.Mask.Equal(mask) {
 		return fmt.Errorf("the mask of queue %s differs from the feasible shapes below it", q.path)
 	}
-	return cmp.Or(q.children.Check("children of "+string(q.path)), q.starting.Check("starting applications of "+string(q.path)),
+	return cmp.Or(q.children.Check("children of "+string(q.path)), q.checkStarting(),
 		q.apps.Check("applications of "+string(q.path)))
 }
 

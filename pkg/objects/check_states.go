@@ -14,14 +14,14 @@ func (c *recount) checkState(a *Application) error {
 	completes := a.pendingCount == 0 && a.allocated.IsZero()
 	fits := map[lifecycle.State]bool{
 		lifecycle.New: idle && len(a.log) == 0, lifecycle.Accepted: !idle || a.gang != nil && a.gang.Resumed(), lifecycle.Running: !idle,
-		lifecycle.Resuming: a.gang != nil && a.gang.Ending() > 0, lifecycle.Failing: a.pendingCount == 0 && a.boundCount > 0, lifecycle.Completing: completes && (a.completingEntry != nil || !idle),
+		lifecycle.Resuming: a.gang != nil && a.gang.Ending() > 0, lifecycle.Failing: a.pendingCount == 0 && a.boundCount > 0, lifecycle.Completing: completes && (a.extra.completingEntry != nil || !idle),
 	}
 	switch {
 	case !fits[a.state]:
 		return fmt.Errorf("application %s is %s, with %d asks and %d allocations", a.ID(), a.state, a.pendingCount, a.boundCount)
 	case a.state != lifecycle.New && a.log[len(a.log)-1].State != a.state:
 		return fmt.Errorf("application %s is %s, the last state of its log is %s", a.ID(), a.state, a.log[len(a.log)-1].State)
-	case a.completingEntry != nil && (a.state != lifecycle.Completing || a.completingEntry.Value.(completingSince).app != a):
+	case a.extra.completingEntry != nil && (a.state != lifecycle.Completing || a.extra.completingEntry.Value.(completingSince).app != a):
 		return fmt.Errorf("application %s has the completing entry of another application", a.ID())
 	}
 	return nil
@@ -33,7 +33,7 @@ func (c *recount) checkEnded() error {
 	last := int64(0)
 	for e := p.deadlines.completing.Front(); e != nil; e = e.Next() {
 		w := e.Value.(completingSince)
-		if p.apps[w.app.ID()] != w.app || w.app.completingEntry != e || w.since < last {
+		if p.apps[w.app.ID()] != w.app || w.app.extra.completingEntry != e || w.since < last {
 			return fmt.Errorf("application %s is wrongly listed as completing", w.app.ID())
 		}
 		last = w.since

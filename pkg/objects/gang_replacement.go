@@ -86,7 +86,7 @@ func (l GangLedger) unlinkOn(n *Node, ends func(*Allocation) bool) {
 			l.unlink(mark.by)
 		}
 	}
-	for _, x := range slices.Clone(n.replacing) {
+	for _, x := range slices.Clone(n.claims.replacing) {
 		if ends(x) {
 			l.unlink(x)
 		}
@@ -128,11 +128,12 @@ func (l GangLedger) TakeReplaced() []*Allocation {
 
 // hold holds resources of n for x (sign 1), or no longer (sign -1).
 func (l GangLedger) hold(x *Allocation, n *Node, sign int) {
+	c := n.ownClaims()
 	if sign > 0 {
-		n.replacing = append(n.replacing, x)
+		c.replacing = append(c.replacing, x)
 	} else {
-		n.replacing = removeAllocationFrom(n.replacing, x)
+		c.replacing = removeAllocationFrom(c.replacing, x)
 	}
-	addSigned(&n.held, x.shape.Vector(), sign)
+	addSigned(&c.held, x.shape.Vector(), sign)
 	n.updateAvailable(&l.p.journal)
 }

@@ -158,7 +158,7 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 	if a.state != lifecycle.Accepted {
 		return
 	}
-	if a.gang.Complete(l.p.names.Amounts(a.placeholders)) {
+	if a.gang.Complete(l.p.names.Amounts(a.extra.placeholders)) {
 		l.p.handleEvent(a, lifecycle.RunApplication, lifecycle.ReasonGangAllocated, now)
 	}
 	before := a.gang.Deadline()

@@ -80,7 +80,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		return nil, fmt.Errorf("%s", q.refusal(owner.Queue, owner.User))
 	}
 	a := &Application{
-		queue: q, askGroups: newAskGroups(),
+		queue: q, askGroups: newAskGroups(), extra: &noExtra,
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.quota.Init(owner.User, &q.quota, a)
@@ -91,7 +91,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 // mustStartBefore is the starting application of a StateAware leaf that goes before a, if a had one
 // more ask of that priority; nil: none (ORD-55).
 func (a *Application) mustStartBefore(priority int32) *Application {
-	first := a.queue.starting.Lowest()
+	first := a.queue.FirstStarting()
 	if a.queue.policy.sort != policies.StateAware || a.rampedUp || first == nil || first == a {
 		return nil
 	}

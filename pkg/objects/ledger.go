@@ -229,7 +229,7 @@ func (p *Partition) unregister(x *Allocation) {
 }
 
 // usualAllocations is how many allocations a node has space for from the first on.
-const usualAllocations = 8
+const usualAllocations = 2
 
 // bindToNode makes a pending x an allocation of n.
 func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
@@ -312,7 +312,7 @@ func (x *Allocation) postBound(j *journal, n *Node) {
 func (x *Allocation) postInApplication(j *journal, v resources.Vector, sign int) {
 	total := &x.app.allocated
 	if x.ask.Placeholder {
-		total = &x.app.placeholders
+		total = &x.app.ownExtra().placeholders
 	}
 	if addSigned(total, v, sign); sign > 0 {
 		x.app.peak.SetMax(*total)

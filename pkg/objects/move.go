@@ -102,10 +102,10 @@ func leaveLeaf(p *Partition, a *Application) {
 	p.reindex(a)
 	p.deadlines.ramping.remove(a)
 	delete(q.byID, a.ID())
-	before := q.starting.Lowest()
-	q.starting.Reindex(a, false)
+	before := q.FirstStarting()
+	q.reindexStarting(a, false)
 	q.apps.Reindex(a, false)
-	if first := q.starting.Lowest(); first != before && first != nil {
+	if first := q.FirstStarting(); first != before && first != nil {
 		p.reindex(first)
 		p.journal.firstStartingChanged(first)
 	}
@@ -114,6 +114,6 @@ func leaveLeaf(p *Partition, a *Application) {
 // used is what a uses, placeholders included.
 func (a *Application) used() resources.Vector {
 	used := slices.Clone(a.allocated)
-	used.Add(a.placeholders)
+	used.Add(a.extra.placeholders)
 	return used
 }

@@ -36,20 +36,14 @@ type Node struct {
 	buffers nodeBuffers
 
 	total       resources.Vector // capacity
-	held        resources.Vector // of available, for nominees, replacing and reserved
+	claims      *nodeClaims      // noClaims: there never was one
 	rejected    feasibility.Mask // shapes whose constraints do not admit info
 	allocations allocationList
 
 	occupied   resources.Vector // used by foreign allocations
-	nominees   []*Allocation    // asks nominated for the node, oldest nomination first
-	preempting []*Allocation    // marked for preemption and not overdue, in the order of their marks
-	replacing  []*Allocation    // asks that will be placed here when a placeholder of another node has ended
-	reserved   []*Allocation    // asks that have reserved the node, oldest reservation first
 	attributes map[string]string
-	foreign    map[AllocationKey]*Foreign
-	tracked    *affinity.Node // in affinityChanges.tracker; nil: it tracks nothing
-
-	_ [3]uint64 // makes its size class, 512 bytes, a multiple of 64, so that the groups stay together
+	foreign    map[AllocationKey]*Foreign // nil: there never was one
+	tracked    *affinity.Node             // in affinityChanges.tracker; nil: it tracks nothing
 }
 
 // nodeBuffers is the storage of short vectors and masks, as appBuffers.
@@ -64,7 +58,7 @@ func newNode(id NodeID, attributes map[string]string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", id, err)
 	}
-	n := &Node{foreign: map[AllocationKey]*Foreign{}}
+	n := &Node{claims: &noClaims}
 	n.setInfo(attributes, info)
 	n.key.ID, n.entry.Mask = string(id), n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
@@ -144,11 +138,11 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 // InPreemption reports whether what a preemptor may use of n depends on its priority, or will grow: n has preempting
 // allocations, nominees or reservations.
 func (n *Node) InPreemption() bool {
-	return len(n.preempting) > 0 || len(n.nominees) > 0 || len(n.reserved) > 0
+	return len(n.claims.preempting) > 0 || len(n.claims.nominees) > 0 || len(n.claims.reserved) > 0
 }
 
 // HeldForReplacement reports whether resources of n are held for asks that replace placeholders on other nodes (GAN-7).
-func (n *Node) HeldForReplacement() bool { return len(n.replacing) > 0 }
+func (n *Node) HeldForReplacement() bool { return len(n.claims.replacing) > 0 }
 
 // Foreign are the foreign allocations on the node in key order, in a new slice.
 func (n *Node) Foreign() []*Foreign {

@@ -68,9 +68,9 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 		a.reindexEntry()
 		return false
 	}
-	before := q.starting.Lowest()
-	q.starting.Reindex(a, a.isStarting())
-	after := q.starting.Lowest()
+	before := q.FirstStarting()
+	q.reindexStarting(a, a.isStarting())
+	after := q.FirstStarting()
 	a.reindexEntry()
 	if before == after {
 		return false
@@ -81,13 +81,6 @@ func (a *Application) reindexInLeaf() (firstStartingChanged bool) {
 		}
 	}
 	return true
-}
-
-// isStarting reports whether a is a starting application: in a StateAware leaf, not ramped up, and
-// with pending asks or still with its first allocation, and not on hold. Only the first starting application of a
-// leaf may be allocated anything (ORD-32, ORD-35).
-func (a *Application) isStarting() bool {
-	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && !a.onHold && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
 
 // reindexInParent updates the mask and the position of q in the order of its parent. The mask has

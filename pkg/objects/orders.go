@@ -12,6 +12,13 @@ import (
 func (q *Queue) applyOrders() {
 	q.children.Order = &queueOrders[q.policy.prioritySort]
 	q.apps.Order = &applicationOrders[q.policy.sort][q.policy.prioritySort]
+	if q.policy.sort != policies.StateAware {
+		q.starting = nil
+		return
+	}
+	if q.starting == nil {
+		q.starting = &feasibility.Index[*Application]{}
+	}
 	q.starting.Order = &startingOrders[q.policy.prioritySort]
 }
 
@@ -56,7 +63,7 @@ var startingOrders = [...]feasibility.Order[*Application]{
 func startingOrder(by policies.PrioritySort) feasibility.Order[*Application] {
 	return feasibility.NewOrder(feasibility.Order[*Application]{
 		Compare: func(a, b *Application) int { return policies.CompareStateAware(&a.key, &b.key, by) },
-		Entry:   func(a *Application) *feasibility.Entry[*Application] { return &a.startingEntry },
+		Entry:   func(a *Application) *feasibility.Entry[*Application] { return &a.extra.startingEntry },
 	})
 }
 

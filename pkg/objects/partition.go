@@ -108,7 +108,7 @@ func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) 
 	p.queues[q.path] = q
 	p.lists.queues.add(q)
 	if parent != nil {
-		parent.byName[conf.Name] = q
+		parent.addChild(q)
 	}
 	p.internNames(q)
 	p.journal.queueSettingsChanged(q)

@@ -36,7 +36,7 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 	p.ClearNomination(x)
 	p.Reservations().Clear(x, ReservationNominated)
 	p.Reservations().clearFor(x, n)
-	for _, other := range slices.Clone(n.nominees) {
+	for _, other := range slices.Clone(n.claims.nominees) {
 		if other.ask.Priority < x.ask.Priority {
 			p.ClearNomination(other)
 			cleared = append(cleared, other)
@@ -70,8 +70,9 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.marks.nominated[x] = nomination{n, now}
 	p.marks.nominees = append(p.marks.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), 1)
-	n.nominees = append(n.nominees, x)
-	n.held.Add(x.shape.Vector())
+	c := n.ownClaims()
+	c.nominees = append(c.nominees, x)
+	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&p.journal)
 	p.journal.nominationAdded(x, n)
 }
@@ -79,10 +80,11 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 // removeNomination reverts addNomination.
 func (p *Partition) removeNomination(x *Allocation) {
 	n := p.marks.nominated[x].node
+	c := n.ownClaims()
 	delete(p.marks.nominated, x)
-	p.marks.nominees, n.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(n.nominees, x)
+	p.marks.nominees, c.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(c.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), -1)
-	n.held.Sub(x.shape.Vector())
+	c.held.Sub(x.shape.Vector())
 	n.updateAvailable(&p.journal)
 	p.journal.nominationRemoved(x, n)
 }
@@ -99,7 +101,8 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	p.marks.preempting[x] = d
 	p.budgets.CountPreempting(x, 1)
 	if !d.overdue {
-		x.node.preempting = append(x.node.preempting, x)
+		c := x.node.ownClaims()
+		c.preempting = append(c.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostPreempting(x.shape.Vector(), d.overdue, 1)
@@ -148,7 +151,8 @@ func (p *Partition) removePreempting(x *Allocation) {
 	delete(p.marks.preempting, x)
 	p.budgets.CountPreempting(x, -1)
 	if !d.overdue {
-		x.node.preempting = removeAllocationFrom(x.node.preempting, x)
+		c := x.node.ownClaims()
+		c.preempting = removeAllocationFrom(c.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostPreempting(x.shape.Vector(), d.overdue, -1)
@@ -197,7 +201,7 @@ func (p *Partition) Nominees() []*Allocation { return p.marks.nominees }
 // of at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.marks.nominated[x].node
-	if len(n.nominees) == 1 && len(n.replacing) == 0 { // the usual case
+	if len(n.claims.nominees) == 1 && len(n.claims.replacing) == 0 { // the usual case
 		return n.available.Covers(x.shape.Vector())
 	}
 	return n.FreeFor(x).Covers(x.shape.Vector())
@@ -214,12 +218,12 @@ func (n *Node) FreeFor(x *Allocation) resources.Vector {
 // and priority that may preempt it is the same.
 func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resources.Vector {
 	free = n.freeWithoutHeld(free, func(y *Allocation) bool { return y.outranks(x) })
-	for _, other := range n.reserved {
+	for _, other := range n.claims.reserved {
 		if other.ask.Priority > x.ask.Priority {
 			free.Sub(other.shape.Vector())
 		}
 	}
-	for _, y := range n.preempting {
+	for _, y := range n.claims.preempting {
 		free.Add(y.shape.Vector())
 	}
 	return free
@@ -232,10 +236,10 @@ func (x *Allocation) outranks(y *Allocation) bool { return x != y && x.ask.Prior
 // true and for asks that replace placeholders, and returns it.
 func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) bool) resources.Vector {
 	free = append(free[:0], n.available...)
-	for _, other := range n.replacing {
+	for _, other := range n.claims.replacing {
 		free.Sub(other.shape.Vector())
 	}
-	for _, other := range n.nominees {
+	for _, other := range n.claims.nominees {
 		if counts(other) {
 			free.Sub(other.shape.Vector())
 		}
@@ -245,15 +249,15 @@ func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) b
 
 // Preempting are the allocations on n that are marked for preemption and not overdue, in the order
 // in which they were marked. Read-only.
-func (n *Node) Preempting() []*Allocation { return n.preempting }
+func (n *Node) Preempting() []*Allocation { return n.claims.preempting }
 
 // free is the quantity of k on n for asks for which nothing of n is held.
 func (n *Node) free(k resources.Index) resources.Quantity {
-	return resources.SubSaturated(n.available.At(k), n.held.At(k))
+	return resources.SubSaturated(n.available.At(k), n.claims.held.At(k))
 }
 
 // hasFree reports whether v fits n beside what is held.
-func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.held, v) }
+func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.claims.held, v) }
 
 // NodesInPreemption are the nodes that are InPreemption, each once, in no order.
 func (p *Partition) NodesInPreemption() (nodes []*Node) {

@@ -43,11 +43,11 @@ type Queue struct {
 
 	quota quota.Queue
 
-	starting       feasibility.Index[*Application] // those of which only the first may start; StateAware leaf only
-	extraResources []resources.Index               // resources in the limits and the child template of conf
-	byName         map[string]*Queue               // children
-	byID           map[AppID]*Application          // leaf only
-	conf           configs.Queue                   // without Children
+	starting       *feasibility.Index[*Application] // those of which only the first may start; nil: not sorted StateAware
+	extraResources []resources.Index                // resources in the limits and the child template of conf
+	byName         map[string]*Queue                // children; nil: there never was one
+	byID           map[AppID]*Application           // leaf only
+	conf           configs.Queue                    // without Children
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.
@@ -68,7 +68,7 @@ const (
 )
 
 func newQueue(conf configs.Queue, parent *Queue) *Queue {
-	q := &Queue{parent: parent, path: RootPath, byName: map[string]*Queue{}, byID: map[AppID]*Application{}}
+	q := &Queue{parent: parent, path: RootPath, byID: map[AppID]*Application{}}
 	if parent != nil {
 		q.path = parent.path.Child(conf.Name)
 	}
@@ -209,12 +209,6 @@ func (q *Queue) FeasibleApplications(f feasibility.Mask) iter.Seq[*Application] 
 	return q.apps.EachIntersecting(f)
 }
 
-// FirstStarting is the only application of a StateAware leaf that may be allocated something
-// although it has not ramped up (ORD-32); nil: there is none.
-func (q *Queue) FirstStarting() *Application {
-	return q.starting.Lowest()
-}
-
 // Children are the queues of a parent in path order, in a new slice.
 func (q *Queue) Children() []*Queue {
 	out := slices.Collect(maps.Values(q.byName))
@@ -251,6 +245,14 @@ func compareNames[S ~string](a, b S) int {
 		return 1
 	}
 	return 0
+}
+
+// addChild makes child a child of q.
+func (q *Queue) addChild(child *Queue) {
+	if q.byName == nil {
+		q.byName = map[string]*Queue{}
+	}
+	q.byName[child.conf.Name] = child
 }
 
 // empty reports whether q has no child and no application.

@@ -238,13 +238,13 @@ func (r *reload) reindex(m visitedQueue) {
 func (q *Queue) clearOrdering(sort policies.AppSort, r *ramping) {
 	q.children.Fill(nil)
 	q.apps.Fill(nil)
-	q.starting.Fill(nil)
+	q.clearStarting()
 	for _, c := range q.byName {
 		c.entry.Reset()
 	}
 	for _, a := range q.byID {
 		a.entry.Reset()
-		a.startingEntry.Reset()
+		a.resetStarting()
 		if sort == policies.StateAware {
 			r.remove(a)
 		}

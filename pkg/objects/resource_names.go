@@ -104,7 +104,7 @@ func (p *Partition) forgetResource(k resources.Index) {
 	for _, a := range p.apps {
 		if a.peak.At(k) != 0 {
 			peak := p.Peak(a)
-			a.formerPeak = &peak
+			a.ownExtra().formerPeak = &peak
 			a.peak[k] = 0
 		}
 	}
@@ -114,10 +114,10 @@ func (p *Partition) forgetResource(k resources.Index) {
 // used at once (APP-44).
 func (p *Partition) Peak(a *Application) resources.Amounts {
 	now := p.names.Amounts(a.peak)
-	if a.formerPeak == nil {
+	if a.extra.formerPeak == nil {
 		return now
 	}
-	peak := a.formerPeak.Map()
+	peak := a.extra.formerPeak.Map()
 	for name, n := range now.All() {
 		peak[name] = max(peak[name], n)
 	}

@@ -158,7 +158,7 @@ func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 	q.priorities = policies.PriorityCounter{}
 	q.children.Fill(nil)
 	q.apps.Fill(nil)
-	q.starting.Fill(nil)
+	q.clearStarting()
 	for _, c := range q.byName {
 		c.entry.Reset()
 		q.priorities.Add(c.CurrentPriority())
@@ -166,7 +166,7 @@ func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 	}
 	for _, a := range q.byID {
 		a.entry.Reset()
-		a.startingEntry.Reset()
+		a.resetStarting()
 		a.key.Shares = a.key.Shares[:0]
 		a.rekey()
 		q.priorities.Add(a.key.Priority)
@@ -174,7 +174,7 @@ func (q *Queue) rebuildMembers(r *ramping, priorityDisabled bool) {
 		a.askGroups.rebuild(priorityDisabled)
 	}
 	for _, a := range q.byID {
-		q.starting.Reindex(a, a.isStarting())
+		q.reindexStarting(a, a.isStarting())
 	}
 	for _, a := range q.byID {
 		a.reindexEntry()

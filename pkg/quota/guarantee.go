@@ -11,29 +11,29 @@ import (
 
 // AfterExpectedRelease is the quantity of k that q uses without the expected releases.
 func (q *Queue) AfterExpectedRelease(k resources.Index) resources.Quantity {
-	return resources.SubSaturated(q.allocated.At(k), q.expectedRelease.At(k))
+	return resources.SubSaturated(q.allocated.At(k), q.ExpectedRelease().At(k))
 }
 
 // AllocatedAfterPreemption is what q uses without its preempting allocations, overdue ones
 // included. The vector is a new one.
 func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	v := slices.Clone(q.allocated)
-	v.Sub(q.expectedRelease)
-	v.Sub(q.overdueRelease)
+	v.Sub(q.ExpectedRelease())
+	v.Sub(q.OverdueRelease())
 	return v
 }
 
 // Preempting is the part of Allocated that is marked for preemption and not released, overdue or
 // not (QUE-43). The vector is a new one on every call.
 func (q *Queue) Preempting() (v resources.Vector) {
-	v.Add(q.expectedRelease)
-	v.Add(q.overdueRelease)
+	v.Add(q.ExpectedRelease())
+	v.Add(q.OverdueRelease())
 	return v
 }
 
 // preemptingOf is the quantity of k that preempting allocations use.
 func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
-	return q.expectedRelease.At(k) + q.overdueRelease.At(k)
+	return q.ExpectedRelease().At(k) + q.OverdueRelease().At(k)
 }
 
 // WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether
@@ -41,7 +41,7 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 // count as used, nominated asks do (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
 	used := slices.Clone(q.allocated)
-	used.Sub(q.expectedRelease)
+	used.Sub(q.ExpectedRelease())
 	used.Add(q.nominated)
 	used.Add(v)
 	within = true

@@ -35,11 +35,14 @@ func (q *Queue) PostNominated(v resources.Vector, sign int) {
 // PostPreempting counts an allocation of v as preempting in q, overdue or not (sign 1), or no longer (sign -1)
 // (QUE-43).
 func (q *Queue) PostPreempting(v resources.Vector, overdue bool, sign int) {
+	if q.releases == nil {
+		q.releases = &releases{}
+	}
 	if overdue {
-		addSigned(&q.overdueRelease, v, sign)
+		addSigned(&q.releases.overdue, v, sign)
 		return
 	}
-	addSigned(&q.expectedRelease, v, sign)
+	addSigned(&q.releases.expected, v, sign)
 }
 
 // PostRunning adds n to the number of running applications of q.

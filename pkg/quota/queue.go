@@ -30,8 +30,7 @@ type Queue struct {
 	guaranteed       resources.LimitVector
 	capacity         resources.Vector // of the cluster: the max of root (QUO-4); root only
 	path             string
-	expectedRelease  resources.Vector         // of allocated: preempting, not overdue
-	overdueRelease   resources.Vector         // of allocated: preempting, overdue
+	releases         *releases                // of allocated: preempting; nil: there never was one
 	nominated        resources.Vector         // of pending: nominated for a node
 	limits           []limits.Limit           // of users and groups
 	accounts         map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
@@ -48,6 +47,11 @@ type Queue struct {
 // queue. Longer ones are allocated elsewhere.
 type queueBuffers struct {
 	pending, allocated [4]resources.Quantity
+}
+
+// releases are what preempting allocations of a queue use.
+type releases struct {
+	expected, overdue resources.Vector
 }
 
 // Settings are the quotas of a queue. They are not changed.
@@ -136,10 +140,20 @@ func (q *Queue) Pending() resources.Vector { return q.pending }
 func (q *Queue) Nominated() resources.Vector { return q.nominated }
 
 // ExpectedRelease is the part of Allocated that is marked for preemption and not overdue. Read-only.
-func (q *Queue) ExpectedRelease() resources.Vector { return q.expectedRelease }
+func (q *Queue) ExpectedRelease() resources.Vector {
+	if q.releases == nil {
+		return nil
+	}
+	return q.releases.expected
+}
 
 // OverdueRelease is the part of Allocated that is marked for preemption and overdue. Read-only.
-func (q *Queue) OverdueRelease() resources.Vector { return q.overdueRelease }
+func (q *Queue) OverdueRelease() resources.Vector {
+	if q.releases == nil {
+		return nil
+	}
+	return q.releases.overdue
+}
 
 // BoundCount is the number of allocations in and below q.
 func (q *Queue) BoundCount() int { return int(q.boundCount) }

@@ -52,7 +52,7 @@ func (c Constraints) Shortfalls(v resources.Vector, o Outlook) (shortfalls []Sho
 // those that are outranked.
 func (q *Queue) usedAfter(o Outlook) resources.Vector {
 	used := slices.Clone(q.allocated)
-	used.Sub(q.expectedRelease)
+	used.Sub(q.ExpectedRelease())
 	used.Add(q.nominated)
 	for a, v := range o.OutrankedNominees {
 		if q.IsSelfOrAncestorOf(a.leaf) {

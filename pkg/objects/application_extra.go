@@ -1,0 +1,27 @@
+package objects
+
+import (
+	"container/list"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// appExtra is what few applications have at a time: those in a StateAware leaf, gangs, and those that complete.
+type appExtra struct {
+	startingEntry   feasibility.Entry[*Application] // in queue.starting
+	completingEntry *list.Element                   // in deadlines.completing; nil: not completing, or its time has passed
+	placeholders    resources.Vector                // used by placeholders
+	formerPeak      *resources.Amounts              // Application.peak for names that lost their index since; nil: none
+}
+
+// noExtra is what the applications with nothing of it share. It is not changed.
+var noExtra appExtra
+
+// ownExtra is that of a, to change it.
+func (a *Application) ownExtra() *appExtra {
+	if a.extra == &noExtra {
+		a.extra = &appExtra{}
+	}
+	return a.extra
+}
