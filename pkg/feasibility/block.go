@@ -3,10 +3,10 @@ package feasibility
 import "slices"
 
 // blockSize is how many slots a block of an index has at most, and blockFill how many when an
-// index is built at once.
+// index is built at once. One slot more, which a block has before it is halved, takes 896 bytes, as the allocator has them.
 const (
-	blockSize = 32
-	blockFill = 24
+	blockSize = 36
+	blockFill = 30
 )
 
 // block is a node of the tree of an index, a B+ tree: its slots are entries, or further blocks.

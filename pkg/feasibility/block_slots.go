@@ -97,8 +97,7 @@ func (b *block[T]) moveSlot(i, j int) {
 	if b.width == 0 {
 		return
 	}
-	var few [4]uint64 // of any usual mask, so that nothing is allocated
-	words := append(few[:0], b.wideOf(i)...)
+	words := append(b.wide[len(b.wide):], b.wideOf(i)...) // nothing is allocated, if there is space for another slot
 	if w := b.width; i < j {
 		copy(b.wide[i*w:j*w], b.wide[(i+1)*w:(j+1)*w])
 	} else {
