@@ -93,20 +93,28 @@ func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, b
 	if !group.AllowedByQuotas(allowed) {
 		return
 	}
+	var byQuota string // blocked as text, once it is needed
 	for i, x := range c.waitForNode(group) {
 		report, reason := objects.WaitingReport{State: objects.WaitFailed, At: w.now}, failedReason
 		switch {
 		case i >= allowed:
-			report.State, report.Quota, reason = objects.WaitSkipped, blocked.Reason.quotaKind(), blocked.String()
+			report.State, report.Quota = objects.WaitSkipped, blocked.Reason.quotaKind()
 		case c.part.Reservations().Of(x) != nil:
 			report.State, reason = objects.WaitReserved, fmt.Sprintf("it has reserved node %s", c.part.Reservations().Of(x).ID())
 		case group.Shape().RequiredNode() != "":
 			continue // no other node can take it
 		}
-		if report.State != x.WaitingState() {
-			objects.ReportWaitingState(c.part, x, report)
-			c.emit(AskWaits{x.Key(), x.Application().ID(), report.State, reason})
+		if report.State == x.WaitingState() {
+			continue
 		}
+		if report.State == objects.WaitSkipped {
+			if byQuota == "" {
+				byQuota = blocked.String()
+			}
+			reason = byQuota
+		}
+		objects.ReportWaitingState(c.part, x, report)
+		c.emit(AskWaits{x.Key(), x.Application().ID(), report.State, reason})
 	}
 }
 
