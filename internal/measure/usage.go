@@ -92,14 +92,19 @@ func (u *Usage) GCShare() float64 {
 // Micros is a duration in microseconds.
 func Micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// IdleShare is the share of a core that this process uses in a window of time. A garbage collection comes first:
-// what was made before is not part of it.
+// IdleShare is the share of a core that this process uses in a window of time, the least of two windows in succession: what was
+// deferred until there is nothing else to do, such as the reports of waiting asks, is work of the time before. So is the
+// collection of garbage, which comes first.
 func IdleShare(window time.Duration) float64 {
 	runtime.GC() // the collection has ended on return, except for sweeping
-	before := ReadClocks()
-	time.Sleep(window)
-	cpu, wall := ReadClocks().Since(before)
-	return cpu.Seconds() / wall.Seconds()
+	least := 1.0
+	for range 2 {
+		before := ReadClocks()
+		time.Sleep(window)
+		cpu, wall := ReadClocks().Since(before)
+		least = min(least, cpu.Seconds()/wall.Seconds())
+	}
+	return least
 }
 
 // HeapHeld is the heap in bytes after two collections: the second frees what finalizers and pools held over the
