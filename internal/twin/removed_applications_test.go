@@ -101,7 +101,7 @@ var ignoredFields = map[string]bool{
 
 // rareFields are what is behind a pointer since few objects have it. One that had it once may keep it empty, and those that
 // never had it share it or have none.
-var rareFields = map[string]bool{"Node.claims": true, "Application.extra": true, "Queue.releases": true}
+var rareFields = map[string]bool{"Node.extra": true, "Application.extra": true, "Queue.releases": true}
 
 // partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
 // only their members: the division into blocks depends on history.

@@ -51,7 +51,7 @@ type Application struct {
 	tags        map[string]string
 	log         lifecycle.Log
 	allocations allocationList // pending and bound
-	extra       *appExtra      // noExtra: there never was anything of it
+	extra       *appExtra      // noAppExtra: there never was anything of it
 }
 
 // appBuffers is the storage of short vectors and masks, so that they are in the memory of the application. Longer ones

@@ -15,12 +15,12 @@ type appExtra struct {
 	formerPeak      *resources.Amounts              // Application.peak for names that lost their index since; nil: none
 }
 
-// noExtra is what the applications with nothing of it share. It is not changed.
-var noExtra appExtra
+// noAppExtra is what the applications with nothing of it share. It is not changed.
+var noAppExtra appExtra
 
 // ownExtra is that of a, to change it.
 func (a *Application) ownExtra() *appExtra {
-	if a.extra == &noExtra {
+	if a.extra == &noAppExtra {
 		a.extra = &appExtra{}
 	}
 	return a.extra

@@ -25,7 +25,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
-		tags: tags, queue: q, askGroups: newAskGroups(), extra: &noExtra,
+		tags: tags, queue: q, askGroups: newAskGroups(), extra: &noAppExtra,
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.quota.Init(user, &q.quota, a)

@@ -77,9 +77,9 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: total":                     func(p *Partition) { node(p).total[0]++ },
 		"node: score":                     func(p *Partition) { node(p).key.Score++ },
 		"node: mask":                      func(p *Partition) { clear(node(p).entry.Mask) },
-		"node: held for nominees":         func(p *Partition) { node(p).claims.held[0]++ },
-		"node: nominees":                  func(p *Partition) { node(p).claims.nominees = nil },
-		"node: preempting":                func(p *Partition) { p.mustFind("app0-0").node.claims.preempting = nil },
+		"node: held for nominees":         func(p *Partition) { node(p).extra.held[0]++ },
+		"node: nominees":                  func(p *Partition) { node(p).extra.nominees = nil },
+		"node: preempting":                func(p *Partition) { p.mustFind("app0-0").node.extra.preempting = nil },
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
 		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
 		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(node(p), false) },
@@ -157,7 +157,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"nominees: not listed": func(p *Partition) { p.marks.nominees = nil },
 		"priority class: refs": func(p *Partition) { p.classNumbers.named[0].refs++ },
 		"completing: unknown application": func(p *Partition) {
-			p.deadlines.completing.PushBack(completingSince{app: &Application{key: policies.AppKey{ID: "x"}, extra: &noExtra}})
+			p.deadlines.completing.PushBack(completingSince{app: &Application{key: policies.AppKey{ID: "x"}, extra: &noAppExtra}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func (c *recount) checkReplacements() error {
 			return fmt.Errorf("ask %s does not wait for placeholder %s", x.Key(), y.Key())
 		case !y.shape.Vector().Covers(x.shape.Vector()):
 			return fmt.Errorf("ask %s requests more than placeholder %s", x.Key(), y.Key())
-		case p.nodes[mark.node.ID()] != mark.node || !mark.node.Accepts(x.shape) || mark.node != y.node && !slices.Contains(mark.node.claims.replacing, x):
+		case p.nodes[mark.node.ID()] != mark.node || !mark.node.Accepts(x.shape) || mark.node != y.node && !slices.Contains(mark.node.extra.replacing, x):
 			return fmt.Errorf("ask %s cannot be placed on node %s", x.Key(), mark.node.ID())
 		}
 	}

@@ -23,7 +23,7 @@ func (c *recount) checkPreemption() error {
 			continue
 		}
 		notOverdue++
-		if !slices.Contains(x.node.claims.preempting, x) {
+		if !slices.Contains(x.node.extra.preempting, x) {
 			return fmt.Errorf("node %s does not list %s, which is marked for preemption", x.node.ID(), x.Key())
 		}
 		for q := x.app.queue; q != nil; q = q.parent {
@@ -38,7 +38,7 @@ func (c *recount) checkPreemption() error {
 		if n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !c.p.allocations.has(x) || !x.Pending() {
 			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
-		if !slices.Contains(n.claims.nominees, x) {
+		if !slices.Contains(n.extra.nominees, x) {
 			return fmt.Errorf("node %s does not list its nominee %s", n.ID(), x.Key())
 		}
 		held[n] = held[n].Add(x.ask.Amounts)
@@ -51,8 +51,8 @@ func (c *recount) checkPreemption() error {
 	}
 	replacing, listed, nominees := c.heldForReplacements(held), 0, 0
 	for _, n := range c.p.nodes {
-		listed, nominees, replacing = listed+len(n.claims.preempting), nominees+len(n.claims.nominees), replacing-len(n.claims.replacing)
-		if got := c.p.Amounts(n.claims.held); !got.Equal(held[n]) {
+		listed, nominees, replacing = listed+len(n.extra.preempting), nominees+len(n.extra.nominees), replacing-len(n.extra.replacing)
+		if got := c.p.Amounts(n.extra.held); !got.Equal(held[n]) {
 			return fmt.Errorf("node %s holds %v, the asks for which it holds resources request %v", n.ID(), got, held[n])
 		}
 	}

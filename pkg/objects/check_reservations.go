@@ -22,14 +22,14 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 			return fmt.Errorf("%s is listed with a reservation, and has none of a node that can take it", x.Key())
 		case !c.p.allocations.has(x) || !x.Pending() || x.group.Held() != r.byAsk[x].together || c.p.Nomination(x) != nil:
 			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.ID())
-		case !slices.Contains(n.claims.reserved, x) || !slices.Contains(r.byApp[x.app], x):
+		case !slices.Contains(n.extra.reserved, x) || !slices.Contains(r.byApp[x.app], x):
 			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.ID(), x.app.ID(), x.Key())
 		case r.byAsk[x].together:
 			if together++; x.app != r.gang || !x.group.WaitsForMembers() {
 				return fmt.Errorf("%s has a reservation together with others, and is no member of the gang that has some", x.Key())
 			}
-		case len(n.claims.reserved) > 1 && x.ask.RequiredNode() == "":
-			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.ID(), x.Key(), len(n.claims.reserved)-1)
+		case len(n.extra.reserved) > 1 && x.ask.RequiredNode() == "":
+			return fmt.Errorf("node %s is reserved for %s, and for %d other asks", n.ID(), x.Key(), len(n.extra.reserved)-1)
 		}
 		held[n] = held[n].Add(x.ask.Amounts)
 	}
@@ -42,7 +42,7 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 		}
 	}
 	for _, n := range c.p.nodes {
-		onNodes += len(n.claims.reserved)
+		onNodes += len(n.extra.reserved)
 	}
 	if ofApps != len(r.asks) || onNodes != len(r.asks) {
 		return fmt.Errorf("applications list %d reservations and nodes %d, there are %d", ofApps, onNodes, len(r.asks))

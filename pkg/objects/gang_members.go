@@ -189,7 +189,7 @@ func requestedBy(members []MemberGroup) (sum resources.Vector) {
 
 // FitsWith reports whether an ask of shape s fits n beside what is held there and what is used, too.
 func (n *Node) FitsWith(s *feasibility.Shape, used resources.Vector) bool {
-	taken := append(resources.Vector(nil), n.claims.held...)
+	taken := append(resources.Vector(nil), n.extra.held...)
 	taken.Add(used)
 	return n.Accepts(s) && n.available.CoversAfter(taken, s.Vector())
 }

@@ -86,7 +86,7 @@ func (l GangLedger) unlinkOn(n *Node, ends func(*Allocation) bool) {
 			l.unlink(mark.by)
 		}
 	}
-	for _, x := range slices.Clone(n.claims.replacing) {
+	for _, x := range slices.Clone(n.extra.replacing) {
 		if ends(x) {
 			l.unlink(x)
 		}
@@ -128,7 +128,7 @@ func (l GangLedger) TakeReplaced() []*Allocation {
 
 // hold holds resources of n for x (sign 1), or no longer (sign -1).
 func (l GangLedger) hold(x *Allocation, n *Node, sign int) {
-	c := n.ownClaims()
+	c := n.ownExtra()
 	if sign > 0 {
 		c.replacing = append(c.replacing, x)
 	} else {

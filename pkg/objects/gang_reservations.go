@@ -74,10 +74,10 @@ func (l ReservationLedger) ClearTogether(end ReservationEnd) {
 // MayReserveTogether reports whether a member of shape s of the gang of a may reserve n, where used is reserved for other
 // members: n accepts it, would have enough without allocations, and nothing is held there for other asks.
 func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used resources.Vector) bool {
-	if !n.Accepts(s) || len(n.claims.nominees)+len(n.claims.replacing) > 0 {
+	if !n.Accepts(s) || len(n.extra.nominees)+len(n.extra.replacing) > 0 {
 		return false
 	}
-	for _, x := range n.claims.reserved {
+	for _, x := range n.extra.reserved {
 		if x.app != a || !x.group.WaitsForMembers() {
 			return false
 		}

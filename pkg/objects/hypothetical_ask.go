@@ -80,7 +80,7 @@ func (p *Partition) hypotheticalApplication(id AppID, owner HypotheticalOwner, n
 		return nil, fmt.Errorf("%s", q.refusal(owner.Queue, owner.User))
 	}
 	a := &Application{
-		queue: q, askGroups: newAskGroups(), extra: &noExtra,
+		queue: q, askGroups: newAskGroups(), extra: &noAppExtra,
 		key: policies.AppKey{ID: string(id), Submitted: now.UnixNano()},
 	}
 	a.quota.Init(owner.User, &q.quota, a)

@@ -36,7 +36,7 @@ type Node struct {
 	buffers nodeBuffers
 
 	total       resources.Vector // capacity
-	claims      *nodeClaims      // noClaims: there never was one
+	extra       *nodeExtra       // noNodeExtra: there never was one
 	rejected    feasibility.Mask // shapes whose constraints do not admit info
 	allocations allocationList
 
@@ -58,7 +58,7 @@ func newNode(id NodeID, attributes map[string]string) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", id, err)
 	}
-	n := &Node{claims: &noClaims}
+	n := &Node{extra: &noNodeExtra}
 	n.setInfo(attributes, info)
 	n.key.ID, n.entry.Mask = string(id), n.buffers.mask[:0]
 	n.total, n.allocated, n.available = n.buffers.total[:0], n.buffers.allocated[:0], n.buffers.available[:0]
@@ -138,11 +138,11 @@ func (n *Node) EachAllocation(yield func(*Allocation) bool) {
 // InPreemption reports whether what a preemptor may use of n depends on its priority, or will grow: n has preempting
 // allocations, nominees or reservations.
 func (n *Node) InPreemption() bool {
-	return len(n.claims.preempting) > 0 || len(n.claims.nominees) > 0 || len(n.claims.reserved) > 0
+	return len(n.extra.preempting) > 0 || len(n.extra.nominees) > 0 || len(n.extra.reserved) > 0
 }
 
 // HeldForReplacement reports whether resources of n are held for asks that replace placeholders on other nodes (GAN-7).
-func (n *Node) HeldForReplacement() bool { return len(n.claims.replacing) > 0 }
+func (n *Node) HeldForReplacement() bool { return len(n.extra.replacing) > 0 }
 
 // Foreign are the foreign allocations on the node in key order, in a new slice.
 func (n *Node) Foreign() []*Foreign {

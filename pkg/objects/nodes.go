@@ -51,7 +51,7 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 	n.schedulable = schedulable
 	p.journal.schedulabilityChanged(n)
 	if !schedulable {
-		clearEach(n.claims.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
+		clearEach(n.extra.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
 		p.Reservations().clearUnsuitable(n)
 		p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
@@ -73,7 +73,7 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	n.setInfo(attributes, info)
 	n.rejected = p.shapes.Rejecting(info)
 	p.journal.nodeAttributesChanged(n)
-	clearEach(n.claims.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
+	clearEach(n.extra.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
 	p.Reservations().clearUnsuitable(n)
 	p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 	p.journal.nodeFreed(n)
@@ -97,7 +97,7 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
 	p.SetSchedulable(n, false)
-	clearEach(n.claims.nominees, func(*Allocation) bool { return true }, p.ClearNomination)
+	clearEach(n.extra.nominees, func(*Allocation) bool { return true }, p.ClearNomination)
 	p.Reservations().clearOn(n, ReservationNodeLost, func(*Allocation) bool { return true })
 	p.root.quota.PostCapacity(n.total, nil)
 	delete(p.nodes, id)

@@ -36,7 +36,7 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 	p.ClearNomination(x)
 	p.Reservations().Clear(x, ReservationNominated)
 	p.Reservations().clearFor(x, n)
-	for _, other := range slices.Clone(n.claims.nominees) {
+	for _, other := range slices.Clone(n.extra.nominees) {
 		if other.ask.Priority < x.ask.Priority {
 			p.ClearNomination(other)
 			cleared = append(cleared, other)
@@ -70,7 +70,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	p.marks.nominated[x] = nomination{n, now}
 	p.marks.nominees = append(p.marks.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), 1)
-	c := n.ownClaims()
+	c := n.ownExtra()
 	c.nominees = append(c.nominees, x)
 	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&p.journal)
@@ -80,7 +80,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 // removeNomination reverts addNomination.
 func (p *Partition) removeNomination(x *Allocation) {
 	n := p.marks.nominated[x].node
-	c := n.ownClaims()
+	c := n.ownExtra()
 	delete(p.marks.nominated, x)
 	p.marks.nominees, c.nominees = removeAllocationFrom(p.marks.nominees, x), removeAllocationFrom(c.nominees, x)
 	x.app.queue.quota.PostNominated(x.shape.Vector(), -1)
@@ -101,7 +101,7 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	p.marks.preempting[x] = d
 	p.budgets.CountPreempting(x, 1)
 	if !d.overdue {
-		c := x.node.ownClaims()
+		c := x.node.ownExtra()
 		c.preempting = append(c.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
@@ -151,7 +151,7 @@ func (p *Partition) removePreempting(x *Allocation) {
 	delete(p.marks.preempting, x)
 	p.budgets.CountPreempting(x, -1)
 	if !d.overdue {
-		c := x.node.ownClaims()
+		c := x.node.ownExtra()
 		c.preempting = removeAllocationFrom(c.preempting, x)
 	}
 	for q := x.app.queue; q != nil; q = q.parent {
@@ -201,7 +201,7 @@ func (p *Partition) Nominees() []*Allocation { return p.marks.nominees }
 // of at least its priority placed there. Requires: x has a nomination.
 func (p *Partition) FitsNominated(x *Allocation) bool {
 	n := p.marks.nominated[x].node
-	if len(n.claims.nominees) == 1 && len(n.claims.replacing) == 0 { // the usual case
+	if len(n.extra.nominees) == 1 && len(n.extra.replacing) == 0 { // the usual case
 		return n.available.Covers(x.shape.Vector())
 	}
 	return n.FreeFor(x).Covers(x.shape.Vector())
@@ -218,12 +218,12 @@ func (n *Node) FreeFor(x *Allocation) resources.Vector {
 // and priority that may preempt it is the same.
 func (n *Node) FreeAfterPreemption(free resources.Vector, x *Allocation) resources.Vector {
 	free = n.freeWithoutHeld(free, func(y *Allocation) bool { return y.outranks(x) })
-	for _, other := range n.claims.reserved {
+	for _, other := range n.extra.reserved {
 		if other.ask.Priority > x.ask.Priority {
 			free.Sub(other.shape.Vector())
 		}
 	}
-	for _, y := range n.claims.preempting {
+	for _, y := range n.extra.preempting {
 		free.Add(y.shape.Vector())
 	}
 	return free
@@ -236,10 +236,10 @@ func (x *Allocation) outranks(y *Allocation) bool { return x != y && x.ask.Prior
 // true and for asks that replace placeholders, and returns it.
 func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) bool) resources.Vector {
 	free = append(free[:0], n.available...)
-	for _, other := range n.claims.replacing {
+	for _, other := range n.extra.replacing {
 		free.Sub(other.shape.Vector())
 	}
-	for _, other := range n.claims.nominees {
+	for _, other := range n.extra.nominees {
 		if counts(other) {
 			free.Sub(other.shape.Vector())
 		}
@@ -249,15 +249,15 @@ func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) b
 
 // Preempting are the allocations on n that are marked for preemption and not overdue, in the order
 // in which they were marked. Read-only.
-func (n *Node) Preempting() []*Allocation { return n.claims.preempting }
+func (n *Node) Preempting() []*Allocation { return n.extra.preempting }
 
 // free is the quantity of k on n for asks for which nothing of n is held.
 func (n *Node) free(k resources.Index) resources.Quantity {
-	return resources.SubSaturated(n.available.At(k), n.claims.held.At(k))
+	return resources.SubSaturated(n.available.At(k), n.extra.held.At(k))
 }
 
 // hasFree reports whether v fits n beside what is held.
-func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.claims.held, v) }
+func (n *Node) hasFree(v resources.Vector) bool { return n.available.CoversAfter(n.extra.held, v) }
 
 // NodesInPreemption are the nodes that are InPreemption, each once, in no order.
 func (p *Partition) NodesInPreemption() (nodes []*Node) {

@@ -85,7 +85,7 @@ func (l ReservationLedger) add(x *Allocation, made reservation) {
 	r, n := &l.p.marks.reservations, made.node
 	r.byAsk[x] = made
 	r.asks, r.byApp[x.app] = append(r.asks, x), append(r.byApp[x.app], x)
-	c := n.ownClaims()
+	c := n.ownExtra()
 	c.reserved = append(c.reserved, x)
 	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&l.p.journal)
@@ -106,7 +106,7 @@ func (l ReservationLedger) Clear(x *Allocation, end ReservationEnd) {
 func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	r := &l.p.marks.reservations
 	n := r.byAsk[x].node
-	c, ended := n.ownClaims(), EndedReservation{x, n, r.byAsk[x].at, end}
+	c, ended := n.ownExtra(), EndedReservation{x, n, r.byAsk[x].at, end}
 	delete(r.byAsk, x)
 	r.asks, c.reserved = removeAllocationFrom(r.asks, x), removeAllocationFrom(c.reserved, x)
 	if r.byApp[x.app] = removeAllocationFrom(r.byApp[x.app], x); len(r.byApp[x.app]) == 0 {
@@ -120,7 +120,7 @@ func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 
 // clearOn ends the reservations of n of the asks for which ends returns true.
 func (l ReservationLedger) clearOn(n *Node, end ReservationEnd, ends func(*Allocation) bool) {
-	clearEach(n.claims.reserved, ends, func(x *Allocation) { l.Clear(x, end) })
+	clearEach(n.extra.reserved, ends, func(x *Allocation) { l.Clear(x, end) })
 }
 
 // clearUnsuitable ends the reservations of n of the asks that it cannot take any more.
@@ -164,13 +164,13 @@ func (l ReservationLedger) AsksOf(a *Application) []*Allocation {
 }
 
 // ReservedFor are the asks for which n is reserved, the oldest reservation first. Read-only.
-func (n *Node) ReservedFor() []*Allocation { return n.claims.reserved }
+func (n *Node) ReservedFor() []*Allocation { return n.extra.reserved }
 
 // Fits reports whether x fits the node that it has reserved, beside what is held there for nominated asks and
 // for asks that replace placeholders. Requires: x has a reservation.
 func (l ReservationLedger) Fits(x *Allocation) bool {
 	n := l.p.marks.reservations.byAsk[x].node
-	if len(n.claims.nominees) == 0 && len(n.claims.replacing) == 0 { // the usual case
+	if len(n.extra.nominees) == 0 && len(n.extra.replacing) == 0 { // the usual case
 		return n.available.Covers(x.shape.Vector())
 	}
 	return n.freeWithoutHeld(nil, func(*Allocation) bool { return true }).Covers(x.shape.Vector())
@@ -180,7 +180,7 @@ func (l ReservationLedger) Fits(x *Allocation) bool {
 // n, nothing of n may be held for another ask.
 func (n *Node) MayReserve(x *Allocation) bool {
 	return n.Accepts(x.shape) && n.HoldsWithoutAllocations(x) &&
-		(x.ask.RequiredNode() != "" || len(n.claims.nominees)+len(n.claims.replacing)+len(n.claims.reserved) == 0)
+		(x.ask.RequiredNode() != "" || len(n.extra.nominees)+len(n.extra.replacing)+len(n.extra.reserved) == 0)
 }
 
 // HoldsWithoutAllocations reports whether n would have enough for x if all of its allocations had ended, foreign ones

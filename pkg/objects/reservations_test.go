@@ -84,7 +84,7 @@ func TestPartition_ReservationsAddUp(t *testing.T) {
 		assert.Assert(t, ok)
 		assert.Equal(t, len(p.Reservations().Asks()), 0)
 		for _, n := range p.Nodes() {
-			assert.Assert(t, n.claims.held.IsZero(), "seed %d: node %s holds %v", seed, n.ID(), n.claims.held)
+			assert.Assert(t, n.extra.held.IsZero(), "seed %d: node %s holds %v", seed, n.ID(), n.extra.held)
 		}
 	}
 }
