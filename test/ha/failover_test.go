@@ -36,6 +36,21 @@ func checkShim(t *testing.T, s *shim, n int) {
 	assert.Equal(t, len(problems), 0, "%v", problems)
 }
 
+// knowsLeader returns an error until the standby m redirects: a leader answers before a standby has read its name in etcd.
+func knowsLeader(client http.Client, m *member) error {
+	r, err := client.Get("http://" + m.http + "/ws/v1/partitions")
+	if err != nil {
+		return err
+	}
+	if err := r.Body.Close(); err != nil {
+		return err
+	}
+	if r.StatusCode == http.StatusServiceUnavailable {
+		return fmt.Errorf("%s knows no leader yet", m.name)
+	}
+	return nil
+}
+
 // One of three members leads, the others say where it is, and a shim that begins at any of them finds it.
 func TestGroup_OneLeadsAndStandbysSayWhereItIs(t *testing.T) {
 	g := newGroup(t, 3)
@@ -58,6 +73,7 @@ func TestGroup_OneLeadsAndStandbysSayWhereItIs(t *testing.T) {
 			continue
 		}
 		assert.Assert(t, strings.Contains(metrics, "\ncanopy_ha_leader 0\n"))
+		until(t, electedWithin, func() error { return knowsLeader(client, m) })
 		code, at, _ := get("/ws/v1/partitions?pretty=1")
 		assert.Equal(t, code, http.StatusTemporaryRedirect)
 		assert.Equal(t, at, "http://"+leader.http+"/ws/v1/partitions?pretty=1")
