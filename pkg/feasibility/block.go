@@ -14,13 +14,13 @@ type block[T any] struct {
 	parent   *block[T]   // nil: the root
 	slots    []slot[T]   // in order; none is empty but those of a new block
 	children []*block[T] // the blocks of slots; none: the slots are entries
+	spare    *block[T]   // of the root: the last leaf that became empty, for the next that is halved; nil: none
 	last     uint64      // the abbreviated key of the last entry below
 	union    Mask        // the union of the masks below
-	oneWord  [1]uint64   // storage of union, while width is 0
+	oneWord  [1]uint64   // storage of union, while masks have no other word
 
-	// wide has what does not fit into slots: width words of the mask of each, behind the first word.
-	wide  []uint64
-	width int
+	// wide has what does not fit into slots: the words of the mask of each behind the first, as many as union has.
+	wide []uint64
 }
 
 // newLeafBlock is a block without slots, which are expected to be n.
@@ -66,9 +66,9 @@ func (b *block[T]) isEdge(after bool) bool {
 	return true
 }
 
-// halve moves the latter half of b to a new block, which has no place in a parent yet.
-func (b *block[T]) halve(o *Order[T]) *block[T] {
-	right, half := newLeafBlock[T](blockSize+1), len(b.slots)/2
+// halve moves the latter half of b to right, a block without slots, which has no place in a parent yet.
+func (b *block[T]) halve(o *Order[T], right *block[T]) *block[T] {
+	half := len(b.slots) / 2
 	right.parent, right.slots = b.parent, append(right.slots, b.slots[half:]...)
 	clear(b.slots[half:])
 	b.slots = b.slots[:half]
@@ -84,10 +84,10 @@ func (b *block[T]) halve(o *Order[T]) *block[T] {
 			c.parent = right
 		}
 	}
-	if b.width > 0 {
-		right.widen(b.width)
-		right.wide = append(right.wide[:0], b.wide[half*b.width:]...)
-		b.wide = b.wide[:half*b.width]
+	if b.width() > 0 {
+		right.widen(b.width())
+		right.wide = append(right.wide[:0], b.wide[half*b.width():]...)
+		b.wide = b.wide[:half*b.width()]
 	}
 	right.refreshSummary()
 	b.refreshSummary()

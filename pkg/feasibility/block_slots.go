@@ -4,8 +4,11 @@ import "slices"
 
 // The slots of a block, and the words of masks that they have no place for.
 
+// width is how many words masks have behind the first.
+func (b *block[T]) width() int { return len(b.union) - 1 }
+
 // wideOf is the words of the mask of slot i behind the first.
-func (b *block[T]) wideOf(i int) []uint64 { return b.wide[i*b.width : (i+1)*b.width] }
+func (b *block[T]) wideOf(i int) []uint64 { return b.wide[i*b.width() : (i+1)*b.width()] }
 
 // has reports whether the mask of slot i has a shape.
 func (b *block[T]) has(i, shape int) bool {
@@ -17,13 +20,13 @@ func (b *block[T]) has(i, shape int) bool {
 
 // intersects reports whether the mask of slot i intersects f, which is not empty.
 func (b *block[T]) intersects(i int, f Mask) bool {
-	return b.slots[i].mask&f[0] != 0 || b.width > 0 && Mask(b.wideOf(i)).Intersects(f[1:])
+	return b.slots[i].mask&f[0] != 0 || b.width() > 0 && Mask(b.wideOf(i)).Intersects(f[1:])
 }
 
 // firstSlot is the first slot whose mask intersects f. Requires: there is one.
 func (b *block[T]) firstSlot(f Mask) int {
 	i := 0
-	if b.width == 0 {
+	if b.width() == 0 {
 		for first := f[0]; b.slots[i].mask&first == 0; i++ {
 		}
 		return i
@@ -39,7 +42,7 @@ func (b *block[T]) setSlot(i int, key uint64, mask Mask) (maskChanged bool) {
 	s, first := &b.slots[i], mask.firstWord()
 	maskChanged = s.mask != first
 	s.key, s.mask = key, first
-	if b.widen(len(mask) - 1); b.width == 0 {
+	if b.widen(len(mask) - 1); b.width() == 0 {
 		return maskChanged
 	}
 	words := b.wideOf(i)
@@ -58,17 +61,17 @@ func (b *block[T]) setSlot(i int, key uint64, mask Mask) (maskChanged bool) {
 func (b *block[T]) insertSlot(i int, s slot[T], mask Mask) {
 	b.widen(len(mask) - 1)
 	if n := len(b.slots); n == cap(b.slots) {
-		b.slots = append(make([]slot[T], 0, min(n+n/2, blockSize+1)), b.slots...)
+		b.slots = append(make([]slot[T], 0, min(n+max(n/2, 2), blockSize+1)), b.slots...)
 	}
 	b.slots = b.slots[:len(b.slots)+1]
 	copy(b.slots[i+1:], b.slots[i:])
 	b.slots[i] = s
 	b.slots[i].mask = mask.firstWord()
-	if b.width == 0 {
+	if b.width() == 0 {
 		return
 	}
-	b.wide = slices.Grow(b.wide, b.width)[:len(b.wide)+b.width]
-	copy(b.wide[(i+1)*b.width:], b.wide[i*b.width:])
+	b.wide = slices.Grow(b.wide, b.width())[:len(b.wide)+b.width()]
+	copy(b.wide[(i+1)*b.width():], b.wide[i*b.width():])
 	words := b.wideOf(i)
 	n := 0
 	if len(mask) > 1 {
@@ -80,8 +83,8 @@ func (b *block[T]) insertSlot(i int, s slot[T], mask Mask) {
 // removeSlot removes slot i.
 func (b *block[T]) removeSlot(i int) {
 	b.slots = slices.Delete(b.slots, i, i+1)
-	if b.width > 0 {
-		b.wide = slices.Delete(b.wide, i*b.width, (i+1)*b.width)
+	if b.width() > 0 {
+		b.wide = slices.Delete(b.wide, i*b.width(), (i+1)*b.width())
 	}
 }
 
@@ -94,11 +97,11 @@ func (b *block[T]) moveSlot(i, j int) {
 		copy(b.slots[j+1:i+1], b.slots[j:i])
 	}
 	b.slots[j] = moving
-	if b.width == 0 {
+	if b.width() == 0 {
 		return
 	}
 	words := append(b.wide[len(b.wide):], b.wideOf(i)...) // nothing is allocated, if there is space for another slot
-	if w := b.width; i < j {
+	if w := b.width(); i < j {
 		copy(b.wide[i*w:j*w], b.wide[(i+1)*w:(j+1)*w])
 	} else {
 		copy(b.wide[(j+1)*w:(i+1)*w], b.wide[j*w:i*w])
@@ -117,9 +120,9 @@ func (b *block[T]) refreshSummary() (changed bool) {
 	}
 	changed = b.last != last || b.union[0] != first
 	b.last, b.union[0] = last, first
-	for k := range b.width {
+	for k := range b.width() {
 		var all uint64
-		for at := k; at < len(b.wide); at += b.width {
+		for at := k; at < len(b.wide); at += b.width() {
 			all |= b.wide[at]
 		}
 		changed = changed || b.union[k+1] != all
@@ -130,7 +133,7 @@ func (b *block[T]) refreshSummary() (changed bool) {
 
 // widen gives the mask of each slot at least width words behind the first.
 func (b *block[T]) widen(width int) {
-	if width <= b.width {
+	if width <= b.width() {
 		return
 	}
 	n := len(b.slots)
@@ -138,6 +141,6 @@ func (b *block[T]) widen(width int) {
 	for i := range n {
 		copy(wide[i*width:], b.wideOf(i))
 	}
-	b.wide, b.width = wide, width
+	b.wide = wide
 	b.union = append(make(Mask, 0, width+1), b.union...)[:width+1]
 }

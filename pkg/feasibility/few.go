@@ -131,7 +131,7 @@ func (x *Index[T]) refreshFew() (ok bool) {
 
 // plant moves the entries to a tree.
 func (x *Index[T]) plant() {
-	b := newLeafBlock[T](2 * maxFew)
+	b := newLeafBlock[T](max(3, 2*x.n)) // most have few entries, and masks of many words
 	for i, s := range x.few.slots[:x.n] {
 		m := x.Order.Entry(s.item)
 		b.insertSlot(i, s, m.Mask)

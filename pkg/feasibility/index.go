@@ -230,6 +230,9 @@ func (x *Index[T]) remove(item T, m *Entry[T]) {
 		return
 	}
 	b.removeSlot(x.Order.find(b.slots, item))
+	if len(b.slots) == 0 {
+		x.root.spare = b
+	}
 	for len(b.slots) == 0 { // empty blocks are removed
 		i := slices.Index(b.parent.children, b)
 		b = b.parent
@@ -238,8 +241,9 @@ func (x *Index[T]) remove(item T, m *Entry[T]) {
 	}
 	b.propagate()
 	for len(x.root.children) == 1 { // a root with a single child is removed
-		x.root = x.root.children[0]
-		x.root.parent = nil
+		child := x.root.children[0]
+		child.parent, child.spare = nil, x.root.spare
+		x.root = child
 	}
 }
 
@@ -248,13 +252,25 @@ func (x *Index[T]) split(b *block[T]) {
 	for ; b != nil && len(b.slots) > blockSize; b = b.parent {
 		if b.parent == nil {
 			x.root = newParentBlock([]*block[T]{b})
+			x.root.spare, b.spare = b.spare, nil
 		}
-		right := b.halve(x.Order)
+		right := b.halve(x.Order, x.unusedBlock(b))
 		i := slices.Index(b.parent.children, b)
 		b.parent.setSlot(i, b.last, b.union)
 		b.parent.children = slices.Insert(b.parent.children, i+1, right)
 		b.parent.insertSlot(i+1, slot[T]{key: right.last}, right.union)
 	}
+}
+
+// unusedBlock is a block without slots for what b has too much: in many orders items leave blocks at one end and enter
+// others at the other end, so it is the one that became empty, if b is like it.
+func (x *Index[T]) unusedBlock(b *block[T]) *block[T] {
+	unused := x.root.spare
+	if unused == nil || !b.isLeaf() || unused.width() != b.width() {
+		return newLeafBlock[T](blockSize + 1)
+	}
+	x.root.spare = nil
+	return unused
 }
 
 // Resort sorts all entries again, after keys changed, unless they are in order still.

@@ -60,6 +60,7 @@ func (x *Index[T]) consistent(b, above *block[T]) bool {
 			return false
 		}
 	}
-	return b.parent == above && union.Equal(b.union) && b.last == last && len(b.union) == b.width+1 &&
-		len(b.wide) == len(b.slots)*b.width && len(b.slots) > 0 && (b.isLeaf() || len(b.children) == len(b.slots))
+	spareIsValid := b.spare == nil || above == nil && len(b.spare.slots) == 0 && len(b.spare.children) == 0
+	return spareIsValid && b.parent == above && union.Equal(b.union) && b.last == last && len(b.union) == b.width()+1 &&
+		len(b.wide) == len(b.slots)*b.width() && len(b.slots) > 0 && (b.isLeaf() || len(b.children) == len(b.slots))
 }

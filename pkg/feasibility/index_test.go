@@ -212,6 +212,29 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	}
 }
 
+// A node that gets an allocation moves backwards among nodes: the blocks that become empty in front are those that are
+// needed behind.
+func TestIndex_ItemsThatMoveFromFirstToLastAllocateLittle(t *testing.T) {
+	for _, words := range []int{1, 3} {
+		const n = 2000
+		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems})}
+		all := make([]*indexItem, n)
+		for i := range all {
+			all[i] = &indexItem{key: i, id: i}
+			all[i].entry.Mask.Set(words*wordBits-1, true)
+		}
+		x.Fill(slices.Clone(all))
+		allocations := testing.AllocsPerRun(3, func() {
+			for _, item := range all {
+				item.key += n
+				x.Reindex(item, true)
+			}
+		})
+		assert.Assert(t, allocations <= n/40, "%d words: %v allocations while %d items moved", words, allocations, n)
+		assert.NilError(t, x.Check("items"))
+	}
+}
+
 // Where the abbreviated keys decide, no item is read.
 func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
 	const n, moves = 10_000, 2000
