@@ -88,9 +88,11 @@ func (w *writer) write(e scheduler.Effect) {
 		if w.debug {
 			w.log.Debug("ask cancelled", w.partition, application(e.App), key(e.Key), reason(e.Reason))
 		}
-	case scheduler.AskWaits:
-		if w.debug {
-			w.log.Debug("ask waits", w.partition, application(e.App), key(e.Key), zap.Stringer("state", e.State), reason(e.Reason))
+	case scheduler.AsksWait:
+		for _, a := range e.Asks {
+			if w.debug {
+				w.log.Debug("ask waits", w.partition, application(a.Ask.App), key(a.Ask.Key), zap.Stringer("state", a.State), reason(a.Reason()))
+			}
 		}
 	case scheduler.AskTimedOut:
 		if w.debug {

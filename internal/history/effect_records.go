@@ -58,8 +58,10 @@ func (w *recordWriter) write(e scheduler.Effect) {
 		w.add(events.Record{
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
 		})
-	case scheduler.AskWaits:
-		w.request(e.Key, e.App, events.Record{Message: e.State.String() + ": " + e.Reason})
+	case scheduler.AsksWait:
+		for _, a := range e.Asks {
+			w.request(a.Ask.Key, a.Ask.App, events.Record{Message: a.State.String() + ": " + a.Reason()})
+		}
 	case scheduler.AskTimedOut:
 		detail := events.RequestTimedOut
 		if e.Withdrawn {

@@ -62,7 +62,10 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 		{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored},
 			`4 root.a/ 1 0 {} 0s "Queue is not draining any more: it is in the configuration again"`},
 		{scheduler.AskCancelled{Key: "low", App: "a", Reason: "the RM said so"}, `2 a/low 3 100 {} 0s "the RM said so"`},
-		{scheduler.AskWaits{Key: "low", App: "a", State: objects.WaitFailed, Reason: "no node"}, `1 low/a 0 0 {} 0s "FAILED: no node"`},
+		{scheduler.AsksWait{Asks: []scheduler.WaitingAsk{
+			{Ask: &objects.Ask{Key: "low", App: "a"}, State: objects.WaitFailed},
+			{Ask: &objects.Ask{Key: "high", App: "b"}, State: objects.WaitSkipped, Blocked: scheduler.NoQueueHeadroom, Subject: "root.b"},
+		}}, `1 low/a 0 0 {} 0s "FAILED: its quotas allow it, and no node can take it now"` + "\n" + `1 high/b 0 0 {} 0s "SKIPPED: no headroom in queue root.b"`},
 		{scheduler.NodeRejected{Node: "n1", Reason: "duplicate"}, `3 n1/ 0 0 {} 0s "Node rejected: duplicate"`},
 		{scheduler.ApplicationAccepted{App: "a"}, `2 a/ 2 203 {} 0s ""`},
 		{scheduler.ApplicationRejected{App: "a", Reason: "no"}, `2 a/ 1 202 {} 0s "no"`},

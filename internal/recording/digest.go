@@ -47,9 +47,12 @@ func appendEffect(b []byte, effect scheduler.Effect) []byte {
 	case scheduler.ApplicationUpdated:
 		b = appendName(appendName(append(b, 3, byte(e.State), byte(e.Reason)), e.App), e.Queue)
 		return binary.LittleEndian.AppendUint64(b, uint64(e.At.UnixNano()))
-	case scheduler.AskWaits:
-		b = appendName(appendName(append(b, 4, byte(e.State)), e.Key), e.App)
-		return appendName(b, e.Reason)
+	case scheduler.AsksWait:
+		for _, w := range e.Asks {
+			b = appendName(appendName(append(b, 4, byte(w.State)), w.Ask.Key), w.Ask.App)
+			b = appendName(b, w.Reason())
+		}
+		return b
 	}
 	v := reflect.ValueOf(effect)
 	return appendAny(appendName(append(b, 0), v.Type().Name()), v)

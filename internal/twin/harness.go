@@ -45,7 +45,7 @@ func (p *harness) execute(step randomrun.Step) (f *Failure) {
 	f.Core, f.Problem = p.events.consume(f.Core)
 	switch {
 	case f.Problem != "":
-	case !slices.EqualFunc(f.Core, f.Twin, func(a, b scheduler.Effect) bool { return effectSummary(a) == effectSummary(b) }):
+	case !slices.Equal(effectSummaries(f.Core), effectSummaries(f.Twin)):
 		f.Problem = "they say different things"
 	case !slices.Equal(p.events.queueChanges, p.twin.queueChanges):
 		f.Problem = fmt.Sprintf("the core says of queues %q, the twin %q", p.events.queueChanges, p.twin.queueChanges)
@@ -117,6 +117,21 @@ func (p *harness) checkExplanations() string {
 	return ""
 }
 
+// effectSummaries are the effects as texts, that of each waiting ask for itself.
+func effectSummaries(effects []scheduler.Effect) (texts []string) {
+	for _, e := range effects {
+		wait, ok := e.(scheduler.AsksWait)
+		if !ok {
+			texts = append(texts, effectSummary(e))
+			continue
+		}
+		for _, w := range wait.Asks {
+			texts = append(texts, fmt.Sprintf("%s (%s) waits: %s", w.Ask.Key, w.Ask.App, w.State))
+		}
+	}
+	return texts
+}
+
 // effectSummary is an effect as text, without the messages of rejections and releases, which may
 // differ.
 func effectSummary(e scheduler.Effect) string {
@@ -136,8 +151,6 @@ func effectSummary(e scheduler.Effect) string {
 		return fmt.Sprintf("released %s (%s), %s", e.Key, e.App, e.Type)
 	case scheduler.ApplicationUpdated:
 		return fmt.Sprintf("%s at %s: %s", e, e.At, e.Reason)
-	case scheduler.AskWaits:
-		return fmt.Sprintf("%s (%s) waits: %s", e.Key, e.App, e.State)
 	case scheduler.Allocated:
 		return fmt.Sprintf("%s: %s", e, randomrun.DescribeAsk(e.Ask))
 	}

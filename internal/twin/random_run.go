@@ -25,8 +25,8 @@ func (f *Failure) Error() string {
 	fmt.Fprintf(&b, "step %d: %s\n%s\n", f.StepIndex, f.FailedStep, f.Problem)
 	printEffects := func(name string, effects []scheduler.Effect) {
 		fmt.Fprintf(&b, "%s said:\n", name)
-		for _, e := range effects {
-			fmt.Fprintf(&b, "\t%s\n", effectSummary(e))
+		for _, text := range effectSummaries(effects) {
+			fmt.Fprintf(&b, "\t%s\n", text)
 		}
 	}
 	printEffects("core", f.Core)

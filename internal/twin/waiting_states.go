@@ -76,7 +76,7 @@ func (t *Twin) reportWaiting() {
 		}
 		if w.reported != state {
 			w.reported = state
-			t.emit(scheduler.AskWaits{Key: w.ask.Key, App: w.ask.App, State: state})
+			t.emit(scheduler.AsksWait{Asks: []scheduler.WaitingAsk{{Ask: w.ask, State: state}}})
 		}
 	}
 	for _, a := range started {

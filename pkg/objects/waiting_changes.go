@@ -51,6 +51,7 @@ func (w *waitingChanges) unsettleApplication(a *Application) {
 // takeUnsettled empties the list of unsettled applications and returns those with pending asks. Each has to be settled, or
 // unsettled again.
 func (w *waitingChanges) takeUnsettled() (apps []*Application) {
+	apps = make([]*Application, 0, len(w.unsettled)-w.removed)
 	for _, a := range w.unsettled {
 		if a.unsettled = a.unsettled && a.entry.Indexed(); a.unsettled {
 			apps = append(apps, a)

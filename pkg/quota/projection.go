@@ -10,7 +10,11 @@ type Projection struct {
 	queues   map[*Queue]*projectedUse
 	accounts map[*Account]*projectedUse
 	started  map[*Application]bool // has a projected ask, and a constraint on max applications
+	unused   []projectedUse        // memory for entries of the maps
 }
+
+// usesAtOnce is for how many entries memory is allocated at once.
+const usesAtOnce = 16
 
 // projectedUse is what counts within a max or a limit besides what is allocated and running now.
 type projectedUse struct {
@@ -87,15 +91,18 @@ func (p *Projection) useOf(c Constraint) *projectedUse {
 		p.queues, p.accounts = map[*Queue]*projectedUse{}, map[*Account]*projectedUse{}
 	}
 	if c.account != nil {
-		return entryOf(p.accounts, c.account)
+		return entryOf(p, p.accounts, c.account)
 	}
-	return entryOf(p.queues, c.queue)
+	return entryOf(p, p.queues, c.queue)
 }
 
-func entryOf[K comparable](m map[K]*projectedUse, key K) *projectedUse {
+func entryOf[K comparable](p *Projection, m map[K]*projectedUse, key K) *projectedUse {
 	use := m[key]
 	if use == nil {
-		use = &projectedUse{}
+		if len(p.unused) == 0 {
+			p.unused = make([]projectedUse, usesAtOnce)
+		}
+		use, p.unused = &p.unused[0], p.unused[1:]
 		m[key] = use
 	}
 	return use

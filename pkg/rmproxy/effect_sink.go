@@ -97,7 +97,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			internal = true
 		case scheduler.NodeChanged, scheduler.QueueChanged, scheduler.OperatorActed:
 			internal = true
-		case scheduler.AskWaits:
+		case scheduler.AsksWait:
 			internal, waits = true, true
 		case scheduler.AskTimedOut:
 			timedOut = true

@@ -16,7 +16,7 @@ import (
 // of an ask is kept, and none of an ask that is not pending any more.
 type waitingStates struct {
 	mu    sync.Mutex
-	byAsk map[partitionKey]scheduler.AskWaits
+	byAsk map[partitionKey]scheduler.WaitingAsk
 	order []partitionKey // by which they are sent; may have asks that are not in byAsk
 	wake  chan struct{}  // holds a value while byAsk may have states
 	any   atomic.Bool    // byAsk has states; changed under mu, read without it for each delivery
@@ -29,7 +29,7 @@ type partitionKey struct {
 }
 
 func newWaitingStates() *waitingStates {
-	return &waitingStates{byAsk: map[partitionKey]scheduler.AskWaits{}, wake: make(chan struct{}, 1)}
+	return &waitingStates{byAsk: map[partitionKey]scheduler.WaitingAsk{}, wake: make(chan struct{}, 1)}
 }
 
 // onEffects takes the states in effects, and forgets those of asks that effects have ended.
@@ -38,11 +38,11 @@ func (w *waitingStates) onEffects(partition string, effects []scheduler.Effect) 
 	defer w.mu.Unlock()
 	defer w.noteAny()
 	for _, e := range effects {
-		state, waits := e.(scheduler.AskWaits)
-		switch {
-		case waits:
-			w.add(partitionKey{partition, state.Key}, state)
-		case len(w.byAsk) > 0:
+		if states, wait := e.(scheduler.AsksWait); wait {
+			for _, state := range states.Asks {
+				w.add(partitionKey{partition, state.Ask.Key}, state)
+			}
+		} else if len(w.byAsk) > 0 {
 			w.forget(partition, e)
 		}
 	}
@@ -51,7 +51,7 @@ func (w *waitingStates) onEffects(partition string, effects []scheduler.Effect) 
 // noteAny is for the end of each change.
 func (w *waitingStates) noteAny() { w.any.Store(len(w.byAsk) > 0) }
 
-func (w *waitingStates) add(ask partitionKey, state scheduler.AskWaits) {
+func (w *waitingStates) add(ask partitionKey, state scheduler.WaitingAsk) {
 	if _, known := w.byAsk[ask]; !known {
 		w.order = append(w.order, ask)
 	}
@@ -92,7 +92,7 @@ func (w *waitingStates) forget(partition string, e scheduler.Effect) {
 }
 
 // next is the next state to send, which it removes; ok is false if there is none.
-func (w *waitingStates) next() (state scheduler.AskWaits, ok bool) {
+func (w *waitingStates) next() (state scheduler.WaitingAsk, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.noteAny()
@@ -113,10 +113,10 @@ func (s *session) sendWaitingStates() {
 			return
 		case <-s.waiting.wake:
 		}
-		for e, ok := s.waiting.next(); ok && !s.ended(); e, ok = s.waiting.next() {
+		for w, ok := s.waiting.next(); ok && !s.ended(); w, ok = s.waiting.next() {
 			s.shim.callback.UpdateContainerSchedulingState(&si.UpdateContainerSchedulingStateRequest{
-				ApplicationID: string(e.App), AllocationKey: string(e.Key),
-				State: si.UpdateContainerSchedulingStateRequest_SchedulingState(e.State), Reason: reason(e.Reason),
+				ApplicationID: string(w.Ask.App), AllocationKey: string(w.Ask.Key),
+				State: si.UpdateContainerSchedulingStateRequest_SchedulingState(w.State), Reason: reason(w.Reason()),
 			})
 		}
 	}

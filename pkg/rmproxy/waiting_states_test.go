@@ -93,17 +93,18 @@ func TestInProcess_DecisionsDoNotWaitForWaitingStates(t *testing.T) {
 // Of an ask the last state is kept, at the place of the first; the order does not grow with the asks that have ended.
 func TestWaitingStates_KeepsTheLastOfEachAsk(t *testing.T) {
 	w := newWaitingStates()
-	state := func(key string, state objects.WaitingState) scheduler.AskWaits {
-		return scheduler.AskWaits{Key: objects.AllocationKey(key), State: state}
+	state := func(key string, state objects.WaitingState) scheduler.WaitingAsk {
+		return scheduler.WaitingAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key)}, State: state}
 	}
-	w.onEffects("p", []scheduler.Effect{state("a", objects.WaitFailed), state("b", objects.WaitFailed), state("a", objects.WaitSkipped)})
-	w.onEffects("q", []scheduler.Effect{state("b", objects.WaitSkipped)})
+	wait := func(asks ...scheduler.WaitingAsk) scheduler.Effect { return scheduler.AsksWait{Asks: asks} }
+	w.onEffects("p", []scheduler.Effect{wait(state("a", objects.WaitFailed), state("b", objects.WaitFailed)), wait(state("a", objects.WaitSkipped))})
+	w.onEffects("q", []scheduler.Effect{wait(state("b", objects.WaitSkipped))})
 	for range 1000 {
-		w.onEffects("p", []scheduler.Effect{state("c", objects.WaitFailed), scheduler.AskCancelled{Key: "c"}})
+		w.onEffects("p", []scheduler.Effect{wait(state("c", objects.WaitFailed)), scheduler.AskCancelled{Key: "c"}})
 	}
 	assert.Assert(t, len(w.order) < 100, "%d entries", len(w.order))
 	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "b"}, scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "d"}}}})
-	for _, want := range []scheduler.AskWaits{state("a", objects.WaitSkipped), state("b", objects.WaitSkipped)} {
+	for _, want := range []scheduler.WaitingAsk{state("a", objects.WaitSkipped), state("b", objects.WaitSkipped)} {
 		got, ok := w.next()
 		assert.Assert(t, ok)
 		assert.DeepEqual(t, got, want)

@@ -258,7 +258,7 @@ func (c *Core) emitReleased(x *objects.Allocation, m Release) {
 // last called (RMI-55).
 func (c *Core) emitStateChanges() {
 	for _, s := range c.part.TakeStateChanges() {
-		c.emit(ApplicationUpdated{s.App, s.Queue, s.State, s.At(), s.Reason})
+		c.emit(ApplicationUpdated{s.App, s.Queue, s.At(), s.State, s.Reason})
 	}
 	c.emitQueueChanges()
 }

@@ -52,8 +52,8 @@ type (
 	ApplicationUpdated struct {
 		App    objects.AppID
 		Queue  objects.QueuePath // the leaf that it is, or was, in; for metrics, not sent to the RM
-		State  lifecycle.State
 		At     time.Time
+		State  lifecycle.State
 		Reason lifecycle.Reason
 	}
 

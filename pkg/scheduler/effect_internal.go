@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -34,13 +35,10 @@ type (
 	// OperatorActed says that an action of an operator has changed something.
 	OperatorActed Operate
 
-	// AskWaits says why a pending ask waits, if that is not what was said last (ASK-62). The linked shim gets it by a
-	// callback of its own (RMI-65).
-	AskWaits struct {
-		Key    objects.AllocationKey
-		App    objects.AppID
-		State  objects.WaitingState
-		Reason string
+	// AsksWait says why pending asks wait, each of which has another waiting state than was said last (ASK-62). The linked
+	// shim gets each by a callback of its own (RMI-65).
+	AsksWait struct {
+		Asks []WaitingAsk
 	}
 )
 
@@ -63,7 +61,7 @@ func (OperatorActed) effect() {}
 func (NodeChanged) effect()   {}
 func (QueueChanged) effect()  {}
 func (AskCancelled) effect()  {}
-func (AskWaits) effect()      {}
+func (AsksWait) effect()      {}
 
 func (e NodeChanged) String() string {
 	switch e.Change {
@@ -99,15 +97,20 @@ func (e AskCancelled) String() string {
 	return fmt.Sprintf("cancelled ask %s (%s): %s", e.Key, e.App, e.Reason)
 }
 
-func (e AskWaits) String() string {
-	return fmt.Sprintf("waiting ask %s (%s) is %s: %s", e.Key, e.App, e.State, e.Reason)
+// String is a line for each ask.
+func (e AsksWait) String() string {
+	lines := make([]string, len(e.Asks))
+	for i, w := range e.Asks {
+		lines[i] = fmt.Sprintf("waiting ask %s (%s) is %s: %s", w.Ask.Key, w.Ask.App, w.State, w.Reason())
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Internal reports whether no response of the interface has an effect: it is for history, logs and metrics (RMI-52), and
-// AskWaits for a callback.
+// AsksWait for callbacks.
 func Internal(e Effect) bool {
 	switch e.(type) {
-	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AskWaits, OperatorActed:
+	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AsksWait, OperatorActed:
 		return true
 	}
 	return false

@@ -453,7 +453,7 @@ func text(d *datadriven.TestData, name string) string {
 func (c *transcriptRun) transcript(effects []scheduler.Effect) string {
 	return transcript(slices.DeleteFunc(slices.Clone(effects), func(e scheduler.Effect) bool {
 		switch e.(type) {
-		case scheduler.AskWaits:
+		case scheduler.AsksWait:
 			return !c.showStates
 		case scheduler.Refused:
 			return false

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // An autoscaler adds nodes for asks that their quotas allow and no node can take, and for no others. So each pending ask
-// has a waiting state, and AskWaits says when it changes (ASK-62 to ASK-64).
+// has a waiting state, and AsksWait says when it changes (ASK-62 to ASK-64).
 //
 // The states are evaluated when nothing can be placed and no victims are left to search, so no node need be looked at:
 // an ask that its quotas allow has none. Of the quotas each ask counts those before it in selection order as placed: if
@@ -56,6 +55,7 @@ func (c *Core) reportWaiting(now time.Time) {
 	}
 	c.waiting.due = false
 	w := waitingEvaluation{core: c, now: now}
+	defer w.emit()
 	haveNode := map[*objects.AskGroup]int{} // how many asks of the group wait for no node, because they have one in prospect
 	for _, x := range c.part.Nominees() {
 		haveNode[x.AskGroup()]++
@@ -79,6 +79,30 @@ type waitingEvaluation struct {
 	core   *Core
 	now    time.Time
 	placed quota.Projection // the asks so far, which count as placed
+	asks   []WaitingAsk     // whose states have changed, and are not emitted yet
+}
+
+// The asks of an effect: at least the first number have memory at once, twice as many the next time, and so on.
+const (
+	fewestWaitingAsks = 4
+	mostWaitingAsks   = 64
+)
+
+// add adds an ask whose state has changed. Thousands may wait, and their states change at once: one effect has many.
+func (w *waitingEvaluation) add(ask WaitingAsk) {
+	if n := cap(w.asks); len(w.asks) == n {
+		w.emit()
+		w.asks = make([]WaitingAsk, 0, min(max(fewestWaitingAsks, 2*n), mostWaitingAsks))
+	}
+	w.asks = append(w.asks, ask)
+}
+
+// emit emits the states that are not emitted yet.
+func (w *waitingEvaluation) emit() {
+	if len(w.asks) > 0 {
+		w.core.emit(AsksWait{w.asks})
+		w.asks = nil
+	}
 }
 
 // reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.
@@ -93,28 +117,23 @@ func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, b
 	if !group.AllowedByQuotas(allowed) {
 		return
 	}
-	var byQuota string // blocked as text, once it is needed
 	for i, x := range c.waitForNode(group) {
-		report, reason := objects.WaitingReport{State: objects.WaitFailed, At: w.now}, failedReason
+		ask, report := WaitingAsk{Ask: x.Ask(), State: objects.WaitFailed}, objects.WaitingReport{At: w.now}
 		switch {
 		case i >= allowed:
-			report.State, report.Quota = objects.WaitSkipped, blocked.Reason.quotaKind()
+			ask.State, ask.Blocked, ask.Subject = objects.WaitSkipped, blocked.Reason, blocked.Subject
+			report.Quota = blocked.Reason.quotaKind()
 		case c.part.Reservations().Of(x) != nil:
-			report.State, reason = objects.WaitReserved, fmt.Sprintf("it has reserved node %s", c.part.Reservations().Of(x).ID())
+			ask.State, ask.Subject = objects.WaitReserved, string(c.part.Reservations().Of(x).ID())
 		case group.Shape().RequiredNode() != "":
 			continue // no other node can take it
 		}
-		if report.State == x.WaitingState() {
+		if ask.State == x.WaitingState() {
 			continue
 		}
-		if report.State == objects.WaitSkipped {
-			if byQuota == "" {
-				byQuota = blocked.String()
-			}
-			reason = byQuota
-		}
+		report.State = ask.State
 		objects.ReportWaitingState(c.part, x, report)
-		c.emit(AskWaits{x.Key(), x.Application().ID(), report.State, reason})
+		w.add(ask)
 	}
 }
 
@@ -133,9 +152,6 @@ func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
 	}
 	w.reportGroup(group, group.PendingCount())
 }
-
-// failedReason is the reason of an ask that has failed. The resource manager may tell it to users.
-const failedReason = "its quotas allow it, and no node can take it now"
 
 // allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how many
 // there are.

@@ -29,8 +29,10 @@ func evaluateWaiting(core *Core, now *time.Time) (keys []objects.AllocationKey) 
 	core.Step(*now, Wake{})
 	effects, _ := core.Schedule(*now, 10)
 	for _, e := range effects {
-		if e, ok := e.(AskWaits); ok {
-			keys = append(keys, e.Key)
+		if e, ok := e.(AsksWait); ok {
+			for _, w := range e.Asks {
+				keys = append(keys, w.Ask.Key)
+			}
 		}
 	}
 	return keys

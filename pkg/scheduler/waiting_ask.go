@@ -1,0 +1,23 @@
+package scheduler
+
+import "github.com/canopy-scheduler/canopy/pkg/objects"
+
+// WaitingAsk is a pending ask, and why it waits.
+type WaitingAsk struct {
+	Ask   *objects.Ask // read-only
+	State objects.WaitingState
+
+	Blocked PendingReason // of WaitSkipped: why its quotas do not allow it
+	Subject string        // of WaitSkipped: the obstacle, as in a Verdict; of WaitReserved: the node that it has reserved
+}
+
+// Reason is why it waits, as text. The resource manager may tell it to users.
+func (w WaitingAsk) Reason() string {
+	switch w.State {
+	case objects.WaitSkipped:
+		return Verdict{Reason: w.Blocked, Subject: w.Subject}.String()
+	case objects.WaitReserved:
+		return "it has reserved node " + w.Subject
+	}
+	return "its quotas allow it, and no node can take it now"
+}
