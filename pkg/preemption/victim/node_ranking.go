@@ -40,9 +40,10 @@ func (r *nodeRanking) sync(l *nodeCache, x *objects.Allocation) {
 	if r.rebuilds != l.rebuilds || len(l.updates)-r.appliedUpdates > len(l.nodes) {
 		r.fill(l, x)
 	}
+	s, v := x.Shape(), x.Shape().Vector()
 	for _, index := range l.updates[r.appliedUpdates:] {
 		k := r.width + index
-		r.tree[k] = r.rank(l, index, x)
+		r.tree[k] = r.rank(l, index, x, s, v)
 		for k /= 2; k > 0; k /= 2 {
 			minimum := min(r.tree[2*k], r.tree[2*k+1])
 			if r.tree[k] == minimum {
@@ -59,10 +60,12 @@ func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 	r.rebuilds, r.appliedUpdates = l.rebuilds, len(l.updates)
 	r.width = 1 << bits.Len(uint(max(len(l.nodes)-1, 0)))
 	r.tree = slices.Grow(r.tree[:0], 2*r.width)[:2*r.width]
-	for index := range r.width {
-		r.tree[r.width+index] = rankInfeasible
+	s, v := x.Shape(), x.Shape().Vector()
+	leaves := r.tree[r.width:]
+	for index := range leaves {
+		leaves[index] = rankInfeasible
 		if index < len(l.nodes) {
-			r.tree[r.width+index] = r.rank(l, index, x)
+			leaves[index] = r.rank(l, index, x, s, v)
 		}
 	}
 	for k := r.width - 1; k > 0; k-- {
@@ -70,18 +73,17 @@ func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 	}
 }
 
-// rank computes the rank of the node at index.
-func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64 {
+// rank computes the rank of the node at index for x, an ask of shape s, which requests v.
+func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation, s *feasibility.Shape, v resources.Vector) int64 {
 	l.ranked++
-	s, v := x.Shape(), x.Shape().Vector()
 	if (s.Constraints() != nil || l.tainted[index]) && !s.Admits(l.nodes[index].Constraints()) {
 		return rankInfeasible
 	}
-	c, level := &l.summaries[index], l.singlePriority[index]
+	level := l.singlePriority[index]
 	if level == disturbedNode {
-		return r.rankDisturbed(l.nodes[index], c, x)
+		return r.rankDisturbed(l.nodes[index], &l.summaries[index], x)
 	}
-	row := l.quantities[2*l.resourceKinds*index : 2*l.resourceKinds*(index+1)]
+	row := l.quantities[2*l.resourceKinds*index:]
 	fits := true
 	for k, n := range v {
 		switch {
@@ -100,6 +102,7 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation) int64
 	case level != severalPriorities:
 		return level
 	}
+	c := &l.summaries[index]
 	return c.rank(c.available, v)
 }
 
