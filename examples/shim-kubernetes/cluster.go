@@ -50,13 +50,12 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 	c := &cluster{
 		client: client, factory: factory,
 		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
-		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
 		changes: make(chan object), calls: make(chan struct{}, maxCalls), recorder: record.NewBroadcaster(record.WithContext(ctx)),
 	}
 	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: schedulerName})
 	c.recorder.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	err := pods.AddIndexers(cache.Indexers{
+	if err := pods.AddIndexers(cache.Indexers{
 		byNode: func(p any) ([]string, error) { return []string{p.(*v1.Pod).Spec.NodeName}, nil },
 		byApplication: func(p any) ([]string, error) {
 			if p.(*v1.Pod).Spec.SchedulerName != schedulerName {
@@ -64,8 +63,7 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 			}
 			return []string{applicationID(p.(*v1.Pod))}, nil
 		},
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	add := func(o any) {
@@ -120,11 +118,9 @@ func (c *cluster) node(name string) *v1.Node {
 
 // pod reads a pod as the informer knows it; nil: there is none.
 func (c *cluster) pod(name object) *v1.Pod {
-	p, found, _ := c.podIndex.GetByKey(cache.ObjectName(name).String())
-	if !found {
-		return nil
-	}
-	return p.(*v1.Pod)
+	found, _, _ := c.podIndex.GetByKey(cache.ObjectName(name).String())
+	p, _ := found.(*v1.Pod)
+	return p
 }
 
 // podsOf reads the pods that an index has under a value.
@@ -148,17 +144,20 @@ var errGone = errors.New("the pod is gone, or another one has its name")
 // call is made again until there is an answer, or the informer knows one.
 func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return c.insist(ctx, "bind", pod, func() error {
-		now := c.pod(nameOf(pod))
-		if now == nil || now.UID != pod.UID {
+		switch now := c.pod(nameOf(pod)); {
+		case now == nil || now.UID != pod.UID:
 			return errGone
-		}
-		if now.Spec.NodeName == node {
+		case now.Spec.NodeName == node:
 			return nil
 		}
-		return c.client.CoreV1().Pods(pod.Namespace).Bind(ctx, &v1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-			Target:     v1.ObjectReference{Kind: "Node", Name: node},
-		}, metav1.CreateOptions{})
+		pods, target := c.client.CoreV1().Pods(pod.Namespace), metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: target, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{})
+		if apierrors.IsConflict(err) { // a call before may have bound it, whose answer was lost, and the informer not know it yet
+			if now, e := pods.Get(ctx, pod.Name, metav1.GetOptions{}); e == nil && now.UID == pod.UID && now.Spec.NodeName == node {
+				return nil
+			}
+		}
+		return err
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -39,6 +40,9 @@ type fixture struct {
 	mu       sync.Mutex
 	bindings map[string]int // how often a pod was bound
 	refuse   func(pod, node string) error
+	lose     func(pod string) error // the answer to a binding that was made, instead of success
+
+	events sync.RWMutex // the informer gets no event of a pod while it is locked
 }
 
 const testQueues = `
@@ -62,6 +66,13 @@ func start(t *testing.T, objects ...runtime.Object) *fixture {
 	f.client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
 		w, err := f.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
 		f.watched <- struct{}{}
+		if action.GetResource().Resource == "pods" {
+			w = watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+				f.events.RLock()
+				defer f.events.RUnlock()
+				return e, true
+			})
+		}
 		return true, w, err
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +154,10 @@ func (f *fixture) bind(action kubetesting.Action) (bool, runtime.Object, error) 
 	}
 	f.bindings[b.Name]++
 	p.Spec.NodeName, p.Status.Phase = b.Target.Name, v1.PodRunning
-	return true, b, f.client.Tracker().Update(resource, p, b.Namespace)
+	if f.lose != nil {
+		err = f.lose(b.Name)
+	}
+	return true, b, errors.Join(f.client.Tracker().Update(resource, p, b.Namespace), err)
 }
 
 // until waits until something is so; an error says what is missing.

@@ -220,6 +220,26 @@ func TestShim_BindingFails(t *testing.T) {
 	assert.DeepEqual(t, f.bindings, map[string]int{"lost": 1, "refused": 1, "all": 1})
 }
 
+// A pod that is bound, although the answer to that was lost and the informer does not know it yet, keeps its place: without it
+// another pod could take what it has.
+func TestShim_AnswerToABindingIsLost(t *testing.T) {
+	f := start(t, testNode("n1", nil))
+	f.lose = func(string) error {
+		f.events.Lock()
+		return errors.New("the connection is lost")
+	}
+	f.create(testPod("bound", "1", func(p *v1.Pod) { in("root.bounded")(p) }))
+	f.untilEvent("bound", "Successfully assigned")
+	f.events.Unlock()
+	f.untilPlaced(1)
+	events, err := f.client.CoreV1().Events("work").List(t.Context(), metav1.ListOptions{})
+	assert.NilError(t, err)
+	for _, e := range events.Items {
+		assert.Equal(t, e.Reason, "Scheduled", e.Message)
+	}
+	assert.DeepEqual(t, f.bindings, map[string]int{"bound": 1})
+}
+
 // The members of a task group are bound together, without placeholders.
 func TestShim_PlacesGangsTogether(t *testing.T) {
 	f := start(t, testNode("n1", nil))
