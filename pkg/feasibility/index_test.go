@@ -235,6 +235,27 @@ func TestIndex_ItemsThatMoveFromFirstToLastAllocateLittle(t *testing.T) {
 	}
 }
 
+// A block whose masks were longer is not the next one that is needed.
+func TestIndex_BlocksHaveMasksOfDifferentLengths(t *testing.T) {
+	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems})}
+	all := make([]*indexItem, 5*blockFill)
+	for i := range all {
+		all[i] = &indexItem{key: i, id: i}
+		all[i].entry.Mask.Set(1, true)
+		if i < blockFill {
+			all[i].entry.Mask.Set(2*wordBits, true)
+		}
+	}
+	x.Fill(slices.Clone(all))
+	for _, item := range all[:2*blockFill] {
+		item.key += len(all)
+		item.entry.Mask = nil
+		item.entry.Mask.Set(1, true)
+		x.Reindex(item, true)
+		assert.NilError(t, x.Check("items"))
+	}
+}
+
 // Where the abbreviated keys decide, no item is read.
 func TestIndex_AbbreviatedKeysSpareComparisons(t *testing.T) {
 	const n, moves = 10_000, 2000
