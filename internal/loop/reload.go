@@ -182,6 +182,9 @@ func (b *reloadBarrier) awaitPrepared(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return err // it had ended as the last loop stopped: which of the two was seen first is chance
+	}
 	return errors.Join(objections...)
 }
 
