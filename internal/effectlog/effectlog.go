@@ -89,9 +89,9 @@ func (w *writer) write(e scheduler.Effect) {
 			w.log.Debug("ask cancelled", w.partition, application(e.App), key(e.Key), reason(e.Reason))
 		}
 	case scheduler.AsksWait:
-		for _, a := range e.Asks {
-			if w.debug {
-				w.log.Debug("ask waits", w.partition, application(a.Ask.App), key(a.Ask.Key), zap.Stringer("state", a.State), reason(a.Reason()))
+		if w.debug {
+			for a, why := range e.EachWithReason {
+				w.log.Debug("ask waits", w.partition, application(a.Ask.App), key(a.Ask.Key), zap.Stringer("state", a.State), reason(why))
 			}
 		}
 	case scheduler.AskTimedOut:

@@ -59,8 +59,8 @@ func (w *recordWriter) write(e scheduler.Effect) {
 			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
 		})
 	case scheduler.AsksWait:
-		for _, a := range e.Asks {
-			w.request(a.Ask.Key, a.Ask.App, events.Record{Message: a.State.String() + ": " + a.Reason()})
+		for a, reason := range e.EachWithReason {
+			w.request(a.Ask.Key, a.Ask.App, events.Record{Message: a.State.String() + ": " + reason})
 		}
 	case scheduler.AskTimedOut:
 		detail := events.RequestTimedOut

@@ -48,9 +48,9 @@ func appendEffect(b []byte, effect scheduler.Effect) []byte {
 		b = appendName(appendName(append(b, 3, byte(e.State), byte(e.Reason)), e.App), e.Queue)
 		return binary.LittleEndian.AppendUint64(b, uint64(e.At.UnixNano()))
 	case scheduler.AsksWait:
-		for _, w := range e.Asks {
+		for w, reason := range e.EachWithReason {
 			b = appendName(appendName(append(b, 4, byte(w.State)), w.Ask.Key), w.Ask.App)
-			b = appendName(b, w.Reason())
+			b = appendName(b, reason)
 		}
 		return b
 	}

@@ -99,9 +99,9 @@ func (e AskCancelled) String() string {
 
 // String is a line for each ask.
 func (e AsksWait) String() string {
-	lines := make([]string, len(e.Asks))
-	for i, w := range e.Asks {
-		lines[i] = fmt.Sprintf("waiting ask %s (%s) is %s: %s", w.Ask.Key, w.Ask.App, w.State, w.Reason())
+	lines := make([]string, 0, len(e.Asks))
+	for w, reason := range e.EachWithReason {
+		lines = append(lines, fmt.Sprintf("waiting ask %s (%s) is %s: %s", w.Ask.Key, w.Ask.App, w.State, reason))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -11,6 +11,19 @@ type WaitingAsk struct {
 	Subject string        // of WaitSkipped: the obstacle, as in a Verdict; of WaitReserved: the node that it has reserved
 }
 
+// EachWithReason yields the asks with their reasons. Asks of one application mostly have the same, which becomes text once.
+func (e AsksWait) EachWithReason(yield func(w WaitingAsk, reason string) bool) {
+	var reason string
+	for i, w := range e.Asks {
+		if i == 0 || w.State != e.Asks[i-1].State || w.Blocked != e.Asks[i-1].Blocked || w.Subject != e.Asks[i-1].Subject {
+			reason = w.Reason()
+		}
+		if !yield(w, reason) {
+			return
+		}
+	}
+}
+
 // Reason is why it waits, as text. The resource manager may tell it to users.
 func (w WaitingAsk) Reason() string {
 	switch w.State {
