@@ -27,14 +27,22 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 			x.FitShape(s)
 		}
 	}
-	for _, n := range p.nodes {
+	changed := false // a full cluster has no node that a new shape fits, and its index stays as it is
+	for _, n := range p.lists.nodes.all {
 		if admits := n.admits(s); !admits || n.rejected.Has(s.Slot()) {
 			n.rejected.Set(s.Slot(), !admits)
 		}
-		if n.entry.Mask.Set(s.Slot(), n.Fits(s)); !n.schedulable {
+		fits := n.Fits(s)
+		different := fits != n.entry.Mask.Has(s.Slot())
+		if n.entry.Mask.Set(s.Slot(), fits); !different {
+			continue
+		}
+		if changed = true; !n.schedulable {
 			p.journal.order.reindexNode(n)
 		}
 	}
-	p.journal.order.schedulable.RebuildMasks()
+	if changed {
+		p.journal.order.schedulable.RebuildMasks()
+	}
 	p.journal.affinity.shapeAdded()
 }

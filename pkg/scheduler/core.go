@@ -31,7 +31,7 @@ type Core struct {
 	drainWaits    bool      // drainNodes may have work: a command came, or it has left allocations that budgets protect
 
 	routine      bool      // the decisions before routineUntil are routine: see Schedule
-	routineUntil time.Time // the first deadline
+	routineUntil time.Time // the first deadline; zero: it is not looked up yet
 
 	preemption   *preemption.Engine
 	reservations *reservation.Engine

@@ -55,8 +55,17 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	return c.effects, true
 }
 
-// routineAt reports whether decisions at now are routine.
-func (c *Core) routineAt(now time.Time) bool { return c.routine && now.Before(c.routineUntil) }
+// routineAt reports whether decisions at now are routine. The deadline is looked up here and not at the end of the last
+// run, because a command usually comes between, after which it is not needed.
+func (c *Core) routineAt(now time.Time) bool {
+	if c.routine && c.routineUntil.IsZero() {
+		var some bool
+		if c.routineUntil, some = c.NextDeadline(); !some {
+			c.routineUntil = now.Add(maxRoutine)
+		}
+	}
+	return c.routine && now.Before(c.routineUntil)
+}
 
 // beginRun does what precedes the decisions of a run that is not routine.
 func (c *Core) beginRun(now time.Time) {
@@ -72,13 +81,7 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	if c.routine = c.part.BeginRoutine() && !c.drainWaits; !c.routine {
-		return
-	}
-	var some bool
-	if c.routineUntil, some = c.NextDeadline(); !some {
-		c.routineUntil = now.Add(maxRoutine)
-	}
+	c.routine, c.routineUntil = c.part.BeginRoutine() && !c.drainWaits, time.Time{}
 }
 
 // maxRoutine is for how long decisions are routine if there is no deadline.
