@@ -205,14 +205,22 @@ func (d *askDelta) appendChanges(b []byte, changed uint64) []byte {
 
 // appendSuffix appends how many bytes a text has in common with the one before, and the rest.
 func appendSuffix(b []byte, before, text string) []byte {
-	n := 0
-	for n+8 <= len(before) && n+8 <= len(text) && before[n:n+8] == text[n:n+8] {
-		n += 8
+	n := commonPrefix(before, text)
+	return appendName(binary.AppendUvarint(b, uint64(n)), text[n:])
+}
+
+// commonPrefix is how many bytes at the beginning of two texts are equal. It compares eight at once.
+func commonPrefix(before, text string) (n int) {
+	a, b := []byte(before), []byte(text) // nothing is copied, as nothing is written
+	for m := min(len(a), len(b)) - 8; n <= m; n += 8 {
+		if different := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); different != 0 {
+			return n + bits.TrailingZeros64(different)/8
+		}
 	}
-	for n < len(before) && n < len(text) && before[n] == text[n] {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
-	return appendName(binary.AppendUvarint(b, uint64(n)), text[n:])
+	return n
 }
 
 // readAsk reads what appendAsk has appended.

@@ -42,7 +42,7 @@ func appendEffect(b []byte, effect scheduler.Effect) []byte {
 		}
 		return b
 	case scheduler.Released:
-		b = appendName(appendName(append(b, 2, byte(e.Type)), e.Key), e.App)
+		b = appendName(appendName(binary.AppendUvarint(append(b, 2), uint64(e.Type)), e.Key), e.App)
 		return appendName(b, e.Message)
 	case scheduler.ApplicationUpdated:
 		b = appendName(appendName(append(b, 3, byte(e.State), byte(e.Reason)), e.App), e.Queue)
