@@ -8,8 +8,10 @@ import (
 // Close writes what waits, and ends the recording. It is called by the goroutine that owns the Core, also when the Core has
 // panicked: then the recording ends with the step in which it has. Of a disk that hangs it waits closeTimeout long.
 func (r *Recorder) Close() {
-	r.mu.Lock()
-	if !r.closed {
+	if !r.held {
+		r.mu.Lock()
+	}
+	if r.held = false; !r.closed {
 		if r.inStep && r.oracle != nil && len(r.oracle.answers) > 0 {
 			r.appended(appendText(append(r.open.data, answersRecord), string(r.oracle.answers)))
 		}
