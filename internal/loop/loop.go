@@ -90,6 +90,7 @@ type Loop struct {
 	// Only the goroutine of Run accesses the fields below.
 	sync            bool                // effects are delivered by the loop itself; see Mode
 	lastTime        time.Time           // the time of the last step: time never goes back
+	lastReading     time.Time           // of the clock, monotonic if the clock is
 	undelivered     []scheduler.Effect  // effects waiting for the Sink
 	spareMailbox    []envelope          // an empty buffer for mailbox
 	needsScheduling bool                // a decision may be possible
@@ -260,13 +261,18 @@ func (l *Loop) step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	return effects
 }
 
-// now reads the clock. If the clock was set back, the time of the Core stands still. The
-// monotonic reading is removed: times from tags and recordings have none, and the order of times
-// would be inconsistent if only some had one.
+// now reads the clock. If the clock was set back, the time of the Core goes on at half its speed until the clock has caught up
+// (ORD-63): it never goes back, and if it stood still, no deadline would come. The monotonic reading is removed from it: times from
+// tags and recordings have none, and the order of times would be inconsistent if only some had one.
 func (l *Loop) now() time.Time {
-	if t := l.opt.Now().Round(0); t.After(l.lastTime) {
+	reading := l.opt.Now()
+	switch t := reading.Round(0); {
+	case t.After(l.lastTime):
 		l.lastTime = t
+	default:
+		l.lastTime = l.lastTime.Add((max(0, reading.Sub(l.lastReading)) + 1) / 2) // the difference is monotonic; rounded up, so that a timer ends
 	}
+	l.lastReading = reading
 	return l.lastTime
 }
 

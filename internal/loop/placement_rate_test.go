@@ -3,6 +3,7 @@ package loop_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,13 @@ import (
 // limitedLoop is a loop with room for 1,000 asks; submit sends some, and placed is how many were placed so far.
 func limitedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
 	t.Helper()
+	return limitedLoopWith(t, loop.Options{}, mode)
+}
+
+func limitedLoopWith(t *testing.T, o loop.Options, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
+	t.Helper()
 	sink := &recordingSink{}
-	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
+	c := loop.NewCluster(o, func(string) loop.Sink { return sink }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 	assert.NilError(t, c.Reset(t.Context(), mode, ""))
@@ -88,5 +94,34 @@ func TestExplain_NamesTheRateLimit(t *testing.T) {
 		e, err = l.Explain(t.Context(), "large")
 		assert.NilError(t, err)
 		assert.Assert(t, !strings.Contains(e.String(), "rate limit"), e.String())
+	})
+}
+
+// A clock that is set back by ten minutes does not stop placements for ten minutes: time goes on at half its speed (ORD-63).
+func TestClock_SetBackGoesOnAtHalfItsSpeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		l, submit, placed := limitedLoopWith(t, loop.Options{Now: clock}, loop.Mode{Sync: true, PlacementsPerSecond: 64})
+		ahead.Store(int64(10 * time.Minute))
+		submit("first", 100)
+		assert.Equal(t, placed(), 32)
+		ahead.Store(0)
+		l.Send(scheduler.Release{App: "app", Key: "none"}) // has the clock read
+		synctest.Wait()
+		for _, want := range []int{64, 96, 100} { // the bucket is full again after half a second of the Core, which is a second
+			before := placed()
+			time.Sleep(900 * time.Millisecond)
+			synctest.Wait()
+			assert.Equal(t, placed(), before, "before the second is over")
+			time.Sleep(101 * time.Millisecond)
+			synctest.Wait()
+			assert.Equal(t, placed(), want)
+		}
+		time.Sleep(20 * time.Minute) // the clock has caught up
+		l.Send(ask("last"))
+		synctest.Wait()
+		submitted := l.Health().Progress
+		assert.Assert(t, !submitted.After(time.Now()), "the Core is at %v, and the clock at %v", submitted, time.Now())
 	})
 }
