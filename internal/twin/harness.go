@@ -117,18 +117,23 @@ func (p *harness) checkExplanations() string {
 	return ""
 }
 
-// effectSummaries are the effects as texts, that of each waiting ask for itself.
+// effectSummaries are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are in
+// no order, and sorted here.
 func effectSummaries(effects []scheduler.Effect) (texts []string) {
+	sorted := 0 // the texts before it are in their final order
 	for _, e := range effects {
 		wait, ok := e.(scheduler.AsksWait)
 		if !ok {
+			slices.Sort(texts[sorted:])
 			texts = append(texts, effectSummary(e))
+			sorted = len(texts)
 			continue
 		}
 		for _, w := range wait.Asks {
 			texts = append(texts, fmt.Sprintf("%s (%s) waits: %s", w.Ask.Key, w.Ask.App, w.State))
 		}
 	}
+	slices.Sort(texts[sorted:])
 	return texts
 }
 

@@ -17,12 +17,11 @@ type waitingChanges struct {
 	ignoreNodeChanges
 
 	quotasSettled bool           // the constraints of settled applications are as at the last evaluation
-	unsettled     []*Application // in no order; every application that is not settled
+	unsettled     []*Application // in no order; every application with pending asks that is not settled
 	removed       int            // number of those of unsettled that were removed from the partition
 }
 
 func (w *waitingChanges) askAdded(x *Allocation, _ groupPosition)            { w.unsettle(x.group) }
-func (w *waitingChanges) askRemoved(_ *Allocation, from *AskGroup)           { w.unsettle(from) }
 func (w *waitingChanges) nominationAdded(x *Allocation, _ *Node)             { w.unsettle(x.group) }
 func (w *waitingChanges) nominationEnded(x *Allocation, _ EndedNomination)   { w.unsettle(x.group) }
 func (w *waitingChanges) reservationAdded(x *Allocation, _ *Node)            { w.unsettle(x.group) }
@@ -32,6 +31,13 @@ func (w *waitingChanges) replacementAdded(x, _ *Allocation)                  { w
 func (w *waitingChanges) replacementEnded(x, _ *Allocation)                  { w.unsettle(x.group) }
 func (w *waitingChanges) mayBeAllocatedChanged(a *Application)               { w.unsettleApplication(a) }
 func (w *waitingChanges) applicationMoved(a *Application, _ *Queue)          { w.unsettleApplication(a) }
+
+// askRemoved unsettles no application: a settled one is independent, so the states of its other asks stay.
+func (w *waitingChanges) askRemoved(_ *Allocation, from *AskGroup) {
+	if from != nil {
+		from.allowed = allowedUnknown
+	}
+}
 
 // unsettle has the states of the asks of g evaluated again. g may be nil: the ask was placed, or has ended.
 func (w *waitingChanges) unsettle(g *AskGroup) {

@@ -7,21 +7,31 @@ import (
 )
 
 // EachGroupToEvaluate yields the ask groups with pending asks whose waiting states may differ from those of the last
-// evaluation, in selection order, whether or not they can be placed: the groups of an application by their first asks.
-// Left out are those of a settled application: no max and no limit bounds it, it is neither in a gang nor in a StateAware
-// leaf, and neither its asks nor the configuration have changed since. They cost nothing. yielded is the number of groups.
+// evaluation, whether or not they can be placed. Those of one application are together. The groups of which others may take
+// quota are in selection order: the groups of an application by their first asks. Left out are the groups of a settled
+// application: it is independent, and neither its asks nor the configuration have changed since. They cost nothing. yielded
+// is the number of groups.
 func EachGroupToEvaluate(p *Partition, yield func(*AskGroup)) (yielded int) {
 	w := &p.journal.waiting
 	e := groupEvaluation{changes: w, yield: yield}
 	all, unsettled := !w.quotasSettled, w.takeUnsettled()
 	w.quotasSettled = true
+	if !all {
+		unsettled = e.visitIndependent(unsettled)
+	}
 	if all || 4*len(unsettled) > len(p.apps) { // sorting them costs more than a walk over all
 		e.walk(p.Root(), all)
-	} else {
+	} else if len(unsettled) > 0 {
 		e.mark(unsettled)
 		e.visitMarked(p.Root())
 	}
 	return e.yielded
+}
+
+// independent reports whether the waiting states of the asks of a depend on no other application, and those of each ask on
+// no other ask: no max and no limit bounds a, and it is neither in a gang nor in a StateAware leaf.
+func (a *Application) independent() bool {
+	return a.gang == nil && a.queue.policy.sort != policies.StateAware && a.Constraints().OnlyCapacity()
 }
 
 // groupEvaluation is one pass over ask groups with pending asks.
@@ -31,6 +41,23 @@ type groupEvaluation struct {
 	yielded int
 	marked  map[*Queue][]*Application // leaves with the applications to visit there, and the queues above
 	groups  []*AskGroup               // scratch
+}
+
+// visitIndependent visits the independent applications of apps, in no order, and returns the others.
+func (e *groupEvaluation) visitIndependent(apps []*Application) (others []*Application) {
+	return slices.DeleteFunc(apps, func(a *Application) bool {
+		if !a.independent() {
+			return false
+		}
+		a.unsettled = false
+		for _, group := range a.askGroups.list {
+			if !group.empty() {
+				e.yielded++
+				e.yield(group)
+			}
+		}
+		return true
+	})
 }
 
 // walk visits all applications with pending asks in and below q, or those that are unsettled.
@@ -82,7 +109,7 @@ func (e *groupEvaluation) visitMarked(q *Queue) {
 // visit yields the groups of a, and settles it if it can be.
 func (e *groupEvaluation) visit(a *Application) {
 	a.unsettled = false
-	if a.gang != nil || a.queue.policy.sort == policies.StateAware || !a.Constraints().OnlyCapacity() {
+	if !a.independent() {
 		e.changes.unsettleApplication(a)
 	}
 	e.groups = e.groups[:0]

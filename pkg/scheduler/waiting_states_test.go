@@ -74,38 +74,49 @@ func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	assert.DeepEqual(t, visited(), first)
 }
 
-// Few applications that have changed are visited in selection order, without a walk over the others (ASK-64).
+// Few applications that a max bounds are visited in selection order, without a walk over the others; those that only the
+// capacity of the cluster bounds as they have changed (ASK-63, ASK-64).
 func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := waitingCore(now, 1)
+	partition := core.part.Config()
+	for _, name := range []string{"bounded-b", "bounded-a"} {
+		leaf := configs.Queue{Name: name, Settings: configs.DefaultSettings()}
+		leaf.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 1000_000})
+		partition.Root.Children = append(slices.Clone(partition.Root.Children), leaf)
+	}
+	core.Step(now, UseConfig{Partition: partition})
 	ask := func(app, key string) {
 		core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(1000, 1)}})
 	}
+	bounded := []string{"app-3", "app-20", "app-7", "app-38"}
 	for i := range 40 {
 		now = now.Add(time.Second)
 		app := fmt.Sprint("app-", 97*i%40) // the order is not that of the names
-		core.Step(now, AddApplication{App: objects.AppID(app), Queue: []string{"root.other", "root.guaranteed"}[i%2]})
+		queues := []string{"root.other", "root.guaranteed"}
+		if slices.Contains(bounded, app) {
+			queues = []string{"root.bounded-a", "root.bounded-b"}
+		}
+		core.Step(now, AddApplication{App: objects.AppID(app), Queue: queues[i%2]})
 		ask(app, "first-of-"+app)
 	}
-	visited := func() (apps []objects.AppID) {
-		objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
+	visited := func() (apps []string) {
+		objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, string(g.Application().ID())) })
 		return apps
 	}
 	order := visited()
 	assert.Equal(t, len(order), 41)
-	for _, app := range []string{"app-3", "app-20", "app-7", "app-11", "app-38"} {
+	inOrder := slices.DeleteFunc(order, func(app string) bool { return !slices.Contains(bounded, app) })
+	assert.Equal(t, len(inOrder), 4)
+	assert.DeepEqual(t, visited(), inOrder)
+	for _, app := range []string{"app-20", "app-2", "app-11", "app-38", "app-1"} {
 		ask(app, "second-of-"+app)
 	}
 	core.Step(now, Release{App: "app-11", Key: "first-of-app-11"})
 	core.Step(now, Release{App: "app-11", Key: "second-of-app-11"})
-	var want []objects.AppID
-	for _, app := range order {
-		if slices.Contains([]objects.AppID{"app-3", "app-20", "app-7", "app-38"}, app) {
-			want = append(want, app)
-		}
-	}
-	assert.DeepEqual(t, visited(), want)
-	assert.Equal(t, len(visited()), 0)
+	core.Step(now, Release{App: "app-5", Key: "first-of-app-5"})
+	assert.DeepEqual(t, visited(), append([]string{"app-2", "app-1"}, inOrder...))
+	assert.DeepEqual(t, visited(), inOrder)
 }
 
 // An evaluation of many groups makes the next one later.
