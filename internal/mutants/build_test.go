@@ -169,6 +169,13 @@ func (b *build) test(t *testing.T, number int, in, tests, scale string, limit ti
 	return b.run(t, number, in, tests, scale, limit)
 }
 
+// finish reports whether tests of a package pass within a time, without a fault.
+func (b *build) finish(t *testing.T, in, tests, scale string, limit time.Duration) bool {
+	t.Helper()
+	failed, err := b.run(t, 0, in, tests, scale, limit)
+	return err == nil && failed == ""
+}
+
 func (b *build) run(t *testing.T, number int, in, tests, scale string, limit time.Duration) (failed string, err error) {
 	t.Helper()
 	file, err := b.binary(in)

@@ -19,7 +19,7 @@ const root = "../.."
 const variable = "CANOPY_MUTANTS"
 
 // limits are how long the tests of one package may take with a fault in the code, at each scale. A fault can make them wait for
-// ever, and is caught then: the few random runs take a small part of the limit without one. All of them take long, so that a
+// ever, and is caught then, if the few random runs take a small part of the limit without one. All of them take long, so that a
 // test that is stopped says nothing of the fault.
 var limits = []struct {
 	scale string
