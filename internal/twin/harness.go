@@ -117,20 +117,27 @@ func (p *harness) checkExplanations() string {
 	return ""
 }
 
-// effectSummaries are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are in
-// no order, and sorted here.
-func effectSummaries(effects []scheduler.Effect) (texts []string) {
+// effectSummaries are the effects as texts, that of each waiting ask for itself, without the messages which may differ.
+func effectSummaries(effects []scheduler.Effect) []string {
+	return effectsInOrder(effects, effectSummary, func(w scheduler.WaitingAsk) string {
+		return fmt.Sprintf("%s (%s) waits: %s", w.Ask.Key, w.Ask.App, w.State)
+	})
+}
+
+// effectsInOrder are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are in no
+// order (ASK-63), and sorted here.
+func effectsInOrder(effects []scheduler.Effect, text func(scheduler.Effect) string, waits func(scheduler.WaitingAsk) string) (texts []string) {
 	sorted := 0 // the texts before it are in their final order
 	for _, e := range effects {
 		wait, ok := e.(scheduler.AsksWait)
 		if !ok {
 			slices.Sort(texts[sorted:])
-			texts = append(texts, effectSummary(e))
+			texts = append(texts, text(e))
 			sorted = len(texts)
 			continue
 		}
 		for _, w := range wait.Asks {
-			texts = append(texts, fmt.Sprintf("%s (%s) waits: %s", w.Ask.Key, w.Ask.App, w.State))
+			texts = append(texts, waits(w))
 		}
 	}
 	slices.Sort(texts[sorted:])
@@ -160,6 +167,13 @@ func effectSummary(e scheduler.Effect) string {
 		return fmt.Sprintf("%s: %s", e, randomrun.DescribeAsk(e.Ask))
 	}
 	return e.String()
+}
+
+// exactEffects are the effects as exact texts, but for the order of waiting asks.
+func exactEffects(effects []scheduler.Effect) string {
+	return strings.Join(effectsInOrder(effects, scheduler.Effect.String, func(w scheduler.WaitingAsk) string {
+		return scheduler.AsksWait{Asks: []scheduler.WaitingAsk{w}}.String()
+	}), "\n")
 }
 
 func effectsText(effects []scheduler.Effect) string {
