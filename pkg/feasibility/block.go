@@ -38,7 +38,7 @@ func newParentBlock[T any](below []*block[T]) *block[T] {
 		c.parent = b
 		b.insertSlot(i, slot[T]{key: c.last}, c.union)
 	}
-	b.refreshSummary()
+	b.refreshSummary(allWords)
 	return b
 }
 
@@ -89,27 +89,29 @@ func (b *block[T]) halve(o *Order[T], right *block[T]) *block[T] {
 		right.wide = append(right.wide[:0], b.wide[half*b.width():]...)
 		b.wide = b.wide[:half*b.width()]
 	}
-	right.refreshSummary()
-	b.refreshSummary()
+	right.refreshSummary(allWords)
+	b.refreshSummary(allWords)
 	return right
 }
 
-// propagate updates the summaries from b upwards, as far as they change.
-func (b *block[T]) propagate() {
-	for b.refreshSummary() && b.parent != nil {
-		b.parent.setSlot(slices.Index(b.parent.children, b), b.last, b.union)
+// propagate updates the summaries from b upwards, as far as they change. words are those of masks that may have changed in b.
+func (b *block[T]) propagate(words wordSet) {
+	for b.refreshSummary(words) && b.parent != nil {
+		words = b.parent.setSlot(slices.Index(b.parent.children, b), b.last, b.union)
 		b = b.parent
 	}
 }
 
 // propagateInsertion is propagate after slot i, whose mask is m, was inserted.
 func (b *block[T]) propagateInsertion(i int, m Mask) {
-	changed := i == len(b.slots)-1
-	for w, word := range m {
-		changed = changed || word&^b.union[w] != 0
+	var added wordSet
+	for k, word := range m {
+		if word&^b.union[k] != 0 {
+			added.add(k)
+		}
 	}
-	if changed {
-		b.propagate()
+	if added != 0 || i == len(b.slots)-1 {
+		b.propagate(added)
 	}
 }
 
@@ -145,17 +147,16 @@ func (b *block[T]) eachWithSlot(slot int, yield func(T) bool) bool {
 }
 
 func (b *block[T]) eachIntersecting(f Mask, yield func(T) bool) bool {
-	if !b.union.Intersects(f) {
+	first, end := b.union.commonWords(f)
+	if first == end {
 		return true
 	}
-	for i := range b.slots {
-		switch {
-		case !b.intersects(i, f):
-		case b.isLeaf():
+	for i := b.nextSlot(0, f, first, end); i < len(b.slots); i = b.nextSlot(i+1, f, first, end) {
+		if b.isLeaf() {
 			if !yield(b.slots[i].item) {
 				return false
 			}
-		case !b.children[i].eachIntersecting(f, yield):
+		} else if !b.children[i].eachIntersecting(f, yield) {
 			return false
 		}
 	}

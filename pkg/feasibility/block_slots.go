@@ -18,32 +18,51 @@ func (b *block[T]) has(i, shape int) bool {
 	return Mask(b.wideOf(i)).Has(shape - wordBits)
 }
 
-// intersects reports whether the mask of slot i intersects f, which is not empty.
-func (b *block[T]) intersects(i int, f Mask) bool {
-	return b.slots[i].mask&f[0] != 0 || b.width() > 0 && Mask(b.wideOf(i)).Intersects(f[1:])
+// wordsOf is the words of the mask of slot i that are not 0.
+func (b *block[T]) wordsOf(i int) (words wordSet) {
+	if b.slots[i].mask != 0 {
+		words.add(0)
+	}
+	for k, word := range b.wideOf(i) {
+		if word != 0 {
+			words.add(k + 1)
+		}
+	}
+	return words
 }
 
-// firstSlot is the first slot whose mask intersects f. Requires: there is one.
-func (b *block[T]) firstSlot(f Mask) int {
-	i := 0
-	if b.width() == 0 {
-		for first := f[0]; b.slots[i].mask&first == 0; i++ {
+// nextSlot is the first slot, from slot i on, whose mask intersects f; the number of slots: there is none. first and end are the
+// common words of the union and f, of which there is one.
+func (b *block[T]) nextSlot(i int, f Mask, first, end int) int {
+	if end == 1 {
+		for word := f[0]; i < len(b.slots) && b.slots[i].mask&word == 0; i++ {
 		}
 		return i
 	}
-	for !b.intersects(i, f) {
-		i++
+	from := max(first, 1)
+	words := f[from:end]
+	for at := i*b.width() + from - 1; i < len(b.slots); i, at = i+1, at+b.width() {
+		if first == 0 && b.slots[i].mask&f[0] != 0 {
+			return i
+		}
+		for k, word := range b.wide[at : at+len(words)] {
+			if word&words[k] != 0 {
+				return i
+			}
+		}
 	}
 	return i
 }
 
-// setSlot sets the key and the mask of slot i. It reports whether the mask changed.
-func (b *block[T]) setSlot(i int, key uint64, mask Mask) (maskChanged bool) {
+// setSlot sets the key and the mask of slot i. It returns the words of the mask that changed.
+func (b *block[T]) setSlot(i int, key uint64, mask Mask) (changed wordSet) {
 	s, first := &b.slots[i], mask.firstWord()
-	maskChanged = s.mask != first
+	if s.mask != first {
+		changed.add(0)
+	}
 	s.key, s.mask = key, first
 	if b.widen(len(mask) - 1); b.width() == 0 {
-		return maskChanged
+		return changed
 	}
 	words := b.wideOf(i)
 	for k := range words {
@@ -51,10 +70,12 @@ func (b *block[T]) setSlot(i int, key uint64, mask Mask) (maskChanged bool) {
 		if k+1 < len(mask) {
 			word = mask[k+1]
 		}
-		maskChanged = maskChanged || words[k] != word
+		if words[k] != word {
+			changed.add(k + 1)
+		}
 		words[k] = word
 	}
-	return maskChanged
+	return changed
 }
 
 // insertSlot inserts s, with a mask, in front of slot i.
@@ -109,18 +130,27 @@ func (b *block[T]) moveSlot(i, j int) {
 	copy(b.wideOf(j), words)
 }
 
-// refreshSummary updates the last key and the union from the slots. It reports whether one changed.
-func (b *block[T]) refreshSummary() (changed bool) {
-	var last, first uint64
-	for i := range b.slots {
-		first |= b.slots[i].mask
-	}
+// refreshSummary updates the last key, and those words of the union that may have changed, from the slots. It reports whether
+// one changed.
+func (b *block[T]) refreshSummary(words wordSet) (changed bool) {
+	var last uint64
 	if n := len(b.slots); n > 0 {
 		last = b.slots[n-1].key
 	}
-	changed = b.last != last || b.union[0] != first
-	b.last, b.union[0] = last, first
+	changed = b.last != last
+	b.last = last
+	if words.has(0) {
+		var all uint64
+		for i := range b.slots {
+			all |= b.slots[i].mask
+		}
+		changed = changed || b.union[0] != all
+		b.union[0] = all
+	}
 	for k := range b.width() {
+		if !words.has(k + 1) {
+			continue
+		}
 		var all uint64
 		for at := k; at < len(b.wide); at += b.width() {
 			all |= b.wide[at]

@@ -137,6 +137,6 @@ func (x *Index[T]) plant() {
 		b.insertSlot(i, s, m.Mask)
 		m.block = b
 	}
-	b.refreshSummary()
+	b.refreshSummary(allWords)
 	x.few, x.root = few[T]{}, b
 }

@@ -90,7 +90,7 @@ func (x *Index[T]) refreshSlots(b *block[T]) {
 		x.refreshSlots(b.children[i])
 		b.setSlot(i, b.children[i].last, b.children[i].union)
 	}
-	b.refreshSummary()
+	b.refreshSummary(allWords)
 }
 
 // First is the first item, in order, whose mask intersects f.
@@ -98,14 +98,17 @@ func (x *Index[T]) First(f Mask) (found T, ok bool) {
 	if x.root == nil {
 		return x.firstOfFew(f)
 	}
-	b := x.root
-	if !b.union.Intersects(f) {
-		return found, false
+	for b := x.root; ; {
+		first, end := b.union.commonWords(f)
+		if first == end {
+			return found, false // of the root alone: the mask of a block has what its slots have
+		}
+		i := b.nextSlot(0, f, first, end)
+		if b.isLeaf() {
+			return b.slots[i].item, true
+		}
+		b = b.children[i]
 	}
-	for !b.isLeaf() {
-		b = b.children[b.firstSlot(f)] // the union has a slot of f, so there is one
-	}
-	return b.slots[b.firstSlot(f)].item, true
 }
 
 // Lowest is the first item, whatever its mask; the zero value: there is none.
@@ -195,12 +198,12 @@ func (x *Index[T]) reposition(item T, m *Entry[T]) {
 		x.insert(sought, m)
 		return
 	}
-	maskChanged := b.setSlot(i, sought.key, m.Mask)
+	changed := b.setSlot(i, sought.key, m.Mask)
 	if i != j {
 		b.moveSlot(i, j)
 	}
-	if last := len(b.slots) - 1; maskChanged || b.parent != nil && max(i, j) == last {
-		b.propagate()
+	if last := len(b.slots) - 1; changed != 0 || b.parent != nil && max(i, j) == last {
+		b.propagate(changed)
 	} else if max(i, j) == last {
 		b.last = b.slots[last].key
 	}
@@ -229,17 +232,20 @@ func (x *Index[T]) remove(item T, m *Entry[T]) {
 		x.root, x.few.union[0] = nil, 0
 		return
 	}
-	b.removeSlot(x.Order.find(b.slots, item))
+	i := x.Order.find(b.slots, item)
+	words := b.wordsOf(i)
+	b.removeSlot(i)
 	if len(b.slots) == 0 {
 		x.root.spare = b
 	}
 	for len(b.slots) == 0 { // empty blocks are removed
-		i := slices.Index(b.parent.children, b)
+		i = slices.Index(b.parent.children, b)
 		b = b.parent
+		words = b.wordsOf(i)
 		b.children = slices.Delete(b.children, i, i+1)
 		b.removeSlot(i)
 	}
-	b.propagate()
+	b.propagate(words)
 	for len(x.root.children) == 1 { // a root with a single child is removed
 		child := x.root.children[0]
 		child.parent, child.spare = nil, x.root.spare
@@ -317,7 +323,7 @@ func (x *Index[T]) Fill(all []T) {
 			b.insertSlot(i, slot[T]{item: item, key: x.Order.abbreviated(item)}, m.Mask)
 			m.block = b
 		}
-		b.refreshSummary()
+		b.refreshSummary(allWords)
 		level = append(level, b)
 	}
 	for len(level) > 1 {

@@ -47,6 +47,18 @@ func (m Mask) Intersects(n Mask) bool {
 	return false
 }
 
+// commonWords is the range, from first to before end, of the words in which m and n have a slot in common; first and end are
+// equal: there is none.
+func (m Mask) commonWords(n Mask) (first, end int) {
+	for end = min(len(m), len(n)); end > 0 && m[end-1]&n[end-1] == 0; {
+		end--
+	}
+	for first < end && m[first]&n[first] == 0 {
+		first++
+	}
+	return first, end
+}
+
 // Empty reports whether m has no slot.
 func (m Mask) Empty() bool {
 	for _, w := range m {
@@ -100,3 +112,14 @@ func (m Mask) IntersectWith(n Mask) {
 		}
 	}
 }
+
+// wordSet is which words of a mask have changed, or may have. The words from lastWord on are one.
+type wordSet uint64
+
+const (
+	lastWord         = 63
+	allWords wordSet = 1<<(lastWord+1) - 1
+)
+
+func (s wordSet) has(word int) bool { return s>>min(word, lastWord)&1 != 0 }
+func (s *wordSet) add(word int)     { *s |= 1 << min(word, lastWord) }
