@@ -101,7 +101,10 @@ func (x *Index[T]) First(f Mask) (found T, ok bool) {
 	for b := x.root; ; {
 		first, end := b.union.commonWords(f)
 		if first == end {
-			return found, false // of the root alone: the mask of a block has what its slots have
+			if b != x.root {
+				panic("feasibility: a block has no slot of a mask that the block above has for it")
+			}
+			return found, false
 		}
 		i := b.nextSlot(0, f, first, end)
 		if b.isLeaf() {
