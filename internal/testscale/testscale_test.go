@@ -13,8 +13,8 @@ func TestRuns_ByScale(t *testing.T) {
 		n, want int
 	}{
 		{scaleQuick, false, 500, 50}, {scaleQuick, true, 500, 50}, {scaleQuick, false, 5, 1},
-		{scaleFull, false, 500, 500}, {scaleFull, true, 500, 50}, {scaleFull, true, 3, 1},
-		{scaleNightly, false, 500, 1500}, {scaleNightly, true, 500, 150},
+		{scaleFull, false, 500, 500}, {scaleFull, true, 500, 100}, {scaleFull, true, 3, 1},
+		{scaleNightly, false, 500, 1500}, {scaleNightly, true, 500, 300},
 	} {
 		assert.Equal(t, runs(tc.scale, tc.race, tc.n), tc.want, "%+v", tc)
 	}
