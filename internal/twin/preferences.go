@@ -13,7 +13,11 @@ import (
 
 // inPreferenceOrder are nodes, in node order, by their scores for an ask when some allocations are gone; the highest first.
 func (t *Twin) inPreferenceOrder(nodes []*node, ask *objects.Ask, gone []*allocation) []*node {
-	own, pods, scores := t.affinityOf(ask), t.pods(gone), map[*node]int64{}
+	own, scores := t.affinityOf(ask), map[*node]int64{}
+	var pods []pod
+	if own != nil { // without constraints of its own an ask prefers no allocations
+		pods = t.pods(gone)
+	}
 	for _, n := range nodes {
 		scores[n] = constraintsOf(ask).Score(n.info()) + affinityScore(n, ask, own, pods)
 	}
