@@ -302,6 +302,9 @@ func (t *Twin) replaceInPlace(asks, standIns []*allocation) bool {
 }
 
 func (t *Twin) replaceOnOtherNode(asks, standIns []*allocation) bool {
+	if len(asks) == 0 { // the usual case, in which nothing has to be added up
+		return false
+	}
 	c := t.total()
 	for _, w := range asks {
 		y := find(standIns, func(y *allocation) bool { return y.ask.TaskGroup() == w.ask.TaskGroup() })
