@@ -15,6 +15,7 @@ const (
 	refreshFinish     = 500                  // remaining objects up to which a snapshot is finished in one step; about 1 ms
 	decisionsPerSlice = 32                   // decisions between two slices; they change half as many objects as a slice refreshes
 	refreshEvery      = 2 * time.Millisecond // or the time between two slices, if less
+	refreshAllowance  = 4                    // times as many objects as there are: when so many were viewed, slices grow
 	refreshShare      = 20                   // while there are decisions to make: one snapshot in so many times its duration
 	maxRefreshPause   = 5 * time.Second      // but the next one begins after this time at the latest
 	snapshotRetention = time.Minute          // how long after the last reader the views are kept up to date
@@ -30,7 +31,8 @@ type reader struct {
 // snapshotRefresh is the state of the snapshot that is being made.
 type snapshotRefresh struct {
 	sliceSize int           // objects in the next slice; 0: none is being made
-	remaining int           // objects after the last slice
+	viewed    int           // objects in slices so far, each change of an object counts
+	allowance int           // how many may be viewed until slices grow
 	spent     time.Duration // duration so far
 	lastSlice time.Time     // when the last slice ended
 	notBefore time.Time     // until then, none is begun while there are decisions to make
@@ -109,8 +111,9 @@ func (l *Loop) onlyOnce() bool {
 }
 
 // refreshSnapshot does one slice of the next snapshot, and finishes it if little remains: done
-// (OBS-2). If a slice did not reduce what remains, the next one is twice as large, so that the
-// snapshot is finished however much is decided meanwhile.
+// (OBS-2). When several times as many objects were viewed as there were at first, decisions change more than slices view: then
+// each slice is twice as large as the one before, so that the snapshot is finished however much is decided meanwhile. What remains
+// does not tell, since an object that was viewed may leave another one to view, its queue.
 func (l *Loop) refreshSnapshot() (done bool) {
 	r := &l.refresh
 	began := l.now()
@@ -118,13 +121,14 @@ func (l *Loop) refreshSnapshot() (done bool) {
 		r.lastRead = began
 	}
 	if r.sliceSize == 0 {
-		r.sliceSize, r.remaining, r.spent = refreshSlice, 1<<62, 0
+		r.sliceSize, r.viewed, r.spent = refreshSlice, 0, 0
+		r.allowance = refreshAllowance * l.core.RefreshSnapshot(0)
 	}
 	remaining := l.core.RefreshSnapshot(r.sliceSize)
-	if remaining >= r.remaining {
+	if r.viewed += r.sliceSize; r.viewed > r.allowance {
 		r.sliceSize *= 2
 	}
-	if r.remaining = remaining; remaining <= refreshFinish {
+	if remaining <= refreshFinish {
 		l.cachedSnapshot, done = l.core.Snapshot(began), true
 	}
 	r.lastSlice = l.now()

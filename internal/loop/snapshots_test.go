@@ -28,22 +28,27 @@ type manualLoop struct {
 }
 
 func newManualLoop(t *testing.T, nodes, asks int) *manualLoop {
-	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}}}
-	core := scheduler.New(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()}, nil)
-	x := &manualLoop{clock: time.Unix(1_000_000, 0).UTC()}
-	x.Loop = New(core, discardSink{}, Options{Now: func() time.Time { return x.clock }, MaxUndelivered: 1 << 30})
-	few := func(n resources.Quantity) resources.Amounts {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
-	}
+	x := newManualLoopOf(configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}}})
 	x.Send(scheduler.AddApplication{App: "app", Queue: "root.a"})
 	for i := range nodes {
-		x.Send(scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("n", i)), Total: few(1000), Schedulable: true})
+		x.Send(scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("n", i)), Total: vcores(1000), Schedulable: true})
 	}
 	for i := range asks {
-		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: few(1)}})
+		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: vcores(1)}})
 	}
 	x.drainMailbox()
 	return x
+}
+
+func newManualLoopOf(root configs.Queue) *manualLoop {
+	core := scheduler.New(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()}, nil)
+	x := &manualLoop{clock: time.Unix(1_000_000, 0).UTC()}
+	x.Loop = New(core, discardSink{}, Options{Now: func() time.Time { return x.clock }, MaxUndelivered: 1 << 30})
+	return x
+}
+
+func vcores(n resources.Quantity) resources.Amounts {
+	return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 }
 
 // addReader adds a reader that waits.
@@ -74,6 +79,51 @@ func TestSnapshot_IsMadeInSlicesBetweenDecisions(t *testing.T) {
 	s := <-reply
 	assert.Equal(t, s.Allocations+s.Asks, 10_000)
 	assert.Assert(t, s.Allocations > 0, "nothing was decided meanwhile")
+}
+
+// The first snapshot of many applications and queues has no large slice: while one is viewed, decisions wait.
+func TestSnapshot_FirstOneHasNoLargeSlice(t *testing.T) {
+	const queues, applications = 2000, 4000
+	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}
+	for i := range queues {
+		root.Children = append(root.Children, configs.Queue{Name: fmt.Sprint("q", i)})
+	}
+	x := newManualLoopOf(root)
+	for i := range applications {
+		x.Send(scheduler.AddApplication{App: appID(i), Queue: fmt.Sprint("root.q", i%queues)})
+		for k := range 3 {
+			x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i, "-", k)), App: appID(i), Amounts: vcores(1)}})
+		}
+	}
+	for x.drainMailbox(); x.needsScheduling; x.decide(100) {
+	}
+	reply := x.addReader(t.Context())
+	slices := 0
+	for ; len(reply) == 0; slices++ {
+		x.serveReaders()
+		assert.Assert(t, x.refresh.sliceSize <= refreshSlice, "slice %d is of %d objects", slices+1, x.refresh.sliceSize)
+	}
+	assert.Equal(t, (<-reply).Asks, 3*applications)
+	assert.Assert(t, slices >= 3*applications/refreshSlice, "in %d slices", slices)
+}
+
+// A snapshot is finished although more changes between two slices than one has objects.
+func TestSnapshot_EndsHoweverMuchChanges(t *testing.T) {
+	const nodes = 4 * refreshSlice
+	x := newManualLoop(t, nodes, 0)
+	reply := x.addReader(t.Context())
+	for slices := 0; len(reply) == 0; slices++ {
+		assert.Assert(t, slices < 200)
+		for i := range nodes {
+			x.Send(scheduler.SetCapacity{Node: objects.NodeID(fmt.Sprint("n", i)), Total: vcores(resources.Quantity(1001 + slices))})
+		}
+		x.drainMailbox()
+		for x.needsScheduling {
+			x.decide(100)
+		}
+		x.serveReaders()
+	}
+	assert.Equal(t, (<-reply).Nodes.Len(), nodes)
 }
 
 func TestSnapshot_WaitingReadersShareOne(t *testing.T) {
