@@ -17,8 +17,8 @@ type affinityChanges struct {
 	nodesOpened bool               // a node may be allowed that was refused: the next RefreshShares requeues
 	softTainted map[*Node]struct{} // nodes with a taint with PreferNoSchedule; nil: there are none
 	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
-	allowed     allowedNodesCache
-	maxRefused  int // how many refused nodes a search tries one by one
+	allowed     allowedNodesCache  `objectgraph:"-"`
+	maxRefused  int                // how many refused nodes a search tries one by one
 }
 
 // requeueDue reports whether something waits for a node that is not refused any more, and there may be one.

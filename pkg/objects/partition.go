@@ -68,6 +68,13 @@ type objectLists struct {
 	moved  map[*Application]*Moved // applications that operators have moved, in no order; nil: none ever was
 }
 
+// setIndexes sets where an object has its index on its list.
+func (l *objectLists) setIndexes() {
+	l.apps.index = func(a *Application) *int32 { return &a.listIndex }
+	l.nodes.index = func(n *Node) *int32 { return &n.listIndex }
+	l.queues.index = func(q *Queue) *int32 { return &q.listIndex }
+}
+
 // NewPartition builds the queue tree of conf, with no nodes and no applications.
 func NewPartition(conf configs.Partition) *Partition {
 	return NewPartitionWithOptions(conf, DefaultOptions())
@@ -82,9 +89,7 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	}
 	p.journal.order.schedulable.Order = &nodeOrder
 	p.journal.order.unschedulable.Order = &nodeOrder
-	p.lists.apps.index = func(a *Application) *int32 { return &a.listIndex }
-	p.lists.nodes.index = func(n *Node) *int32 { return &n.listIndex }
-	p.lists.queues.index = func(q *Queue) *int32 { return &q.listIndex }
+	p.lists.setIndexes()
 	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.journal.affinity.nodes, p.journal.affinity.maxRefused = &p.lists.nodes, cmp.Or(opt.RefusedNodes, defaultRefusals)

@@ -57,6 +57,9 @@ func NewNameTableWithBounds(maxNames, maxAskNames int, freed func(k Index)) *Nam
 	return &NameTable{indexes: map[string]Index{}, maxNames: maxNames, maxAskNames: maxAskNames, freed: freed}
 }
 
+// OnFreed sets what is called with each index that becomes free.
+func (n *NameTable) OnFreed(freed func(k Index)) { n.freed = freed }
+
 // Clone returns a NameTable with the same names and indexes, without the freed callback.
 func (n *NameTable) Clone() *NameTable {
 	c := *n
