@@ -15,8 +15,8 @@ scheduler, step by step. A step is a command, or a call that makes decisions.
 
 A replay ends with the first difference: it prints the step, and the effects that this
 version of Canopy makes. Another version may decide otherwise; the same one never does. With
---from it begins with the registration or the start before; with --to it ends there. Steps
-behind a gap are not replayed until the next registration or start, and are counted.
+--from it begins with the checkpoint, registration or start before; with --to it ends there.
+Steps behind a gap are not replayed until the next of these, and are counted.
 
 The exit code is 0 when all steps that could be compared are equal, 1 when one differs or none
 could be compared, and 2 when the recording cannot be read or the arguments are invalid.`
@@ -93,6 +93,9 @@ func printPlayed(out io.Writer, r playback.Result, w playback.Window) {
 	}
 	if r.NotReplayed > 0 {
 		fmt.Fprintf(out, "  not replayed, because the recording is incomplete before: %d\n", r.NotReplayed)
+	}
+	if r.Unusable != "" {
+		fmt.Fprintf(out, "  a checkpoint was of no use: %s\n", r.Unusable)
 	}
 	if r.Difference != nil {
 		fmt.Fprintf(out, "%s\n", r.Difference)

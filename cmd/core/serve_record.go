@@ -17,6 +17,7 @@ type recordFlags struct {
 	maxBytes     int64
 	maxAge       time.Duration
 	segmentBytes int64
+	checkpoints  time.Duration
 }
 
 func (f *recordFlags) add(flags *pflag.FlagSet) {
@@ -24,6 +25,7 @@ func (f *recordFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes, "`BYTES` of all files of --record, beyond which the oldest are removed")
 	flags.DurationVar(&f.maxAge, "record-max-age", recording.DefaultMaxAge, "files of --record that were last written so long ago are removed")
 	flags.Int64Var(&f.segmentBytes, "record-segment-size", recording.DefaultSegmentBytes, "`BYTES` of a file of --record, after which the next one begins")
+	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0, "record the state so often with --record, so that a replay can begin there; decisions wait for it, about a second for 100,000 allocations; 0: never")
 }
 
 // check reports invalid flags (REC-1).
@@ -38,9 +40,14 @@ func (f *recordFlags) check() error {
 	if f.maxAge <= 0 {
 		wrong = append(wrong, fmt.Errorf("--record-max-age is %v, and must be above 0", f.maxAge))
 	}
+	if f.checkpoints < 0 {
+		wrong = append(wrong, fmt.Errorf("--record-checkpoint-every is %v, and must not be below 0", f.checkpoints))
+	}
 	return errors.Join(wrong...)
 }
 
 func (f *recordFlags) options() canopy.Recording {
-	return canopy.Recording{Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, Program: version}
+	return canopy.Recording{
+		Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, CheckpointEvery: f.checkpoints, Program: version,
+	}
 }

@@ -67,6 +67,10 @@ const spareChunks = 4
 func (r *Recorder) recycle(c chunk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if c.piece {
+		r.checkpoints.waiting -= len(c.data)
+		return
+	}
 	if r.bytes -= len(c.data); len(r.spare) < spareChunks && cap(c.data) <= 2*chunkBytes {
 		r.spare = append(r.spare, c.data[:0])
 	}

@@ -49,6 +49,9 @@ func (c *cursor) next(x *Item) (done bool, err error) {
 	case gapRecord:
 		x.Gap = &Gap{c.unsigned(), c.text()}
 		done = true
+	case checkpointRecord:
+		x.piece = &piece{Abilities(c.byte()), c.unsigned(), c.unsigned(), c.bytes()}
+		done = true
 	case markRecord:
 		x.Mark = c.text()
 		done = true

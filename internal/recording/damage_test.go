@@ -106,7 +106,7 @@ func TestNewerVersion_IsRefused(t *testing.T) {
 	_, err = r.Next()
 	assert.ErrorIs(t, err, recording.ErrVersion)
 	assert.ErrorContains(t, err, path)
-	assert.ErrorContains(t, err, "it has version 2, and this Canopy reads version 1")
+	assert.ErrorContains(t, err, "it has version 3, and this Canopy reads versions 1 to 2")
 }
 
 func TestSessions_OfADirectoryWithoutRecording(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 
 const (
 	magic         = "CANOPYRC"
-	formatVersion = 1
+	formatVersion = 2 // with checkpoints
+	oldestVersion = 1 // that is read
 	prefixSize    = len(magic) + 2
 
 	frameMark  = "\xc5\xf2\x0aF"
@@ -52,8 +53,8 @@ func openFrames(name string, data []byte) (*frames, error) {
 	if len(data) < prefixSize || string(data[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoSegment)
 	}
-	if v := binary.LittleEndian.Uint16(data[len(magic):]); v != formatVersion {
-		return nil, fmt.Errorf("%s: %w: it has version %d, and this Canopy reads version %d", name, ErrVersion, v, formatVersion)
+	if v := binary.LittleEndian.Uint16(data[len(magic):]); v < oldestVersion || v > formatVersion {
+		return nil, fmt.Errorf("%s: %w: it has version %d, and this Canopy reads versions %d to %d", name, ErrVersion, v, oldestVersion, formatVersion)
 	}
 	return &frames{data, prefixSize}, nil
 }

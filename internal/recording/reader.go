@@ -59,6 +59,8 @@ type Reader struct {
 	items []Item // of the frame that are left
 	step  uint64 // number of the step after those
 	notes []string
+
+	pieces pieces // of a Checkpoint that is not complete
 }
 
 // Open returns a Reader, which the caller must close.
@@ -171,6 +173,10 @@ func (r *Reader) readFrame(records []byte) {
 		case err != nil:
 		case x.Gap != nil:
 			r.note("%s", x.Gap.Reason)
+		case x.piece != nil:
+			if k := r.pieces.add(x.piece); k != nil {
+				items = append(items, Item{Checkpoint: k})
+			}
 		default:
 			items = append(items, x)
 		}

@@ -114,6 +114,8 @@ func play(t *testing.T, items []recording.Item) (compared, notReplayed int) {
 			p.Begin(x.Begin)
 		case x.Gap != nil:
 			p.Interrupt()
+		case x.Checkpoint != nil:
+			assert.NilError(t, p.Checkpoint(x.Checkpoint))
 		case x.Step != nil:
 			made := p.Make(x.Step)
 			assert.Equal(t, made.Difference, "", "step %d: %v: %v", x.Step.Number, x.Step.Command, made.Effects)

@@ -29,6 +29,9 @@ type Recorder struct {
 	delta   askDelta  // of the open chunk
 	held    bool      // mu is held from a command to its effects: locking it twice for each is a tenth of what recording costs
 	scratch []byte
+	given   scheduler.Oracle // the Oracle that the Core has
+
+	checkpoints checkpoints
 
 	mu       sync.Mutex // guards the fields below
 	open     chunk
@@ -51,7 +54,8 @@ type chunk struct {
 	data   []byte
 	steps  uint64
 	first  uint64
-	begins bool // the first record is a Begin
+	begins bool // the first record is one with which a replay can begin
+	piece  bool // it has a piece of a Checkpoint, and is not counted in Recorder.bytes
 	lost   uint64
 }
 
@@ -77,7 +81,8 @@ func (r *Recorder) begin(restart bool) {
 func (r *Recorder) Oracle(o scheduler.Oracle) scheduler.Oracle {
 	r.has = abilitiesOf(o)
 	r.oracle = &listeningOracle{to: o}
-	return withAbilities(r.oracle, r.has)
+	r.given = withAbilities(r.oracle, r.has)
+	return r.given
 }
 
 // Command records a command that is applied next. ResetPartition begins the recording anew.
@@ -144,6 +149,9 @@ func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
 		r.seal()
 	}
 	r.mu.Unlock()
+	if r.checkpoints.every > 0 {
+		r.addCheckpoint()
+	}
 }
 
 // beginStep begins a step, and locks mu if the step is not dropped.

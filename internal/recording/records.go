@@ -20,6 +20,8 @@ const (
 	markRecord     = 7 // a text
 	askRecord      = 8 // likewise a step: an ask, as the difference to the ask before in the frame
 	releaseRecord  = 9 // likewise
+
+	checkpointRecord = 10 // a piece of a Checkpoint: the Oracle, number of the piece and of all pieces, bytes
 )
 
 const (
@@ -52,10 +54,13 @@ type Gap struct {
 
 // Item is an entry of a recording: one of its fields is set.
 type Item struct {
-	Begin *Begin
-	Step  *Step
-	Gap   *Gap
-	Mark  string
+	Begin      *Begin
+	Step       *Step
+	Gap        *Gap
+	Checkpoint *Checkpoint
+	Mark       string
+
+	piece *piece // of a Checkpoint
 }
 
 func appendBegin(b []byte, begin *Begin) []byte {

@@ -43,6 +43,9 @@ type Options struct {
 	FlushEvery   time.Duration // how long records wait to be written together
 	RetryEvery   time.Duration // how long nothing is written after a failure
 
+	// CheckpointEvery is after how much time of its steps the state of a Core is recorded, with which a replay can begin; 0: never.
+	CheckpointEvery time.Duration
+
 	Now   func() time.Time                     // nil: time.Now
 	After func(time.Duration) <-chan time.Time // nil: time.After
 
@@ -52,6 +55,10 @@ type Options struct {
 	// OnFailure is called when a partition has failed to write, and with nil when it writes again. lost are the steps that
 	// were lost since the call before. It is called by several goroutines. nil: not called.
 	OnFailure func(partition string, lost uint64, err error)
+
+	// OnCheckpoint is called by the goroutine that owns the Core when its state was recorded: how many bytes, and how long the Core
+	// waited for it. With an error there are no more of that partition. nil: not called.
+	OnCheckpoint func(partition string, bytes int, took time.Duration, err error)
 }
 
 // File is a segment that is written.
@@ -90,6 +97,9 @@ func Open(opt Options) (*Store, error) {
 	if opt.OnFailure == nil {
 		opt.OnFailure = func(string, uint64, error) {}
 	}
+	if opt.OnCheckpoint == nil {
+		opt.OnCheckpoint = func(string, int, time.Duration, error) {}
+	}
 	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
@@ -101,6 +111,10 @@ func (s *Store) Recorder(partition string, core *scheduler.Core, opt objects.Opt
 	r := &Recorder{
 		core: core, opt: opt, buffer: s.opt.Buffer, last: epoch, after: s.opt.After,
 		wake: make(chan struct{}, 1), written: make(chan struct{}),
+		checkpoints: checkpoints{
+			every: s.opt.CheckpointEvery, clock: s.opt.Now, encode: EncodeState, piece: pieceBytes,
+			report: func(bytes int, took time.Duration, err error) { s.opt.OnCheckpoint(partition, bytes, took, err) },
+		},
 	}
 	w := &writer{store: s, partition: partition, dir: filepath.Join(s.opt.Dir, directoryOf(partition)), recorder: r, zstd: newCompressor()}
 	go w.run()

@@ -173,7 +173,7 @@ func newServer(opt Options, p serverParts) *Server {
 		s.metrics.SetLogSource(c.Lines)
 	}
 	s.effectLog = effectlog.New(s.log)
-	s.recorded.onFailure = s.effectLog.OnRecording
+	s.recorded.onFailure, s.recorded.onCheckpoint = s.effectLog.OnRecording, s.effectLog.OnCheckpoint
 	if s.recorded.store != nil {
 		s.metrics.SetRecordingSource(s.recorded.lostSteps)
 	}

@@ -32,7 +32,7 @@ func (e *DifferenceError) Error() string { return e.Difference.String() }
 // of the scheduler. The error is a *NotFoundError, a *DifferenceError, or that of the recording.
 func Take(s recording.Session, w playback.Window, match func(scheduler.Effect) bool) (*Excerpt, Target, error) {
 	t := taking{window: w, match: match}
-	start, err := playback.Start(s, w.From)
+	start, err := playback.Start(s, w.From, false)
 	if err != nil {
 		return nil, Target{}, err
 	}

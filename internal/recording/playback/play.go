@@ -33,7 +33,8 @@ type Result struct {
 	First       time.Time       `json:"first"`       // time of the first step in the window; zero: there is none
 	Last        time.Time       `json:"last"`        // and of the last one
 	Gaps        []recording.Gap `json:"gaps"`
-	Ended       bool            `json:"ended"` // the end of the session was recorded: the scheduler was not killed. With Window.To, it is not known
+	Unusable    string          `json:"unusable,omitempty"` // why the last state that was needed could not be used; empty: none was needed, or it was
+	Ended       bool            `json:"ended"`              // the end of the session was recorded: the scheduler was not killed. With Window.To, it is not known
 
 	Difference *Difference `json:"difference"` // the first; the replay ends with it. nil: there is none
 }
@@ -70,7 +71,7 @@ func (d *Difference) String() string {
 // be nil. The error is that of the recording; see recording.Reader.
 func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 	out := Result{Partition: s.Partition, Began: s.Began}
-	start, err := Start(s, w.From)
+	start, err := Start(s, w.From, true)
 	if err != nil {
 		return out, err
 	}
@@ -90,6 +91,10 @@ func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 		case i < start:
 		case x.Begin != nil:
 			p.Begin(x.Begin)
+		case x.Checkpoint != nil:
+			if err := p.Checkpoint(x.Checkpoint); err != nil {
+				out.Unusable = err.Error()
+			}
 		case x.Gap != nil:
 			p.Interrupt()
 			out.Gaps = append(out.Gaps, *x.Gap)
@@ -147,9 +152,9 @@ func Texts(effects []scheduler.Effect) []string {
 	return texts
 }
 
-// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or the
-// first item.
-func Start(s recording.Session, from time.Time) (start int, err error) {
+// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or, with checkpoints, the
+// last Begin or Checkpoint that this program reads, or the first item.
+func Start(s recording.Session, from time.Time, checkpoints bool) (start int, err error) {
 	if from.IsZero() {
 		return 0, nil
 	}
@@ -163,7 +168,7 @@ func Start(s recording.Session, from time.Time) (start int, err error) {
 			return start, nil
 		case err != nil:
 			return 0, err
-		case x.Begin != nil:
+		case x.Begin != nil, checkpoints && x.Checkpoint != nil && x.Checkpoint.Usable():
 			begin = i
 		case x.Step != nil && !x.Step.At.Before(from):
 			return start, nil

@@ -55,7 +55,17 @@ func (p *Player) Begin(b *recording.Begin) {
 	}
 }
 
-// Interrupt says that steps are missing: nothing can be made until the next Begin.
+// Checkpoint takes the state of the Core between two steps, if nothing can be made otherwise. The error says why there is none; see
+// recording.Checkpoint.
+func (p *Player) Checkpoint(k *recording.Checkpoint) (err error) {
+	if p.Ready() {
+		return nil
+	}
+	p.core, err = k.Core(&p.Answers)
+	return err
+}
+
+// Interrupt says that steps are missing: nothing can be made until the next Begin or Checkpoint.
 func (p *Player) Interrupt() { p.core, p.restart = nil, nil }
 
 // Make makes a step, and compares.
