@@ -30,11 +30,12 @@ type Process struct {
 }
 
 // Start starts command, a canopy serve, and waits until it is ready. ctx ends the waiting, not the process. A ^C at the
-// terminal does not reach it: it is for the caller. The process must be ended by Kill and Reap, or by Stop.
+// terminal does not reach it: it is for the caller. The process must be ended by Kill and Reap, or by Stop; where the caller is killed
+// it ends too, on Linux.
 func Start(ctx context.Context, command ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(command[0], command[1:]...), log: &logHead{}}
 	p.cmd.Stderr = p.log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = attributes()
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package serverprocess
+
+import "syscall"
+
+// attributes are those of a process in a group of its own.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
