@@ -77,7 +77,7 @@ func (v *validations) read(body io.Reader, limit int) (text []byte, tooLong bool
 		switch {
 		case len(text) > limit:
 			return text, true, nil
-		case held > textsAtOnce*int64(limit):
+		case n > 0 && held > textsAtOnce*int64(limit): // what is held already may end
 			return text, false, &failure{status: http.StatusServiceUnavailable, reason: "too many configurations are validated at the same time: try again"}
 		case errors.Is(err, io.EOF):
 			return text, false, nil
