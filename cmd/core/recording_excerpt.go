@@ -86,14 +86,14 @@ func (f *excerptFlags) print(dir string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	looked := 0
+	var all excerpt.NotFoundError
 	for i := len(sessions) - 1; i >= 0; i-- {
 		e, target, err := excerpt.Take(sessions[i], f.window(time.Now()), f.match())
 		var none *excerpt.NotFoundError
 		var different *excerpt.DifferenceError
 		switch {
 		case errors.As(err, &none):
-			looked += none.Steps
+			all.Steps, all.Without = all.Steps+none.Steps, all.Without+none.Without
 			continue
 		case errors.As(err, &different):
 			return exitError{exitRefused, fmt.Errorf("partition %s: %w\nAn excerpt would be of other decisions", sessions[i].Partition, err)}
@@ -102,7 +102,7 @@ func (f *excerptFlags) print(dir string, out, errs io.Writer) error {
 		}
 		return f.printShort(e, target, sessions[i], out, errs)
 	}
-	return exitError{exitRefused, fmt.Errorf("%s: %w", dir, &excerpt.NotFoundError{Steps: looked})}
+	return exitError{exitRefused, fmt.Errorf("%s: %w", dir, &all)}
 }
 
 // match is what the effect must be; nil: a panic.

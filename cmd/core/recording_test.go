@@ -26,8 +26,14 @@ var recordedFrom = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 // others; below 0: none.
 func recordedSession(t *testing.T, wrongStep int) (dir string) {
 	t.Helper()
+	return recordedSessionWith(t, wrongStep, 0)
+}
+
+// recordedSessionWith is recordedSession with checkpoints.
+func recordedSessionWith(t *testing.T, wrongStep int, every time.Duration) (dir string) {
+	t.Helper()
 	dir = t.TempDir()
-	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", Now: func() time.Time { return recordedFrom }})
+	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", CheckpointEvery: every, Now: func() time.Time { return recordedFrom }})
 	assert.NilError(t, err)
 	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -143,6 +149,21 @@ func TestRecordingExcerpt_IsShort(t *testing.T) {
 	code, out, _ = runCanopy("recording", "excerpt", dir, "--until-effect", "k", "--max-replays", "2")
 	assert.Equal(t, code, 0)
 	assert.Assert(t, strings.Contains(out, "more could be left out with more than 2 replays"), out)
+}
+
+// Without its first segment a recording is replayed from a checkpoint, and has no excerpts.
+func TestRecording_WithoutItsStart(t *testing.T) {
+	dir := recordedSessionWith(t, -1, 2*time.Second)
+	segments, err := filepath.Glob(filepath.Join(dir, "default", "*.rec"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(segments), 2)
+	assert.NilError(t, os.Remove(segments[0]))
+	code, out, errs := runCanopy("recording", "play", dir)
+	assert.Equal(t, code, 0, errs)
+	assert.Assert(t, strings.Contains(out, "segments before ") && strings.Contains(out, "equal: 1 steps with "), out)
+	code, _, errs = runCanopy("recording", "excerpt", dir, "--until-effect", "k")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(errs, "none of the 0 steps in the window has such an effect; 1 more cannot be made, because an excerpt needs all steps since a start"), errs)
 }
 
 func TestRecordingExcerpt_Refuses(t *testing.T) {

@@ -17,10 +17,17 @@ type Target struct {
 }
 
 // NotFoundError says that the window of a recording has no such effect.
-type NotFoundError struct{ Steps int } // that were looked through
+type NotFoundError struct {
+	Steps   int // that were looked through
+	Without int // steps in the window that cannot be made: what was recorded since a start of the scheduler is incomplete
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("none of the %d steps in the window has such an effect", e.Steps)
+	text := fmt.Sprintf("none of the %d steps in the window has such an effect", e.Steps)
+	if e.Without > 0 {
+		text += fmt.Sprintf("; %d more cannot be made, because an excerpt needs all steps since a start, and there are segments or steps missing", e.Without)
+	}
+	return text
 }
 
 // DifferenceError says that this version of Canopy decides otherwise than the recorded one before the effect.
@@ -68,6 +75,7 @@ type taking struct {
 	player  playback.Player
 	current Excerpt
 	looked  int
+	without int // steps in the window before which something is missing
 
 	found  *Excerpt // nil: none
 	target Target
@@ -81,6 +89,9 @@ func (t *taking) begin(b *recording.Begin) {
 // step takes a step. The error is a *DifferenceError.
 func (t *taking) step(s *recording.Step, segment string) error {
 	if !t.player.Ready() {
+		if t.window.Covers(s.At) {
+			t.without++
+		}
 		return nil
 	}
 	taken := step{at: s.At, budget: s.Budget, answers: slices.Clone(s.Answers)}
@@ -120,7 +131,7 @@ func (t *taking) take(target Target) {
 
 func (t *taking) result() (*Excerpt, Target, error) {
 	if t.found == nil {
-		return nil, Target{}, &NotFoundError{t.looked}
+		return nil, Target{}, &NotFoundError{t.looked, t.without}
 	}
 	return t.found, t.target, nil
 }
