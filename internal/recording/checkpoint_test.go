@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -262,6 +263,41 @@ func TestCheckpoint_OfManyPieces(t *testing.T) {
 		}
 	}
 	assert.Assert(t, checkpoints > 3)
+}
+
+// TestCheckpoint_FullDisk: checkpoints that a disk does not take are lost, and later ones are recorded, from which a replay goes on.
+func TestCheckpoint_FullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, disk := t.TempDir(), &testDisk{}
+		s := randomrun.RandomRun(11, stepsPerRun)
+		removeResets(s)
+		r := recordedCore(openStore(t, recording.Options{Dir: dir, Now: time.Now, CheckpointEvery: 2 * time.Second, Create: disk.create}), "default", s)
+		r.recorder.SetCheckpoints(recording.EncodeState, 1000)
+		n := len(s.Steps)
+		for i, b := range s.Steps {
+			disk.full = i >= n/3 && i < 2*n/3
+			time.Sleep(time.Second)
+			r.step(b)
+			r.recorder.Flush()
+			synctest.Wait()
+		}
+		r.recorder.Close()
+		items := read(t, dir)
+		gap := slices.IndexFunc(items, func(x recording.Item) bool { return x.Gap != nil })
+		assert.Assert(t, gap > 0)
+		behind := slices.IndexFunc(items[gap:], func(x recording.Item) bool { return x.Checkpoint != nil })
+		assert.Assert(t, behind > 0, "there is no checkpoint after the disk was full")
+		steps := 0
+		for _, x := range items[gap+behind:] {
+			if x.Step != nil {
+				steps++
+			}
+		}
+		played, notReplayed := play(t, items[gap+behind:])
+		assert.Equal(t, played, steps)
+		assert.Equal(t, notReplayed, 0)
+		assert.Assert(t, steps > 0)
+	})
 }
 
 // TestCheckpoint_FailureIsReportedOnce: the recording goes on without checkpoints.

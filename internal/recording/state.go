@@ -42,13 +42,26 @@ func DecodeState(data []byte, oracle scheduler.Oracle) (*scheduler.Core, error) 
 		return nil, err
 	}
 	core := root.(*scheduler.Core)
-	core.Reattach()
+	if err := reattach(core); err != nil {
+		return nil, err
+	}
 	for _, h := range holes {
 		if !h.Filled() {
 			return nil, fmt.Errorf("recording: %s has no function", h.Field)
 		}
 	}
 	return core, nil
+}
+
+// reattach completes a Core that was read. Bytes that nothing has written may have all types right and lack an object.
+func reattach(core *scheduler.Core) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("recording: %w: %v", objectgraph.ErrMalformed, x)
+		}
+	}()
+	core.Reattach()
+	return nil
 }
 
 func externalOf(oracle scheduler.Oracle) []any {

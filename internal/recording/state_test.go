@@ -65,6 +65,14 @@ func TestState_IsReadWithTheSameTypes(t *testing.T) {
 	assert.ErrorIs(t, err, objectgraph.ErrMalformed)
 }
 
+// TestState_WithoutAnObjectIsMalformed reads a state in which all types are right, and that no Core has.
+func TestState_WithoutAnObjectIsMalformed(t *testing.T) {
+	data, err := recording.EncodeState(&scheduler.Core{}, nil)
+	assert.NilError(t, err)
+	_, err = recording.DecodeState(data, nil)
+	assert.ErrorIs(t, err, objectgraph.ErrMalformed)
+}
+
 func stepOf(c *scheduler.Core, at time.Time, s randomrun.Step) []scheduler.Effect {
 	if s.Command != nil {
 		cmd, err := recording.DecodeCommand(recording.EncodeCommand(s.Command)) // a Core may change what it gets
