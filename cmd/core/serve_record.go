@@ -25,7 +25,7 @@ func (f *recordFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes, "`BYTES` of all files of --record, beyond which the oldest are removed")
 	flags.DurationVar(&f.maxAge, "record-max-age", recording.DefaultMaxAge, "files of --record that were last written so long ago are removed")
 	flags.Int64Var(&f.segmentBytes, "record-segment-size", recording.DefaultSegmentBytes, "`BYTES` of a file of --record, after which the next one begins")
-	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0, "record the state so often with --record, so that a replay can begin there; decisions wait for it, about a second for 100,000 allocations; 0: never")
+	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0, "record the state so often with --record, so that a replay can begin there; decisions wait for it, 1 to 2 s for 100,000 allocations; 0: never")
 }
 
 // check reports invalid flags (REC-1).

@@ -18,7 +18,7 @@ type Recording struct {
 	MaxAge       time.Duration // and when they were last written so long ago; default 7 days
 	SegmentBytes int64         // length of a file, after which the next one begins; default 64 MiB
 	// CheckpointEvery is after how much time the state of a partition is recorded, so that a replay can begin there; 0: never. Decisions
-	// of the partition wait for it, about a second for 100,000 allocations.
+	// of the partition wait for it, 1 to 2 s for 100,000 allocations.
 	CheckpointEvery time.Duration
 	Program         string // version of the program, which readers show. Empty: not known
 }
