@@ -1,6 +1,7 @@
 package durations
 
 import (
+	"container/list"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +14,7 @@ import (
 // Bounds of what is kept.
 const (
 	Kept      = 256       // durations of a group: the last ones
-	MaxGroups = 2_000     // of a partition: the one whose last end is the longest ago is forgotten first
+	MaxGroups = 2_000     // of a partition: the one whose last end came first is forgotten first
 	maxStarts = 1_000_000 // running allocations of a partition whose start is kept; of further ones nothing is learnt
 )
 
@@ -62,6 +63,8 @@ type partition struct {
 	chains  map[objects.AppID][]Key // the groups of each application, see Chain
 	starts  map[objects.AllocationKey]start
 	groups  map[Key]*group
+	byEnd   list.List // the Key of each group; the one whose last end came first is the first
+	forgot  bool      // groups were forgotten since learning began
 }
 
 // start is a running allocation.
@@ -73,8 +76,10 @@ type start struct {
 
 // group is the last durations of a group: a ring.
 type group struct {
-	ring []Ended
-	next int // where the next one goes, once ring is full
+	ring  []Ended
+	next  int           // where the next one goes, once ring is full
+	since time.Time     // from which on every end was learnt
+	place *list.Element // of partition.byEnd
 }
 
 // New returns a Store that knows nothing. tag is the tag of applications by which they are grouped; empty: by queue only.
@@ -163,39 +168,27 @@ func (p *partition) end(e scheduler.Released, now time.Time) {
 		return
 	}
 	for _, key := range x.groups {
-		p.group(key).add(Ended{now, max(0, now.Sub(x.at))})
+		p.group(key, now).add(Ended{now, max(0, now.Sub(x.at))})
 	}
 }
 
-// group is the group of a key. A new one takes the place of the stalest if there are too many.
-func (p *partition) group(key Key) *group {
-	g := p.groups[key]
-	if g != nil {
+// group is the group of a key, which is about to get an end. A new one takes the place of the one whose last end came first, if there
+// are too many: the same work however many there are, since each release may come here.
+func (p *partition) group(key Key, now time.Time) *group {
+	if g := p.groups[key]; g != nil {
+		p.byEnd.MoveToBack(g.place)
 		return g
 	}
 	if len(p.groups) >= MaxGroups {
-		delete(p.groups, p.stalest())
+		delete(p.groups, p.byEnd.Remove(p.byEnd.Front()).(Key))
+		p.forgot = true
 	}
-	g = &group{}
+	g := &group{since: p.since, place: p.byEnd.PushBack(key)}
+	if p.forgot {
+		g.since = now // the group may be one that was forgotten
+	}
 	p.groups[key] = g
 	return g
-}
-
-// stalest is the group whose last end is the longest ago; of several, the first by name.
-func (p *partition) stalest() (oldest Key) {
-	var at time.Time
-	first := true
-	for key, g := range p.groups {
-		last := g.last().At
-		if first || last.Before(at) || last.Equal(at) && key.less(oldest) {
-			oldest, at, first = key, last, false
-		}
-	}
-	return oldest
-}
-
-func (k Key) less(other Key) bool {
-	return k.Queue < other.Queue || k.Queue == other.Queue && k.Value < other.Value
 }
 
 func (g *group) add(x Ended) {
@@ -205,14 +198,6 @@ func (g *group) add(x Ended) {
 	}
 	g.ring[g.next] = x
 	g.next = (g.next + 1) % Kept
-}
-
-// last is the end that was learnt last. Requires: there is one.
-func (g *group) last() Ended {
-	if len(g.ring) < Kept {
-		return g.ring[len(g.ring)-1]
-	}
-	return g.ring[(g.next+Kept-1)%Kept]
 }
 
 // Known are the durations that a group has, the oldest first, and the time from which on every end is among them.
@@ -231,7 +216,7 @@ func (s *Store) Known(name string, key Key) Known {
 	}
 	k := Known{Since: p.since}
 	if g := p.groups[key]; g != nil {
-		k.Ended = append(append(k.Ended, g.ring[g.next:]...), g.ring[:g.next]...)
+		k.Ended, k.Since = append(append(k.Ended, g.ring[g.next:]...), g.ring[:g.next]...), g.since
 	}
 	if len(k.Ended) == Kept {
 		k.Since = k.Ended[0].At

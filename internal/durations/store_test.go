@@ -148,6 +148,28 @@ func TestStore_IsBounded(t *testing.T) {
 	assert.Equal(t, len(l.known(Key{Queue: "root"})), Kept)
 	assert.Equal(t, len(l.known(Key{Queue: "root.b0000"})), 0)
 	assert.Equal(t, len(l.known(Key{Queue: "root.b0002"})), 1)
+
+	again := Key{Queue: "root.b0000"}
+	assert.Equal(t, l.Known("p", Key{Queue: "root.b0002"}).Since, p.since, "nothing was forgotten when it was learnt")
+	l.accept("b", again.Queue, nil)
+	l.run("b", 1, scheduler.StoppedByRM)
+	assert.Equal(t, l.Known("p", again).Since, l.at, "ends before were forgotten")
+	assert.Equal(t, len(p.groups), MaxGroups)
+	assert.Equal(t, p.byEnd.Len(), MaxGroups)
+}
+
+// Of three times as many groups as are kept, the last ones are known.
+func TestStore_ForgetsTheGroupThatEndedFirst(t *testing.T) {
+	l := newLearner("")
+	for i := range 3 * MaxGroups {
+		l.accept(objects.AppID(fmt.Sprint(i)), objects.QueuePath(fmt.Sprintf("root.b%04d", i)), nil)
+		l.run(objects.AppID(fmt.Sprint(i)), 1, scheduler.StoppedByRM)
+		p := l.partitions["p"]
+		assert.Equal(t, p.byEnd.Len(), len(p.groups))
+		assert.Equal(t, p.byEnd.Back().Value.(Key), Key{Queue: "root"}, "root ended last")
+	}
+	first := l.partitions["p"].byEnd.Front().Value.(Key)
+	assert.Equal(t, first.Queue, objects.QueuePath(fmt.Sprintf("root.b%04d", 2*MaxGroups+1)), "the one whose last end came first")
 }
 
 func TestEstimator_UsesTheSmallestGroupWithEnough(t *testing.T) {
@@ -187,6 +209,27 @@ func TestEstimator_CountsWhatStillRuns(t *testing.T) {
 	assert.Assert(t, median(running) > time.Hour, "%v", median(running))
 	l.say(scheduler.PartitionReset{})
 	assert.Equal(t, median(running), 5*time.Second)
+}
+
+// The same in turn in 10,000 leaves, of which MaxGroups are kept.
+func BenchmarkStore_ManyLeaves(b *testing.B) {
+	l := newLearner("")
+	const leaves = 10_000
+	var effects [leaves][]scheduler.Effect
+	for i := range leaves {
+		app := objects.AppID(fmt.Sprint("a", i))
+		l.accept(app, objects.QueuePath(fmt.Sprintf("root.%02d.%d", i%100, i)), nil)
+		ask := objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: app}
+		effects[i] = []scheduler.Effect{
+			scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}}, scheduler.Released{Key: ask.Key, App: app, Type: scheduler.StoppedByRM},
+		}
+		l.say(effects[i]...)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l.at = l.at.Add(time.Millisecond)
+		l.say(effects[i%leaves]...)
+	}
 }
 
 // What a placement and a release cost the goroutine that delivers effects.
