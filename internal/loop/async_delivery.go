@@ -6,43 +6,88 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
+// delivery is a goroutine that calls the Sink, and the batch that it has.
+type delivery struct {
+	batches   chan []scheduler.Effect
+	emptied   chan []scheduler.Effect // buffers of batches that were delivered
+	ended     chan struct{}           // closed when the goroutine ends, which it does when batches is closed
+	delivered bool                    // no batch is with the Sink
+	inFlight  int                     // effects of the batch that is
+	spare     []scheduler.Effect      // buffer for the next batch
+}
+
+func (l *Loop) startDelivery() *delivery {
+	d := &delivery{make(chan []scheduler.Effect), make(chan []scheduler.Effect, 1), make(chan struct{}), true, 0, nil}
+	go func() {
+		defer close(d.ended)
+		for batch := range d.batches {
+			l.sink.Deliver(batch)
+			d.emptied <- l.reuse(batch)
+		}
+	}()
+	return d
+}
+
+// sent notes that the Sink has got what was undelivered.
+func (l *Loop) sent(d *delivery) {
+	d.delivered, d.inFlight = false, len(l.undelivered)
+	l.undelivered, d.spare = d.spare, nil
+}
+
+func (d *delivery) noteDelivered(buffer []scheduler.Effect) {
+	d.delivered, d.inFlight, d.spare = true, 0, buffer
+}
+
+// offer hands effects to the Sink if it waits for some.
+func (l *Loop) offer(d *delivery) {
+	select {
+	case buffer := <-d.emptied:
+		d.noteDelivered(buffer)
+	default:
+	}
+	if !d.delivered || len(l.undelivered) == 0 {
+		return
+	}
+	select {
+	case d.batches <- l.undelivered:
+		l.sent(d)
+	default:
+	}
+}
+
+// finish delivers what is left, and ends the goroutine.
+func (l *Loop) finish(d *delivery) {
+	if !d.delivered {
+		<-d.emptied
+	}
+	if len(l.undelivered) > 0 {
+		d.batches <- l.undelivered
+		l.undelivered = <-d.emptied
+	}
+	close(d.batches)
+	<-d.ended
+	l.noteSinkBacklog(0)
+}
+
 // runAsync delivers effects on a goroutine of its own (ORD-5). Decisions run ahead of a slow Sink
 // up to MaxUndelivered effects; commands never wait for it. It returns when ctx ends, or, with ended
 // false, when the mode has changed; all effects are delivered then.
 func (l *Loop) runAsync(ctx context.Context) (ended bool) {
-	batches, emptied := make(chan []scheduler.Effect), make(chan []scheduler.Effect, 1)
-	sinkDone := make(chan struct{})
-	go func() {
-		defer close(sinkDone)
-		for batch := range batches {
-			l.sink.Deliver(batch)
-			emptied <- l.reuse(batch)
-		}
-	}()
-	delivering, inFlight := false, 0 // the Sink has a batch, with this many effects
-	var spare []scheduler.Effect     // buffer for the next batch
+	d := l.startDelivery()
 	defer func() {
 		if ended {
 			close(l.ended)
 		}
-		if delivering {
-			<-emptied
-		}
-		if len(l.undelivered) > 0 {
-			batches <- l.undelivered
-			l.undelivered = <-emptied
-		}
-		close(batches)
-		<-sinkDone
-		l.noteSinkBacklog(0)
+		l.finish(d)
 	}()
+	offer := func() { l.offer(d) }
 
 	var timer deadlineTimer
 	defer timer.stop()
 	for {
 		var send chan<- []scheduler.Effect
-		if !delivering && len(l.undelivered) > 0 {
-			send = batches
+		if d.delivered && len(l.undelivered) > 0 {
+			send = d.batches
 		}
 		var ready chan struct{} // always ready while there is work: decisions, readers or an audit
 		if l.mayDecide() || len(l.readers) > 0 || l.auditPending() {
@@ -58,10 +103,9 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 			timer.fired()
 			l.applyCommands(wakeCommands)
 		case send <- l.undelivered:
-			delivering, inFlight = true, len(l.undelivered)
-			l.undelivered, spare = spare, nil
-		case spare = <-emptied:
-			delivering, inFlight = false, 0
+			l.sent(d)
+		case buffer := <-d.emptied:
+			d.noteDelivered(buffer)
 		case <-ready:
 		}
 		l.rest.Store(restNone)
@@ -69,15 +113,25 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 		if l.sync {
 			return false
 		}
-		if l.mayDecide() {
-			l.decide(l.decisionBatch())
-		}
-		l.serveReaders()
-		l.stepAudit()
-		l.yieldToOthers()
-		l.noteSinkBacklog(len(l.undelivered) + inFlight)
+		l.decideAndServe(offer)
+		l.noteSinkBacklog(len(l.undelivered) + d.inFlight)
 		l.noteProgress()
 	}
+}
+
+// decideAndServe makes decisions, and does a slice of a snapshot and a step of an audit if they are due. offer hands effects to the Sink
+// if it waits for some, and is called before: what was decided does not wait for readers.
+func (l *Loop) decideAndServe(offer func()) {
+	if l.mayDecide() {
+		l.decide(l.decisionBatch())
+	}
+	if len(l.readers) > 0 || l.auditPending() {
+		offer()
+		l.yieldToOthers()
+	}
+	l.serveReaders()
+	l.stepAudit()
+	l.yieldToOthers()
 }
 
 // mayDecide reports whether Core.Schedule may be called now (RMI-45).

@@ -12,7 +12,7 @@ import (
 // How audits share the loop with decisions and readers (ADR 33).
 const (
 	// objects, asks and allocations per step; less than 1 ms, except for the sums of an object with 40,000 or more
-	auditSlice = 200
+	auditSlice = 64
 	auditShare = 100 // while there is other work, an audit takes 1/auditShare of the time
 )
 

@@ -11,8 +11,9 @@ import (
 // How snapshots share the loop with decisions (OBS-2, OBS-3, OBS-5, ADR 32). All durations are those
 // of the loop's own work; they do not depend on the number of readers.
 const (
-	refreshSlice      = 300                  // objects per slice; less than 1 ms
+	refreshSlice      = 300                  // objects per slice; less than 1 ms where they are in the cache, 4 ms where not
 	refreshFinish     = 500                  // remaining objects up to which a snapshot is finished in one step; about 1 ms
+	idleDivisor       = 4                    // slices are so much smaller while there is nothing to decide: an ask that comes waits for one
 	decisionsPerSlice = 32                   // decisions between two slices; they change half as many objects as a slice refreshes
 	refreshEvery      = 2 * time.Millisecond // or the time between two slices, if less
 	refreshAllowance  = 4                    // times as many objects as there are: when so many were viewed, slices grow
@@ -124,11 +125,16 @@ func (l *Loop) refreshSnapshot() (done bool) {
 		r.sliceSize, r.viewed, r.spent = refreshSlice, 0, 0
 		r.allowance = refreshAllowance * l.core.RefreshSnapshot(0)
 	}
-	remaining := l.core.RefreshSnapshot(r.sliceSize)
-	if r.viewed += r.sliceSize; r.viewed > r.allowance {
+	n, finish := r.sliceSize, refreshFinish
+	if !l.mayDecide() {
+		n /= idleDivisor
+		finish = n
+	}
+	remaining := l.core.RefreshSnapshot(n)
+	if r.viewed += n; r.viewed > r.allowance {
 		r.sliceSize *= 2
 	}
-	if remaining <= refreshFinish {
+	if remaining <= finish {
 		l.cachedSnapshot, done = l.core.Snapshot(began), true
 	}
 	r.lastSlice = l.now()
