@@ -178,7 +178,7 @@ test-yunikorn-web: ## open the dashboard of the yunikorn-web build in YUNIKORN_W
 	@[ -n "$(YUNIKORN_WEB)" ] || { echo "make $@: YUNIKORN_WEB must name the directory of a build of yunikorn-web, with its index.html" >&2; exit 1; }
 	$(MAKE) --no-print-directory build
 	$(call need,command -v chromium,chromium)
-	cd test/web && CANOPY_PROGRAM=$(CURDIR)/bin/canopy YUNIKORN_WEB="$(abspath $(YUNIKORN_WEB))" go test -tags yunikornweb -count=1 -timeout 2m -run YunikornWeb ./...
+	cd test/web && CANOPY_PROGRAM=$(CURDIR)/bin/canopy YUNIKORN_WEB="$(abspath $(YUNIKORN_WEB))" go test -count=1 -timeout 2m -run YunikornWeb ./...
 
 # Where the published scheduler interface is, with its si.proto.
 SI = $$(go mod download -json github.com/apache/yunikorn-scheduler-interface | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
