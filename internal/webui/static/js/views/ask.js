@@ -41,7 +41,7 @@ function changes(e) {
   if (closed.length === 0) return undefined;
   const several = closed.length > 1;
   return card('Smallest changes that would let it run', h('div', { class: 'body stack', id: 'changes' },
-    closed.map((g) => h('div', { class: 'stack' }, several && h('h3', { class: 'small strong' }, gateTitles[g.kind] ?? g.kind, g.subject ? ` ${g.subject}` : ''),
+    closed.map((g) => h('div', { class: 'stack' }, several && h('h3', { class: 'small strong' }, gateTitles[g.kind] ?? g.kind, g.subject && g.kind !== 'clusterCapacity' ? ` ${g.subject}` : ''),
       (g.changes ?? []).map((c, i) => h('div', { class: 'change' }, h('span', { class: 'n' }, i + 1), h('span', {}, c.message, c.alsoOpens?.length > 0 && h('span', { class: 'faint' }, ` opens ${c.alsoOpens.map((k) => gateTitles[k] ?? k).join(', ')}, too`)))),
       !g.changes?.length && h('p', { class: 'muted small' }, 'No change helps: it has to be waited for.'))),
     e.largestRequest && h('p', { class: 'muted' }, `Or ${e.largestRequest.message}.`)), { sub: several ? 'one of each group' : 'any one of them' });
