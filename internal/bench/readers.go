@@ -56,7 +56,7 @@ func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error
 		}
 	}
 	runtime.GC()
-	for i := range 2 * w.spec.Phases {
+	for i := range 2 * w.spec.Phases { // without, with, with, without
 		var err error
 		if i%4 == 0 || i%4 == 3 {
 			err = w.phase(ctx, withoutReadersTimes, &w.withoutReaders, nil)

@@ -14,7 +14,7 @@ import (
 // Bounds of what is kept.
 const (
 	Kept      = 256       // durations of a group: the last ones
-	MaxGroups = 2_000     // of a partition: the one whose last end came first is forgotten first
+	MaxGroups = 2_000     // of a partition: the group with the earliest last end is forgotten first
 	maxStarts = 1_000_000 // running allocations of a partition whose start is kept; of further ones nothing is learnt
 )
 
@@ -63,7 +63,7 @@ type partition struct {
 	chains  map[objects.AppID][]Key // the groups of each application, see Chain
 	starts  map[objects.AllocationKey]start
 	groups  map[Key]*group
-	byEnd   list.List // the Key of each group; the one whose last end came first is the first
+	byEnd   list.List // the Key of each group, in the order of last ends
 	forgot  bool      // groups were forgotten since learning began
 }
 
@@ -172,8 +172,8 @@ func (p *partition) end(e scheduler.Released, now time.Time) {
 	}
 }
 
-// group is the group of a key, which is about to get an end. A new one takes the place of the one whose last end came first, if there
-// are too many: the same work however many there are, since each release may come here.
+// group is the group of a key, which is about to get an end. A new group replaces the one with the earliest last end, if there are MaxGroups: the same
+// work however many there are, since a release may come here for each queue above the application.
 func (p *partition) group(key Key, now time.Time) *group {
 	if g := p.groups[key]; g != nil {
 		p.byEnd.MoveToBack(g.place)

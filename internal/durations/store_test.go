@@ -169,7 +169,7 @@ func TestStore_ForgetsTheGroupThatEndedFirst(t *testing.T) {
 		assert.Equal(t, p.byEnd.Back().Value.(Key), Key{Queue: "root"}, "root ended last")
 	}
 	first := l.partitions["p"].byEnd.Front().Value.(Key)
-	assert.Equal(t, first.Queue, objects.QueuePath(fmt.Sprintf("root.b%04d", 2*MaxGroups+1)), "the one whose last end came first")
+	assert.Equal(t, first.Queue, objects.QueuePath(fmt.Sprintf("root.b%04d", 2*MaxGroups+1)), "the group with the earliest last end")
 }
 
 func TestEstimator_UsesTheSmallestGroupWithEnough(t *testing.T) {

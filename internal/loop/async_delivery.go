@@ -6,13 +6,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// delivery is a goroutine that calls the Sink, and the batch that it has.
+// delivery is a goroutine that calls the Sink, and the batch that this goroutine has.
 type delivery struct {
 	batches   chan []scheduler.Effect
 	emptied   chan []scheduler.Effect // buffers of batches that were delivered
 	ended     chan struct{}           // closed when the goroutine ends, which it does when batches is closed
 	delivered bool                    // no batch is with the Sink
-	inFlight  int                     // effects of the batch that is
+	inFlight  int                     // effects of the batch that is with the Sink
 	spare     []scheduler.Effect      // buffer for the next batch
 }
 
@@ -38,7 +38,7 @@ func (d *delivery) noteDelivered(buffer []scheduler.Effect) {
 	d.delivered, d.inFlight, d.spare = true, 0, buffer
 }
 
-// offer hands effects to the Sink if it waits for some.
+// offer hands effects to the Sink if the Sink is ready, and does not wait.
 func (l *Loop) offer(d *delivery) {
 	select {
 	case buffer := <-d.emptied:
@@ -119,8 +119,8 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 	}
 }
 
-// decideAndServe makes decisions, and does a slice of a snapshot and a step of an audit if they are due. offer hands effects to the Sink
-// if it waits for some, and is called before: what was decided does not wait for readers.
+// decideAndServe makes decisions, and does a slice of a snapshot and a step of an audit if they are due. offer hands effects to a
+// Sink that is ready, before the slice and the step: a decision does not wait for readers.
 func (l *Loop) decideAndServe(offer func()) {
 	if l.mayDecide() {
 		l.decide(l.decisionBatch())

@@ -13,7 +13,7 @@ import (
 const (
 	refreshSlice      = 300                  // objects per slice; less than 1 ms where they are in the cache, 4 ms where not
 	refreshFinish     = 500                  // remaining objects up to which a snapshot is finished in one step; about 1 ms
-	idleDivisor       = 4                    // slices are so much smaller while there is nothing to decide: an ask that comes waits for one
+	idleDivisor       = 4                    // slices are so much smaller while there is nothing to decide: an ask waits for the slice under way
 	decisionsPerSlice = 32                   // decisions between two slices; they change half as many objects as a slice refreshes
 	refreshEvery      = 2 * time.Millisecond // or the time between two slices, if less
 	refreshAllowance  = 4                    // times as many objects as there are: when so many were viewed, slices grow

@@ -7,7 +7,7 @@ import (
 )
 
 // The dashboard of an unchanged build of yunikorn-web shows a cluster, with its calls answered by Canopy. Without YUNIKORN_WEB, which
-// `make test-yunikorn-web` demands, the page in testdata stands in for it: it makes the same calls.
+// `make test-yunikorn-web` demands, a page in testdata stands in, which makes the same calls.
 func TestYunikornWeb_ShowsTheDashboard(t *testing.T) {
 	dir := os.Getenv("YUNIKORN_WEB")
 	standIn := dir == ""

@@ -9,7 +9,7 @@ async function get(path) {
   return response.json();
 }
 
-/** Throws unless each field of an object has its type. One whose name ends in ? may be missing: YuniKorn's core omits it when it is empty. */
+/** Throws unless each field of an object has its type. A name that ends in ? is of a field that may be missing: YuniKorn's core omits empty ones. */
 function check(what, object, fields) {
   for (const [name, type] of Object.entries(fields)) {
     const value = object[name.replace('?', '')];
@@ -24,7 +24,7 @@ const list = (what, value) => {
   return value;
 };
 
-const pod = { allocationKey: 'string', 'allocationTags?': 'object', resource: 'object', 'priority?': 'string', nodeId: 'string', 'applicationId?': 'string' };
+const allocation = { allocationKey: 'string', 'allocationTags?': 'object', resource: 'object', 'priority?': 'string', nodeId: 'string', 'applicationId?': 'string' };
 const queue = { queuename: 'string', status: 'string', isLeaf: 'boolean', isManaged: 'boolean', partition: 'string', 'maxResource?': 'object', 'guaranteedResource?': 'object', 'allocatedResource?': 'object', 'pendingResource?': 'object', 'absUsedCapacity?': 'object', 'properties?': 'object' };
 const node = { nodeID: 'string', 'hostName?': 'string', 'rackName?': 'string', capacity: 'object', 'allocated?': 'object', 'occupied?': 'object', available: 'object', 'utilized?': 'object', attributes: 'object', 'allocations?': 'array', 'foreignAllocations?': 'array' };
 const application = { applicationID: 'string', 'usedResource?': 'object', 'pendingResource?': 'object', 'maxUsedResource?': 'object', submissionTime: 'number', stateLog: 'array', applicationState: 'string' };
@@ -75,7 +75,7 @@ const views = {
       for (const a of list('applications', await get(`/ws/v1/partition/${partition}/queue/${leaf.queuename}/applications`))) {
         check(a.applicationID, a, application);
         for (const entry of a.stateLog) check('stateLog', entry, { time: 'number', applicationState: 'string' });
-        for (const x of a.allocations ?? []) check('allocation', x, pod);
+        for (const x of a.allocations ?? []) check('allocation', x, allocation);
         lines.push(a.applicationID);
       }
     }
@@ -87,7 +87,7 @@ const views = {
     const nodes = list('nodes', await get(`/ws/v1/partition/${(await partitions())[0].name}/nodes`));
     for (const n of nodes) {
       check(n.nodeID, n, node);
-      for (const x of n.allocations ?? []) check('allocation', x, pod);
+      for (const x of n.allocations ?? []) check('allocation', x, allocation);
     }
     return nodes.map((n) => n.nodeID);
   },
