@@ -28,8 +28,8 @@ func (l *Loop) startDelivery() *delivery {
 	return d
 }
 
-// sent notes that the Sink has got what was undelivered.
-func (l *Loop) sent(d *delivery) {
+// noteSent notes that the Sink has got what was undelivered.
+func (l *Loop) noteSent(d *delivery) {
 	d.delivered, d.inFlight = false, len(l.undelivered)
 	l.undelivered, d.spare = d.spare, nil
 }
@@ -38,8 +38,8 @@ func (d *delivery) noteDelivered(buffer []scheduler.Effect) {
 	d.delivered, d.inFlight, d.spare = true, 0, buffer
 }
 
-// offer hands effects to the Sink if the Sink is ready, and does not wait.
-func (l *Loop) offer(d *delivery) {
+// offerEffects hands effects to the Sink if the Sink is ready, and does not wait.
+func (l *Loop) offerEffects(d *delivery) {
 	select {
 	case buffer := <-d.emptied:
 		d.noteDelivered(buffer)
@@ -50,13 +50,13 @@ func (l *Loop) offer(d *delivery) {
 	}
 	select {
 	case d.batches <- l.undelivered:
-		l.sent(d)
+		l.noteSent(d)
 	default:
 	}
 }
 
-// finish delivers what is left, and ends the goroutine.
-func (l *Loop) finish(d *delivery) {
+// finishDelivery delivers what is left, and ends the goroutine.
+func (l *Loop) finishDelivery(d *delivery) {
 	if !d.delivered {
 		<-d.emptied
 	}
@@ -78,9 +78,9 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 		if ended {
 			close(l.ended)
 		}
-		l.finish(d)
+		l.finishDelivery(d)
 	}()
-	offer := func() { l.offer(d) }
+	offer := func() { l.offerEffects(d) }
 
 	var timer deadlineTimer
 	defer timer.stop()
@@ -103,7 +103,7 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 			timer.fired()
 			l.applyCommands(wakeCommands)
 		case send <- l.undelivered:
-			l.sent(d)
+			l.noteSent(d)
 		case buffer := <-d.emptied:
 			d.noteDelivered(buffer)
 		case <-ready:
