@@ -82,7 +82,7 @@ func loadConfig(flag, name string, stdin io.Reader, errs io.Writer, o queuesyaml
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range p.Warnings {
+	for _, w := range p.Warnings.Merged() {
 		fmt.Fprintln(errs, w.WithFile(name))
 	}
 	return p.Config, nil

@@ -140,7 +140,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	server := plan.Server{Address: f.address, Client: client}
 	bounds := f.bounds
 	if f.address != "" {
-		if bounds.NodeResources, err = server.NodeResources(ctx); err != nil {
+		if bounds.NodeCapacity, err = server.NodeCapacity(ctx); err != nil {
 			return plan.Plan{}, err
 		}
 	}
@@ -195,7 +195,7 @@ func (f *planFlags) print(out, errs io.Writer, p *plan.Plan) error {
 	if f.output == "json" {
 		return printJSON(out, p)
 	}
-	for _, w := range p.Warnings {
+	for _, w := range p.Warnings.Merged() {
 		fmt.Fprintln(errs, w.WithFile(f.config))
 	}
 	colours := f.color == "always" || f.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == ""

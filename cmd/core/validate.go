@@ -23,7 +23,7 @@ Every problem is listed with its line, column, rule and queue, not only the firs
 with errors is not loaded. A warning does not prevent that, but the file may not have the
 intended effect: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
 warnings are errors. With --address there is a warning for every quantity of a resource
-that no node of a running server has. A file named - is standard input, and can be given
+that no node of a running server has, and for guarantees of more than all of its nodes have. A file named - is standard input, and can be given
 once; of a ConfigMap of Kubernetes its queues.yaml is read.
 
 The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
@@ -69,7 +69,7 @@ func validateCommand() *cobra.Command {
 			if rules {
 				return printRules(cmd.OutOrStdout(), output)
 			}
-			if err := f.fetchNodeResources(cmd.Context()); err != nil {
+			if err := f.fetchNodeCapacity(cmd.Context()); err != nil {
 				return exitError{exitUsage, err}
 			}
 			r := f.validate(files, cmd.InOrStdin())
@@ -83,7 +83,7 @@ func validateCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
 	f.access.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources that none of its nodes has")
+	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources and guarantees that its nodes do not have")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(cmd.Flags(), &f.bounds)
 	return cmd
@@ -130,8 +130,8 @@ func (f *validateFlags) check() error {
 	return errors.Join(checkAddress(f.address), late, checkBounds(f.bounds))
 }
 
-// fetchNodeResources sets f.bounds.NodeResources to the resources of the nodes of the server.
-func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
+// fetchNodeCapacity sets f.bounds.NodeCapacity to what the nodes of the server have.
+func (f *validateFlags) fetchNodeCapacity(ctx context.Context) (err error) {
 	if f.address == "" {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (f *validateFlags) fetchNodeResources(ctx context.Context) (err error) {
 		return err
 	}
 	server := plan.Server{Address: f.address, Client: client}
-	f.bounds.NodeResources, err = server.NodeResources(ctx)
+	f.bounds.NodeCapacity, err = server.NodeCapacity(ctx)
 	return err
 }
 
@@ -192,7 +192,7 @@ func (v validationOutput) print(out, errs io.Writer, format string) error {
 			fmt.Fprintf(errs, "%s: unreadable: %s\n", f.File, f.Unreadable)
 			continue
 		}
-		for _, p := range f.Problems {
+		for _, p := range f.Problems.Merged() {
 			fmt.Fprintln(out, p.WithFile(f.File))
 		}
 		if _, err := fmt.Fprintf(out, "%s: %s\n", f.File, f.summary()); err != nil {

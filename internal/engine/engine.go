@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Loop        loop.Options   // of the partitions; Now is the clock of everything
 	Log         *zap.Logger    // nil: no log
-	Reload      reload.Options // history of configurations; Now, Log and NodeResources are set by New
+	Reload      reload.Options // history of configurations; Now, Log and NodeCapacity are set by New
 	Directories Directories    // resolve users without groups; nil: such a user has one group of the same name
 
 	// OnEffects is called with all effects of the partitions, in order for each partition, before
@@ -62,7 +62,7 @@ func (e *Engine) Start(first *reload.Proposal) {
 		first = reload.Default()
 	}
 	opt := e.opt.Reload
-	opt.Now, opt.Log, opt.NodeResources = e.opt.Loop.Now, e.log, e.nodeResources
+	opt.Now, opt.Log, opt.NodeCapacity = e.opt.Loop.Now, e.log, e.nodeCapacity
 	e.reloads = reload.New(configured{e}, first, opt)
 }
 

@@ -69,8 +69,8 @@ func (s Server) generation(ctx context.Context, n uint64, o queuesyaml.Options) 
 // historyPath lists the generations; historyPath/N has the text of generation N (CFG-122).
 const historyPath = "/ws/v1/config/history"
 
-// NodeResources reads the names of the resources that the nodes of each partition have, sorted.
-func (s Server) NodeResources(ctx context.Context) (map[string][]string, error) {
+// NodeCapacity reads what the nodes of each partition have together, by partition and resource.
+func (s Server) NodeCapacity(ctx context.Context) (map[string]map[string]resources.Quantity, error) {
 	var all []struct {
 		Name     string `json:"name"`
 		Capacity struct {
@@ -80,14 +80,9 @@ func (s Server) NodeResources(ctx context.Context) (map[string][]string, error) 
 	if err := s.read(ctx, "/ws/v1/partitions", &all); err != nil {
 		return nil, err
 	}
-	out := map[string][]string{}
+	out := map[string]map[string]resources.Quantity{}
 	for _, p := range all {
-		for name, n := range p.Capacity.Capacity {
-			if n > 0 {
-				out[p.Name] = append(out[p.Name], name)
-			}
-		}
-		slices.Sort(out[p.Name])
+		out[p.Name] = p.Capacity.Capacity
 	}
 	return out, nil
 }

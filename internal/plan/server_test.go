@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -105,11 +106,11 @@ func TestServer_Errors(t *testing.T) {
 	assert.ErrorContains(t, err, "a b is not an address")
 }
 
-func TestServer_NodeResources(t *testing.T) {
+func TestServer_NodeCapacity(t *testing.T) {
 	s := fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
-	got, err := s.NodeResources(t.Context())
+	got, err := s.NodeCapacity(t.Context())
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, map[string][]string{"default": {"memory", "vcore"}})
-	_, err = fakeServer(t, nil).NodeResources(t.Context())
+	assert.DeepEqual(t, got, map[string]map[string]resources.Quantity{"default": {"memory": 5, "nvidia.com/gpu": 0, "vcore": 8000}, "gpu": nil})
+	_, err = fakeServer(t, nil).NodeCapacity(t.Context())
 	assert.ErrorContains(t, err, "answers /ws/v1/partitions with 404")
 }

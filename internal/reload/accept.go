@@ -76,10 +76,11 @@ func (r *Reloader) accept(p *Proposal, before *configs.Config, paused time.Durat
 	r.mu.Unlock()
 	r.notifyInForce(g)
 	r.opt.Log.Info("configuration accepted", generationFields(g)...)
-	for i, w := range p.Warnings {
+	warnings := p.Warnings.Merged()
+	for i, w := range warnings {
 		if i == loggedWarnings {
 			r.opt.Log.Warn("configuration warnings: there are more, canopy validate lists them",
-				zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("more", len(p.Warnings)-i))
+				zap.String("source", string(p.Source)), zap.String("from", p.From), zap.Int("more", len(warnings)-i))
 			break
 		}
 		r.opt.Log.Warn("configuration warning", zap.String("source", string(p.Source)), zap.String("from", p.From),

@@ -16,6 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Reasons why a valid configuration is not put in force.
@@ -59,9 +60,9 @@ type Options struct {
 	StoredState    StoredState        // the content of Store
 	// Follows: the configuration is decided upon elsewhere (Follow), and Apply refuses every other text with ErrFollows.
 	Follows bool
-	// NodeResources returns the resource names of the nodes of each partition, as far as they
+	// NodeCapacity returns the resource names of the nodes of each partition, as far as they
 	// are known without waiting (queuesyaml.Options): Read compares texts with them. Nil: unknown.
-	NodeResources func() map[string][]string
+	NodeCapacity func() map[string]map[string]resources.Quantity
 	// OnInForce is called with each generation that comes into force, the first included, one
 	// after the other. It must not change the configuration. May be nil.
 	OnInForce func(*Generation)
@@ -146,8 +147,8 @@ func (r *Reloader) MaxBytes() int {
 // no node has (CFG-81). A refusal is logged.
 func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, error) {
 	bounds := r.opt.Bounds
-	if r.opt.NodeResources != nil {
-		bounds.NodeResources = r.opt.NodeResources()
+	if r.opt.NodeCapacity != nil {
+		bounds.NodeCapacity = r.opt.NodeCapacity()
 	}
 	return r.readWith(source, from, text, bounds)
 }

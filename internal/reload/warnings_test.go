@@ -31,11 +31,14 @@ func TestApply_LogsWarnings(t *testing.T) {
 		[]string{`1:90: warning [resource-name] root.a: max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`, "configuration warning"})
 	var many strings.Builder
 	for i := range 60 {
-		fmt.Fprintf(&many, "{name: q%d, properties: {nonsense: 1}}, ", i)
+		fmt.Fprintf(&many, "{name: q%d, properties: {nonsense%d: 1}}, ", i, i)
 	}
 	lines := apply(many.String())
 	assert.Equal(t, len(lines), 2*51)
 	assert.Equal(t, lines[101], "configuration warnings: there are more, canopy validate lists them")
+	lines = apply("{name: a, properties: {nonsense: 1}}, {name: b, properties: {nonsense: 1}}")
+	assert.DeepEqual(t, lines, []string{
+		`1:85: warning [property-unknown] root.a: unknown property "nonsense" has no effect (also in line 1)`, "configuration warning"})
 }
 
 func TestRead_IgnoredKeysOfAConfigMapAreLogged(t *testing.T) {

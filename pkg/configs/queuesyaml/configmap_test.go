@@ -23,6 +23,29 @@ func asConfigMap(text, indent string) string {
 	return configMapHead + "  queues.yaml: |\n" + indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
 }
 
+// helmValues are the values of YuniKorn's chart with a text, indented.
+func helmValues(text, indent string) string {
+	values := "imagePullSecrets: []\nyunikornDefaults:\n  log.level: INFO\n  queues.yaml: |\n    " +
+		strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
+	return indent + strings.ReplaceAll(strings.TrimSuffix(values, "\n"), "\n", "\n"+indent) + "\n"
+}
+
+func TestConfigMap_IsMissing(t *testing.T) {
+	for document, want := range map[string]string{
+		"yunikornDefaults: {log.level: INFO}\n":  "1:1: error [configmap] the Helm chart's yunikornDefaults has no yunikornDefaults.queues.yaml",
+		"kind: HelmRelease\nspec: {chart: x}\n":  "1:1: error [configmap] the HelmRelease has no yunikornDefaults",
+		"kind: List\nitems: [{kind: Service}]\n": "1:1: error [configmap] the list of objects has no data",
+		"kind: List\nitems:\n- {kind: ConfigMap, data: {queues.yaml: a}}\n- {kind: ConfigMap, data: {queues.yaml: b}}\n": "" +
+			"1:1: error [configmap] the list of objects, of which several have a queues.yaml, has no data",
+		"kind: Deployment\n": `1:1: error [configmap] the document is a Kubernetes object of kind "Deployment"`,
+	} {
+		_, problems := Load([]byte(document))
+		assert.Equal(t, len(problems), 1, document)
+		message, _, _ := strings.Cut(problems.Error(), " (hint: ")
+		assert.Equal(t, message, want, document)
+	}
+}
+
 func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 	const text = "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues: [{name: a}]\n"
 	plain := mustLoad(t, text)
@@ -32,6 +55,10 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 		"indented": asConfigMap(text, "    "), "further": asConfigMap(text, "        "), "JSON": string(quoted),
 		"another policy group": strings.Replace(asConfigMap(text, "    "), "queues.yaml", "team.yaml", 1),
 		"with other keys":      asConfigMap(text, "    ") + "  other.yaml: x\n",
+		"values of Helm":       helmValues(text, ""),
+		"values of a chart that has YuniKorn's as a part": "yunikorn:\n" + helmValues(text, "  "),
+		"a HelmRelease": "kind: HelmRelease\nspec:\n  values:\n" + helmValues(text, "    "),
+		"a list":        "kind: List\nitems:\n- kind: Service\n- " + strings.ReplaceAll(asConfigMap(text, "    "), "\n", "\n  "),
 	} {
 		c := mustLoad(t, document)
 		assert.Equal(t, c.Checksum, plain.Checksum, name)

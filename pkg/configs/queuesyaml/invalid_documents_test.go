@@ -37,7 +37,7 @@ func TestLoad_ReportsEveryProblemAtItsPosition(t *testing.T) {
 func TestValidationRules_EachIsTested(t *testing.T) {
 	// Rules about the size of the text have tests of their own, next to badSizes.
 	broken := map[string]bool{"bound-bytes": true, "bound-values": true, "bound-queues": true, "bound-problems": true}
-	broken["resource-absent"] = true // needs Options.NodeResources
+	broken["resource-absent"], broken["guarantee-beyond-nodes"] = true, true // need Options.NodeCapacity
 
 	for _, c := range allBadDocuments() {
 		_, want := parseMarks(c.text)
@@ -148,6 +148,12 @@ partitions:
     submitacl: '*'
   «yaml-unknown-key»statedumpfilepath: /var
 «yaml-unknown-key»partition: []
+`},
+		{"a recovery queue", rootHead + `
+    queues:
+    - name: «recovery-queue»'@recovery@'
+      resources: {max: {vcore: 1}}
+    - {name: a, queues: [{name: '@recovery@'}]}
 `},
 		{"duplicate keys", `
 partitions:

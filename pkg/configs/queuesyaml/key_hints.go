@@ -29,11 +29,14 @@ func (r *reader) fields(o validation.Subject, what string, n *yaml.Node, known *
 			continue
 		}
 		r.markMisread(n)
-		near := validation.Nearest(p.name, known.names())
-		hint := ""
-		if near != "" {
+		near, hint := "", foreignKeyHint(p.name, known)
+		if hint == "" {
+			near = validation.Nearest(p.name, known.names())
+		}
+		switch {
+		case near != "":
 			hint = fmt.Sprintf("did you mean %q?", near)
-		} else {
+		case hint == "":
 			hint = misplacedKeyHint(p.name, known)
 		}
 		if hint == "" && p.value.Kind == yaml.MappingNode && known.has("name") {
@@ -80,6 +83,48 @@ func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 var keyHints = map[string]string{
 	"statedumpfilepath":  "it was removed: GET /debug/fullstatedump answers with the state",
 	"disruption.budgets": `it belongs into "properties" of a queue`,
+}
+
+// foreignKeys are keys of queues in other schedulers, in lower case, with what to write instead: Hadoop's fair and capacity
+// scheduler, Volcano, Kueue.
+var foreignKeys = map[string]string{
+	"aclsubmitapps":               "write submitacl",
+	"aclsubmitapplications":       "write submitacl",
+	"acl_submit_applications":     "write submitacl",
+	"acladministerapps":           "write adminacl",
+	"acl_administer_queue":        "write adminacl",
+	"borrowinglimit":              maxHint + ": what the queue may use in all, its guarantee included",
+	"capability":                  maxHint,
+	"capacity":                    percentHint,
+	"deserved":                    guaranteedHint,
+	"maxcapacity":                 percentHint,
+	"maximum-am-resource-percent": "there is no such setting: all allocations of an application count alike",
+	"maximum-applications":        "write maxapplications",
+	"maximum-capacity":            percentHint,
+	"maxresources":                maxHint,
+	"maxrunningapps":              "write maxapplications",
+	"minresources":                guaranteedHint,
+	"nominalquota":                guaranteedHint,
+	"ordering-policy":             sortHint,
+	"schedulingmode":              sortHint,
+	"schedulingpolicy":            sortHint,
+	"priority":                    `write "properties: {priority.offset: ...}", which is added to the priorities of the asks in the queue`,
+	"weight":                      "queues are compared by usage divided by guarantee: " + guaranteedHint,
+}
+
+const (
+	maxHint        = `write "resources: {max: {vcore: ..., memory: ...}}"`
+	guaranteedHint = `write "resources: {guaranteed: {vcore: ..., memory: ...}}"`
+	percentHint    = "queues have amounts, not percentages: write \"resources: {guaranteed: ..., max: ...}\""
+	sortHint       = `write "properties: {application.sort.policy: fifo}", or fair or stateaware`
+)
+
+// foreignKeyHint returns what to write instead of a key of another scheduler (CFG-2); empty: the key is none.
+func foreignKeyHint(name string, here *mapping) string {
+	if here != &queueMapping && here != &templateMapping || here.has(name) {
+		return ""
+	}
+	return foreignKeys[strings.ToLower(name)]
 }
 
 // misplacedKeyHint is a hint at the mapping that an unknown key belongs to, or empty. Such a key is

@@ -13,6 +13,7 @@ package queuesyaml
 import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Options bound the size of a document, so that no text can exhaust the memory of the program
@@ -24,11 +25,11 @@ type Options struct {
 	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
 
-	// NodeResources are the names of the resources that the nodes of each partition have, by
-	// partition name. With them, a quantity of any other resource is warned of (CFG-81). A
-	// missing or empty entry means unknown: names are compared with well-known names and with
-	// each other instead.
-	NodeResources map[string][]string
+	// NodeCapacity is what the nodes of each partition have together, by partition and resource. With it,
+	// a quantity of any other resource (CFG-81) and guarantees of more than that (CFG-135) are warned of.
+	// An entry that is missing, or without an amount above zero, means unknown: names are compared with
+	// well-known names and with each other instead.
+	NodeCapacity map[string]map[string]resources.Quantity
 }
 
 // DefaultOptions are the default bounds, far above the size of real configurations.
@@ -51,12 +52,13 @@ func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 	r.UntilErrorLimit(func() {
 		d = r.read(text)
 		r.Check(&d)
-		r.WarnResources(r.resourceUses, r.options.NodeResources)
+		r.WarnResources(r.resourceUses, r.options.NodeCapacity)
+		r.WarnGuarantees(d.Partitions, r.options.NodeCapacity)
 	})
 	r.relocateEmbedded()
 	problems := r.Sorted()
 	if problems.HasErrors() {
-		return nil, problems
+		return nil, explainTemplate(text, problems)
 	}
 	c := d.Build()
 	c.Spellings, c.Checksum = r.spellings, checksum(r.source)

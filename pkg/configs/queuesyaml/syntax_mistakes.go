@@ -1,9 +1,11 @@
 package queuesyaml
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
@@ -51,6 +53,25 @@ var (
 	unquotedStar = regexp.MustCompile(`[:,\[-]\s*(\*)\s*(?:[,\]}#]|$)`)
 	missingSpace = regexp.MustCompile(`^\s*(?:- )?[a-zA-Z.]+(:)[^\s:/]`)
 )
+
+// templateAction begins an action of a template of Helm, outside of a comment.
+var templateAction = regexp.MustCompile(`(?m)^[^#\n]*?(\{\{-?[ \t]*[.$"a-z(])`)
+
+// explainTemplate returns the errors of a text that is a template as one error, at its first action (CFG-6): it was not
+// rendered, so the other errors mean nothing. Requires: problems has errors.
+func explainTemplate(text []byte, problems validation.Problems) validation.Problems {
+	m := templateAction.FindSubmatchIndex(text)
+	if m == nil {
+		return problems
+	}
+	above := text[:m[2]]
+	line := above[bytes.LastIndexByte(above, '\n')+1:]
+	return validation.Problems{{
+		Line: 1 + bytes.Count(above, []byte("\n")), Col: 1 + utf8.RuneCount(line),
+		RuleID: "yaml-syntax", Severity: validation.Error, Message: "the text is a template, which was not rendered",
+		Hint: `render it first, for example with "helm template", and read the result`,
+	}}
+}
 
 // firstMatch is a mistake at the group of the first match of x. Requires: x has one group.
 func firstMatch(lines []string, x *regexp.Regexp, message, hint string) *mistake {

@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // badResources are documents whose quantities are legal and probably mistakes.
@@ -104,11 +105,15 @@ func TestWarnings_OnePerResourceName(t *testing.T) {
 		"7:52: warning [quantity-small] root.q0: max memory 1 is only 1 byte (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean 1Gi?)")
 }
 
-// With Options.NodeResources, names that nodes have are right and others are warned of (CFG-81).
-func TestWarnings_CompareWithNodeResources(t *testing.T) {
+// With Options.NodeCapacity, names that nodes have are right and others are warned of (CFG-81).
+func TestWarnings_CompareWithNodeCapacity(t *testing.T) {
 	load := func(max string, nodes ...string) string {
+		capacity := map[string]resources.Quantity{"without": 0}
+		for _, name := range nodes {
+			capacity[name] = 1 << 40
+		}
 		_, problems := LoadWith([]byte(rootHead+"    queues: [{name: a, resources: {max: "+max+"}}]\n"),
-			Options{NodeResources: map[string][]string{"default": nodes, "other": {"vcore"}}})
+			Options{NodeCapacity: map[string]map[string]resources.Quantity{"default": capacity, "other": {"vcore": 1000}}})
 		return problems.Error()
 	}
 	const place = "6:42: warning [resource-absent] root.a: "
@@ -126,6 +131,45 @@ func TestWarnings_CompareWithNodeResources(t *testing.T) {
 	}
 	assert.Equal(t, load("{cpu: 1}", "cpu", "memory"), "", "a name that nodes have is right")
 	assert.Equal(t, load("{amd.com/gpu: 1}"), "", "without nodes no name is absent")
+}
+
+// Guarantees of more than all nodes have are warned of once, at the deepest queues that have them (CFG-135).
+func TestWarnings_CompareGuaranteesWithNodeCapacity(t *testing.T) {
+	capacity := map[string]map[string]resources.Quantity{"default": {"memory": 64 << 30, "vcore": 16_000}}
+	load := func(queues string) string {
+		_, problems := LoadWith([]byte(rootHead+"    queues: ["+queues+"]\n"), Options{NodeCapacity: capacity})
+		return problems.Error()
+	}
+	const hint = " (hint: right only if nodes are still to come; otherwise look at the unit)"
+	for queues, want := range map[string]string{
+		"{name: a, resources: {guaranteed: {memory: 64Gi, vcore: 16}}}": "",
+		"{name: a, resources: {guaranteed: {memory: 5700Gi}}}": "6:57: warning [guarantee-beyond-nodes] root.a: " +
+			"the queue is guaranteed memory 5700Gi, and all nodes together have 64Gi" + hint,
+		"{name: a, queues: [{name: b, resources: {guaranteed: {vcore: 17}}}]}, {name: c, resources: {guaranteed: {vcore: 1}}}": "" +
+			"6:75: warning [guarantee-beyond-nodes] root.a.b: the queue is guaranteed vcore 17, and all nodes together have 16" + hint,
+		"{name: a, resources: {guaranteed: {vcore: 9}}}, {name: b, resources: {guaranteed: {vcore: 8}}}": "" +
+			"4:11: warning [guarantee-beyond-nodes] root: the children are guaranteed vcore 17, and all nodes together have 16" + hint,
+	} {
+		assert.Equal(t, load(queues), want, queues)
+	}
+	capacity = nil
+	assert.Equal(t, load("{name: a, resources: {guaranteed: {memory: 5700Gi}}}"), "", "nothing is known of nodes")
+}
+
+// Equal warnings about several queues are one for a reader; errors stay apart (CFG-83).
+func TestWarnings_EqualOnesAreMergedForReaders(t *testing.T) {
+	_, problems := Load([]byte(rootHead + "    queues:\n" +
+		"    - {name: a, properties: {application.sort.polcy: fifo}}\n" +
+		"    - {name: b, properties: {application.sort.polcy: fair, other: x}}\n" +
+		"    - {name: c, properties: {application.sort.polcy: fifo}, x: 1}\n" +
+		"    - {name: d, x: 1}\n"))
+	assert.Equal(t, len(problems), 6)
+	const hint = ` (hint: did you mean "application.sort.policy"?)`
+	assert.Equal(t, problems.Merged().Error(), ""+
+		`7:30: warning [property-unknown] root.a: unknown property "application.sort.polcy" has no effect (also in lines 8, 9)`+hint+"\n"+
+		`8:60: warning [property-unknown] root.b: unknown property "other" has no effect`+"\n"+
+		`9:61: error [yaml-unknown-key] root.c: unknown key "x" in a queue`+"\n"+
+		`10:17: error [yaml-unknown-key] root.d: unknown key "x" in a queue`)
 }
 
 // The shipped examples have no warnings (CFG-72).

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -34,7 +35,7 @@ func (r *Report) checkPartitionNames(partitions []*PartitionDraft) {
 	}
 }
 
-// checkChildNames applies V6 (CFG-37). Names are lower case here already.
+// checkChildNames applies V6 (CFG-37), and warns of a configured recovery queue (CFG-136). Names are lower case here already.
 func (r *Report) checkChildNames(q *QueueDraft) {
 	seen := make(map[string]bool, len(q.Children))
 	for _, c := range q.Children {
@@ -43,6 +44,11 @@ func (r *Report) checkChildNames(q *QueueDraft) {
 				"names must differ by more than case")
 		}
 		seen[c.Name] = true
+		if q.ParentQueue == nil && c.Name == placement.RecoveryQueueName {
+			r.Add(c, c.Position, "recovery-queue", "the recovery queue is for recovered applications that no other queue takes (PLC-28): "+
+				"no rule places an application there, and a max does not keep what runs from counting there",
+				"leave it out: it is created when it is needed")
+		}
 	}
 }
 

@@ -82,4 +82,39 @@ func (r *Report) checkChildGuarantees(
 	return resources.FromMap(out)
 }
 
+// WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135). capacity is what they
+// have, by partition and resource; a resource that no node has is warned of elsewhere (CFG-81).
+func (r *Report) WarnGuarantees(partitions []*PartitionDraft, capacity map[string]map[string]resources.Quantity) {
+	for _, p := range partitions {
+		r.warnGuaranteeTree(p.Root, resources.FromMap(capacity[p.Name]))
+	}
+}
+
+// warnGuaranteeTree returns what q counts against the guarantee of its parent, and warns of the deepest queues that count
+// more than capacity.
+func (r *Report) warnGuaranteeTree(q *QueueDraft, capacity resources.Amounts) resources.Amounts {
+	var children resources.Amounts
+	warned := map[string]bool{}
+	for _, c := range q.Children {
+		counted := r.warnGuaranteeTree(c, capacity)
+		for name, n := range counted.All() {
+			warned[name] = warned[name] || n > capacity.Get(name)
+		}
+		children = children.Add(counted)
+	}
+	counted, who := resources.FromMap(q.Guaranteed.N), "the queue is"
+	if counted.IsZero() {
+		counted, who = children, "the children are"
+	}
+	for name, n := range counted.All() {
+		if most := capacity.Get(name); most > 0 && n > most && !warned[name] {
+			r.Add(q, positionOr(q.Guaranteed.Positions[name], q.Position), "guarantee-beyond-nodes",
+				fmt.Sprintf("%s guaranteed %s %s, and all nodes together have %s", who, name,
+					resources.FormatQuantity(name, n), resources.FormatQuantity(name, most)),
+				"right only if nodes are still to come; otherwise look at the unit")
+		}
+	}
+	return counted
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

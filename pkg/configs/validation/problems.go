@@ -80,6 +80,35 @@ func (p Problems) only(s Severity) Problems {
 	return out
 }
 
+// Merged returns the problems for a reader: equal warnings about different queues are one, the first, with the lines of the
+// others (CFG-83). Errors stay apart: each has to be mended.
+func (p Problems) Merged() Problems {
+	type text struct{ rule, message, hint string }
+	found := map[text]*occurrences{}
+	var out Problems
+	for _, x := range p {
+		key := text{x.RuleID, x.Message, x.Hint}
+		first := found[key]
+		if x.Severity == Error || first == nil {
+			out = append(out, x)
+		}
+		if x.Severity == Error {
+			continue
+		}
+		if first == nil {
+			first = &occurrences{}
+			found[key] = first
+		}
+		first.add(nil, "", At(x.Line, x.Col))
+	}
+	for i, x := range out {
+		if x.Severity == Warning {
+			out[i].Message += found[text{x.RuleID, x.Message, x.Hint}].furtherLines()
+		}
+	}
+	return out
+}
+
 // Subject is the object that a problem is about, for Problem.Path.
 type Subject interface{ path() string }
 

@@ -94,6 +94,8 @@ type Rule struct {
 //	resource-name       warning  a quantity is for a name that is probably a well-known resource
 //	resource-similar    warning  a quantity is for a name that is nearly another one of the document
 //	resource-absent     warning  a quantity is for a resource that no node of the server has
+//	guarantee-beyond-nodes  warning  queues are guaranteed more than all nodes of the server have
+//	recovery-queue      warning  the recovery queue is configured
 //	quantity-small      warning  a quantity is so small that nothing can run in it
 //	resolver-unknown    warning  the type of usergroupresolver does not exist
 //	acl-name            warning  an access list has a name that no user or group can have
@@ -199,6 +201,8 @@ var ruleTable = []Rule{
 	{"resource-name", Warning, "a quantity is for a name that is probably a well-known resource"},
 	{"resource-similar", Warning, "a quantity is for a name that is nearly another one of the document"},
 	{"resource-absent", Warning, "a quantity is for a resource that no node of the server has"},
+	{"guarantee-beyond-nodes", Warning, "queues are guaranteed more than all nodes of the server have"},
+	{"recovery-queue", Warning, "the recovery queue is configured"},
 	{"quantity-small", Warning, "a quantity is so small that nothing can run in it"},
 	{"resolver-unknown", Warning, "the type of usergroupresolver does not exist"},
 	{"acl-name", Warning, "an access list has a name that no user or group can have"},

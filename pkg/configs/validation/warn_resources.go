@@ -120,8 +120,8 @@ const hardKey = "hard"
 
 // WarnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
 // asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
-// nodeResources are the names of the resources that the nodes of each partition have, by partition name.
-func (r *Report) WarnResources(uses ResourceUses, nodeResources map[string][]string) {
+// capacity is what the nodes of each partition have together, by partition and resource.
+func (r *Report) WarnResources(uses ResourceUses, capacity map[string]map[string]resources.Quantity) {
 	all := make([]*resourceUse, 0, len(uses.all))
 	for _, x := range uses.all {
 		all = append(all, x)
@@ -132,13 +132,24 @@ func (r *Report) WarnResources(uses ResourceUses, nodeResources map[string][]str
 	})
 	near := findSimilarNames(all)
 	for _, x := range all {
-		if nodes := nodeResources[x.partition]; len(nodes) > 0 {
+		if nodes := resourcesOf(capacity[x.partition]); len(nodes) > 0 {
 			r.warnAbsentResource(x, nodes)
 		} else {
 			r.warnMisnamedResource(x, near)
 		}
 		r.warnSmallQuantity(x)
 	}
+}
+
+// resourcesOf returns the names of the resources of which there is some, sorted.
+func resourcesOf(capacity map[string]resources.Quantity) (names []string) {
+	for name, n := range capacity {
+		if n > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // warnMisnamedResource warns of an empty name, and of one that resembles a well-known name or one that is used more often.
