@@ -28,7 +28,7 @@ func readCheckout(t *testing.T) *checkout {
 	t.Helper()
 	c := &checkout{packages: map[string]bool{}, names: map[string][]string{}, makeTargets: map[string]bool{}}
 	assert.NilError(t, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() == ".git" {
+		if err != nil || d.Name() == ".git" && d.IsDir() { // a file in a linked work tree
 			return cmp.Or(err, filepath.SkipDir)
 		}
 		rel, err := filepath.Rel(root, name)
