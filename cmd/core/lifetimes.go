@@ -16,6 +16,8 @@ func addLifetimes(flags *pflag.FlagSet, lifetimes *lifecycle.Lifetimes) {
 	defaults := lifecycle.DefaultLifetimes()
 	flags.DurationVar(&lifetimes.Completing, "completing-timeout", defaults.Completing,
 		"time without asks and allocations after which an application has completed")
+	flags.DurationVar(&lifetimes.New, "new-timeout", defaults.New,
+		"time after which an application that never had an ask has completed; 0: it stays")
 	flags.DurationVar(&lifetimes.Completed, "completed-retention", defaults.Completed,
 		"how long a completed application is shown")
 	flags.DurationVar(&lifetimes.Rejected, "rejected-retention", defaults.Rejected,
@@ -31,7 +33,8 @@ func checkLifetimes(lifetimes lifecycle.Lifetimes) error {
 		flag string
 		of   time.Duration
 	}{
-		{"completing-timeout", lifetimes.Completing}, {"completed-retention", lifetimes.Completed}, {"rejected-retention", lifetimes.Rejected},
+		{"completing-timeout", lifetimes.Completing}, {"new-timeout", lifetimes.New},
+		{"completed-retention", lifetimes.Completed}, {"rejected-retention", lifetimes.Rejected},
 	} {
 		if x.of < 0 {
 			wrong = append(wrong, fmt.Errorf("--%s is %s, and must not be negative", x.flag, x.of))

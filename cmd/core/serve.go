@@ -55,8 +55,8 @@ read again when it changes (also when a ConfigMap is updated; see --config-watch
 SIGHUP. A configuration with errors, or one that a partition cannot apply, changes nothing:
 the one in force stays, and the log has the reason.
 
-An application without asks and allocations completes after --completing-timeout. Completed
-and rejected applications are shown for --completed-retention and --rejected-retention, at
+An application whose asks and allocations have all ended completes after --completing-timeout,
+one that never had an ask after --new-timeout, or never without that flag. Completed and rejected applications are shown for --completed-retention and --rejected-retention, at
 most --ended-limit of each.
 
 With --data-dir accepted configurations survive a restart, and the latest one is in force

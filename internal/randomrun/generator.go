@@ -70,6 +70,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 			Completing: Pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
 			MaxEnded:   Pick(a, 0, 2, 5, 1000, 1000),
 			Completed:  Pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: Pick(a, time.Minute, 72*time.Hour),
+			New: Pick(independentGenerator(fmt.Sprint("new timeout ", a.nodePool, describePartition(a.Conf))), 0, 0, 0, 0, 0, time.Minute),
 		},
 		Shapes:        Pick(a, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 1, 2, 3, 5, 70),
 		MaxCandidates: Pick(a, 1<<30, 1<<30, 1, 2, 3),

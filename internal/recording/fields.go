@@ -75,7 +75,7 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[objects.Foreign]():     {"Key", "Node", "Amounts", "Static", "Tags"},
 	reflect.TypeFor[objects.Moved]():       {"From", "At", "By"},
 	reflect.TypeFor[objects.Options]():     {"Shapes", "Lifetimes", "Names", "AskNames", "Candidates", "Evaluations", "Refusals", "RefusedNodes", "PreemptionHistory"},
-	reflect.TypeFor[lifecycle.Lifetimes](): {"Completing", "Completed", "Rejected", "MaxEnded"},
+	reflect.TypeFor[lifecycle.Lifetimes](): {"Completing", "Completed", "Rejected", "MaxEnded", "New"},
 	reflect.TypeFor[security.User]():       {"Name", "Groups"},
 	reflect.TypeFor[gangs.Spec]():          {"Requested", "Timeout", "Created", "Style", "Virtual"},
 	reflect.TypeFor[gangs.VirtualGroup]():  {"Name", "MinMember", "MinResources", "Topology"},

@@ -144,9 +144,13 @@ func (t *Twin) runTimers() {
 		at, ok := t.completionTime(a)
 		return ok && !t.now.Before(at)
 	})
-	slices.SortFunc(due, func(a, b *app) int { return cmp.Compare(a.stateEntry, b.stateEntry) })
+	slices.SortStableFunc(due, func(a, b *app) int { return cmp.Compare(a.stateEntry, b.stateEntry) })
 	for _, a := range due {
 		left := byKey(t.allocationsOf(a.id))
+		if a.state == lifecycle.New {
+			t.complete(a, lifecycle.ReasonNoAsk)
+			continue
+		}
 		if len(left) == 0 {
 			t.complete(a, lifecycle.ReasonIdleTimeout)
 			continue
@@ -177,5 +181,8 @@ func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
 
 // completionTime is when an application completes by a timeout, if it does.
 func (t *Twin) completionTime(a *app) (time.Time, bool) {
+	if a.state == lifecycle.New {
+		return a.stateSince.Add(t.lifetimes.New), t.lifetimes.New > 0
+	}
 	return a.stateSince.Add(t.lifetimes.Completing), a.state == lifecycle.Completing && !a.completionDue
 }

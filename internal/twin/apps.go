@@ -28,7 +28,7 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "no queue takes its gang"})
 		return
 	}
-	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, gang: c.Gang})
+	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, stateSince: t.now, gang: c.Gang})
 	t.app(c.App).declareVirtual()
 	delete(t.admitted, c.App)
 	a := t.app(c.App)

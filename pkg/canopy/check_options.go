@@ -122,7 +122,7 @@ func (o *Options) lifetimes() *lifecycle.Lifetimes {
 	a, d := o.Applications, lifecycle.DefaultLifetimes()
 	return &lifecycle.Lifetimes{
 		Completing: orDefault(a.CompletingTimeout, d.Completing), Completed: orDefault(a.CompletedRetention, d.Completed),
-		Rejected: orDefault(a.RejectedRetention, d.Rejected), MaxEnded: orDefault(a.MaxEnded, d.MaxEnded),
+		New: max(0, a.NewTimeout), Rejected: orDefault(a.RejectedRetention, d.Rejected), MaxEnded: orDefault(a.MaxEnded, d.MaxEnded),
 	}
 }
 

@@ -156,6 +156,7 @@ type HTTP struct {
 // Applications are the lifetimes of applications. For each of them, negative means zero.
 type Applications struct {
 	CompletingTimeout  time.Duration // without asks and allocations for this time, an application has completed; default 30 s
+	NewTimeout         time.Duration // without any ask for this time, an application has completed; default: it stays
 	CompletedRetention time.Duration // how long a completed application is shown; default 3 days
 	RejectedRetention  time.Duration // how long a rejected application is shown; default 3 days
 	MaxEnded           int           // completed, and rejected, applications of a partition that are shown; default 50,000

@@ -23,6 +23,7 @@ const (
 	ReasonReservationTimeout               // its gang was not complete within the placeholder timeout
 	ReasonPlaceholdersEnded                // the releases of its placeholders were confirmed
 	ReasonCancelled                        // an operator cancelled it (OPS-7)
+	ReasonNoAsk                            // no ask arrived within Lifetimes.New
 )
 
 func (r Reason) String() string {
@@ -31,7 +32,7 @@ func (r Reason) String() string {
 		"the completing timeout has passed", "the resource manager removed it", "it was rejected",
 		"the retention time has passed", "the history is full",
 		"all placeholders of its gang were placed", "ResourceReservationTimeout", "its placeholders have ended",
-		"an operator cancelled it",
+		"an operator cancelled it", "no ask arrived in time",
 	}[r]
 }
 

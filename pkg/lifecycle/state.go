@@ -52,6 +52,7 @@ var transitions = [...]struct {
 	{Accepted, RunApplication, Running},
 	{Running, RunApplication, Running},
 	{Completing, RunApplication, Running},
+	{New, CompleteApplication, Completing}, // when no ask arrived in time (APP-3)
 	{Accepted, CompleteApplication, Completing},
 	{Running, CompleteApplication, Completing},
 	{Completing, CompleteApplication, Completed},

@@ -12,7 +12,7 @@ import (
 // there is no transition.
 const transitionTable = `
             run        reject    complete    fail     expire   resume
-New         Accepted   Rejected  .           Failing  .        Resuming
+New         Accepted   Rejected  Completing  Failing  .        Resuming
 Accepted    Running    .         Completing  Failing  .        Resuming
 Running     Running    .         Completing  Failing  .        .
 Rejected    .          .         .           .        Expired  .

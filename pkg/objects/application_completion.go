@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"container/list"
 	"slices"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 // Completing; after Lifetimes.Completing it is Completed, is removed from its queue and is in the
 // history only (APP-6, APP-9).
 
-// completingSince is a Completing application. The timeout is the same for all, so the list is in
-// the order of the deadlines.
-type completingSince struct {
+// deadlineSince is an application that has a deadline, New or Completing. The timeout of a state is the same for all, so
+// its list is in the order of the deadlines.
+type deadlineSince struct {
 	app   *Application
 	since int64 // nanoseconds since 1970
 }
@@ -33,19 +34,22 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 			p.handleEvent(a, lifecycle.CompleteApplication, lifecycle.ReasonIdle, now)
 		}
 	case a.state == lifecycle.Completing:
-		if a.extra.completingEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
+		if a.extra.deadlineEntry == nil && a.boundCount == 0 { // its time had passed before its placeholders ended
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 		}
 	}
 }
 
-// completeDue completes the applications whose time has come. An application with placeholders
+// completeDue completes the applications whose time has come, also New ones that had no ask (APP-3). An application with placeholders
 // completes when these have ended; those whose release is not ordered yet are returned, to be released,
 // in key order within each application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
+	for at, ok := p.deadlines.newDue(); ok && !now.Before(at); at, ok = p.deadlines.newDue() {
+		p.complete(p.deadlines.newApps.Front().Value.(deadlineSince).app, lifecycle.ReasonNoAsk, now)
+	}
 	for at, ok := p.deadlines.completingDue(); ok && !now.Before(at); at, ok = p.deadlines.completingDue() {
-		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(completingSince).app
-		if a.extra.completingEntry = nil; a.boundCount == 0 {
+		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(deadlineSince).app
+		if a.extra.deadlineEntry = nil; a.boundCount == 0 {
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 			continue
 		}
@@ -61,17 +65,39 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	return unwanted
 }
 
+// newDue returns when the next New application completes. ok is false if there is none.
+func (d *deadlines) newDue() (at time.Time, ok bool) { return dueFirst(&d.newApps, d.lifetimes.New) }
+
 // completingDue is when the next application completes. ok is false if there is none.
 func (d *deadlines) completingDue() (at time.Time, ok bool) {
-	first := d.completing.Front()
+	return dueFirst(&d.completing, d.lifetimes.Completing)
+}
+
+// dueFirst returns when the first application of a list of deadlines has been there for a time.
+func dueFirst(l *list.List, after time.Duration) (at time.Time, ok bool) {
+	first := l.Front()
 	if first == nil {
 		return at, false
 	}
-	return time.Unix(0, first.Value.(completingSince).since).UTC().Add(d.lifetimes.Completing), true
+	return time.Unix(0, first.Value.(deadlineSince).since).UTC().Add(after), true
+}
+
+// setDeadline lets the deadline of a, of which there is one at most, begin now in a list of the partition.
+func (a *Application) setDeadline(l *list.List, now time.Time) {
+	a.ownExtra().deadlineEntry = l.PushBack(deadlineSince{a, now.UnixNano()})
+}
+
+// clear removes a from the lists of deadlines.
+func (d *deadlines) clear(a *Application) {
+	if e := a.extra.deadlineEntry; e != nil {
+		d.newApps.Remove(e) // the list that it is not in ignores it
+		d.completing.Remove(e)
+		a.extra.deadlineEntry = nil
+	}
 }
 
 // complete moves a to Completed, or to Failed if it is Failing, and to the history. Requires: it has no asks and no
-// allocations, and is not New.
+// allocations.
 func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.Time) {
 	by := lifecycle.CompleteApplication
 	switch a.state {
@@ -97,6 +123,7 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 // forgetApplication removes a from the partition. Requires: it has no asks and no allocations.
 func (p *Partition) forgetApplication(a *Application) {
 	delete(p.apps, a.ID())
+	p.deadlines.clear(a)
 	delete(p.lists.moved, a)
 	p.lists.apps.remove(a)
 	p.journal.applicationRemoved(a)

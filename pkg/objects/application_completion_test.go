@@ -71,6 +71,31 @@ func TestApplicationStates_Deadlines(t *testing.T) {
 	assert.Assert(t, !ok)
 }
 
+// An application without an ask completes when Lifetimes.New has passed, and not if its first ask came before (APP-3).
+func TestApplicationStates_NewTimeout(t *testing.T) {
+	keep := lifecycle.DefaultLifetimes()
+	keep.New = time.Minute
+	p, _, now := leafPartition(t, keep)
+	for _, id := range []AppID{"asks", "removed"} {
+		assert.NilError(t, p.AddApplication(id, security.User{}, "root.leaf", nil, now))
+	}
+	_, err := p.AddAsk(&Ask{Key: "k", App: "asks", Amounts: vcores(1)}, now)
+	assert.NilError(t, err)
+	_, _, ok := p.RemoveApplication("removed", now)
+	assert.Assert(t, ok)
+	p.TakeStateChanges()
+	at, _ := p.NextDeadline()
+	assert.Equal(t, at, now.Add(time.Minute))
+	p.Expire(at.Add(-1))
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "", "nothing happens a nanosecond too early")
+	p.Expire(at)
+	assert.NilError(t, p.Check())
+	assert.Equal(t, stateChangesText(p.TakeStateChanges()), "app Completing; app Completed")
+	assert.Equal(t, p.Completed().Len(), 1)
+	at, _ = p.NextDeadline()
+	assert.Equal(t, at, now.Add(time.Minute+keep.Completed), "the other applications have no deadline")
+}
+
 func TestHistory_IsBounded(t *testing.T) {
 	keep := lifecycle.DefaultLifetimes()
 	keep.Completing, keep.MaxEnded = 0, 3

@@ -23,13 +23,10 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 	case to == a.state:
 		return
 	}
-	if a.extra.completingEntry != nil {
-		p.deadlines.completing.Remove(a.extra.completingEntry)
-		a.extra.completingEntry = nil
-	}
+	p.deadlines.clear(a)
 	change := lifecycle.NewChange(to, reason, now)
 	if a.state = to; to == lifecycle.Completing {
-		a.ownExtra().completingEntry = p.deadlines.completing.PushBack(completingSince{a, now.UnixNano()})
+		a.setDeadline(&p.deadlines.completing, now)
 	}
 	a.log = a.log.With(change)
 	p.journal.applicationStateChanged(a, change)

@@ -56,7 +56,7 @@ func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 				assert.Equal(t, entered[0], ApplicationStateChange{"app", "root.leaf", lifecycle.NewChange(to, lifecycle.ReasonAllocated, now)})
 				assert.Equal(t, a.log[0], entered[0].Change)
 			}
-			assert.Equal(t, a.extra.completingEntry != nil, a.state == lifecycle.Completing && ok, "only a Completing application has a deadline")
+			assert.Equal(t, a.extra.deadlineEntry != nil, a.state == lifecycle.Completing && ok, "only a Completing application has a deadline")
 		}
 	}
 }

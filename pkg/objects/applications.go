@@ -34,6 +34,9 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	p.apps[id] = a
 	p.lists.apps.add(a)
 	q.byID[id] = a
+	if p.deadlines.lifetimes.New > 0 {
+		a.setDeadline(&p.deadlines.newApps, now)
+	}
 	p.journal.applicationAdded(a)
 	p.joinAccounts(a)
 	return nil

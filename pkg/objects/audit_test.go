@@ -157,7 +157,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"nominees: not listed": func(p *Partition) { p.marks.nominees = nil },
 		"priority class: refs": func(p *Partition) { p.classNumbers.named[0].refs++ },
 		"completing: unknown application": func(p *Partition) {
-			p.deadlines.completing.PushBack(completingSince{app: &Application{key: policies.AppKey{ID: "x"}, extra: &noAppExtra}})
+			p.deadlines.completing.PushBack(deadlineSince{app: &Application{key: policies.AppKey{ID: "x"}, extra: &noAppExtra}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

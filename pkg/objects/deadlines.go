@@ -13,7 +13,8 @@ import (
 // deadlines is what ends by time: applications that complete or ramp up, and the entries of the history.
 type deadlines struct {
 	lifetimes  lifecycle.Lifetimes
-	completing list.List // of completingSince, by deadline
+	newApps    list.List // of deadlineSince, New applications by deadline; empty: Lifetimes.New is not set
+	completing list.List // of deadlineSince, Completing applications by deadline
 	completed  lifecycle.History
 	rejected   lifecycle.History
 	ramping    ramping
@@ -34,6 +35,7 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 		}
 	}
 	sooner(p.deadlines.ramping.due())
+	sooner(p.deadlines.newDue())
 	sooner(p.deadlines.completingDue())
 	sooner(p.gangs.timers.due())
 	sooner(p.deadlines.completed.NextExpiry())

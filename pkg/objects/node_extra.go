@@ -32,7 +32,7 @@ func checkShared() error {
 	if len(c.held)+len(c.nominees)+len(c.preempting)+len(c.replacing)+len(c.reserved) > 0 {
 		return errors.New("the extra of nodes without any was changed")
 	}
-	if e.startingEntry.Indexed() || len(e.startingEntry.Mask)+len(e.placeholders) > 0 || e.completingEntry != nil || e.formerPeak != nil {
+	if e.startingEntry.Indexed() || len(e.startingEntry.Mask)+len(e.placeholders) > 0 || e.deadlineEntry != nil || e.formerPeak != nil {
 		return errors.New("the extra of applications without any was changed")
 	}
 	return nil

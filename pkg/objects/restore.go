@@ -12,7 +12,7 @@ func Variables() []any {
 }
 
 // Held has a value of each type of this package that an interface in a Partition may have.
-func Held() []any { return []any{completingSince{}, (*lifecycle.Ended)(nil), (*Application)(nil)} }
+func Held() []any { return []any{deadlineSince{}, (*lifecycle.Ended)(nil), (*Application)(nil)} }
 
 // Reattach completes a Partition that was read: it sets the functions, and finds keys by the hashes of this process.
 func Reattach(p *Partition) {
