@@ -1,5 +1,7 @@
 // Reads the REST interface. Addresses are relative to the page, so that it may be mounted below a prefix.
 
+import { parseJSON } from './names.js';
+
 const base = new URL('./', document.baseURI);
 export const address = (path) => new URL(`ws/v1/${path}`, base);
 export const escape = (name) => encodeURIComponent(encodeURIComponent(name)); // the server decodes a name twice (OBS-13)
@@ -23,7 +25,7 @@ async function request(path, options = {}) {
   }
   const text = await response.text();
   let body;
-  try { body = JSON.parse(text); } catch { body = undefined; }
+  try { body = parseJSON(text); } catch { body = undefined; }
   if (!response.ok) throw new RestError(response.status, body?.Message ?? body?.message ?? (text.trim() || response.statusText), body);
   if (body === undefined) throw new RestError(response.status, 'The answer is no JSON.');
   return body;

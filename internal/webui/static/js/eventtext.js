@@ -1,14 +1,16 @@
 // Events as sentences.
 import { amounts } from './format.js';
+import { fromEntries } from './names.js';
 
 const details = {
+  __proto__: null,
   APP_ALLOC: (r) => `${r.referenceID} was placed: ${amounts(r.resource?.resources && plain(r.resource.resources))}`,
   NODE_ALLOC: (r) => `${r.referenceID} was placed here`,
   ALLOC_CANCEL: (r) => `${r.referenceID} ended`, ALLOC_PREEMPT: (r) => `${r.referenceID} ended: it was preempted`, ALLOC_TIMEOUT: (r) => `${r.referenceID} ended: a time-out`, ALLOC_REPLACED: (r) => `${r.referenceID} was replaced`,
   REQUEST_CANCEL: (r) => `${r.referenceID} was cancelled`, APP_NEW: () => 'was submitted', APP_ACCEPTED: () => 'was accepted', APP_RUNNING: () => 'runs', APP_COMPLETING: () => 'has nothing left to do', APP_COMPLETED: () => 'has completed', APP_REJECTED: () => 'was rejected', NODE_SCHEDULABLE: () => 'changed',
 };
 
-const plain = (resources) => Object.fromEntries(Object.entries(resources).map(([name, q]) => [name, q.value ?? 0]));
+const plain = (resources) => fromEntries(Object.entries(resources).map(([name, q]) => [name, q.value ?? 0]));
 
 export function eventText(r) {
   const text = details[r.eventChangeDetailName]?.(r) ?? '';

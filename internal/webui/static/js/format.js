@@ -43,8 +43,8 @@ export function exact(resource, n) {
   return `${whole.format(n)} ${isBytes(resource) ? `bytes of ${resource}` : resource}`;
 }
 
-export const titleOf = (resource) => ({ vcore: 'CPU', memory: 'Memory', pods: 'Pods' })[resource] ?? shortName(resource);
-export const shortName = (resource) => ({ 'nvidia.com/gpu': 'GPU', 'nvidia.com/gpu-milli': 'GPU', 'ephemeral-storage': 'Storage' })[resource] ?? resource.replace(/^.*\//, '');
+export const titleOf = (resource) => ({ __proto__: null, vcore: 'CPU', memory: 'Memory', pods: 'Pods' })[resource] ?? shortName(resource);
+export const shortName = (resource) => ({ __proto__: null, 'nvidia.com/gpu': 'GPU', 'nvidia.com/gpu-milli': 'GPU', 'ephemeral-storage': 'Storage' })[resource] ?? resource.replace(/^.*\//, '');
 
 // amounts is all resources of a request in one line, the important ones first.
 export function amounts(all, options = {}) {

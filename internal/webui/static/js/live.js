@@ -1,6 +1,7 @@
 // Tells the page what has changed: by server-sent events, and where these do not come, by asking every few
 // seconds. A page that is not seen has no stream, because a browser opens only six connections to a server.
 import { address } from './api.js';
+import { parseJSON } from './names.js';
 
 const pollEvery = 5000;
 
@@ -23,7 +24,7 @@ export class Live extends EventTarget {
     this.#source = source;
     source.addEventListener('changed', (event) => {
       this.#set('live');
-      this.#take(JSON.parse(event.data));
+      this.#take(parseJSON(event.data));
     });
     source.addEventListener('error', () => {
       if (source.readyState !== EventSource.CLOSED) return this.#set('offline'); // the browser connects again

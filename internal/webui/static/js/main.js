@@ -19,9 +19,9 @@ import events from './views/events.js';
 import config from './views/config.js';
 import health from './views/health.js';
 
-const views = { overview, queues, asks, ask, applications, application, nodes, users, preemptions, events, config, health };
+const views = { __proto__: null, overview, queues, asks, ask, applications, application, nodes, users, preemptions, events, config, health };
 const menu = ['overview', 'queues', 'asks', 'applications', 'nodes', 'users', 'preemptions', '', 'events', 'config', 'health'];
-const keys = { o: 'overview', q: 'queues', w: 'asks', a: 'applications', n: 'nodes', u: 'users', p: 'preemptions', e: 'events', c: 'config', h: 'health' };
+const keys = { __proto__: null, o: 'overview', q: 'queues', w: 'asks', a: 'applications', n: 'nodes', u: 'users', p: 'preemptions', e: 'events', c: 'config', h: 'health' };
 
 const app = document.getElementById('app');
 const live = new Live();

@@ -7,6 +7,7 @@ export const badge = (text, kind = '', title) => h('span', { class: `badge ${kin
 export const mark = (name, kind, title) => h('span', { class: `mark ${kind}`, title, role: 'img', 'aria-label': title }, icon(name));
 export const dot = (kind) => h('span', { class: `dot ${kind}`, 'aria-hidden': 'true' });
 export const stateKinds = {
+  __proto__: null,
   Running: 'good', Completing: 'info', Completed: '', Accepted: 'warn', New: 'warn', Resuming: 'warn', Failing: 'bad', Failed: 'bad', Rejected: 'bad', Expired: '',
 };
 export const appState = (state) => badge(state, stateKinds[state] ?? '');

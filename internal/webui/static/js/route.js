@@ -1,8 +1,10 @@
 // The address after # has the view and its state: #/queues?partition=default&queue=root.a
 
+import { fromEntries } from './names.js';
+
 export function parse(hash = location.hash) {
   const [path, query = ''] = hash.replace(/^#/, '').split('?');
-  return { path: path.replace(/^\/|\/$/g, '') || 'overview', params: Object.fromEntries(new URLSearchParams(query)) };
+  return { path: path.replace(/^\/|\/$/g, '') || 'overview', params: fromEntries(new URLSearchParams(query)) };
 }
 
 export function link(path, params = {}) {

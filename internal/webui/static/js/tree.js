@@ -7,7 +7,7 @@ export function flatten(rootBody) {
   const byPath = new Map();
   const visit = (body, parent, depth) => {
     const path = body.queuename;
-    const q = { body, path, name: parent ? path.slice(parent.path.length + 1) : path, parent, depth, children: [], max: {}, maxFrom: {}, heldBy: [], over: '', binding: '' };
+    const q = { body, path, name: parent ? path.slice(parent.path.length + 1) : path, parent, depth, children: [], max: { __proto__: null }, maxFrom: { __proto__: null }, heldBy: [], over: '', binding: '' };
     for (const [r, n] of Object.entries(body.maxResource ?? {})) { q.max[r] = n; q.maxFrom[r] = path; }
     for (const [r, n] of Object.entries(parent?.max ?? {})) if (!(r in q.max) || n < q.max[r]) { q.max[r] = n; q.maxFrom[r] = parent.maxFrom[r]; }
     const over = Object.entries(body.guaranteedResource ?? {}).filter(([r, n]) => n > 0 && (body.allocatedResource?.[r] ?? 0) > n);
@@ -40,6 +40,7 @@ function bind(leaf) {
 }
 
 const only = {
+  __proto__: null,
   pending: (q) => Object.values(q.body.pendingResource ?? {}).some((n) => n > 0),
   binding: (q) => q.binding !== '',
   over: (q) => q.over !== '',

@@ -23,6 +23,7 @@ function nodeHistogram(nodes) {
 }
 
 const gateTitles = {
+  __proto__: null,
   resourceManager: 'Resource manager', recovery: 'Recovery', placementRate: 'Placement rate', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
   limitMaxApplications: 'Max applications', queueMaxApplications: 'Max applications', limitMaxResources: 'Limit', queueMaxResources: 'Queue max', clusterCapacity: 'Cluster', nodes: 'Nodes', otherAllocations: 'Affinity and ports', gang: 'Gang', predicates: 'Predicates',
 };
@@ -51,7 +52,7 @@ function changes(e) {
 function order(levels) {
   const shown = levels.filter((l) => l.of > 1);
   if (shown.length === 0) return undefined;
-  const why = (l, a) => ({ priority: `priority ${a.priority}, above ${l.member.priority}`, share: `share ${a.share.toPrecision(3)}, below ${l.member.share.toPrecision(3)}`, submission: 'submitted before', creation: 'created before' }[a.by] ?? `by ${a.by}`);
+  const why = (l, a) => ({ __proto__: null, priority: `priority ${a.priority}, above ${l.member.priority}`, share: `share ${a.share.toPrecision(3)}, below ${l.member.share.toPrecision(3)}`, submission: 'submitted before', creation: 'created before' }[a.by] ?? `by ${a.by}`);
   return card('Selection order', h('div', { class: 'scroll-x' }, h('table', { class: 't tight', id: 'order' }, h('thead', {}, h('tr', {}, h('th', {}, 'Compared in'), h('th', { class: 'num' }, 'Place'), h('th', {}, 'First ahead'))),
     h('tbody', {}, shown.map((l) => h('tr', {}, h('td', {}, h('span', { class: 'strong' }, l.member.name), h('div', { class: 'faint small' }, `${l.kind} of ${l.in}`)), h('td', { class: 'num' }, `${f.count(l.position)} of ${f.count(l.of)}`),
       h('td', {}, l.ahead?.length ? l.ahead.map((a) => h('div', {}, a.name, h('span', { class: 'faint small' }, ` ${why(l, a)}`))) : h('span', { class: 'faint' }, 'nothing'))))))), { sub: 'what comes first is tried first' });
@@ -112,7 +113,7 @@ export default {
     const verdict = e.verdict ?? {};
     return h('div', { class: 'page' },
       h('nav', { class: 'crumbs', 'aria-label': 'Where' }, h('a', { href: ctx.href('asks') }, 'Waiting asks'), '›', h('a', { href: ctx.href('queues', { queue: e.queueName }) }, e.queueName), e.applicationID && ['›', h('a', { href: ctx.href('application', { app: e.applicationID }) }, e.applicationID)]),
-      head(e.allocationKey, undefined, badge(e.state, { pending: 'warn', allocated: 'good', preempting: 'bad', foreign: '' }[e.state]), verdict.permanent && badge('never, as things are', 'bad'), verdict.mayPreempt && badge('may preempt', 'violet'), waits && verdict.listening === false && badge('no resource manager listens', 'bad')),
+      head(e.allocationKey, undefined, badge(e.state, { __proto__: null, pending: 'warn', allocated: 'good', preempting: 'bad', foreign: '' }[e.state]), verdict.permanent && badge('never, as things are', 'bad'), verdict.mayPreempt && badge('may preempt', 'violet'), waits && verdict.listening === false && badge('no resource manager listens', 'bad')),
       h('section', { class: 'card' }, h('div', { class: 'body stack' },
         h('p', { class: `message callout ${verdict.permanent ? 'bad' : waits ? '' : 'good'}`, id: 'reason' }, e.message),
         e.expectedStart && expectedStart(e.expectedStart),

@@ -84,7 +84,7 @@ export default {
   render(data, ctx) {
     const { params } = ctx;
     const query = params.q?.toLowerCase();
-    const sorts = { wait: (a, b) => a.since - b.since, priority: (a, b) => b.priority - a.priority || a.since - b.since, size: (a, b) => (b.resource?.vcore ?? 0) - (a.resource?.vcore ?? 0) || a.since - b.since };
+    const sorts = { __proto__: null, wait: (a, b) => a.since - b.since, priority: (a, b) => b.priority - a.priority || a.since - b.since, size: (a, b) => (b.resource?.vcore ?? 0) - (a.resource?.vcore ?? 0) || a.since - b.since };
     const rows = data.rows.filter((x) => !query || [x.key, x.app, x.queue, x.user].some((text) => text?.toLowerCase().includes(query))).sort(sorts[params.sort] ?? sorts.wait);
     return h('div', { class: 'page fill' },
       head('Waiting asks', [f.count(data.total), data.total > data.rows.length ? `, the first ${f.count(data.rows.length)} are listed` : ''].join(''),

@@ -5,7 +5,7 @@ import * as f from '../format.js';
 import { card, head, badge, segments, state, confirm, mark } from '../parts.js';
 import { diffLines, hunks } from '../diff.js';
 
-const sources = { default: 'built in', file: 'file', sighup: 'file, after SIGHUP', rm: 'resource manager', rest: 'REST', rollback: 'roll-back', program: 'program' };
+const sources = { __proto__: null, default: 'built in', file: 'file', sighup: 'file, after SIGHUP', rm: 'resource manager', rest: 'REST', rollback: 'roll-back', program: 'program' };
 
 function textDiff(before, after) {
   const lines = hunks(diffLines(before, after));
@@ -18,7 +18,7 @@ const plainText = (text) => h('div', { class: 'diff' }, text.replace(/\n$/, '').
 // changeList is what differs in effective values.
 function changeList(changes) {
   const items = [];
-  const add = (kind, title, values) => items.push(h('li', {}, { created: mark('plus', 'plain', 'created'), removed: mark('minus', 'bad', 'removed') }[kind] ?? mark('config', 'plain', 'changed'), h('div', {}, h('b', {}, title), values.filter((v) => !v.inherited || values.length < 3).map((v) => h('div', { class: 'small muted' }, `${v.name}: ${v.before || 'not set'} → ${v.after || 'not set'}${v.inherited ? ' (inherited)' : ''}`)))));
+  const add = (kind, title, values) => items.push(h('li', {}, { __proto__: null, created: mark('plus', 'plain', 'created'), removed: mark('minus', 'bad', 'removed') }[kind] ?? mark('config', 'plain', 'changed'), h('div', {}, h('b', {}, title), values.filter((v) => !v.inherited || values.length < 3).map((v) => h('div', { class: 'small muted' }, `${v.name}: ${v.before || 'not set'} → ${v.after || 'not set'}${v.inherited ? ' (inherited)' : ''}`)))));
   for (const p of changes?.partitions ?? []) {
     if (p.kind !== 'changed' || p.settings) add(p.kind, `partition ${p.partition}`, p.settings ?? []);
     for (const q of p.queues ?? []) add(q.kind, q.queue, q.values ?? []);

@@ -32,7 +32,7 @@ const row = (r, ctx) => {
   const to = where(r);
   return [
     h('span', { class: 'faint', role: 'gridcell', title: f.dateTime(f.millis(r.timestampNano)) }, f.clock(f.millis(r.timestampNano))),
-    h('span', { class: 'row', role: 'gridcell' }, dot(eventKind(r)), h('span', { class: 'small muted' }, { APP: 'application', REQUEST: 'ask', NODE: 'node', QUEUE: 'queue' }[r.typeName] ?? r.typeName)),
+    h('span', { class: 'row', role: 'gridcell' }, dot(eventKind(r)), h('span', { class: 'small muted' }, { __proto__: null, APP: 'application', REQUEST: 'ask', NODE: 'node', QUEUE: 'queue' }[r.typeName] ?? r.typeName)),
     h('span', { class: 'ellipsis', role: 'gridcell', title: r.objectID }, to ? h('a', { class: 'link', href: ctx.href(...to) }, r.objectID) : r.objectID),
     h('span', { class: 'ellipsis muted', role: 'gridcell', title: r.referenceID }, r.referenceID ?? ''),
     h('span', { class: 'ellipsis', role: 'gridcell', title: r.message }, eventText(r)),

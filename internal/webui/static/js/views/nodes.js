@@ -25,7 +25,7 @@ function largest(nodes, resources) {
 const fitCount = (n, want) => (n.schedulable ? Math.max(0, Math.min(...Object.entries(want).map(([r, w]) => Math.floor((n.available?.[r] ?? 0) / w)))) : 0);
 
 function wanted(params) {
-  const want = {};
+  const want = { __proto__: null };
   if (Number(params.cpu) > 0) want.vcore = Math.round(Number(params.cpu) * 1000);
   if (Number(params.mem) > 0) want.memory = Math.round(Number(params.mem) * 2 ** 30);
   if (Number(params.gpu) > 0) want['nvidia.com/gpu'] = Math.round(Number(params.gpu));

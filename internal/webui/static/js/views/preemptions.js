@@ -5,9 +5,10 @@ import * as f from '../format.js';
 import { card, head, badge, facts, amounts, time, age, state } from '../parts.js';
 
 const reasons = {
+  __proto__: null,
   node: 'it requires the node', guarantee: 'its queue is below its guarantee', priority: 'it has a higher priority', quota: 'a queue is above its max', pressure: 'the node lacks a resource', operator: 'an operator ordered it',
 };
-const victimKinds = { preempting: 'warn', terminating: 'warn', released: '', confirmed: '' };
+const victimKinds = { __proto__: null, preempting: 'warn', terminating: 'warn', released: '', confirmed: '' };
 
 const who = (p) => p.ask?.allocationKey ?? p.quotaViolation?.queueName ?? p.nodeID;
 
