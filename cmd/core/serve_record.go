@@ -34,8 +34,8 @@ func (f *recordFlags) check() error {
 	if f.maxBytes < 1 {
 		wrong = append(wrong, fmt.Errorf("--record-max-size is %d, and must be above 0", f.maxBytes))
 	}
-	if f.segmentBytes < 1 {
-		wrong = append(wrong, fmt.Errorf("--record-segment-size is %d, and must be above 0", f.segmentBytes))
+	if f.segmentBytes < 1 || f.segmentBytes > recording.MaxSegmentBytes {
+		wrong = append(wrong, fmt.Errorf("--record-segment-size is %d, and must be from 1 to %d", f.segmentBytes, recording.MaxSegmentBytes))
 	}
 	if f.maxAge <= 0 {
 		wrong = append(wrong, fmt.Errorf("--record-max-age is %v, and must be above 0", f.maxAge))

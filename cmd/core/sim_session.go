@@ -23,7 +23,8 @@ type simSession struct {
 	core   *coreProcess // that process if the replay kills it; else nil
 	client *sim.Client
 
-	forecasts *replayForecasts // nil: none are made
+	forecasts  *replayForecasts // nil: none are made
+	closeStore func() error     // of the recording of server
 }
 
 // simLifetimes are the lifetimes of a simulation: an application must not complete before its next ask is submitted.
@@ -41,27 +42,29 @@ func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForeca
 	if clock != nil {
 		opt.Loop.Now = clock.Now
 	}
+	closeStore := func() error { return nil }
 	if record != "" {
 		store, err := recording.Open(recording.Options{Dir: record, Canopy: version, Now: opt.Loop.Now})
 		if err != nil {
 			return nil, err
 		}
+		closeStore = store.Close
 		opt.Loop.Recorder = func(partition string, core *scheduler.Core, opt objects.Options) loop.Recorder {
 			return store.Recorder(partition, core, opt)
 		}
 	}
 	server, err := sim.Serve(ctx, opt)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, closeStore())
 	}
 	client, err := sim.Dial(ctx, server.Address(), simulator)
 	if err != nil {
-		return nil, errors.Join(err, server.Close())
+		return nil, errors.Join(err, server.Close(), closeStore())
 	}
 	if forecasts != nil {
 		forecasts.server = server
 	}
-	return &simSession{server: server, client: client, forecasts: forecasts}, nil
+	return &simSession{server: server, client: client, forecasts: forecasts, closeStore: closeStore}, nil
 }
 
 // connectSession connects to a scheduler in another process.
@@ -98,7 +101,7 @@ func (p *simSession) close() error {
 		err = errors.Join(err, p.core.close())
 	}
 	if p.server != nil {
-		err = errors.Join(err, p.server.Close())
+		err = errors.Join(err, p.server.Close(), p.closeStore())
 	}
 	return err
 }

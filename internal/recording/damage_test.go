@@ -1,6 +1,7 @@
 package recording_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -142,4 +143,39 @@ func TestReader_NamesMissingSegments(t *testing.T) {
 	assert.Equal(t, items[0].Gap.Reason, "1 segments before "+filepath.Base(files[1])+" are missing")
 	assert.Equal(t, items[5].Gap.Reason, "2 segments before "+filepath.Base(files[7])+" are missing")
 	assert.Equal(t, items[5].Gap.Steps, uint64(2))
+}
+
+// What is larger than a segment can be, and what has no end, is not read: it is a gap.
+func TestReader_RefusesWhatIsLargerThanASegment(t *testing.T) {
+	dir := t.TempDir()
+	record(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(1, 20))
+	whole := onlySegment(t, filepath.Join(dir, "default"))
+	before := len(read(t, dir))
+	next := strings.Replace(whole, "-000000.", "-000001.", 1)
+	assert.Assert(t, next != whole)
+	for why, make := range map[string]func() error{
+		"it has 2147483648 bytes, and a segment at most": func() error {
+			return errors.Join(os.WriteFile(next, nil, 0o600), os.Truncate(next, 2<<30))
+		},
+		"it is no regular file": func() error { return os.Symlink("/dev/zero", next) },
+	} {
+		assert.NilError(t, make())
+		items := read(t, dir)
+		assert.Equal(t, len(items), before+1)
+		gap := items[before].Gap
+		assert.Assert(t, gap != nil && strings.Contains(gap.Reason, why), "%+v", items[before])
+		assert.NilError(t, os.Remove(next))
+	}
+}
+
+// Each server removes old segments of its directory, so a second one is refused while the first runs (REC-1).
+func TestOpen_OneStoreHasADirectory(t *testing.T) {
+	dir := t.TempDir()
+	first := openStore(t, recording.Options{Dir: dir})
+	_, err := recording.Open(recording.Options{Dir: dir})
+	assert.ErrorContains(t, err, dir+" is in use by another server, whose recordings would be removed: name another directory")
+	assert.NilError(t, first.Close())
+	openStore(t, recording.Options{Dir: dir})
+	_, err = recording.Open(recording.Options{Dir: t.TempDir(), SegmentBytes: recording.MaxSegmentBytes + 1})
+	assert.ErrorContains(t, err, "a segment of 268435457 bytes is too long: at most 268435456")
 }

@@ -138,16 +138,35 @@ func (r *Reader) openSegment() error {
 	if n := x.index - before - 1; n > 0 {
 		r.note("%d segments before %s are missing", n, r.name)
 	}
-	data, err := os.ReadFile(x.path)
-	if err != nil {
+	data, err := readSegment(x.path)
+	if err != nil && !errors.Is(err, ErrNoSegment) {
 		return fmt.Errorf("recording: %w", err)
 	}
-	r.frames, err = openFrames(x.path, data)
+	if err == nil {
+		r.frames, err = openFrames(x.path, data)
+	}
 	if errors.Is(err, ErrNoSegment) {
 		r.note("%v", err)
 		err = nil
 	}
 	return err
+}
+
+// longestSegment is the greatest length of a segment: what is written last may make it longer than MaxSegmentBytes.
+const longestSegment = MaxSegmentBytes + 16<<20
+
+// readSegment reads a file. ErrNoSegment: it is no regular file, or longer than any segment.
+func readSegment(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: %w: it is no regular file", path, ErrNoSegment)
+	case info.Size() > longestSegment:
+		return nil, fmt.Errorf("%s: %w: it has %d bytes, and a segment at most %d", path, ErrNoSegment, info.Size(), longestSegment)
+	}
+	return os.ReadFile(path)
 }
 
 // readFrame reads the items of a frame, and a gap before them.

@@ -36,6 +36,7 @@ func openStore(t *testing.T, opt recording.Options) *recording.Store {
 	}
 	s, err := recording.Open(opt)
 	assert.NilError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -79,6 +80,7 @@ func record(store *recording.Store, partition string, s randomrun.Run) {
 		r.step(b)
 	}
 	r.recorder.Close()
+	_ = store.Close() // the next one may record there
 }
 
 // read reads the only session of a directory.

@@ -19,6 +19,7 @@ import (
 // Defaults of Options.
 const (
 	DefaultSegmentBytes = 64 << 20
+	MaxSegmentBytes     = 256 << 20 // the greatest Options.SegmentBytes
 	DefaultSegmentAge   = time.Hour
 	DefaultMaxBytes     = 4 << 30
 	DefaultMaxAge       = 7 * 24 * time.Hour
@@ -35,7 +36,7 @@ type Options struct {
 	Dir    string // it has a directory for each partition
 	Canopy string // version of Canopy, for readers of the recording
 
-	SegmentBytes int64         // a segment that is as long is followed by the next one
+	SegmentBytes int64         // a segment that is as long is followed by the next one; at most MaxSegmentBytes
 	SegmentAge   time.Duration // and one that was begun so long ago
 	MaxBytes     int64         // the oldest segments of the directory are removed when all of them are longer together
 	MaxAge       time.Duration // and when they were last written so long ago
@@ -73,13 +74,15 @@ var ErrBufferFull = errors.New("the disk is slower than the scheduler, and the b
 
 // Store has the recordings of all partitions. It is safe for concurrent use.
 type Store struct {
-	opt Options
+	opt  Options
+	lock *os.File // nil: closed, or files have no locks here
 
 	mu     sync.Mutex      // guards the fields below, and that one goroutine removes segments
 	active map[string]bool // segments that are being written
 }
 
-// Open creates the directory of a Store. The error names it.
+// Open creates the directory of a Store, which the caller must close after its Recorders. The error names it. A directory
+// has one Store at a time, since each removes old segments.
 func Open(opt Options) (*Store, error) {
 	opt.SegmentBytes, opt.SegmentAge = cmp.Or(opt.SegmentBytes, DefaultSegmentBytes), cmp.Or(opt.SegmentAge, DefaultSegmentAge)
 	opt.MaxBytes, opt.MaxAge = cmp.Or(opt.MaxBytes, DefaultMaxBytes), cmp.Or(opt.MaxAge, DefaultMaxAge)
@@ -100,10 +103,25 @@ func Open(opt Options) (*Store, error) {
 	if opt.OnCheckpoint == nil {
 		opt.OnCheckpoint = func(string, int, time.Duration, error) {}
 	}
+	if opt.SegmentBytes > MaxSegmentBytes {
+		return nil, fmt.Errorf("recording: a segment of %d bytes is too long: at most %d", opt.SegmentBytes, int64(MaxSegmentBytes))
+	}
 	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
-	return &Store{opt: opt, active: map[string]bool{}}, nil
+	locked, err := lock(opt.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("recording: %w", err)
+	}
+	return &Store{opt: opt, lock: locked, active: map[string]bool{}}, nil
+}
+
+// Close lets another Store use the directory.
+func (s *Store) Close() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
 }
 
 // Recorder returns the Recorder of a partition, which the caller must close. opt are the options that core was made with.

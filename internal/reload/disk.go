@@ -58,6 +58,9 @@ func OpenDisk(dir string) (*Disk, error) {
 // that its content can be recovered.
 func (d *Disk) open() (err error) {
 	defer recoverFaults(&err)()
+	if info, err := os.Stat(d.file); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return errors.New("it is damaged: it is empty; remove it to begin anew")
+	}
 	d.db, err = bolt.Open(d.file, 0o600, &bolt.Options{Timeout: time.Second})
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):

@@ -112,6 +112,9 @@ func TestOpenDisk_LeavesForeignFileUnchanged(t *testing.T) {
 		_, err = reload.OpenDisk(filepath.Dir(file))
 		assert.ErrorContains(t, err, want)
 	}
+	assert.NilError(t, os.WriteFile(file, nil, 0o600))
+	_, err = reload.OpenDisk(filepath.Dir(file))
+	assert.ErrorContains(t, err, file+" cannot be used: it is damaged: it is empty; remove it to begin anew")
 	_, err = reload.OpenDisk(file) // a file, not a directory
 	assert.Assert(t, err != nil)
 }

@@ -2,6 +2,8 @@ package usage
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -82,12 +84,12 @@ func (r *Recorder) sample(snaps []*scheduler.Snapshot) {
 	for _, name := range r.store.Sampled() {
 		missing[name] = true
 	}
+	var writes []error // nil for one that succeeded
 	for _, snap := range snaps {
 		delete(missing, snap.Partition)
 		tree := TreeOf(snap, r.trees[snap.Partition])
 		r.trees[snap.Partition] = tree
-		r.report(r.store.Add(SampleOf(snap, tree)))
-		r.addEnded(snap)
+		writes = append(writes, r.store.Add(SampleOf(snap, tree)), r.addEnded(snap))
 	}
 	for name := range missing {
 		r.store.Interrupt(name)
@@ -95,13 +97,13 @@ func (r *Recorder) sample(snaps []*scheduler.Snapshot) {
 	}
 	if now := r.now(); now.Sub(r.maintained) >= maintenance {
 		r.maintained = now
-		r.report(r.store.RollUp(now))
-		r.report(r.store.Trim(now))
+		writes = append(writes, r.store.RollUp(now), r.store.Trim(now))
 	}
+	r.report(writes...)
 }
 
 // addEnded writes the applications that have ended since the last sample, and those that could not be written then.
-func (r *Recorder) addEnded(snap *scheduler.Snapshot) {
+func (r *Recorder) addEnded(snap *scheduler.Snapshot) error {
 	found := r.ended[snap.Partition]
 	if found == nil {
 		found = new([2]newEnded)
@@ -112,23 +114,27 @@ func (r *Recorder) addEnded(snap *scheduler.Snapshot) {
 		all = append(all, found[i].take(list)...)
 	}
 	err := r.store.AddEnded(snap.Partition, all)
-	if r.report(err); err == nil {
+	if err == nil {
 		delete(r.unwritten, snap.Partition)
-		return
+		return nil
 	}
 	r.unwritten[snap.Partition] = all[max(0, len(all)-maxPendingEnded):]
+	return err
 }
 
-// report logs the first error after writes succeeded, and the first success after an error.
-func (r *Recorder) report(err error) {
+// report logs the first sample of which a write has failed after one that was written, and the first that was written
+// after a failure. Writes of one sample fail together: one that has nothing to write succeeds on a full disk, too.
+func (r *Recorder) report(writes ...error) {
+	failed := slices.DeleteFunc(writes, func(err error) bool { return err == nil })
+	r.failures.Add(uint64(len(failed)))
 	switch {
-	case err != nil:
-		r.failures.Add(1)
+	case len(failed) > 0:
 		if !r.failing {
-			r.log.Error("usage cannot be stored: what is not sampled again is lost", zap.String("file", r.store.file), zap.Error(err))
+			r.log.Error("usage cannot be stored: what is not sampled again is lost",
+				zap.String("file", r.store.file), zap.Error(errors.Join(failed...)))
 		}
 		r.failing = true
-	case r.failing:
+	case r.failing && len(writes) > 0:
 		r.failing = false
 		r.log.Info("usage is stored again", zap.String("file", r.store.file))
 	}

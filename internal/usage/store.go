@@ -100,12 +100,7 @@ func (s *Store) open() (err error) {
 		}
 		return s.initialize()
 	}
-	// The file gets its mode before the library creates it.
-	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE, modeOfFile)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := createFile(s.file); err != nil {
 		return err
 	}
 	name := "file:" + (&url.URL{Path: s.file}).EscapedPath()
@@ -122,6 +117,19 @@ func (s *Store) open() (err error) {
 	}
 	s.read.SetMaxOpenConns(connectionsRead)
 	return nil
+}
+
+// createFile creates the file if it does not exist, so that it gets its mode before the library writes to it. One without
+// content is left of a damaged database, and is no new one.
+func createFile(name string) error {
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return errors.New("it is damaged: it is empty; remove it to begin anew")
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, modeOfFile)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // checkFile makes a new file ready, or checks one that exists before anything is written to it.

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -243,6 +244,9 @@ func TestOpen_UnusableFileIsNamedAndUnchanged(t *testing.T) {
 		"no database": {func(dir string) {
 			assert.NilError(t, os.WriteFile(filepath.Join(dir, fileName), []byte(strings.Repeat("no database ", 1000)), 0o600))
 		}, "not a database"},
+		"empty": {func(dir string) {
+			assert.NilError(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o600))
+		}, "it is damaged: it is empty; remove it to begin anew"},
 		"a directory": {func(dir string) { assert.NilError(t, os.Mkdir(filepath.Join(dir, fileName), 0o700)) }, "is a directory"},
 		"another format": {func(dir string) {
 			s, err := Open(dir, Options{}, noon)
@@ -348,6 +352,7 @@ func TestRecorder_FailuresAreLoggedOnce(t *testing.T) {
 	r.sample(snap(1))
 	at = at.Add(time.Minute)
 	r.sample(snap(2))
+	r.report(nil, errors.New("the disk is full"), nil) // an empty write succeeds on a full disk
 	assert.Equal(t, logs.Len(), 1, "%v", logs.All())
 	assert.Assert(t, r.Failures() >= 4)
 	_, err = s.write.Exec("PRAGMA query_only = 0")

@@ -86,6 +86,9 @@ func (s *Server) closeAll() {
 		s.proxy.Close()
 		s.engine.End()
 	})
+	if s.recorded.store != nil {
+		_ = s.recorded.store.Close() // only its lock is left
+	}
 	s.effectLog.Close() // after the last effect, and before the log
 	ending.Wait()
 	s.closing.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)

@@ -16,7 +16,7 @@ type Recording struct {
 	Dir          string        // it is created if it does not exist; several Servers may use it one after the other. Empty: nothing is recorded
 	MaxBytes     int64         // the oldest files are removed when all are longer together; default 4 GiB
 	MaxAge       time.Duration // and when they were last written so long ago; default 7 days
-	SegmentBytes int64         // length of a file, after which the next one begins; default 64 MiB
+	SegmentBytes int64         // length of a file, after which the next one begins; default 64 MiB, at most 256 MiB
 	// CheckpointEvery is after how much time the state of a partition is recorded, so that a replay can begin there; 0: never. Decisions
 	// of the partition wait for it, 1 to 2 s for 100,000 allocations.
 	CheckpointEvery time.Duration
