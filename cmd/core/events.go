@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/answer"
 )
 
 const eventsHelp = `Print the events of a running server, one line each: the time, the object
@@ -154,7 +156,10 @@ func (f *eventsFlags) getBatch(ctx context.Context, query url.Values, batch any)
 	if err != nil {
 		return f.explainTimeout(ctx, err)
 	}
-	err = json.NewDecoder(body).Decode(batch)
+	text, err := io.ReadAll(io.LimitReader(body, maxAnswerBytes))
+	if err == nil {
+		err = answer.Decode(text, batch)
+	}
 	if err := errors.Join(err, body.Close()); err != nil {
 		return f.explainTimeout(ctx, fmt.Errorf("%s: %w", f.address, err))
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/canopy-scheduler/canopy/internal/answer"
 )
 
 // event is an event record as REST has it.
@@ -39,7 +41,7 @@ func (f *eventsFlags) print(out *bufio.Writer, record json.RawMessage) error {
 		return err
 	}
 	var e event
-	if err := json.Unmarshal(record, &e); err != nil {
+	if err := answer.Decode(record, &e); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(out, e)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -131,7 +132,7 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 	var e dao.ApplicationExplanation
 	var refused dao.Error
 	switch {
-	case status == http.StatusOK && json.Unmarshal(application, &e) == nil:
+	case status == http.StatusOK && answer.Decode(application, &e) == nil:
 		if f.output == "text" {
 			return printApplicationExplanation(out, &e)
 		}

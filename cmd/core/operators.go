@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -157,12 +158,12 @@ func (f *operatorFlags) run(ctx context.Context, kind, verb string, names []stri
 		}
 		return exitError{exitRefused, errors.New(refused.Message)}
 	}
+	var done dao.Operated
+	if err := answer.Decode(text, &done); err != nil {
+		return exitError{exitRefused, fmt.Errorf("%s answers with a body that is no action: %w", f.address, err)}
+	}
 	if f.output == "json" {
 		return printIndented(out, text)
-	}
-	var done dao.Operated
-	if err := json.Unmarshal(text, &done); err != nil {
-		return exitError{exitRefused, fmt.Errorf("%s answers with a body that is no action: %w", f.address, err)}
 	}
 	state := strings.TrimSpace(pastOf[verb] + " " + done.Queue)
 	if !done.Changed {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -206,7 +207,7 @@ func (f *preemptFlags) print(text func() error) error {
 func (f *preemptFlags) fetch(ctx context.Context, method, path string, body []byte, out io.Writer, to any) error {
 	text, err := f.request(ctx, method, path, body)
 	if err == nil {
-		if err = json.Unmarshal(text, to); err != nil {
+		if err = answer.Decode(text, to); err != nil {
 			err = fmt.Errorf("%s answers with an unexpected body: %w", f.address, err)
 		}
 	}

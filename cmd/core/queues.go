@@ -92,6 +92,9 @@ func (f *readerFlags) readQueues(ctx context.Context, path string) ([]dao.QueueF
 	if err := f.read(ctx, f.path("fairness"), &all); err != nil {
 		return nil, err
 	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s answers with no queue, and each partition has root", f.address)
+	}
 	return all, checkQueue(&all, path)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -122,7 +123,11 @@ func (f *readerFlags) read(ctx context.Context, path string, into any) error {
 	}
 	defer got.Body.Close()
 	if got.StatusCode == http.StatusOK {
-		if err := json.NewDecoder(io.LimitReader(got.Body, maxAnswerBytes)).Decode(into); err != nil {
+		text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes))
+		if err == nil {
+			err = answer.Decode(text, into)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", f.address, err)
 		}
 		return nil

@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"pkg/preemption/victim", "pkg/explain"},
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
-	{"internal/cpushare", "internal/durations", "internal/objectgraph", "pkg/configs/queuesyaml"},
+	{"internal/answer", "internal/cpushare", "internal/durations", "internal/objectgraph", "pkg/configs/queuesyaml"},
 	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election", "internal/spread"},
 	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore", "internal/spread/memstore"},
 	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},

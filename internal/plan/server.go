@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -214,7 +214,11 @@ func (s Server) read(ctx context.Context, path string, to any) error {
 		return err
 	}
 	defer body.Close()
-	if err := json.NewDecoder(io.LimitReader(body, maxAnswerBytes)).Decode(to); err != nil {
+	text, err := io.ReadAll(io.LimitReader(body, maxAnswerBytes))
+	if err == nil {
+		err = answer.Decode(text, to)
+	}
+	if err != nil {
 		return fmt.Errorf("%s answers %s with an unexpected body: %w", s.Address, path, err)
 	}
 	return nil
