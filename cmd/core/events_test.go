@@ -57,7 +57,7 @@ func TestEventsCommand_Text(t *testing.T) {
 `)
 	changes, _, other := historyServer(t)
 	changes.OnEffects("default", []scheduler.Effect{
-		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, After: one}, scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeDrained},
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, After: one}, scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeUnschedulable},
 		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved}, scheduler.AskCancelled{Key: "k", App: "app-1", Reason: "application app-1 was removed"},
 		scheduler.QueueChanged{Queue: "root.d", Dynamic: true}, scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true},
 		scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved},

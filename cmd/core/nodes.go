@@ -137,5 +137,5 @@ func nodeState(n *dao.Node) string {
 	case n.Schedulable:
 		return "ready"
 	}
-	return "drained"
+	return "unschedulable"
 }

@@ -81,7 +81,7 @@ func TestServe_LogsSchedulingEvents(t *testing.T) {
 		}
 		assert.Equal(t, len(found["node added"]), 2)
 		assert.Equal(t, found["node added"][0]["capacity"], "vcore=4")
-		assert.Equal(t, one("node drained", "info")["node"], "n2")
+		assert.Equal(t, one("node made unschedulable", "info")["node"], "n2")
 		made := one("preemption for an ask", "info")
 		assert.Equal(t, made["partition"], "default")
 		assert.Equal(t, made["key"], "high")

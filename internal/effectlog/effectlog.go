@@ -162,10 +162,10 @@ func (w *writer) node(e *scheduler.NodeChanged) {
 	switch e.Change {
 	case scheduler.NodeResized:
 		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Before), amounts("capacity", e.After))
-	case scheduler.NodeDrained:
-		w.log.Info("node drained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
-	case scheduler.NodeUndrained:
-		w.log.Info("node undrained", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
+	case scheduler.NodeMadeUnschedulable:
+		w.log.Info("node made unschedulable", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
+	case scheduler.NodeMadeSchedulable:
+		w.log.Info("node made schedulable", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeRemoved:
 		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Before), zap.Int("allocations", e.Allocations))
 	}

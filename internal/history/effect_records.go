@@ -138,7 +138,7 @@ func (w *recordWriter) node(e scheduler.NodeChanged) {
 	case scheduler.NodeResized:
 		r.Detail, r.Amounts = events.NodeCapacity, e.After
 	default:
-		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeUndrained)
+		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeMadeSchedulable)
 	}
 	w.add(r)
 }

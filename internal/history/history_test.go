@@ -50,8 +50,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 	}{
 		{node("n1"), `3 n1/ 2 0 {} 0s "Node added to the scheduler"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, Before: resources.Amounts{}, After: two}, `3 n1/ 1 304 {vcore=2} 0s ""`},
-		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeDrained, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
-		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeUndrained}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeUnschedulable, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeSchedulable}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved, Before: two}, `3 n1/ 3 300 {} 0s "Node removed from the scheduler"`},
 		{scheduler.PartitionReset{Reason: "resource manager a registered again"}, `4 root/ 0 0 {} 0s "Everything was removed: resource manager a registered again"`},
 		{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueCreated, Dynamic: true}, `4 root.d/ 2 401 {} 0s ""`},

@@ -82,12 +82,12 @@ func (t *Twin) setSchedulable(c scheduler.SetSchedulable) {
 	t.makeSchedulable(n, t.schedulableByOperators(n.id, c.Schedulable))
 }
 
-// makeSchedulable drains a node, or makes it schedulable.
+// makeSchedulable makes a node unschedulable, or schedulable.
 func (t *Twin) makeSchedulable(n *node, schedulable bool) {
 	if n.schedulable != schedulable {
-		what := scheduler.NodeDrained
+		what := scheduler.NodeMadeUnschedulable
 		if schedulable {
-			what = scheduler.NodeUndrained
+			what = scheduler.NodeMadeSchedulable
 		}
 		t.emit(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
 	}

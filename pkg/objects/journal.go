@@ -74,7 +74,7 @@ type nodeChanges interface {
 	nodeUsageChanged(n *Node)      // a quantity of n changed: the capacity, what is used, or what is held; or it was cordoned
 	nodeFreed(n *Node)             // n may have more free resources than before
 	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
-	schedulabilityChanged(n *Node) // n was drained, or made schedulable
+	schedulabilityChanged(n *Node) // n became unschedulable, or schedulable
 	nodeAttributesChanged(n *Node) // n has other labels or taints, so other constraints admit it
 	nodeBudgetsChanged(n *Node)    // other budgets select an allocation of n
 	foreignAdded(n *Node, f *Foreign)

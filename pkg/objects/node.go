@@ -71,7 +71,7 @@ func (n *Node) ID() NodeID { return NodeID(n.key.ID) }
 // Attributes are the attributes that the RM has sent. Read-only.
 func (n *Node) Attributes() map[string]string { return n.attributes }
 
-// Schedulable is false while the node is drained (NOD-9).
+// Schedulable is false while the node is unschedulable: it takes only asks that require it (NOD-9).
 func (n *Node) Schedulable() bool { return n.schedulable }
 
 // Total is the capacity of the node. Read-only.

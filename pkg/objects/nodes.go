@@ -40,7 +40,7 @@ func (p *Partition) SetCapacity(id NodeID, total resources.Amounts) error {
 	return p.resizeNode(n, total)
 }
 
-// SetSchedulable drains (cordons) a node or makes it schedulable again. Draining changes neither the capacity
+// SetSchedulable makes a node unschedulable (cordons it) or schedulable again. That changes neither the capacity
 // of the cluster nor the allocations on the node (NOD-9, NOD-10).
 //
 // Requires: n is a node of p.

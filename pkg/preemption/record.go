@@ -120,7 +120,7 @@ const (
 	NominationWaiting   NominationState = iota // the victims have not all ended
 	NominationPlaced                           // the ask was placed, on this node or another
 	NominationLost                             // to an ask of higher priority
-	NominationNodeLost                         // the node was drained or removed
+	NominationNodeLost                         // the node became unschedulable, or was removed
 	NominationGivenUp                          // the victims have ended, and the ask cannot be placed there
 	NominationResized                          // the amounts of the ask were changed
 	NominationCancelled                        // the ask was cancelled

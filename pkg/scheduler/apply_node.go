@@ -69,7 +69,7 @@ func (c *Core) capacityOf(id objects.NodeID) resources.Amounts {
 	return c.part.Amounts(n.Total())
 }
 
-// setSchedulable drains a node, or makes it schedulable again (NOD-24).
+// setSchedulable makes a node unschedulable, or schedulable again (NOD-24).
 func (c *Core) setSchedulable(m SetSchedulable) {
 	n, ok := c.part.Node(m.Node)
 	if !ok {
@@ -82,9 +82,9 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 		return
 	}
 	c.part.SetSchedulable(n, m.Schedulable)
-	change := NodeDrained
+	change := NodeMadeUnschedulable
 	if m.Schedulable {
-		change = NodeUndrained
+		change = NodeMadeSchedulable
 	}
 	c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: n.AllocationCount()})
 }

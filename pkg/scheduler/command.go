@@ -56,7 +56,7 @@ type (
 		Attributes map[string]string
 	}
 
-	// SetSchedulable drains a node, or makes it schedulable again. Effect: none, or NodeRejected for
+	// SetSchedulable makes a node unschedulable, or schedulable again. Effect: none, or NodeRejected for
 	// an unknown node.
 	SetSchedulable struct {
 		Node        objects.NodeID

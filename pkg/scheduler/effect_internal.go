@@ -47,14 +47,14 @@ type NodeChange uint8
 
 // The kinds.
 const (
-	NodeResized   NodeChange = iota // its capacity changed
-	NodeDrained                     // it is unschedulable
-	NodeUndrained                   // it is schedulable again
-	NodeRemoved                     // it and its allocations were removed
+	NodeResized           NodeChange = iota // its capacity changed
+	NodeMadeUnschedulable                   // it is unschedulable
+	NodeMadeSchedulable                     // it is schedulable again
+	NodeRemoved                             // it and its allocations were removed
 )
 
 func (n NodeChange) String() string {
-	return [...]string{"resized", "drained", "undrained", "removed"}[n]
+	return [...]string{"resized", "made unschedulable", "made schedulable", "removed"}[n]
 }
 
 func (OperatorActed) effect() {}

@@ -64,15 +64,15 @@ func (c *Core) drainNodes(now time.Time) bool {
 	return false
 }
 
-// reportSchedulability emits that a node was drained or made schedulable by an operator. wasCordoned: it was cordoned before.
+// reportSchedulability emits that an operator made a node unschedulable or schedulable. wasCordoned: it was cordoned before.
 func (c *Core) reportSchedulability(m Operate, wasCordoned bool) {
 	n, known := c.part.Node(m.Node)
 	switch {
 	case !known:
 	case m.Action == UncordonNode && n.Schedulable():
-		c.emit(NodeChanged{Node: m.Node, Change: NodeUndrained, Allocations: n.AllocationCount()})
+		c.emit(NodeChanged{Node: m.Node, Change: NodeMadeSchedulable, Allocations: n.AllocationCount()})
 	case m.Action != UncordonNode && !wasCordoned && c.operators.cordoned[m.Node]: // it was schedulable before
-		c.emit(NodeChanged{Node: m.Node, Change: NodeDrained, Allocations: n.AllocationCount()})
+		c.emit(NodeChanged{Node: m.Node, Change: NodeMadeUnschedulable, Allocations: n.AllocationCount()})
 	}
 }
 
