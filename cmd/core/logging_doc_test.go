@@ -171,7 +171,7 @@ func documentedLines(t *testing.T) (rows []loggedLine) {
 func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 	var calls []loggedLine
 	for _, dir := range []string{
-		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/forward", "internal/httpserver", "internal/logging", "internal/loop",
+		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/httpserver", "internal/logging", "internal/loop",
 		"internal/reload", "internal/usage", "internal/usergroup", "pkg",
 	} {
 		calls = append(calls, logCalls(t, filepath.Join(moduleRoot, dir))...)

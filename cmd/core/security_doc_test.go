@@ -16,7 +16,7 @@ var flagsWithoutLimit = []string{
 	"data-dir", "debug", "grpc-address", "help", "http-address", "http-cors-origin", "http-host", "insecure", "ldap-secrets", "log-format", "log-level", "new-timeout",
 	"rejected-retention", "strict-priority-classes", "tls-cert", "tls-client-ca", "tls-key", "tokens",
 	"demo", "demo-load", "demo-seed", "duration-tag", "web-root", "usage-interval", "usage-retention", "record", "record-checkpoint-every", "record-max-age",
-	"ha", "ha-name", "advertise-grpc", "advertise-http", "etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file", "ha-spread", "ha-peer-ca", "ha-move-interval",
+	"ha", "ha-name", "advertise-grpc", "advertise-http", "etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file",
 }
 
 // TestSecurityDoc_HasEveryLimit compares the tables of docs/SECURITY.md with the flags of serve.

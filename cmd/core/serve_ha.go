@@ -14,8 +14,7 @@ import (
 
 // haFlags make the process a member of a group, of which one leads.
 type haFlags struct {
-	kind   string // etcd; empty: the process is alone
-	spread bool   // the partitions are spread over the members
+	kind string // etcd; empty: the process is alone
 	canopy.HA
 }
 
@@ -27,17 +26,12 @@ var haOptionNames = map[string]string{
 	"HA.Etcd.Endpoints": "--etcd-endpoints", "HA.Etcd.Prefix": "--etcd-prefix", "HA.Etcd.TTL": "--etcd-ttl", "HA.Etcd.CAFile": "--etcd-ca",
 	"HA.Etcd.CertFile": "--etcd-cert", "HA.Etcd.KeyFile": "--etcd-key", "HA.Etcd.User": "--etcd-user", "HA.Etcd.PasswordFile": "--etcd-password-file",
 	"HA.Etcd": "--ha", "HA.AdvertiseGRPC": "--advertise-grpc", "HA.AdvertiseHTTP": "--advertise-http",
-	"HA.PeerCAFile": "--ha-peer-ca", "HA.MoveInterval": "--ha-move-interval",
 }
 
 // haFlagNames are the flags that need --ha.
 var haFlagNames = []string{
 	"etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file", "ha-name", "advertise-grpc", "advertise-http",
-	"ha-spread", "ha-peer-ca", "ha-move-interval",
 }
-
-// spreadFlagNames are the flags that need --ha-spread.
-var spreadFlagNames = []string{"ha-peer-ca", "ha-move-interval"}
 
 func (f *haFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kind, haFlag, "", "`KIND` of the group that this process is a member of: etcd; one member leads, the others stand by (default: the process is alone)")
@@ -51,9 +45,6 @@ func (f *haFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Etcd.User, "etcd-user", "", "`USER` of etcd (default: without authentication)")
 	flags.StringVar(&f.Etcd.PasswordFile, "etcd-password-file", "", "`FILE` whose first line is the password of --etcd-user")
 	flags.StringVar(&f.Name, "ha-name", "", "`NAME` of this member in logs and answers (default: what --advertise-grpc is)")
-	flags.BoolVar(&f.spread, "ha-spread", false, "spread the partitions over the members of the group: each has its own leader, and every member forwards to it")
-	flags.StringVar(&f.PeerCAFile, "ha-peer-ca", "", "`FILE` with the authorities of the certificates of the other members, PEM, for --ha-spread with --tls-cert (default: those of the system)")
-	flags.DurationVar(&f.MoveInterval, "ha-move-interval", canopy.DefaultMoveInterval, "least time between two moves of partitions that balance the members, for --ha-spread")
 	flags.StringVar(&f.AdvertiseGRPC, "advertise-grpc", "", "`HOST:PORT` at which resource managers reach --grpc-address of this member (default: the address that it listens on)")
 	flags.StringVar(&f.AdvertiseHTTP, "advertise-http", "", "`HOST:PORT` at which clients reach --http-address of this member (default: the address that it listens on)")
 }
@@ -69,11 +60,6 @@ func (f *haFlags) check(flags *pflag.FlagSet) error {
 		} {
 			if flags.Changed(name) && flags.Lookup(name).Value.String() != "false" {
 				wrong = append(wrong, fmt.Errorf("--%s cannot be used with --ha: %s", name, why))
-			}
-		}
-		for _, name := range spreadFlagNames {
-			if flags.Changed(name) && !f.spread {
-				wrong = append(wrong, fmt.Errorf("--%s needs --ha-spread", name))
 			}
 		}
 		if len(f.Etcd.Endpoints) == 0 {
@@ -112,13 +98,6 @@ func (f *haFlags) start(ctx context.Context, opt canopy.Options) (runningSchedul
 			return nil, err // not a nil *Server
 		}
 		return s, nil
-	}
-	if f.spread {
-		m, err := canopy.StartSpreadMember(ctx, opt, f.HA)
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
 	}
 	m, err := canopy.StartMember(ctx, opt, f.HA)
 	if err != nil {

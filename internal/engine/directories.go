@@ -58,15 +58,6 @@ func (e *Engine) newDirectories(conf *configs.Config) (map[string]Directory, err
 	return all, nil
 }
 
-// CheckConfig returns the error with which conf would be refused now, or with which a partition did not pause in time (CFG-104, CFG-106); nil: it
-// would come into force. It changes nothing.
-func (e *Engine) CheckConfig(ctx context.Context, conf *configs.Config) error {
-	if err := e.CheckDirectories(conf); err != nil {
-		return err
-	}
-	return e.cluster.CheckReload(ctx, conf)
-}
-
 // configured puts configurations in force, with the Directories of their partitions. It implements
 // reload.Cluster.
 type configured struct{ e *Engine }

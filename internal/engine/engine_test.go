@@ -80,16 +80,12 @@ func TestReload_DirectoriesComeIntoForceWithTheConfiguration(t *testing.T) {
 	assert.ErrorIs(t, err, engine.ErrConfig)
 	assert.ErrorIs(t, err, reload.ErrRefused)
 	assert.ErrorIs(t, e.CheckDirectories(e.Cluster().Config()), engine.ErrConfig)
-	assert.ErrorIs(t, e.CheckConfig(t.Context(), proposal(t, resolving).Config), engine.ErrConfig)
 	users.err = nil
 	assert.NilError(t, e.CheckDirectories(e.Cluster().Config()))
-	assert.NilError(t, e.CheckConfig(t.Context(), proposal(t, plain).Config))
-	assert.Equal(t, e.Directory("default"), inForce, "a check changes nothing")
 
 	// The partitions do not pause: the former Directory stays.
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.ErrorIs(t, e.CheckConfig(ended, proposal(t, plain).Config), context.Canceled)
 	_, err = e.Reloads().Apply(ended, proposal(t, resolving+" # with another Directory"))
 	assert.ErrorIs(t, err, reload.ErrBusy)
 	assert.Equal(t, e.Directory("default"), inForce)

@@ -109,9 +109,9 @@ func (c *chain) write(build func(current []byte) (change, error)) error {
 		case failure == nil:
 			return fmt.Errorf("etcd has refused a change, although the keys %s and %s are as they must be", c.opt.LeaderKey, c.key)
 		case unanswered == nil:
-			return Explain(failure, next.size())
+			return explain(failure, next.size())
 		default:
-			return c.ended(errors.Join(unanswered, Explain(failure, next.size())))
+			return c.ended(errors.Join(unanswered, explain(failure, next.size())))
 		}
 		unanswered = tellingError(unanswered, failure)
 		if !pause(ctx) {

@@ -65,8 +65,8 @@ func tellingError(before, latest error) error {
 	return latest
 }
 
-// Explain adds to an error of a request of size bytes what an operator can do about it.
-func Explain(err error, size int) error {
+// explain adds to an error of a request of size bytes what an operator can do about it.
+func explain(err error, size int) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return fmt.Errorf("etcd has reached its quota of space and takes no writes until it is compacted and defragmented, or has a larger "+

@@ -30,12 +30,12 @@ func (i *index) add(number, oldest uint64) {
 
 func (i *index) encode() ([]byte, error) {
 	text, err := json.Marshal(i)
-	return Encode(indexKey, text), err
+	return encode(indexKey, text), err
 }
 
 // decodeIndex is the reverse of encode. An error names the key.
 func decodeIndex(value []byte) (i index, err error) {
-	text, err := Decode(indexKey, value)
+	text, err := decode(indexKey, value)
 	if err == nil {
 		err = json.Unmarshal(text, &i)
 	}
@@ -45,19 +45,6 @@ func decodeIndex(value []byte) (i index, err error) {
 	return i, nil
 }
 
-// IndexKey is the key, below a prefix (Options.Prefix), that each write of a Store changes.
-func IndexKey(prefix string) string { return prefix + "/" + indexKey }
-
-// LatestGeneration is the number of the latest generation that is stored, by the value of IndexKey; 0: none is. An error names the key,
-// without the prefix.
-func LatestGeneration(value []byte) (uint64, error) {
-	i, err := decodeIndex(value)
-	if err != nil || len(i.Generations) == 0 {
-		return 0, err
-	}
-	return slices.Max(i.Generations), nil
-}
-
 // load makes the state of all values below configPrefix, which are ordered by key. An error names the key.
 func load(opt Options, kvs []*mvccpb.KeyValue) (reload.StoredState, error) {
 	state := reload.StoredState{LastChecksums: map[string]string{}}
@@ -65,7 +52,7 @@ func load(opt Options, kvs []*mvccpb.KeyValue) (reload.StoredState, error) {
 	hasIndex := false
 	for _, kv := range kvs {
 		key := strings.TrimPrefix(string(kv.Key), opt.key(""))
-		text, err := Decode(key, kv.Value)
+		text, err := decode(key, kv.Value)
 		switch source, isChecksum := strings.CutPrefix(key, checksumsPrefix); {
 		case err != nil:
 		case key == indexKey:

@@ -27,7 +27,7 @@ func OpenOperators(ctx context.Context, kv KV, opt Options) (*Operators, error) 
 	o := &Operators{chain: c}
 	if o.Kept, err = operators.NewKept(name, nil, o.write); c.value != nil {
 		var text []byte
-		if text, err = Decode(operatorsKey, c.value); err != nil {
+		if text, err = decode(operatorsKey, c.value); err != nil {
 			err = fmt.Errorf("%s is damaged: %w", name, err)
 		} else {
 			o.Kept, err = operators.NewKept(name, text, o.write)
@@ -42,7 +42,7 @@ func OpenOperators(ctx context.Context, kv KV, opt Options) (*Operators, error) 
 
 // write replaces the text. The key has all of it, so it does not matter which of the earlier writes has taken effect.
 func (o *Operators) write(text []byte) error {
-	value := Encode(operatorsKey, text)
+	value := encode(operatorsKey, text)
 	if err := o.chain.write(func([]byte) (change, error) { return change{head: value}, nil }); err != nil {
 		return fmt.Errorf("the key %s in etcd: %w", o.chain.key, err)
 	}

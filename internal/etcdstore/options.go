@@ -34,7 +34,6 @@ const (
 	generationsPrefix = configPrefix + "generations/"
 	checksumsPrefix   = configPrefix + "last-checksums/"
 	operatorsKey      = "operators"
-	kindKey           = "kind"
 )
 
 // generationKey is the key of a generation. Keys sort like numbers.

@@ -59,7 +59,7 @@ func (s *Store) Add(g *reload.Generation, oldest uint64) error {
 		return err
 	}
 	key := generationKey(g.Number)
-	value := string(Encode(key, text))
+	value := string(encode(key, text))
 	err = s.write(func(i *index) []clientv3.Op {
 		i.add(g.Number, oldest)
 		o := &s.chain.opt
@@ -77,7 +77,7 @@ func (s *Store) Add(g *reload.Generation, oldest uint64) error {
 // SaveChecksum stores the checksum of the last text of a source. Errors are those of Add.
 func (s *Store) SaveChecksum(source, checksum string) error {
 	key := checksumsPrefix + source
-	value := string(Encode(key, []byte(checksum)))
+	value := string(encode(key, []byte(checksum)))
 	err := s.write(func(*index) []clientv3.Op {
 		return []clientv3.Op{clientv3.OpPut(s.chain.opt.key(key), value)}
 	})

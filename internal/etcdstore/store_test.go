@@ -53,6 +53,7 @@ func TestStore_NextLeaderHasTheHistory(t *testing.T) {
 		return []byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: " + queue + "}]}]}]")
 	}
 	var kv storetest.KV
+	kv.Put("/canopy/a/kind", etcdstore.Encode("kind", []byte("one-leader"))) // as members of before wrote (HAS-7)
 	term := func(first *reload.Proposal) *reload.Reloader {
 		s := open(t, &kv, elect(&kv))
 		if first == nil {
@@ -96,7 +97,7 @@ func TestStore_NextLeaderHasTheHistory(t *testing.T) {
 	assert.DeepEqual(t, kv.Keys(), []string{
 		"/canopy/a/config/generations/00000000000000000004", "/canopy/a/config/generations/00000000000000000005",
 		"/canopy/a/config/generations/00000000000000000006",
-		"/canopy/a/config/index", "/canopy/a/config/last-checksums/rm rm-1", leaderKey,
+		"/canopy/a/config/index", "/canopy/a/config/last-checksums/rm rm-1", "/canopy/a/kind", leaderKey,
 	})
 }
 
@@ -212,12 +213,12 @@ func TestOpen_DamageIsNamed(t *testing.T) {
 		"a value of another program": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/index", "x") }, "/canopy/a/config/index: it is not of the format"},
 		"a key of another program":   {func(kv *storetest.KV) { kv.Put("/canopy/a/config/recipes", "x") }, "/canopy/a/config/recipes: it is not of the format"},
 		"a key of a later version": {func(kv *storetest.KV) {
-			kv.Put("/canopy/a/config/recipes", string(etcdstore.Encode("config/recipes", nil)))
+			kv.Put("/canopy/a/config/recipes", etcdstore.Encode("config/recipes", nil))
 		}, "/canopy/a/config/recipes: it is unknown to this version"},
 		"a generation with another number": {func(kv *storetest.KV) {
 			text, err := reload.EncodeGeneration(generationOf(3, "text"))
 			assert.NilError(t, err)
-			kv.Put(generations+"2", string(etcdstore.Encode("config/generations/00000000000000000002", text)))
+			kv.Put(generations+"2", etcdstore.Encode("config/generations/00000000000000000002", text))
 		}, generations + "2: it has generation 3"},
 		"an older index": {func(kv *storetest.KV) {
 			var other storetest.KV
@@ -288,24 +289,4 @@ func TestOptions_ProblemsAreNamed(t *testing.T) {
 		}
 		assert.ErrorContains(t, opener(etcdstore.Options{Prefix: "a/", LeaderKey: "b", Epoch: 1}), "ends with a slash")
 	}
-}
-
-// Other packages find the number of the latest generation without opening the history.
-func TestLatestGeneration_ByTheIndex(t *testing.T) {
-	var kv storetest.KV
-	s := open(t, &kv, elect(&kv))
-	assert.Equal(t, etcdstore.IndexKey("/canopy/a"), "/canopy/a/config/index")
-	latest := func() uint64 {
-		n, err := etcdstore.LatestGeneration([]byte(kv.Value("/canopy/a/config/index")))
-		assert.NilError(t, err)
-		return n
-	}
-	assert.NilError(t, s.SaveChecksum("rm a", "C"))
-	assert.Equal(t, latest(), uint64(0))
-	for number := range uint64(12) {
-		assert.NilError(t, s.Add(generationOf(number+1, "text"), max(number, 5)-4))
-		assert.Equal(t, latest(), number+1)
-	}
-	_, err := etcdstore.LatestGeneration([]byte("x"))
-	assert.ErrorContains(t, err, "the key config/index: ")
 }

@@ -17,8 +17,8 @@ const format = "canopy etcd 1\n"
 // queues.yaml of --max-config-bytes, escaped as JSON.
 const maxText = 1 << 30
 
-// Encode is the value of a key, which is without the prefix. Other packages keep texts in etcd so, too.
-func Encode(key string, text []byte) []byte {
+// encode is the value of a key, which is without the prefix.
+func encode(key string, text []byte) []byte {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		panic("etcdstore: " + err.Error())
@@ -26,8 +26,8 @@ func Encode(key string, text []byte) []byte {
 	return append([]byte(format), reload.AddChecksum([]byte(key), z.EncodeAll(text, nil))...)
 }
 
-// Decode is the reverse of Encode. A value that is damaged, or of another key, is an error.
-func Decode(key string, value []byte) ([]byte, error) {
+// decode is the reverse of encode. A value that is damaged, or of another key, is an error.
+func decode(key string, value []byte) ([]byte, error) {
 	sealed, ok := bytes.CutPrefix(value, []byte(format))
 	if !ok {
 		return nil, fmt.Errorf("it is not of the format %q but begins with %q", format, value[:min(len(value), len(format))])

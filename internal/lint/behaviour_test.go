@@ -20,7 +20,7 @@ import (
 var (
 	ruleHeading  = regexp.MustCompile(`^### ([A-Z]{2,3})-(\d+) (\S.*)$`)
 	ruleLine     = regexp.MustCompile(`^- (Implemented in|Shown by|Differs from YuniKorn 1\.9): (.+)$`)
-	ruleCitation = regexp.MustCompile(`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HAP|HAF|HA)-\d+\b`)
+	ruleCitation = regexp.MustCompile(`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HA)-\d+\b`)
 	quoted       = regexp.MustCompile("`([^`]+)`")
 )
 

@@ -26,12 +26,12 @@ var layers = [][]string{
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/answer", "internal/cpushare", "internal/durations", "internal/objectgraph", "pkg/configs/queuesyaml"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election", "internal/spread"},
-	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore", "internal/spread/memstore"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election"},
+	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore"},
 	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/forward", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune", "internal/spread/etcd",
+		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune",
 	},
 	{"pkg/canopy", "internal/sim", "internal/bench/report"},
 	{"internal/bench"}, // drives all of these
@@ -54,12 +54,12 @@ var deterministic = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos and the tests of internal/forward are
+// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm, internal/conformance, and internal/chaos are
 // clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos", "internal/forward"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos"},
 
-	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/spread/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
+	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
 }
 
@@ -283,12 +283,12 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos, internal/forward may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos, internal/forward may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
 		},
 	})
 }

@@ -31,18 +31,6 @@ func (c *Cluster) Configure(ctx context.Context, conf *configs.Config) error {
 // not. If a loop does not arrive, because its Sink does not return, Reload waits until ctx ends;
 // then nothing has changed.
 func (c *Cluster) Reload(ctx context.Context, conf *configs.Config) (paused time.Duration, err error) {
-	return c.reload(ctx, conf, true)
-}
-
-// CheckReload returns the error that Reload would return now; nil: it would put conf in force. It pauses decisions like Reload, and changes
-// nothing. A command that comes after it may change the answer.
-func (c *Cluster) CheckReload(ctx context.Context, conf *configs.Config) error {
-	_, err := c.reload(ctx, conf, false)
-	return err
-}
-
-// reload is Reload, or, without commit, CheckReload.
-func (c *Cluster) reload(ctx context.Context, conf *configs.Config, commit bool) (paused time.Duration, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer context.AfterFunc(c.ctx, stop)()
@@ -62,9 +50,6 @@ func (c *Cluster) reload(ctx context.Context, conf *configs.Config, commit bool)
 			err = ErrEnded
 		}
 		return barrier.abort(c.opt.Now), err
-	}
-	if !commit {
-		return barrier.abort(c.opt.Now), nil
 	}
 	drained := barrier.commit()
 	paused = barrier.pauseDuration(c.opt.Now)

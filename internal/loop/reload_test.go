@@ -89,28 +89,6 @@ func TestReload_RefusedByOnePartitionChangesNone(t *testing.T) {
 	assert.Assert(t, sameState(snapshotsOf(t, c), before))
 }
 
-// A check finds what a reload would find, and changes nothing.
-func TestCheckReload_ChangesNothing(t *testing.T) {
-	c, _ := newTwoPartitionCluster(t, loop.Options{})
-	defer c.End()
-	callPartition(t, c, "gpu", app("app"))
-	callPartition(t, c, "default")
-	was, before := c.Config(), snapshotsOf(t, c)
-	err := c.CheckReload(t.Context(), configOf(partition("default", "a"), leafBecomesParent("gpu")))
-	assert.ErrorContains(t, err, "partition gpu: queue changes its type")
-	fits := configOf(leafBecomesParent("default"), partition("gpu", "a", "b", "c"), partition("new", "a"))
-	assert.NilError(t, c.CheckReload(t.Context(), fits))
-	assert.NilError(t, c.CheckReload(t.Context(), configOf(partition("default", "a"))), "gpu would drain")
-	assert.Assert(t, sameState(snapshotsOf(t, c), before), "a check changed a partition")
-	assert.Assert(t, c.Config() == was)
-	assert.NilError(t, c.Configure(t.Context(), fits))
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.ErrorIs(t, c.CheckReload(ended, fits), context.Canceled)
-	c.End()
-	assert.ErrorIs(t, c.CheckReload(t.Context(), fits), loop.ErrEnded)
-}
-
 func TestReload_OmittedPartitionDrainsAndIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, sinks := newTwoPartitionCluster(t, loop.Options{})

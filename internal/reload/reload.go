@@ -25,7 +25,6 @@ var (
 	ErrGenerationConflict = errors.New("another generation is in force") // than Proposal.ExpectedGeneration (CFG-117)
 	ErrUnknownGeneration  = errors.New("is not remembered")              // the generation of a rollback (CFG-116)
 	ErrBusy               = errors.New("the partitions did not pause in time, nothing has changed")
-	ErrFollows            = errors.New("the configuration is that of the group, whose coordinator reads it from a file")
 )
 
 // Cluster puts a configuration in force in all partitions or, on an error, in none.
@@ -58,8 +57,6 @@ type Options struct {
 	PauseTimeout   time.Duration      // how long a reload waits for the partitions to pause; 0: 30 s (CFG-104)
 	Store          Store              // nil: generations are lost when the program ends
 	StoredState    StoredState        // the content of Store
-	// Follows: the configuration is decided upon elsewhere (Follow), and Apply refuses every other text with ErrFollows.
-	Follows bool
 	// NodeCapacity returns the resource names of the nodes of each partition, as far as they
 	// are known without waiting (queuesyaml.Options): Read compares texts with them. Nil: unknown.
 	NodeCapacity func() map[string]map[string]resources.Quantity
@@ -174,18 +171,6 @@ func (r *Reloader) Bounds() queuesyaml.Options { return r.opt.Bounds }
 // ErrGenerationConflict, ErrBusy, loop.ErrEnded, or ErrRefused with every objection. Both refusal and
 // acceptance are logged.
 func (r *Reloader) Apply(ctx context.Context, p *Proposal) (Result, error) {
-	if r.opt.Follows && p.Config != nil {
-		err := fmt.Errorf("%w: %w", ErrRefused, ErrFollows)
-		r.LogRefusal(p.Source, p.From, err)
-		return Result{}, err
-	}
-	return r.apply(ctx, p)
-}
-
-// Follow is Apply for what was decided upon elsewhere.
-func (r *Reloader) Follow(ctx context.Context, p *Proposal) (Result, error) { return r.apply(ctx, p) }
-
-func (r *Reloader) apply(ctx context.Context, p *Proposal) (Result, error) {
 	r.applyMu.Lock()
 	defer r.applyMu.Unlock()
 	res, err := r.applyLocked(ctx, p)

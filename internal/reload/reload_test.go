@@ -177,20 +177,6 @@ func TestApply_BusyPartitions(t *testing.T) {
 	assert.Equal(t, w.Current().Number, uint64(1))
 }
 
-// Of a configuration that is decided upon elsewhere only the extra configuration can be changed here.
-func TestApply_RefusesWhatAGroupDecides(t *testing.T) {
-	w := newFixture(t, reload.Options{Follows: true})
-	_, err := w.Apply(t.Context(), w.proposal(reload.REST, "", text("b")))
-	assert.ErrorIs(t, err, reload.ErrRefused)
-	assert.ErrorIs(t, err, reload.ErrFollows)
-	assert.Equal(t, w.Current().Number, uint64(1))
-	_, err = w.Apply(t.Context(), &reload.Proposal{Source: reload.RM, Extra: map[string]string{"log.level": "info"}, HasExtra: true})
-	assert.NilError(t, err)
-	res, err := w.Follow(t.Context(), w.proposal(reload.File, "", text("b")))
-	assert.NilError(t, err)
-	assert.Equal(t, res.Generation.Text, text("b"))
-}
-
 func TestApply_ShutdownIsNoRefusal(t *testing.T) {
 	w := newFixture(t, reload.Options{})
 	w.cluster.refuseWith = loop.ErrEnded

@@ -7,8 +7,7 @@
 // configuration that opens no port and no file.
 //
 // StartMember returns a Member of a group of processes, which runs a Server while it leads and says where the leader is while it does
-// not (docs/HA.md). StartSpreadMember returns a SpreadMember of a group in which each partition has a leader; it forwards what it gets to that
-// (docs/SCALE.md).
+// not (docs/HA.md).
 //
 // docs/EMBEDDING.md says when to embed a scheduler, how, and what later versions keep. This is the only
 // package of the module that is supported for importing.

@@ -13,10 +13,8 @@ import (
 
 // firstConfig is what a Server starts with.
 type firstConfig struct {
-	proposal *reload.Proposal   // nil: the embedded default
-	store    configStore        // keeps the history; nil: it is not stored
-	group    uint64             // the generation of the group that proposal is of; 0: the Server follows none
-	former   reload.StoredState // the history of the group
+	proposal *reload.Proposal // nil: the embedded default
+	store    configStore      // keeps the history; nil: it is not stored
 }
 
 // configStore keeps the history of configurations, in DataDir or for the members of a group.
@@ -66,9 +64,6 @@ func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers, ter
 // readFirst is loadFirst without a bound on time.
 func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *firstConfig, err error) {
 	first = &firstConfig{}
-	if term.follows() {
-		return o.readFollowed(users, term)
-	}
 	if o.hasConfig() {
 		if first.proposal, err = o.readConfig(); err != nil {
 			return nil, err
@@ -90,21 +85,6 @@ func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, ter
 		return nil, errors.Join(o.refused(o.firstSource(missing)), first.close())
 	}
 	return first, nil
-}
-
-// readFollowed is readFirst for a Server that follows the configuration of its group.
-func (o *Options) readFollowed(users *usergroup.Resolvers, term *serverTerm) (*firstConfig, error) {
-	p, state, err := term.followed(o.bounds())
-	if p == nil && err == nil {
-		err = errors.New("the group has no configuration yet")
-	}
-	if err == nil {
-		_, err = directoriesOf(users)(p.Config, nil)
-	}
-	if err != nil {
-		return nil, o.refused("HA.Etcd", err)
-	}
-	return &firstConfig{proposal: p, group: latestOf(state).Number, former: state}, nil
 }
 
 // openStore opens the store, and takes the first configuration from it if there is no other. field is the option that names it.

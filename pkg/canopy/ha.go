@@ -18,12 +18,7 @@ type HA struct {
 	// AdvertiseGRPC and AdvertiseHTTP are HOST:PORT at which others reach the listeners of this member. Empty: their own addresses,
 	// which must not be those of all interfaces then.
 	AdvertiseGRPC, AdvertiseHTTP string
-	// PeerCAFile is a PEM file with the authorities of the certificates of the other members, to which calls are forwarded over TLS if
-	// this member has Security.CertFile. Empty: those of the system. Only of a SpreadMember, like the following.
-	PeerCAFile string
-	// MoveInterval is the least time between two moves of partitions from one living member to another. Default 30 s.
-	MoveInterval time.Duration
-	Etcd         Etcd // which the members share
+	Etcd                         Etcd // which the members share
 }
 
 // Etcd says where the members of a group elect their leader.
@@ -48,9 +43,6 @@ const (
 	MaxEtcdTTL        = 5 * time.Minute
 )
 
-// DefaultMoveInterval is that of HA.MoveInterval.
-const DefaultMoveInterval = 30 * time.Second
-
 // MemberInfo is what is known of the leader of a group.
 type MemberInfo struct {
 	Name  string
@@ -71,9 +63,6 @@ func (h *HA) complete() {
 	if h.Etcd.TTL == 0 {
 		h.Etcd.TTL = DefaultEtcdTTL
 	}
-	if h.MoveInterval == 0 {
-		h.MoveInterval = DefaultMoveInterval
-	}
 }
 
 // config is that of the connection to etcd.
@@ -93,9 +82,6 @@ func (o *Options) checkHA(h *HA) error {
 	}
 	if t := h.Etcd.TTL; t < MinEtcdTTL || t > MaxEtcdTTL || t%time.Second != 0 {
 		wrong("HA.Etcd.TTL", "%v is not a number of seconds from %v to %v", t, MinEtcdTTL, MaxEtcdTTL)
-	}
-	if h.MoveInterval < 0 {
-		wrong("HA.MoveInterval", "%v is negative", h.MoveInterval)
 	}
 	if o.DataDir != "" {
 		wrong("DataDir", "%q is a directory of one member, and another one leads after it: leave it out", o.DataDir)

@@ -26,7 +26,6 @@ type etcdStores struct {
 	kv        func() (etcdstore.KV, error)
 	prefix    string
 	leaderKey string
-	kind      etcdstore.Kind // of the group; not needed for operators
 }
 
 func (s *etcdStores) options(epoch int64) etcdstore.Options {
@@ -36,9 +35,6 @@ func (s *etcdStores) options(epoch int64) etcdstore.Options {
 func (s *etcdStores) configs(ctx context.Context, epoch int64) (configStore, error) {
 	kv, err := s.kv()
 	if err != nil {
-		return nil, err
-	}
-	if err := etcdstore.Claim(ctx, kv, s.options(epoch), s.kind); err != nil {
 		return nil, err
 	}
 	store, err := etcdstore.Open(ctx, kv, s.options(epoch))

@@ -23,9 +23,7 @@ type serverTerm struct {
 	*election.Term
 	listeners listeners
 	security  *security
-	stores    groupStores  // nil: the members share nothing
-	config    *groupConfig // nil: the configuration is that of Options, or of stores
-	partition string       // the only one of config that the Server has
+	stores    groupStores // nil: the members share nothing
 }
 
 // unaryInterceptor puts the epoch into the headers of the answer (HA-6).

@@ -8,7 +8,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,15 +20,18 @@ import (
 // Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term is a Server that
 // begins without any state, and resource managers report theirs to it. It is safe for concurrent use.
 type Member struct {
-	memberParts
-	opt       Options
-	ha        HA
-	log       *zap.Logger
-	handovers [3]*handover // of grpc, http and admin; nil: none
-	standby   *standby
-	campaign  *election.Campaign
-	wanted    atomic.Bool  // it may lead: mayLead
-	failed    atomic.Int64 // when its last term could not begin, or has failed, in nanoseconds of Unix time; 0: it has not since
+	opt        Options
+	ha         HA
+	log        *zap.Logger
+	self       election.Leader
+	security   *security
+	listeners  listeners
+	handovers  [3]*handover // of grpc, http and admin; nil: none
+	standby    *standby
+	closeStore func() error
+	now        func() election.Instant
+	campaign   *election.Campaign
+	stores     groupStores // nil: the members share nothing
 
 	ctx     context.Context // ends when Close is called, or a listener has failed
 	cancel  context.CancelFunc
@@ -59,7 +61,7 @@ func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 			return nil, err // a nil *Client is no nil KV
 		}
 		return c, nil
-	}, ha.Etcd.Prefix, store.LeaderKey(), etcdstore.OneLeader}
+	}, ha.Etcd.Prefix, store.LeaderKey()}
 	return startMember(ctx, opt, ha, store, stores, store.Close, election.Now)
 }
 
@@ -69,73 +71,35 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	if err := errors.Join(opt.check(), opt.checkHA(&ha)); err != nil {
 		return nil, err
 	}
-	opened, err := opt.openMember(ctx, &ha)
+	if err := opt.checkTerm(); err != nil {
+		return nil, err
+	}
+	secured, err := opt.loadSecurity()
 	if err != nil {
 		return nil, err
 	}
-	opt.openLevels()
-	m := newMember(opt, ha, memberParts{
-		openedMember: opened, store: store, stores: stores, closeStore: closeStore, now: now, mayLead: true,
-	})
-	m.security.watch(m.ctx, &m.serving, &m.opt, m.log)
-	return m, nil
-}
-
-// openedMember is what a process of a group opens before it is a member.
-type openedMember struct {
-	self      election.Leader
-	security  *security
-	listeners listeners
-}
-
-// openMember reads the files and opens the ports, or nothing.
-func (o *Options) openMember(ctx context.Context, ha *HA) (m openedMember, err error) {
-	if err := o.checkTerm(); err != nil {
-		return m, err
-	}
-	if m.security, err = o.loadSecurity(); err != nil {
-		return m, err
-	}
-	if m.listeners, err = o.openListeners(ctx); err == nil {
+	opened, err := opt.openListeners(ctx)
+	if err == nil {
 		err = ctx.Err()
 	}
-	if err == nil {
-		m.self, err = o.advertised(ha, m.listeners)
-	}
 	if err != nil {
-		return m, errors.Join(err, m.listeners.close())
+		return nil, errors.Join(err, opened.close())
 	}
-	return m, nil
-}
-
-// memberParts are the parts of a Member that exist before it.
-type memberParts struct {
-	openedMember
-	store      election.Store
-	stores     groupStores  // nil: the members share nothing
-	config     *groupConfig // nil: the configuration is that of Options, or of stores
-	partition  string       // the only one of config that the Member has
-	closeStore func() error
-	now        func() election.Instant
-	mayLead    bool   // from the start
-	onServer   func() // called when a Server has begun or ended; it does not block. nil: nothing is
-}
-
-// newMember starts a Member.
-func newMember(opt Options, ha HA, p memberParts) *Member {
-	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, p.self.HTTP)
+	self, err := opt.advertised(&ha, opened)
+	if err != nil {
+		return nil, errors.Join(err, opened.close())
+	}
+	opt.openLevels()
+	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, self.HTTP)
 	m := &Member{
-		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), memberParts: p,
-		handovers: [3]*handover{newHandover(p.listeners.grpc), newHandover(p.listeners.http), newHandover(p.listeners.admin)}, ran: make(chan struct{}),
+		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), security: secured, listeners: opened, stores: stores, closeStore: closeStore, now: now,
+		handovers: [3]*handover{newHandover(opened.grpc), newHandover(opened.http), newHandover(opened.admin)}, ran: make(chan struct{}),
 	}
-	if p.partition != "" {
-		m.log = m.log.With(zap.String("partition", p.partition))
-	}
-	m.wanted.Store(p.mayLead)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
-	m.standby = newStandby(&m.opt, m.log, p.security, p.self, m.receivers(func(h *handover) *receiver { return h.standby }))
-	m.campaign = election.Start(election.Options{Store: p.store, Self: p.self, TTL: ha.Etcd.TTL, Now: p.now})
+	m.standby = newStandby(&m.opt, m.log, secured, self, m.receivers(func(h *handover) *receiver { return h.standby }))
+	m.campaign = election.Start(election.Options{Store: store, Self: self, TTL: ha.Etcd.TTL, Now: now})
+	secured.watch(m.ctx, &m.serving, &m.opt, m.log)
 	for i, h := range m.handovers {
 		if h != nil {
 			m.serving.Go(func() {
@@ -146,7 +110,7 @@ func newMember(opt Options, ha HA, p memberParts) *Member {
 		}
 	}
 	go m.run()
-	return m
+	return m, nil
 }
 
 // checkTerm reports what no term could begin with, so that it is an error of the start.
@@ -185,7 +149,7 @@ func (m *Member) receivers(of func(*handover) *receiver) (l listeners) {
 // run begins and ends terms as the campaign says, until the Member is closed.
 func (m *Member) run() {
 	defer close(m.ran)
-	m.resume()
+	m.campaign.Resume()
 	var seen election.Status
 	var resume <-chan time.Time
 	for {
@@ -207,8 +171,7 @@ func (m *Member) run() {
 		select {
 		case <-m.campaign.Changed():
 		case <-resume:
-			resume = nil
-			m.resume()
+			m.campaign.Resume()
 		case <-ended:
 			if resume = m.afterTerm(term); m.ctx.Err() != nil {
 				return
@@ -237,7 +200,6 @@ func (m *Member) report(before, now election.Status) {
 		m.log.Info("this member stands by", zap.String("leader", now.Leader.Name), zap.String("grpc", now.Leader.GRPC), zap.String("http", now.Leader.HTTP), zap.Int64("epoch", now.Epoch))
 	}
 	switch {
-	case m.partition != "": // the SpreadMember says it once for all partitions
 	case now.Err != nil && before.Err == nil:
 		m.log.Warn("etcd does not answer", zap.Error(now.Err))
 	case now.Err == nil && before.Err != nil:

@@ -42,7 +42,7 @@ func (m *Member) live(t *memberTerm) {
 		all[h] = newReceiver(h.on.Addr(), func() bool { return t.MaySend(m.now()) })
 		return all[h]
 	})
-	server, err := start(t.ctx, m.opt, &serverTerm{t.Term, ports, m.security, m.stores, m.config, m.partition})
+	server, err := start(t.ctx, m.opt, &serverTerm{t.Term, ports, m.security, m.stores})
 	if err != nil {
 		if t.ctx.Err() == nil {
 			t.failed = err
@@ -50,7 +50,6 @@ func (m *Member) live(t *memberTerm) {
 		return
 	}
 	m.setServer(t, server)
-	m.failed.Store(0)
 	if t.ctx.Err() == nil {
 		for h, r := range all {
 			h.to(r)
@@ -79,34 +78,12 @@ func (m *Member) afterTerm(t *memberTerm) (resume <-chan time.Time) {
 		m.stopped(t.stuck) // another term beside what is left of this one would share its files
 	}
 	if t.failed == nil {
-		m.resume()
+		m.campaign.Resume()
 		return nil
 	}
-	m.failed.Store(time.Now().UnixNano())
 	m.campaign.Resign() // another member may be able to
 	m.log.Error("the term of this member could not go on: another member may lead", zap.Int64("epoch", t.Epoch()), zap.Error(t.failed))
 	return time.After(m.ha.Etcd.TTL)
-}
-
-// resume lets the member lead, if it may.
-func (m *Member) resume() {
-	if m.wanted.Load() {
-		m.campaign.Resume()
-	}
-}
-
-// setMayLead says whether the member may lead from now on. A term under way ends when it may not.
-func (m *Member) setMayLead(is bool) {
-	if m.wanted.Swap(is) == is {
-		return
-	}
-	if !is {
-		m.campaign.Resign()
-		return
-	}
-	if m.underWay() == nil {
-		m.resume() // else it is resumed after its term
-	}
 }
 
 func (m *Member) underWay() *memberTerm {
@@ -123,11 +100,8 @@ func (m *Member) setUnderWay(t *memberTerm) {
 
 func (m *Member) setServer(t *memberTerm, s *Server) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	t.server = s
-	m.mu.Unlock()
-	if m.onServer != nil {
-		m.onServer()
-	}
 }
 
 // server is the Server of the term under way; nil: the member does not lead, or not yet.

@@ -54,15 +54,11 @@ type Server struct {
 	page      page
 	listeners listeners
 	security  *security
-	term      *serverTerm        // nil: the Server leads no group
-	former    reload.StoredState // the history of the group at the start, of a Server that follows it
-	load      atomic.Uint64      // effects so far, of a Server that follows a group
-	grpc      *grpc.Server       // nil: none, like the following
+	term      *serverTerm  // nil: the Server leads no group
+	grpc      *grpc.Server // nil: none, like the following
 	grpcState *health.Server
 	http      *httpserver.Server
 	admin     *httpserver.Server
-
-	groupGeneration atomic.Uint64 // the generation of the group in force, of a Server that follows it
 
 	ctx     context.Context // ends when Close is called
 	cancel  context.CancelFunc
@@ -139,11 +135,7 @@ func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) 
 	if term == nil {
 		secured.watch(s.ctx, &s.serving, &s.opt, s.log.Named(securityLogger))
 	}
-	if term.follows() {
-		s.followGroup(first.group)
-	} else {
-		s.watchConfig(first.proposal)
-	}
+	s.watchConfig(first.proposal)
 	return s, nil
 }
 
@@ -162,7 +154,7 @@ type serverParts struct {
 
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term, former: p.first.former}
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
@@ -180,7 +172,7 @@ func newServer(opt Options, p serverParts) *Server {
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig() || p.term.follows(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
+		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
 		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
 	})
 	s.engine.Start(p.first.proposal)
@@ -258,15 +250,9 @@ func (s *Server) engineOptions() engine.Options {
 			s.forecasts.OnEffects(partition, effects)
 			s.effectLog.OnEffects(partition, effects)
 			s.operators.OnEffects(partition, effects)
-			if s.term.follows() {
-				s.load.Add(uint64(len(effects)))
-			}
 		},
 	}
-	switch {
-	case s.term.follows():
-		o.Reload.Follows, o.Reload.StoredState = true, s.former
-	case s.store != nil:
+	if s.store != nil {
 		o.Reload.Store, o.Reload.StoredState = s.store, s.store.StoredState()
 	}
 	return o

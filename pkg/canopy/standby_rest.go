@@ -45,17 +45,13 @@ func (s *standbyREST) handler(redirects bool) http.Handler {
 		case "/readyz":
 			s.ready(w)
 		case "/metrics", "/ws/v1/metrics":
-			s.serveMetrics(w, r)
+			if s.admit(w, r) {
+				s.metrics.ServeHTTP(w, r)
+			}
 		default:
 			s.toLeader(w, r, redirects)
 		}
 	}))
-}
-
-func (s *standbyREST) serveMetrics(w http.ResponseWriter, r *http.Request) {
-	if s.admit(w, r) {
-		s.metrics.ServeHTTP(w, r)
-	}
 }
 
 func (s *standbyREST) ready(w http.ResponseWriter) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -39,7 +38,7 @@ func (*collector) Describe(chan<- *prometheus.Desc) {}
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	families, err := c.gather(context.Background(), defaultScrapeTimeout)
+	families, err := c.gather()
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
 		return
@@ -52,8 +51,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // gather makes a scrape, without the families that every process has.
-func (c *collector) gather(ctx context.Context, timeout time.Duration) (map[string]*dto.MetricFamily, error) {
-	x, err := c.scraper.encode(ctx, timeout)
+func (c *collector) gather() (map[string]*dto.MetricFamily, error) {
+	x, err := c.scraper.encode(context.Background(), defaultScrapeTimeout)
 	if err != nil {
 		return nil, err
 	}

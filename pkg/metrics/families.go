@@ -98,5 +98,5 @@ var families = []*family{
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
 	rmRegistered, rmConnected, rmListening, rmDisconnects, rmReplacements, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
-	configGeneration, configStored, configRejections, accessRefused, certificateExpires, healthy, partitionBusy, waitingCommands, haLeader, haEpoch, haPartitionLeader, haPartitionEpoch,
+	configGeneration, configStored, configRejections, accessRefused, certificateExpires, healthy, partitionBusy, waitingCommands, haLeader, haEpoch,
 }

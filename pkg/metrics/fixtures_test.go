@@ -76,9 +76,7 @@ func newFixture(t *testing.T, text string) *fixture {
 	})
 	w.metrics.SetRecordingSource(func(partition string) uint64 { return uint64(len(partition)) })
 	w.metrics.SetHealthSource(func() bool { return true })
-	w.metrics.SetHASource(func() metrics.HA {
-		return metrics.HA{Leader: true, Epoch: 7, Partitions: []metrics.HAPartition{{Name: "default", Leader: true, Epoch: 9}, {Name: "gpu", Epoch: 8}}}
-	})
+	w.metrics.SetHASource(func() metrics.HA { return metrics.HA{Leader: true, Epoch: 7} })
 	w.metrics.SetSecuritySource(func() metrics.Security {
 		return metrics.Security{Refused: map[string]uint64{"missing": 4, "role": 1}, CertificateExpires: time.Unix(1_900_000_000, 0)}
 	})

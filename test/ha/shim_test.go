@@ -20,12 +20,11 @@ import (
 // shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next member, and
 // reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
 type shim struct {
-	members   []string                // addresses
-	partition string                  // that it is for, of a group whose partitions are spread; empty: the default one
-	nodes     []*si.NodeInfo          // that it reports
-	requests  map[string]*si.Resource // of tasks; a task that is not in it requests little
-	cancel    context.CancelFunc
-	done      chan struct{}
+	members  []string                // addresses
+	nodes    []*si.NodeInfo          // that it reports
+	requests map[string]*si.Resource // of tasks; a task that is not in it requests little
+	cancel   context.CancelFunc
+	done     chan struct{}
 
 	mu       sync.Mutex
 	stream   si.Scheduler_UpdateAllocationClient // nil: there is no session
@@ -42,21 +41,18 @@ type shim struct {
 	problems []string
 }
 
-func newShim(g *group) *shim { return newShimOf(g, "") }
-
-func newShimOf(g *group, partition string) *shim {
+func newShim(g *group) *shim {
 	node := fakerm.Node("n1")
 	node.SchedulableResource = fakerm.Resource(1e6, 1e6)
-	return newShimWith(g, partition, []*si.NodeInfo{node}, nil)
+	return newShimWith(g, []*si.NodeInfo{node}, nil)
 }
 
-func newShimWith(g *group, partition string, nodes []*si.NodeInfo, requests map[string]*si.Resource) *shim {
+func newShimWith(g *group, nodes []*si.NodeInfo, requests map[string]*si.Resource) *shim {
 	s := &shim{
-		partition: partition, nodes: nodes, requests: requests, pending: map[string]bool{}, placed: map[string]string{},
+		nodes: nodes, requests: requests, pending: map[string]bool{}, placed: map[string]string{},
 		finished: map[string]string{}, used: map[string]use{}, done: make(chan struct{}),
 	}
 	for _, n := range nodes {
-		n.Attributes = map[string]string{"si/node-partition": partition}
 		s.used[n.NodeID] = use{}
 	}
 	for _, m := range g.members {
@@ -99,7 +95,7 @@ func (s *shim) finish(tasks ...string) {
 		s.finished[t] = node
 		delete(s.placed, t)
 		releases.AllocationsToRelease = append(releases.AllocationsToRelease, &si.AllocationRelease{
-			PartitionName: s.partition, ApplicationID: "app", AllocationKey: t, TerminationType: si.TerminationType_STOPPED_BY_RM,
+			ApplicationID: "app", AllocationKey: t, TerminationType: si.TerminationType_STOPPED_BY_RM,
 		})
 	}
 	if s.stream != nil && len(tasks) > 0 {
@@ -121,7 +117,6 @@ const queues = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{na
 
 func (s *shim) ask(task string) *si.Allocation {
 	x := fakerm.Ask(task, "app")
-	x.PartitionName = s.partition
 	x.ResourcePerAlloc = fakerm.Resource(1, 1)
 	if r, ok := s.requests[task]; ok {
 		x.ResourcePerAlloc = r
@@ -153,9 +148,6 @@ func (s *shim) session(ctx context.Context, address string) (leader string) {
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.partition != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "canopy-partition", s.partition)
-	}
 	client := si.NewSchedulerClient(conn)
 	var head, tail metadata.MD
 	registering, registered := context.WithTimeout(ctx, time.Second)
@@ -219,9 +211,7 @@ func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	if err != nil {
 		return err
 	}
-	app := fakerm.App("app", "root.default")
-	app.PartitionName = s.partition
-	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{app}}); err != nil {
+	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{fakerm.App("app", "root.default")}}); err != nil {
 		return err
 	}
 	if r, err := apps.Recv(); err != nil || len(r.Accepted) != 1 {

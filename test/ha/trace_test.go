@@ -75,7 +75,7 @@ func newTraceReplay(t *testing.T, g *group) *traceReplay {
 	for _, n := range nodes {
 		infos = append(infos, &si.NodeInfo{NodeID: string(n.ID), Action: si.NodeInfo_CREATE, SchedulableResource: resourceOf(n.Capacity)})
 	}
-	r.shim = newShimWith(g, "", infos, requests)
+	r.shim = newShimWith(g, infos, requests)
 	return r
 }
 

@@ -24,12 +24,6 @@ var errWatchEnded = errors.New("the watch has ended")
 
 // Store is etcd. It is safe for concurrent use.
 type Store struct {
-	*connection
-	prefix string // of the keys of the election
-}
-
-// connection is what the Stores of a process share.
-type connection struct {
 	config Config
 
 	mu     sync.Mutex
@@ -38,13 +32,10 @@ type connection struct {
 }
 
 // New returns a Store. It connects when it is used; the config is valid by Check.
-func New(c Config) *Store { return &Store{&connection{config: c}, c.Prefix} }
-
-// Below is a Store of another election over the same connection, whose keys have prefix and a slash in front.
-func (s *Store) Below(prefix string) *Store { return &Store{s.connection, prefix} }
+func New(c Config) *Store { return &Store{config: c} }
 
 // Client is the connection to etcd. With a User it is an error until etcd has answered.
-func (s *connection) Client() (*clientv3.Client, error) {
+func (s *Store) Client() (*clientv3.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -72,8 +63,8 @@ func (s *connection) Client() (*clientv3.Client, error) {
 	return s.client, err
 }
 
-// Close closes the connection, of all Stores that share it. Further calls fail.
-func (s *connection) Close() error {
+// Close closes the connection. Further calls fail.
+func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -84,7 +75,7 @@ func (s *connection) Close() error {
 }
 
 // LeaderKey is the key of the leader.
-func (s *Store) LeaderKey() string { return s.prefix + "/leader" }
+func (s *Store) LeaderKey() string { return s.config.Prefix + "/leader" }
 
 // Do implements election.Store.
 func (s *Store) Do(ctx context.Context, r election.Request) election.Answer {

@@ -8,7 +8,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
@@ -16,39 +15,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
-// BenchmarkForwarding places asks over gRPC: at a server that is alone, at a member that leads the partition, and at one that forwards to
-// another. The CPU is that of all of them and of the client, which are one process here.
-func BenchmarkForwarding(b *testing.B) {
-	b.Run("alone", func(b *testing.B) {
-		s, err := canopy.Start(b.Context(), canopy.Options{Config: partitions("p1"), GRPC: canopy.GRPC{Address: free}})
-		assert.NilError(b, err)
-		defer s.Close()
-		placements(b, s.GRPCAddress().String(), []string{"p1"})
-	})
-	for _, place := range []string{"local", "forwarded"} {
-		b.Run(place, func(b *testing.B) {
-			g := newSpreadGroup(b, partitions("p1", "p2"))
-			g.start("a")
-			g.start("b")
-			v := g.balanced(map[string]int{"a": 1, "b": 1})
-			at := v.Partitions[0].Leader
-			if place == "forwarded" {
-				at = map[string]string{"a": "b", "b": "a"}[at]
-			}
-			placements(b, g.members[at].GRPCAddress().String(), []string{"p1"})
-		})
-	}
-}
-
 // BenchmarkPartitions places asks over gRPC in several partitions of one server, with a resource manager that has them all.
 func BenchmarkPartitions(b *testing.B) {
 	for _, n := range []int{1, 2, 4} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			var names []string
+			var names, confs []string
 			for i := range n {
 				names = append(names, fmt.Sprint("p", i))
+				confs = append(confs, fmt.Sprintf("{name: p%d, queues: [{name: root, submitacl: '*', queues: [{name: q}]}]}", i))
 			}
-			s, err := canopy.Start(b.Context(), canopy.Options{Config: partitions(names...), GRPC: canopy.GRPC{Address: free}})
+			s, err := canopy.Start(b.Context(), canopy.Options{Config: "partitions: [" + strings.Join(confs, ", ") + "]", GRPC: canopy.GRPC{Address: free}})
 			assert.NilError(b, err)
 			defer s.Close()
 			placements(b, s.GRPCAddress().String(), names)
@@ -62,7 +38,7 @@ func placements(b *testing.B, address string, names []string) {
 	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	assert.NilError(b, err)
 	defer c.Close()
-	ctx := metadata.AppendToOutgoingContext(b.Context(), "canopy-partition", names[0])
+	ctx := b.Context()
 	client := si.NewSchedulerClient(c)
 	_, err = client.RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm"})
 	assert.NilError(b, err)
