@@ -13,10 +13,16 @@ import (
 // exampleAdmin is an address for Options.AdminAddress.
 const exampleAdmin = "127.0.0.1:9081"
 
+// socketPrefix begins an AdminAddress that is a Unix socket.
+const socketPrefix = "unix:"
+
+// hasAdminSocket reports whether only the user of the process can connect to the admin listener (SEC-11).
+func (o *Options) hasAdminSocket() bool { return strings.HasPrefix(o.AdminAddress, socketPrefix) }
+
 // listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75): a loopback address, or a socket that only this
 // user may open. With TLS and authentication it may be any address (SEC-11).
 func (o *Options) listenAdmin(address string) (net.Listener, error) {
-	if file, ok := strings.CutPrefix(address, "unix:"); ok {
+	if file, ok := strings.CutPrefix(address, socketPrefix); ok {
 		return o.listenSocket(file)
 	}
 	host, _, err := net.SplitHostPort(address)

@@ -1,6 +1,7 @@
 package canopy_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -310,6 +311,58 @@ func TestMember_StandbyChecksCredentials(t *testing.T) {
 	assert.Equal(t, code, http.StatusUnauthorized)
 	code, _ = g.get(b, "/ws/v1/partitions")
 	assert.Equal(t, code, http.StatusTemporaryRedirect)
+}
+
+// heldBack is a store that answers once open is closed.
+type heldBack struct {
+	election.Store
+	open chan struct{}
+}
+
+func (h heldBack) Do(ctx context.Context, r election.Request) election.Answer {
+	select {
+	case <-h.open:
+	case <-ctx.Done():
+	}
+	return h.Store.Do(ctx, r)
+}
+
+// A standby sends no client to an address that leads back to it: that for which the client has asked, or that which it advertises
+// itself (HA-11). It says so, and logs it once.
+func TestMember_StandbySendsNobodyToItself(t *testing.T) {
+	const proxy = "127.0.0.1:1"
+	for name, ofLeader := range map[string]string{"the client has asked for it": "", "it advertises the same": proxy} {
+		g := newGroup(t)
+		core, logs := observer.New(zapcore.InfoLevel)
+		opt := canopy.Options{Log: zap.New(core), GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}}
+		ha, store := groupHA("b"), heldBack{&g.store, make(chan struct{})}
+		ha.AdvertiseGRPC, ha.AdvertiseHTTP = proxy, proxy
+		b, err := canopy.StartMemberAt(testContext(t), opt, ha, store, election.Now)
+		assert.NilError(t, err)
+		t.Cleanup(func() { assert.NilError(t, b.Close()) })
+
+		leader := election.Leader{Name: "a", GRPC: cmp.Or(ofLeader, b.GRPCAddress().String()), HTTP: "http://" + cmp.Or(ofLeader, b.HTTPAddress().String())}
+		a := election.Start(election.Options{Store: &g.store, Self: leader, TTL: time.Minute, Now: election.Now})
+		t.Cleanup(a.Close)
+		a.Resume()
+		until(t, func() bool { return a.Status().Term != nil })
+		close(store.open)
+		g.standby(b)
+
+		const why = "which leads back to this member: check HA.Advertise"
+		_, at, err := registerAt(testContext(t), g.dial(b))
+		assert.Equal(t, status.Code(err), codes.Unavailable, name)
+		assert.ErrorContains(t, err, why)
+		assert.Equal(t, at, "", name)
+		for range 2 {
+			r := g.request(http.MethodGet, b, "/ws/v1/partitions")
+			text, err := io.ReadAll(r.Body)
+			assert.NilError(t, err)
+			assert.Equal(t, r.StatusCode, http.StatusServiceUnavailable, "%s: %s", name, r.Header.Get("Location"))
+			assert.Assert(t, strings.Contains(string(text), why), string(text))
+		}
+		assert.Equal(t, logs.FilterMessageSnippet("clients are not sent there").Len(), 1, name)
+	}
 }
 
 func TestStartMember_RefusesOptions(t *testing.T) {

@@ -54,6 +54,14 @@ func tokensFile(lines string) []byte {
 
 func startSecured(t *testing.T, edit ...func(*canopy.Options)) *secured {
 	t.Helper()
+	s, opt := newSecured(t, edit...)
+	s.Server, s.logs = start(t, opt)
+	return s
+}
+
+// newSecured makes the files and options of a server, and starts none.
+func newSecured(t *testing.T, edit ...func(*canopy.Options)) (*secured, canopy.Options) {
+	t.Helper()
 	s := &secured{dir: t.TempDir(), servers: testcert.NewAuthority(t, "servers"), clients: testcert.NewAuthority(t, "clients")}
 	pair := s.servers.Server(t)
 	testcert.Write(t, s.dir, map[string][]byte{
@@ -66,8 +74,7 @@ func startSecured(t *testing.T, edit ...func(*canopy.Options)) *secured {
 		e(&opt)
 	}
 	s.opt = opt.Security
-	s.Server, s.logs = start(t, opt)
-	return s
+	return s, opt
 }
 
 func (s *secured) file(name string) string { return filepath.Join(s.dir, name) }

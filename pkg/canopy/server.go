@@ -197,7 +197,7 @@ func newServer(opt Options, p serverParts) *Server {
 		ReadyCheck: s.ready, Log: s.log.Named(restLogger), Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
 		Operators: s.operators,
-		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(),
+		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel, Diagnostics: s.proxy.StateDump,
 		Refusals: s.refusals,

@@ -3,7 +3,10 @@ package canopy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -21,12 +24,16 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
+	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
 // standby are the servers of a member that does not lead: they say where the leader is (HA-7, HA-8).
 type standby struct {
 	self   election.Leader
+	opt    *Options
+	log    *zap.Logger
 	leader atomic.Pointer[MemberInfo] // nil: none is known
+	warned atomic.Int64               // the epoch of the last leader that leadsBack has warned of
 
 	grpc        *grpc.Server // nil: none, like the following
 	health      *health.Server
@@ -36,7 +43,7 @@ type standby struct {
 
 // newStandby starts the servers at the receivers.
 func newStandby(opt *Options, log *zap.Logger, secured *security, self election.Leader, at listeners) *standby {
-	s := &standby{self: self}
+	s := &standby{self: self, opt: opt, log: log}
 	counts := new(httpserver.Counts)
 	m := metrics.New(metrics.Options{Now: opt.Now, Log: log, HTTP: counts})
 	if c, ok := logging.CounterOf(log); ok {
@@ -46,7 +53,8 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 		l, _ := s.known()
 		return metrics.HA{Epoch: l.Epoch}
 	})
-	rest := &standbyREST{of: s, auth: secured.auth, log: log, metrics: m.Handler(loop.NewCluster(loop.Options{}, nil, nil))}
+	access := webservice.Options{Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(), Log: log}
+	scrapes := m.Handler(loop.NewCluster(loop.Options{}, nil, nil))
 	if at.grpc != nil {
 		s.health = health.NewServer()
 		for _, service := range []string{"", rmproxy.ServiceName} {
@@ -56,20 +64,16 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 		healthpb.RegisterHealthServer(s.grpc, s.health)
 		s.serving.Go(func() { _ = s.grpc.Serve(at.grpc) }) // a receiver does not fail
 	}
-	serve := func(on net.Listener, redirects bool) *httpserver.Server {
-		h := rest.handler(redirects)
-		if redirects {
-			h = opt.checkHost(h)
-		}
+	serve := func(on net.Listener, h http.Handler) *httpserver.Server {
 		web := newHTTPServer(opt, log, secured, h, counts, on)
 		s.serving.Go(func() { _ = web.Serve(on) })
 		return web
 	}
 	if at.http != nil {
-		s.http = serve(at.http, true)
+		s.http = serve(at.http, opt.checkHost((&standbyREST{s, webservice.ReadAccess(access, scrapes)}).handler(true)))
 	}
 	if at.admin != nil {
-		s.admin = serve(at.admin, false)
+		s.admin = serve(at.admin, webservice.AdminAccess(access, (&standbyREST{s, scrapes}).handler(false)))
 	}
 	return s
 }
@@ -98,10 +102,33 @@ func (s *standby) refuse(_ any, stream grpc.ServerStream) error {
 	if !ok {
 		return status.Error(codes.Unavailable, errNoLeader.Error())
 	}
+	var asked string
+	if md, ok := metadata.FromIncomingContext(stream.Context()); ok {
+		asked = strings.Join(md.Get(":authority"), "")
+	}
+	if s.isOwn(l.GRPC, s.self.GRPC, asked) {
+		return status.Error(codes.Unavailable, s.leadsBack(l, "HA.AdvertiseGRPC", l.GRPC))
+	}
 	if l.GRPC != "" {
 		stream.SetTrailer(metadata.Pairs(leaderKey, l.GRPC))
 	}
 	return status.Errorf(codes.Unavailable, "this member stands by: the leader is %s at %s", l.Name, l.GRPC)
+}
+
+// isOwn reports whether an address that the leader advertises leads back to this member (HA-11): it advertises the same, or the
+// client has asked for it and has come here.
+func (s *standby) isOwn(leader, own, asked string) bool {
+	return leader != "" && (strings.EqualFold(leader, own) || strings.EqualFold(leader, asked))
+}
+
+// leadsBack returns why clients are not sent to an address of the leader, and logs it once for each leader.
+func (s *standby) leadsBack(l MemberInfo, option, address string) string {
+	if s.warned.Swap(l.Epoch) != l.Epoch {
+		s.log.Warn("the leader advertises an address of this member: clients are not sent there", zap.String("leader", l.Name),
+			zap.String("address", address), zap.String("option", s.opt.optionName(option)))
+	}
+	return fmt.Sprintf("this member stands by: the leader is %s, and advertises %s, which leads back to this member: check %s of both",
+		l.Name, address, s.opt.optionName(option))
 }
 
 var errNoLeader = errors.New("this member stands by, and no leader is known")

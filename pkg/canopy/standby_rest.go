@@ -2,13 +2,10 @@ package canopy
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
-	"slices"
 	"strings"
 
-	"go.uber.org/zap"
-
-	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -16,8 +13,6 @@ import (
 // standbyREST is the HTTP of a standby (HA-8).
 type standbyREST struct {
 	of      *standby
-	auth    *auth.Authenticator // nil: no authentication
-	log     *zap.Logger
 	metrics http.Handler
 }
 
@@ -45,9 +40,7 @@ func (s *standbyREST) handler(redirects bool) http.Handler {
 		case "/readyz":
 			s.ready(w)
 		case "/metrics", "/ws/v1/metrics":
-			if s.admit(w, r) {
-				s.metrics.ServeHTTP(w, r)
-			}
+			s.metrics.ServeHTTP(w, r)
 		default:
 			s.toLeader(w, r, redirects)
 		}
@@ -69,32 +62,29 @@ func (s *standbyREST) ready(w http.ResponseWriter) {
 func (s *standbyREST) toLeader(w http.ResponseWriter, r *http.Request, redirects bool) {
 	l, ok := s.of.known()
 	isURL := strings.HasPrefix(l.HTTP, "http://") || strings.HasPrefix(l.HTTP, "https://") // it comes from etcd
-	if path := r.URL.RequestURI(); ok && redirects && isURL && strings.HasPrefix(path, "/") {
+	text := errNoLeader.Error()
+	switch path := r.URL.RequestURI(); {
+	case !ok:
+	case !redirects || !isURL || !strings.HasPrefix(path, "/"):
+		text = "this member stands by: the leader is " + l.Name + ", which is to be asked"
+	case s.of.isOwn(l.HTTP, s.of.self.HTTP, urlOf(l.HTTP, r.Host)):
+		text = s.of.leadsBack(l, "HA.AdvertiseHTTP", l.HTTP)
+	default:
 		w.Header().Set("Location", l.HTTP+path)
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		return
-	}
-	text := errNoLeader.Error()
-	if ok {
-		text = "this member stands by: the leader is " + l.Name + ", which is to be asked"
 	}
 	w.Header().Set("Retry-After", "1")
 	writeJSON(w, http.StatusServiceUnavailable, dao.NewError(http.StatusServiceUnavailable, text))
 }
 
-// admit reports whether the client may read, and answers it otherwise, as a leader does (SEC-3).
-func (s *standbyREST) admit(w http.ResponseWriter, r *http.Request) bool {
-	if s.auth == nil || s.auth.AnonymousMetrics() {
-		return true
+// urlOf returns the URL of a Host header, with the scheme of another URL and always with a port, as leaders advertise theirs.
+func urlOf(other, host string) string {
+	scheme, _, _ := strings.Cut(other, "://")
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), map[string]string{"http": "80", "https": "443"}[scheme])
 	}
-	_, err := s.auth.Authorize(auth.Client{Authorization: slices.Clone(r.Header.Values("Authorization")), TLS: r.TLS}, auth.Read)
-	if err == nil {
-		return true
-	}
-	auth.LogRefusal(s.log, r.RemoteAddr, r.Method+" "+r.URL.Path, err)
-	w.Header().Set("WWW-Authenticate", `Bearer realm="canopy"`)
-	writeJSON(w, http.StatusUnauthorized, dao.NewError(http.StatusUnauthorized, err.Error()))
-	return false
+	return scheme + "://" + host
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

@@ -22,7 +22,7 @@ import (
 
 // Admin serves what Handler does and, besides, the requests that change the scheduler: the
 // configuration, priority classes, disruption budgets and registrations of resource managers.
-// With Options.Auth a client needs the role admin, except over a Unix socket. Without it every client
+// With Options.Auth a client needs the role admin, except with Options.AdminSocket. Without it every client
 // that reaches it may do everything, so it belongs on a loopback address or a socket. Against web
 // pages that a browser of the same machine shows, the Host of a request must be a local one (DNS
 // rebinding) unless opt.RemoteAdmin is set, its Content-Type must be one that no form can send, and
@@ -36,11 +36,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeAllChanges(mux)
 	s.routeOptions(mux)
-	next := s.authenticated(auth.Admin, withoutTrailingSlash(mux, s.checkQuery(mux)))
-	if opt.RemoteAdmin {
-		return next
-	}
-	return s.localOnly(next)
+	return s.adminOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
 }
 
 // routeAllChanges serves everything that changes the scheduler.

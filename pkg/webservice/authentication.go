@@ -22,7 +22,7 @@ var metricsPaths = []string{"/metrics", "/ws/v1/metrics"}
 // the role for everything but what is open.
 func (s *service) authenticated(needed auth.Role, next http.Handler) http.Handler {
 	return httpserver.WithSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.opt.Auth == nil || s.isOpen(r) || s.isPrivateSocket(r) {
+		if s.opt.Auth == nil || s.isOpen(r) || s.isPrivateSocket() {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -42,6 +42,27 @@ func (s *service) authenticated(needed auth.Role, next http.Handler) http.Handle
 	}))
 }
 
+// ReadAccess serves next to the clients that Handler serves.
+func ReadAccess(opt Options, next http.Handler) http.Handler {
+	return newService(nil, opt).authenticated(auth.Read, next)
+}
+
+// AdminAccess serves next to the clients that Admin serves.
+func AdminAccess(opt Options, next http.Handler) http.Handler {
+	s := newService(nil, opt)
+	s.adminListener = true
+	return s.adminOnly(next)
+}
+
+// adminOnly serves next to clients that may change the scheduler.
+func (s *service) adminOnly(next http.Handler) http.Handler {
+	next = s.authenticated(auth.Admin, next)
+	if s.opt.RemoteAdmin {
+		return next
+	}
+	return s.localOnly(next)
+}
+
 // isOpen reports whether a request needs no credentials. A preflight request of a browser never has any.
 func (s *service) isOpen(r *http.Request) bool {
 	switch {
@@ -51,12 +72,9 @@ func (s *service) isOpen(r *http.Request) bool {
 	return s.opt.Auth.AnonymousMetrics() && slices.Contains(metricsPaths, r.URL.Path)
 }
 
-// isPrivateSocket reports whether a request came over the Unix socket of the admin listener, which only the user of the
-// process can open (SEC-11).
-func (s *service) isPrivateSocket(r *http.Request) bool {
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return s.adminListener && local != nil && local.Network() == "unix"
-}
+// isPrivateSocket reports whether the clients of the listener need no credentials, because only the user of the process can
+// connect to it (SEC-11). A setting says so: the addresses of a connection do not.
+func (s *service) isPrivateSocket() bool { return s.adminListener && s.opt.AdminSocket }
 
 // accessFailure is the answer to a request without sufficient credentials.
 func accessFailure(w http.ResponseWriter, err error) error {
@@ -71,12 +89,12 @@ func accessFailure(w http.ResponseWriter, err error) error {
 // socketIdentity is the name of clients of the admin socket in audit lines.
 const socketIdentity = "socket"
 
-// identityOf is the name of the client of a request, for audit lines and the history.
-func identityOf(r *http.Request) string {
+// identityOf returns the name of the client of a request, for audit lines.
+func (s *service) identityOf(r *http.Request) string {
 	if i := auth.FromContext(r.Context()); i != nil {
 		return i.Name
 	}
-	if peerOf(r) == socketIdentity {
+	if s.isPrivateSocket() {
 		return socketIdentity
 	}
 	return auth.Anonymous
@@ -92,7 +110,7 @@ func peerOf(r *http.Request) string {
 
 // audit logs a change that was requested over REST, or its refusal (SEC-12).
 func (s *service) audit(r *http.Request, err error) {
-	c := auth.Change{Identity: identityOf(r), Peer: peerOf(r), Action: r.Method + " " + r.URL.Path, Err: err}
+	c := auth.Change{Identity: s.identityOf(r), Peer: peerOf(r), Action: r.Method + " " + r.URL.Path, Err: err}
 	if err == nil && s.opt.Reloads != nil && !strings.HasPrefix(r.URL.Path, "/ws/v1/partition/") { // an action of an operator changes no configuration
 		c.Result = fmt.Sprintf("generation %d is in force", s.opt.Reloads.Current().Number)
 	}

@@ -38,6 +38,7 @@ type Options struct {
 	AdminEnabled bool                // the process has an admin listener, see Admin
 	Auth         *auth.Authenticator // says what a client may do; nil: everything that the listener serves
 	RemoteAdmin  bool                // the admin listener serves other machines
+	AdminSocket  bool                // only the user of the process can connect to the admin listener: it needs no credentials
 	FileWarning  string              // says when a file replaces a configuration of the admin listener; empty: never
 
 	MaxLiveStreams int             // bound of the open streams of changes; 0: DefaultLiveStreams

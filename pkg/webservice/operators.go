@@ -62,7 +62,7 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 	if err != nil {
 		return nil, err
 	}
-	m := scheduler.Operate{Action: action, By: identityOf(r)}
+	m := scheduler.Operate{Action: action, By: s.identityOf(r)}
 	var name string
 	switch action {
 	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication, scheduler.MoveApplication:
