@@ -4,8 +4,31 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// securityFlagNames are the flags of all commands without which a process is less secure, so that an empty value must be a
+// mistake, such as a variable that is not set (SEC-17).
+var securityFlagNames = map[string]bool{
+	"tokens": true, "tls-cert": true, "tls-key": true, "tls-client-ca": true, "admin-listen": true, "ldap-secrets": true,
+	"etcd-ca": true, "etcd-cert": true, "etcd-key": true, "etcd-user": true, "etcd-password-file": true,
+	"token-file": true, "ca-cert": true, "client-cert": true, "client-key": true,
+}
+
+// checkSecurityFlags returns an error for each flag about security that is given with an empty value.
+func checkSecurityFlags(cmd *cobra.Command) error {
+	var wrong []error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if securityFlagNames[f.Name] && f.Value.String() == "" {
+			wrong = append(wrong, fmt.Errorf("--%s is empty: give it a value, or leave the flag out", f.Name))
+		}
+	})
+	if len(wrong) == 0 {
+		return nil
+	}
+	return cmd.FlagErrorFunc()(cmd, errors.Join(wrong...))
+}
 
 // wantedValues says what a flag of a type takes, by pflag.Value.Type.
 var wantedValues = map[string]string{

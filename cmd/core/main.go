@@ -24,7 +24,10 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 // run runs a command line and returns the exit code. Errors are printed to errs.
 func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root, started := rootCommand(), false
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		started = true
+		return checkSecurityFlags(cmd)
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -24,11 +23,8 @@ func (f *userFlags) add(flags *pflag.FlagSet) {
 }
 
 func (f *userFlags) check() error {
-	switch {
-	case f.timeout <= 0:
+	if f.timeout <= 0 {
 		return fmt.Errorf("--user-lookup-timeout: %s is not above zero", f.timeout)
-	case f.secrets == "":
-		return errors.New("--ldap-secrets: no directory")
 	}
 	return nil
 }

@@ -37,7 +37,6 @@ func TestUserFlags_InvalidValues(t *testing.T) {
 	for _, c := range []struct{ flag, value, want string }{
 		{"--user-lookup-timeout", "0s", "--user-lookup-timeout: 0s is not above zero"},
 		{"--user-lookup-timeout", "-1s", "--user-lookup-timeout: -1s is not above zero"},
-		{"--ldap-secrets", "", "--ldap-secrets: no directory"},
 	} {
 		code, _, errs := runCanopy("serve", c.flag, c.value)
 		assert.Equal(t, code, exitUsage, errs)

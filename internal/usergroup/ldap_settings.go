@@ -18,6 +18,9 @@ import (
 // DefaultSecretsDir is the default directory of the LDAP settings (ACL-39).
 const DefaultSecretsDir = "/run/secrets/ldap"
 
+// BindPasswordFile is the file with the password, in the directory of the LDAP settings.
+const BindPasswordFile = "BindPassword"
+
 // userPlaceholder is the placeholder of the user name in a filter.
 const userPlaceholder = "%s"
 
@@ -50,7 +53,7 @@ func readSettings(dir string) (ldapSettings, error) {
 	}{
 		{"Host", &s.Host}, {"Port", &s.Port}, {"BaseDN", &s.BaseDN}, {"Filter", &s.Filter},
 		{"GroupAttr", &s.GroupAttr}, {"ReturnAttr", &s.ReturnAttr},
-		{"BindUser", &s.BindUser}, {"BindPassword", &s.BindPassword},
+		{"BindUser", &s.BindUser}, {BindPasswordFile, &s.BindPassword},
 	}
 	for _, t := range texts {
 		text, err := readSecret(dir, t.name)

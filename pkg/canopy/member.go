@@ -78,6 +78,7 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	if err != nil {
 		return nil, err
 	}
+	opt.warnOfOpenFiles(ha.Etcd.KeyFile, ha.Etcd.PasswordFile)
 	opened, err := opt.openListeners(ctx)
 	if err == nil {
 		err = ctx.Err()

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/auth"
 	"github.com/canopy-scheduler/canopy/internal/configwatch"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 )
 
@@ -79,6 +82,8 @@ type pemFiles struct{ cert, key, clientCA []byte }
 // loadSecurity reads the files. Its errors name the options.
 func (o *Options) loadSecurity() (*security, error) {
 	s, out := &o.Security, &security{known: map[string][]byte{}}
+	secrets, _ := o.userOptions()
+	o.warnOfOpenFiles(s.KeyFile, s.TokensFile, filepath.Join(secrets, usergroup.BindPasswordFile))
 	if s.CertFile != "" {
 		files, err := o.readPEM(out.known)
 		if err != nil {
@@ -105,6 +110,17 @@ func (o *Options) loadSecurity() (*security, error) {
 	}
 	out.auth = auth.New(opt)
 	return out, nil
+}
+
+// warnOfOpenFiles warns of files with secrets that others can read, or anybody but their owner can change (SEC-16). Their group
+// may read them: a mounted Secret of Kubernetes has the group of a process that is not root. Files that cannot be found are left out.
+func (o *Options) warnOfOpenFiles(files ...string) {
+	log := cmp.Or(o.Log, zap.NewNop()).Named(securityLogger)
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.Mode()&0o026 != 0 {
+			log.Warn("other users can read or change a file with secrets", zap.String("file", file), zap.Stringer("mode", info.Mode().Perm()))
+		}
+	}
 }
 
 // readPEM reads the files of certificates, and notes their contents in known.

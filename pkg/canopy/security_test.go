@@ -4,17 +4,23 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/election"
+	"github.com/canopy-scheduler/canopy/internal/election/memstore"
 	"github.com/canopy-scheduler/canopy/internal/testcert"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
@@ -334,6 +340,39 @@ func TestSecurity_AdminListener(t *testing.T) {
 	_ = response.Body.Close()
 	assert.Equal(t, response.StatusCode, 200)
 	assert.Equal(t, local.logs.FilterMessage("audit").All()[0].ContextMap()["identity"], "socket")
+}
+
+// SEC-16: a file with secrets that others can read or change is a line that names it and its mode, for a server and for a member.
+func TestSecurity_WarnsOfOpenFiles(t *testing.T) {
+	s, opt := newSecured(t)
+	testcert.Write(t, s.dir, map[string][]byte{"BindPassword": nil, "etcd.key": nil, "etcd.password": []byte("x")})
+	opt.Users.LDAPSecrets = s.dir
+	for file, mode := range map[string]os.FileMode{
+		"tokens.yaml": 0o666, "tls.key": 0o620, "tls.crt": 0o666, "ca.crt": 0o644, "BindPassword": 0o604, "etcd.key": 0o440, "etcd.password": 0o602,
+	} {
+		assert.NilError(t, os.Chmod(s.file(file), mode))
+	}
+	warned := func(logs *observer.ObservedLogs) map[string]string {
+		out := map[string]string{}
+		for _, e := range logs.FilterMessage("other users can read or change a file with secrets").All() {
+			f := e.ContextMap()
+			out[filepath.Base(f["file"].(string))] = f["mode"].(string)
+		}
+		return out
+	}
+	of := map[string]string{"tokens.yaml": "-rw-rw-rw-", "tls.key": "-rw--w----", "BindPassword": "-rw----r--"}
+	_, logs := start(t, opt)
+	assert.DeepEqual(t, warned(logs), of)
+
+	core, logs := observer.New(zapcore.InfoLevel)
+	opt.Log = zap.New(core)
+	ha := groupHA("a")
+	ha.Etcd.User, ha.Etcd.PasswordFile = "canopy", s.file("etcd.password")
+	m, err := canopy.StartMemberAt(testContext(t), opt, ha, new(memstore.Store), election.Now)
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, m.Close()) })
+	of["etcd.password"] = "-rw-----w-"
+	assert.DeepEqual(t, warned(logs), of)
 }
 
 // The handler of a program has the same checks.
