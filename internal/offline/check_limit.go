@@ -39,12 +39,12 @@ func (p *Partition) checkLimit(r *Result, a *Assertion) error {
 // configured has no limits of its own.
 func (p *Partition) limitsOf(path objects.QueuePath) limits.Path {
 	q := &p.conf.Root
-	out := limits.Path{q.Limits}
+	out := limits.Path{limits.NewIndex(q.Limits)}
 	for _, name := range path.Parts()[1:] {
 		if q = childOf(q, name); q == nil {
 			break
 		}
-		out = append(limits.Path{q.Limits}, out...)
+		out = append(limits.Path{limits.NewIndex(q.Limits)}, out...)
 	}
 	return out
 }

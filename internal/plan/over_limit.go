@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -46,32 +45,40 @@ type Usage struct {
 	Running     int // number of running applications
 }
 
-// bound is the queue's own limit for the user or group of u. Limits of the queues above are compared
-// with the usage in those queues.
-func (u *Usage) bound(q *configs.Queue) limits.Bound {
-	if q == nil {
-		return limits.Bound{}
-	}
-	find, name := limits.ForUser, u.User
+// bound is the limit of a queue itself for the user or group of u. Limits of the queues above are compared with the
+// usage in those queues.
+func (u *Usage) bound(x *limits.Index) limits.Bound {
+	r, _ := x.ForUser(u.User)
 	if u.Group != "" {
-		find, name = limits.ForGroup, u.Group
+		r, _ = x.ForGroup(u.Group)
 	}
-	r, _ := find(q.Limits, name)
 	return r.Bound()
 }
 
+// limitsOf are the limits of a queue; nil: it is not configured, or has none.
+func (t queueTree) limitsOf(path string) *limits.Index {
+	if q := t[path]; q != nil {
+		return limits.NewIndex(q.Limits)
+	}
+	return nil
+}
+
 // listOverLimit lists the users and groups whose usage exceeds a limit that changes.
-func (p *Plan) listOverLimit(c *diff.PartitionChange, old, new queueTree, s *Partition) {
-	changed := map[string]bool{}
+func (p *Plan) listOverLimit(yield func(), c *diff.PartitionChange, old, new queueTree, s *Partition) {
+	changed := map[string][2]*limits.Index{} // by queue, before and after
 	for _, l := range c.Limits {
-		changed[l.Queue] = true
+		if _, ok := changed[l.Queue]; !ok {
+			changed[l.Queue] = [2]*limits.Index{old.limitsOf(l.Queue), new.limitsOf(l.Queue)}
+		}
 	}
 	for i := range s.Usage {
+		yield()
 		u := &s.Usage[i]
-		if !changed[u.Queue] {
+		of, ok := changed[u.Queue]
+		if !ok {
 			continue
 		}
-		was, is := u.bound(old[u.Queue]), u.bound(new[u.Queue])
+		was, is := u.bound(of[0]), u.bound(of[1])
 		over := func(resource string, used, most resources.Quantity) {
 			p.OverLimit = append(p.OverLimit, OverLimit{c.Partition, u.Queue, u.User, u.Group, resource, used, most, used - most})
 		}

@@ -66,7 +66,7 @@ func (e enforcement) delay(partition, path string) time.Duration {
 // listOverMax lists the queues above an own max that changes or becomes enforced. The queues below
 // are not listed, because the queue with the max has at least their allocated resources. A queue
 // that is removed from the configuration drains with its former max.
-func (p *Plan) listOverMax(c *diff.PartitionChange, old, new enforcement, s *Partition) {
+func (p *Plan) listOverMax(yield func(), c *diff.PartitionChange, old, new enforcement, s *Partition) {
 	changed := map[string]bool{}
 	for _, change := range c.Queues {
 		for _, v := range change.Values {
@@ -76,6 +76,7 @@ func (p *Plan) listOverMax(c *diff.PartitionChange, old, new enforcement, s *Par
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(new.queues)) {
+		yield()
 		delay := new.delay(c.Partition, path)
 		newlyEnforced := delay > 0 && old.delay(c.Partition, path) == 0
 		for name, limit := range new.queues[path].Max.All() {

@@ -52,7 +52,7 @@ type Workload struct {
 type quotaCounter struct{ queue, quota, user, group string }
 
 // listOverQuota lists the class quotas that change and are exceeded after the change.
-func (p *Plan) listOverQuota(c *diff.PartitionChange, new queueTree, s *Partition) {
+func (p *Plan) listOverQuota(yield func(), c *diff.PartitionChange, new queueTree, s *Partition) {
 	changed := map[quotaCounter]bool{}
 	for _, q := range c.Queues {
 		for _, v := range q.Values {
@@ -64,10 +64,20 @@ func (p *Plan) listOverQuota(c *diff.PartitionChange, new queueTree, s *Partitio
 	if len(changed) == 0 {
 		return
 	}
+	scopes, hard := map[string][]limits.Scope{}, map[quotaCounter]resources.Limit{} // hard of what has changed
+	for path, q := range new {
+		scopes[path] = limits.Scopes(q.ClassQuotas)
+		for _, quota := range q.ClassQuotas {
+			if at := (quotaCounter{queue: path, quota: quota.Name}); changed[at] {
+				hard[at] = quota.Hard
+			}
+		}
+	}
 	used := map[quotaCounter]map[string]resources.Quantity{}
 	for i := range s.Workloads {
+		yield()
 		w := &s.Workloads[i]
-		new.forEachQuota(w, func(at quotaCounter) {
+		forEachQuota(scopes, w, func(at quotaCounter) {
 			if used[at] == nil {
 				used[at] = map[string]resources.Quantity{}
 			}
@@ -80,14 +90,10 @@ func (p *Plan) listOverQuota(c *diff.PartitionChange, new queueTree, s *Partitio
 		})
 	}
 	for at, amounts := range used {
-		if !changed[quotaCounter{queue: at.queue, quota: at.quota}] {
-			continue
-		}
-		for _, quota := range new[at.queue].ClassQuotas {
-			for name, most := range quota.Hard.All() {
-				if n := amounts[name]; quota.Name == at.quota && n > most {
-					p.OverQuota = append(p.OverQuota, OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
-				}
+		yield()
+		for name, most := range hard[quotaCounter{queue: at.queue, quota: at.quota}].All() {
+			if n := amounts[name]; n > most {
+				p.OverQuota = append(p.OverQuota, OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
 			}
 		}
 	}
@@ -97,14 +103,10 @@ func (p *Plan) listOverQuota(c *diff.PartitionChange, new queueTree, s *Partitio
 	})
 }
 
-// forEachQuota calls in for each class quota that counts an ask or allocation.
-func (t queueTree) forEachQuota(w *Workload, in func(quotaCounter)) {
-	for path := w.Queue; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
-		q := t[path]
-		if q == nil {
-			continue // a dynamic queue has no class quotas
-		}
-		for _, s := range limits.Scopes(q.ClassQuotas) {
+// forEachQuota calls in for each class quota that counts an ask or allocation. A dynamic queue has none.
+func forEachQuota(scopes map[string][]limits.Scope, w *Workload, in func(quotaCounter)) {
+	for path := w.Queue; path != ""; path = pathAbove(path) {
+		for _, s := range scopes[path] {
 			if !s.Match.Matches(w.Class) {
 				continue
 			}

@@ -79,19 +79,24 @@ type Application struct {
 // Compute compares two configurations. state is the state of the server where old is in force;
 // nil: unknown. Only the named partitions are compared; none named: all.
 func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
+	return ComputeAndYield(func() {}, old, new, state, partitions...)
+}
+
+// ComputeAndYield is Compute that calls yield for each queue, user, group and application. yield may end it by a panic.
+func ComputeAndYield(yield func(), old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
-	p := Plan{Change: diff.Compare(old, new), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []QueueOverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
+	p := Plan{Change: diff.CompareAndYield(old, new, yield), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []QueueOverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
 		// A created partition may exist on the server: it drains there, and would be taken back (CFG-112).
 		if s := state[c.Partition]; s != nil && c.Kind != diff.Removed {
 			before, after := queueTreeOf(old, c.Partition), queueTreeOf(new, c.Partition)
-			p.listRefused(c.Partition, after, s)
-			p.listOverMax(c, enforcement{old, before}, enforcement{new, after}, s)
-			p.listOverLimit(c, before, after, s)
-			p.listOverQuota(c, after, s)
-			p.listLostAccess(before, after, c.Partition, s)
+			p.listRefused(yield, c.Partition, after, s)
+			p.listOverMax(yield, c, enforcement{old, before}, enforcement{new, after}, s)
+			p.listOverLimit(yield, c, before, after, s)
+			p.listOverQuota(yield, c, after, s)
+			p.listLostAccess(yield, before, after, c.Partition, s)
 		}
 	}
 	return p
@@ -113,31 +118,42 @@ func onlyPartitions(c *configs.Config, partitions []string) *configs.Config {
 
 // listRefused lists the queues that change their type while they hold applications. Their present type
 // is that of the server, because dynamic and draining queues are in no configuration.
-func (p *Plan) listRefused(partition string, new queueTree, s *Partition) {
-	for _, path := range slices.Sorted(maps.Keys(new)) {
-		leaf, exists := s.Leaf[path]
-		if !exists || leaf != new[path].Parent {
-			continue
+func (p *Plan) listRefused(yield func(), partition string, new queueTree, s *Partition) {
+	held := map[string][]string{} // the applications in and below each queue that changes its type
+	for path, q := range new {
+		if leaf, exists := s.Leaf[path]; exists && leaf == q.Parent {
+			held[path] = nil
 		}
-		r := RefusedChange{Partition: partition, Queue: path, From: "leaf", To: "parent"}
-		if !leaf {
-			r.From, r.To = r.To, r.From
-		}
-		for _, a := range s.Applications {
-			if a.Queue == path || strings.HasPrefix(a.Queue, path+".") {
-				r.Applications = append(r.Applications, a.ID)
+	}
+	for _, a := range s.Applications {
+		yield()
+		for path := a.Queue; path != ""; path = pathAbove(path) {
+			if ids, changes := held[path]; changes {
+				held[path] = append(ids, a.ID)
 			}
 		}
-		if len(r.Applications) > 0 {
-			slices.Sort(r.Applications)
-			p.RefusedChanges = append(p.RefusedChanges, r)
+	}
+	for _, path := range slices.Sorted(maps.Keys(held)) {
+		ids := held[path]
+		if len(ids) == 0 {
+			continue
 		}
+		slices.Sort(ids)
+		r := RefusedChange{Partition: partition, Queue: path, From: "leaf", To: "parent", Applications: ids}
+		if !s.Leaf[path] {
+			r.From, r.To = r.To, r.From
+		}
+		p.RefusedChanges = append(p.RefusedChanges, r)
 	}
 }
 
+// pathAbove is the path of the queue above; empty: there is none.
+func pathAbove(path string) string { return path[:max(0, strings.LastIndexByte(path, '.'))] }
+
 // listLostAccess lists the applications whose users have submit access before the change and not after it.
-func (p *Plan) listLostAccess(old, new queueTree, partition string, s *Partition) {
+func (p *Plan) listLostAccess(yield func(), old, new queueTree, partition string, s *Partition) {
 	for _, a := range s.Applications {
+		yield()
 		if old.admits(a.Queue, a.User) && !new.admits(a.Queue, a.User) {
 			p.LostAccess = append(p.LostAccess, LostAccess{partition, a.ID, a.User.Name, append([]string{}, a.User.Groups...), a.Queue})
 		}
@@ -177,7 +193,7 @@ func (t queueTree) admits(path string, u security.User) bool {
 		if q := t[path]; q != nil && (q.SubmitACL.Allows(u) || q.AdminACL.Allows(u)) {
 			return true
 		}
-		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+		path = pathAbove(path)
 	}
 	return false
 }

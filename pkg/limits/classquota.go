@@ -1,10 +1,6 @@
 package limits
 
-import (
-	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/resources"
-)
+import "github.com/canopy-scheduler/canopy/pkg/resources"
 
 // Pods is the name under which a class quota limits the number of asks and allocations. Each counts as one,
 // whatever it requests under that name.
@@ -28,6 +24,8 @@ func (q *ClassQuota) CountsAllUsers() bool { return len(q.Users)+len(q.Groups) =
 type Scope struct {
 	Match  Selector
 	Quotas []ClassQuota
+	names  nameIndex
+	forAll int // index of the quota that counts all users together; -1: there is none
 }
 
 // Scopes groups the class quotas of a queue by their match, in the order of the document.
@@ -43,44 +41,35 @@ func Scopes(quotas []ClassQuota) []Scope {
 		if !ok {
 			i = len(out)
 			indexes[match] = i
-			out = append(out, Scope{Match: q.Match})
+			out = append(out, Scope{Match: q.Match, names: newNameIndex(0, 0), forAll: -1})
 		}
+		if q.CountsAllUsers() && out[i].forAll < 0 {
+			out[i].forAll = len(out[i].Quotas)
+		}
+		out[i].names.add(len(out[i].Quotas), q.Users, q.Groups)
 		out[i].Quotas = append(out[i].Quotas, q)
 	}
 	return out
 }
 
 // IndexForAll is the index of the quota that counts all users together; -1: there is none.
-func (s *Scope) IndexForAll() int {
-	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return q.CountsAllUsers() })
-}
+func (s *Scope) IndexForAll() int { return s.forAll }
 
 // IndexForUser is the index of the quota that counts a user: the one that names the user, or else the one with
 // the wildcard. -1: there is none.
 func (s *Scope) IndexForUser(user string) int {
-	if i := s.indexOfUser(user); i >= 0 {
+	if i, ok := s.names.forUser(user); ok {
 		return i
 	}
-	return s.indexOfUser(Wildcard)
-}
-
-func (s *Scope) indexOfUser(user string) int {
-	return slices.IndexFunc(s.Quotas, func(q ClassQuota) bool { return slices.Contains(q.Users, user) })
+	return -1
 }
 
 // IndexForGroups is the index of the quota that counts a user with these groups, and the group that it counts:
 // the first that the document names and the user has, or else Wildcard. -1: there is none.
 func (s *Scope) IndexForGroups(groups []string) (i int, group string) {
-	wildcard := -1
-	for i := range s.Quotas {
-		for _, g := range s.Quotas[i].Groups {
-			switch {
-			case g == Wildcard:
-				wildcard = i
-			case slices.Contains(groups, g):
-				return i, g
-			}
-		}
+	i, group, ok := s.names.forGroups(groups)
+	if !ok {
+		return -1, group
 	}
-	return wildcard, Wildcard
+	return i, group
 }

@@ -26,13 +26,13 @@ func (b Bound) Equal(c Bound) bool {
 }
 
 // Path has the limits of a queue and of the queues above it, the queue itself first.
-type Path [][]Limit
+type Path []*Index
 
 // UserBound is what a user may use along the path: ForUser of each queue, tightened (LIM-3).
 func (p Path) UserBound(name string) Bound {
 	var out Bound
-	for _, list := range p {
-		if r, ok := ForUser(list, name); ok {
+	for _, at := range p {
+		if r, ok := at.ForUser(name); ok {
 			out = out.Tighten(r.Bound())
 		}
 	}
@@ -43,8 +43,8 @@ func (p Path) UserBound(name string) Bound {
 // (LIM-7).
 func (p Path) GroupBound(name string) Bound {
 	var out Bound
-	for _, list := range p {
-		if r, ok := ForGroup(list, name); ok {
+	for _, at := range p {
+		if r, ok := at.ForGroup(name); ok {
 			out = out.Tighten(r.Bound())
 		}
 	}
@@ -54,8 +54,8 @@ func (p Path) GroupBound(name string) Bound {
 // ResolveGroup is the group that an application of a user with these groups counts for: that of the first queue,
 // from the leaf up, where a limit applies (LIM-6). ok is false when none does (LIM-9).
 func (p Path) ResolveGroup(groups []string) (group string, ok bool) {
-	for _, list := range p {
-		if g, ok := ResolveGroup(list, groups); ok {
+	for _, at := range p {
+		if g, ok := at.ResolveGroup(groups); ok {
 			return g, true
 		}
 	}

@@ -15,20 +15,20 @@ func cores(n resources.Quantity) resources.Limit {
 func list(s ...string) []string { return s }
 
 var path = Path{
-	{ // the leaf
+	NewIndex([]Limit{ // the leaf
 		{Users: list("ann"), MaxApplications: 9},
 		{Groups: list("ops", "dev"), MaxResources: cores(8)},
-	},
-	{ // its parent
+	}),
+	NewIndex([]Limit{ // its parent
 		{Users: list("bob", Wildcard), MaxApplications: 4, MaxResources: cores(50)},
 		{Groups: list("qa"), MaxResources: cores(3)},
 		{Groups: list(Wildcard), MaxResources: cores(6)},
-	},
-	{ // root
+	}),
+	NewIndex([]Limit{ // root
 		{Users: list("ann"), MaxResources: cores(20)},
 		{Users: list(Wildcard), MaxResources: cores(10)},
 		{Groups: list("dev", Wildcard), MaxApplications: 7},
-	},
+	}),
 }
 
 func TestPath_UserBound(t *testing.T) {
@@ -46,7 +46,7 @@ func TestPath_UserBound(t *testing.T) {
 			assert.Equal(t, got.MaxApplications, c.want.MaxApplications)
 		})
 	}
-	assert.DeepEqual(t, Path{{}, {}}.UserBound("ann").MaxResources.Map(), map[string]resources.Quantity{})
+	assert.DeepEqual(t, Path{nil, nil}.UserBound("ann").MaxResources.Map(), map[string]resources.Quantity{})
 }
 
 func TestPath_ResolveGroupFromLeafUp(t *testing.T) {

@@ -5,11 +5,7 @@
 // The invariant: a Limit or a ClassQuota is valid by construction; nothing checks it again.
 package limits
 
-import (
-	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/resources"
-)
+import "github.com/canopy-scheduler/canopy/pkg/resources"
 
 // Wildcard is the name that holds for every user, or every group, that is not named (LIM-2, LIM-8).
 const Wildcard = "*"
@@ -23,41 +19,69 @@ type Limit struct {
 	MaxApplications uint64          // 0: not limited
 }
 
-// ForUser is the limit of a queue that holds for a user: the first that names the user, or else the first with
-// the wildcard. The two are not combined (LIM-2).
-func ForUser(list []Limit, user string) (Limit, bool) {
-	if r, ok := firstLimit(list, func(r Limit) bool { return slices.Contains(r.Users, user) }); ok {
-		return r, true
-	}
-	return firstLimit(list, func(r Limit) bool { return slices.Contains(r.Users, Wildcard) })
+// Index finds the limits of one queue by user and by group. The nil Index has no limits. It is immutable.
+type Index struct {
+	list  []Limit
+	names nameIndex
 }
 
-// ForGroup is the limit of a queue that holds for a group. Wildcard is a group like any other here; ResolveGroup
-// says which users count in it.
-func ForGroup(list []Limit, group string) (Limit, bool) {
-	return firstLimit(list, func(r Limit) bool { return slices.Contains(r.Groups, group) })
+// NewIndex returns the Index of the limits of a queue, in the order of the document.
+func NewIndex(list []Limit) *Index {
+	if len(list) == 0 {
+		return nil
+	}
+	users, groups := 0, 0
+	for i := range list {
+		users, groups = users+len(list[i].Users), groups+len(list[i].Groups)
+	}
+	x := &Index{list, newNameIndex(users, groups)}
+	for i := range list {
+		x.names.add(i, list[i].Users, list[i].Groups)
+	}
+	return x
 }
 
-// ResolveGroup is the group that a user with these groups counts for in a queue: the first that a limit names and
-// the user has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then
-// the queue above decides.
-func ResolveGroup(list []Limit, groups []string) (group string, ok bool) {
-	hasWildcard := false
-	for _, r := range list {
-		for _, g := range r.Groups {
-			if g == Wildcard {
-				hasWildcard = true
-			} else if slices.Contains(groups, g) {
-				return g, true
-			}
-		}
+// All are the limits in the order of the document. Read-only.
+func (x *Index) All() []Limit {
+	if x == nil {
+		return nil
 	}
-	return Wildcard, hasWildcard
+	return x.list
 }
 
-func firstLimit(list []Limit, match func(Limit) bool) (Limit, bool) {
-	if i := slices.IndexFunc(list, match); i >= 0 {
-		return list[i], true
+// ForUser is the limit that holds for a user: the first that names the user, or else the first with the wildcard. The
+// two are not combined (LIM-2).
+func (x *Index) ForUser(user string) (Limit, bool) {
+	if x == nil {
+		return Limit{}, false
 	}
-	return Limit{}, false
+	return x.at(x.names.forUser(user))
+}
+
+// ForGroup is the limit that holds for a group. Wildcard is a group like any other here; ResolveGroup says which
+// users count in it.
+func (x *Index) ForGroup(group string) (Limit, bool) {
+	if x == nil {
+		return Limit{}, false
+	}
+	e, named := x.names.groups[group]
+	return x.at(e.index, named)
+}
+
+func (x *Index) at(i int, ok bool) (Limit, bool) {
+	if !ok {
+		return Limit{}, false
+	}
+	return x.list[i], true
+}
+
+// ResolveGroup is the group that a user with these groups counts for: the first that a limit names and the user has,
+// or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then the queue above
+// decides.
+func (x *Index) ResolveGroup(groups []string) (group string, ok bool) {
+	if x == nil {
+		return "", false
+	}
+	_, group, ok = x.names.forGroups(groups)
+	return group, ok
 }

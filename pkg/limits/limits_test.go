@@ -22,12 +22,12 @@ func TestForUser_NameBeforeWildcard(t *testing.T) {
 		{"LIM-4: names match with their case", "Alice", "wildcards"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, ok := limits.ForUser(testLimits, c.user)
+			r, ok := limits.NewIndex(testLimits).ForUser(c.user)
 			assert.Assert(t, ok)
 			assert.Equal(t, r.Description, c.want)
 		})
 	}
-	_, ok := limits.ForUser(testLimits[:1], "carol")
+	_, ok := limits.NewIndex(testLimits[:1]).ForUser("carol")
 	assert.Assert(t, !ok, "LIM-2: without a wildcard no other user is limited")
 }
 
@@ -44,22 +44,22 @@ func TestResolveGroup_FirstConfiguredGroup(t *testing.T) {
 		{"LIM-8: the pool counts users without groups too", nil, limits.Wildcard},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, ok := limits.ResolveGroup(testLimits, c.groups)
+			got, ok := limits.NewIndex(testLimits).ResolveGroup(c.groups)
 			assert.Assert(t, ok)
 			assert.Equal(t, got, c.want)
 		})
 	}
-	_, ok := limits.ResolveGroup(testLimits[:1], []string{"dev"})
+	_, ok := limits.NewIndex(testLimits[:1]).ResolveGroup([]string{"dev"})
 	assert.Assert(t, !ok, "LIM-6: without a wildcard the queue above decides")
 }
 
 func TestForGroup_ByName(t *testing.T) {
-	r, ok := limits.ForGroup(testLimits, "qa")
+	r, ok := limits.NewIndex(testLimits).ForGroup("qa")
 	assert.Assert(t, ok)
 	assert.Equal(t, r.Description, "dev and bob")
-	r, ok = limits.ForGroup(testLimits, limits.Wildcard)
+	r, ok = limits.NewIndex(testLimits).ForGroup(limits.Wildcard)
 	assert.Assert(t, ok)
 	assert.Equal(t, r.Description, "wildcards")
-	_, ok = limits.ForGroup(testLimits, "guests")
+	_, ok = limits.NewIndex(testLimits).ForGroup("guests")
 	assert.Assert(t, !ok, "LIM-8: the wildcard does not hold for the name of a group")
 }

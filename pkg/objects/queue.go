@@ -147,7 +147,7 @@ func (q *Queue) Template() *configs.ChildTemplate {
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
 
 // Limits are the limits of users and groups in q, as configured. Read-only.
-func (q *Queue) Limits() []limits.Limit { return q.conf.Limits }
+func (q *Queue) Limits() *limits.Index { return q.quota.Limits() }
 
 // Preempting is the part of Allocated that is marked for preemption and not released, overdue or
 // not (QUE-43). The vector is a new one on every call.

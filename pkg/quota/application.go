@@ -52,7 +52,7 @@ func (a *Application) RestrictToHeadroom(f feasibility.Mask) {
 // and the user has (LIM-6). ok is false if there is none.
 func (a *Application) LimitGroup() (group string, ok bool) {
 	for q := a.leaf; q != nil; q = q.parent {
-		if group, ok = limits.ResolveGroup(q.limits, a.user.Groups); ok {
+		if group, ok = q.limits.ResolveGroup(a.user.Groups); ok {
 			return group, true
 		}
 	}
@@ -64,13 +64,13 @@ func (a *Application) LimitGroup() (group string, ok bool) {
 func (a *Application) eachLimit(yield func(q *Queue, h UserOrGroup, limit *limits.Limit)) {
 	group, grouped := a.LimitGroup()
 	for q := a.leaf; q != nil; q = q.parent {
-		if limit, ok := limits.ForUser(q.limits, a.user.Name); ok {
+		if limit, ok := q.limits.ForUser(a.user.Name); ok {
 			yield(q, UserOrGroup{Name: a.user.Name}, &limit)
 		}
 		if !grouped {
 			continue
 		}
-		if limit, ok := limits.ForGroup(q.limits, group); ok {
+		if limit, ok := q.limits.ForGroup(group); ok {
 			yield(q, UserOrGroup{Group: true, Name: group}, &limit)
 		}
 	}

@@ -32,7 +32,7 @@ type Queue struct {
 	path             string
 	releases         *releases                // of allocated: preempting; nil: there never was one
 	nominated        resources.Vector         // of pending: nominated for a node
-	limits           []limits.Limit           // of users and groups
+	limits           *limits.Index            // of users and groups
 	accounts         map[UserOrGroup]*Account // with a limit in q and an application in or below it; nil: none
 	classes          *classQuotas             // nil: none
 	violation        *violation               // q is above an enforced max; nil: it is not
@@ -100,7 +100,7 @@ func (h HeldNames) Release(names *resources.NameTable) {
 // Configure applies settings and holds their resource names, as by does. The caller must release the former
 // names, and fit q again. What counts in class quotas stays: if they changed, the caller must post it again.
 func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.Holder) (former HeldNames) {
-	q.maxApplications, q.limits = s.MaxApplications, s.Limits
+	q.maxApplications, q.limits = s.MaxApplications, limits.NewIndex(s.Limits)
 	q.unbounded = q.parent != nil && s.Max.IsUnlimited() && s.MaxApplications == 0
 	if q.heldBy == by && len(s.ClassQuotas) == 0 && q.classes == nil &&
 		names.UpdateQuantities(q.max, s.Max) && names.UpdateQuantities(q.guaranteed, resources.Limit(s.Guaranteed)) {
@@ -113,6 +113,9 @@ func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.
 	q.setClassQuotas(s.ClassQuotas, names)
 	return former
 }
+
+// Limits are the limits of users and groups in q.
+func (q *Queue) Limits() *limits.Index { return q.limits }
 
 // HeldBy is which bound on resource names applies to the settings of q.
 func (q *Queue) HeldBy() resources.Holder { return q.heldBy }

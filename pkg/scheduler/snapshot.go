@@ -70,7 +70,7 @@ type QueueView struct {
 	MaxApplications uint64                   // 0: unbounded
 	Running         int                      // applications that count for MaxApplications
 	Preempting      resources.Amounts        // of Allocated: preempted, and not released yet
-	LimitRules      []limits.Limit           // of users and groups, as configured
+	LimitRules      *limits.Index            // of users and groups, as configured
 	Limits          persistent.List[quota.LimitUsage]
 	AboveMax        *quota.AboveMax // it uses more than an enforced max; nil: it does not
 	ClassQuotas     []quota.ClassQuota

@@ -40,7 +40,7 @@ func (u *usages) pieces(only *queueUsage) pieces {
 		} else {
 			t.begin('[')
 			for _, n := range u.root.byName {
-				if !t.userOrGroup(u.groups, n) {
+				if !t.flush(t.yield) || !t.userOrGroup(u.groups, n) {
 					return
 				}
 			}

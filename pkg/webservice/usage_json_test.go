@@ -63,7 +63,7 @@ func (u *naiveUsages) sumQueue(q *scheduler.QueueView) map[string]*naiveUsage {
 			n.body.Children = append(n.body.Children, below.body)
 		}
 	}
-	for _, rule := range q.LimitRules {
+	for _, rule := range q.LimitRules.All() {
 		names := rule.Users
 		if u.groups {
 			names = rule.Groups
@@ -92,11 +92,11 @@ func (u *naiveUsages) userOrGroup(a *scheduler.ApplicationView) string {
 	return a.User.Name
 }
 
-func (u *naiveUsages) rule(rules []limits.Limit, name string) (limits.Limit, bool) {
+func (u *naiveUsages) rule(rules *limits.Index, name string) (limits.Limit, bool) {
 	if u.groups {
-		return limits.ForGroup(rules, name)
+		return rules.ForGroup(name)
 	}
-	return limits.ForUser(rules, name)
+	return rules.ForUser(name)
 }
 
 func (u *naiveUsages) viewUser(name string, n *naiveUsage) dao.UserUsage {

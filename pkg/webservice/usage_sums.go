@@ -105,6 +105,7 @@ func (s *usageSummer) queue(q *scheduler.QueueView, before *queueUsages) *queueU
 	}
 	at = 0
 	for i := range s.found {
+		s.slot.Yield()
 		f := &s.found[i]
 		var old *queueUsage
 		if before != nil {
@@ -125,6 +126,7 @@ func (s *usageSummer) gather(x *queueUsages) {
 	clear(s.index)
 	s.found = s.found[:0]
 	for a := range x.view.Applications.All() {
+		s.slot.Yield()
 		if name := s.userOrGroup(a); name != "" {
 			f := s.of(name)
 			f.apps = append(f.apps, a)
@@ -132,22 +134,30 @@ func (s *usageSummer) gather(x *queueUsages) {
 	}
 	for _, child := range x.children {
 		for _, below := range child.byName {
+			s.slot.Yield()
 			f := s.of(below.name)
 			f.children = append(f.children, below)
 		}
 	}
-	for _, rule := range x.view.LimitRules {
+	for _, rule := range x.view.LimitRules.All() {
 		names := rule.Users
 		if s.groups {
 			names = rule.Groups
 		}
 		for _, name := range names {
+			s.slot.Yield()
 			if name != limits.Wildcard && name != "" {
 				s.of(name)
 			}
 		}
 	}
-	slices.SortFunc(s.found, func(a, b foundUsage) int { return cmp.Compare(a.name, b.name) })
+	compared := 0
+	slices.SortFunc(s.found, func(a, b foundUsage) int {
+		if compared++; compared%64 == 0 {
+			s.slot.Yield()
+		}
+		return cmp.Compare(a.name, b.name)
+	})
 }
 
 // of returns the entry of a user or a group in s.found. It is valid until the next call.
@@ -197,9 +207,9 @@ func (s *usageSummer) userOrGroup(a *scheduler.ApplicationView) string {
 	return a.User.Name
 }
 
-func (s *usageSummer) rule(rules []limits.Limit, name string) (limits.Limit, bool) {
+func (s *usageSummer) rule(rules *limits.Index, name string) (limits.Limit, bool) {
 	if s.groups {
-		return limits.ForGroup(rules, name)
+		return rules.ForGroup(name)
 	}
-	return limits.ForUser(rules, name)
+	return rules.ForUser(name)
 }

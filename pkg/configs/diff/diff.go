@@ -138,18 +138,22 @@ func (c Change) Summary() string {
 
 // Compare is the Change from old to new. A nil configuration is empty, so everything in the other
 // is created or removed.
-func Compare(old, new *configs.Config) Change {
+func Compare(old, new *configs.Config) Change { return CompareAndYield(old, new, func() {}) }
+
+// CompareAndYield is Compare that calls yield for each queue, user and group. yield may end it by a panic.
+func CompareAndYield(old, new *configs.Config, yield func()) Change {
 	was, is := partitionsByName(old), partitionsByName(new)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
 	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if p := diffPartition(was[name], is[name]); !p.isEmpty() {
+		if p := diffPartition(was[name], is[name], yield); !p.isEmpty() {
 			p.Partition = name
 			for i := range p.Queues {
 				restoreSpelling(p.Queues[i].Values, old, new)
 			}
 			for i := range p.Limits {
+				yield()
 				restoreSpelling(p.Limits[i].Values, old, new)
 			}
 			out.Partitions = append(out.Partitions, p)
@@ -173,9 +177,9 @@ func (p *PartitionChange) isEmpty() bool {
 }
 
 // diffPartition compares partitions; nil: the partition does not exist on that side.
-func diffPartition(old, new *configs.Partition) PartitionChange {
+func diffPartition(old, new *configs.Partition, yield func()) PartitionChange {
 	out := PartitionChange{Kind: kindOf(old, new)}
-	d := &treeDiff{out: &out}
+	d := &treeDiff{out: &out, yield: yield}
 	var before, after *diffQueue
 	if old != nil {
 		before = &diffQueue{q: &old.Root}
@@ -189,6 +193,7 @@ func diffPartition(old, new *configs.Partition) PartitionChange {
 	d.compareQueues(configs.RootQueue, before, after)
 	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
 	slices.SortStableFunc(out.Limits, func(a, b LimitChange) int {
+		yield()
 		return cmp.Or(strings.Compare(a.Queue, b.Queue), cmp.Compare(len(a.Group), 0)-cmp.Compare(len(b.Group), 0),
 			strings.Compare(a.User+a.Group, b.User+b.Group))
 	})

@@ -6,37 +6,48 @@ import "github.com/canopy-scheduler/canopy/pkg/limits"
 // The limits of a created queue are created and those of a removed queue removed, so that the
 // reverse Change has as many changes.
 func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
-	named := map[limitKey]bool{}
-	for _, s := range []*diffQueue{before, after} {
-		if s != nil {
-			for key := range s.limits {
-				named[key] = true
-			}
+	for key := range before.ownLimits() {
+		d.compareLimit(path, key, before, after)
+	}
+	for key := range after.ownLimits() {
+		if _, compared := before.ownLimits()[key]; !compared {
+			d.compareLimit(path, key, before, after)
 		}
 	}
-	for key := range named {
-		was, ownBefore, had := before.effectiveBound(key)
-		is, ownAfter, has := after.effectiveBound(key)
-		c := LimitChange{Queue: path, Kind: Changed}
-		switch {
-		case !had:
-			c.Kind = Created
-		case !has:
-			c.Kind = Removed
-		}
-		if key.group {
-			c.Group = key.name
-		} else {
-			c.User = key.name
-		}
-		if c.Values = diffValues(boundValues(was), boundValues(is), nil, nil); len(c.Values) == 0 {
-			continue
-		}
-		for i := range c.Values {
-			c.Values[i].Inherited = had && has && ownBefore.Equal(ownAfter)
-		}
-		d.out.Limits = append(d.out.Limits, c)
+}
+
+// compareLimit compares the effective limits of one user or group.
+func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQueue) {
+	d.yield()
+	was, ownBefore, had := before.effectiveBound(key)
+	is, ownAfter, has := after.effectiveBound(key)
+	if was.Equal(is) {
+		return
 	}
+	c := LimitChange{Queue: path, Kind: Changed}
+	switch {
+	case !had:
+		c.Kind = Created
+	case !has:
+		c.Kind = Removed
+	}
+	if key.group {
+		c.Group = key.name
+	} else {
+		c.User = key.name
+	}
+	c.Values = diffValues(boundValues(was), boundValues(is), nil, nil)
+	for i := range c.Values {
+		c.Values[i].Inherited = had && has && ownBefore.Equal(ownAfter)
+	}
+	d.out.Limits = append(d.out.Limits, c)
+}
+
+func (s *diffQueue) ownLimits() limitsByHolder {
+	if s == nil {
+		return nil
+	}
+	return s.limits
 }
 
 // limitKey is a user or a group.
@@ -66,9 +77,10 @@ func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) 
 // limits.ForGroup, and are fast for documents with very many names.
 type limitsByHolder map[limitKey]limits.Bound
 
-func limitsByHolderOf(rules []limits.Limit) limitsByHolder {
+func limitsByHolderOf(rules []limits.Limit, yield func()) limitsByHolder {
 	l := limitsByHolder{}
 	put := func(key limitKey, b limits.Bound) {
+		yield()
 		if _, ok := l[key]; !ok { // the first rule counts
 			l[key] = b
 		}

@@ -21,9 +21,9 @@ func TestDiff_EffectiveLimits(t *testing.T) {
 	a := &configs.Queue{Name: "a", Limits: []limits.Limit{
 		{Users: []string{"bob"}, MaxApplications: 4, MaxResources: atMost("vcore", 3000)}, {Groups: []string{"dev", "*"}, MaxApplications: 2},
 	}}
-	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits)}
-	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits)}
-	path := limits.Path{a.Limits, root.Limits}
+	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits, func() {})}
+	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits, func() {})}
+	path := limits.Path{limits.NewIndex(a.Limits), limits.NewIndex(root.Limits)}
 	for _, name := range []string{"ann", "bob", "eve", "dev", "*"} {
 		user, _, _ := s.effectiveBound(limitKey{false, name})
 		assert.Assert(t, user.Equal(path.UserBound(name)), "user %s: %v", name, user)

@@ -21,14 +21,16 @@ type diffQueue struct {
 
 // treeDiff compares two queue trees in one walk.
 type treeDiff struct {
-	out *PartitionChange
+	out   *PartitionChange
+	yield func()
 }
 
 // compareQueues compares a queue of both configurations, and the queues below it. nil: the queue does not
 // exist on that side.
 func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
-	before.computeValues()
-	after.computeValues()
+	d.yield()
+	before.computeValues(d.yield)
+	after.computeValues(d.yield)
 	kind := kindOf(before, after)
 	change := QueueChange{Queue: path, Kind: kind}
 	if kind != Removed {
@@ -47,11 +49,11 @@ func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 }
 
 // computeValues computes the values by which a queue is compared. A nil queue has none.
-func (s *diffQueue) computeValues() {
+func (s *diffQueue) computeValues(yield func()) {
 	if s == nil {
 		return
 	}
-	s.limits = limitsByHolderOf(s.q.Limits)
+	s.limits = limitsByHolderOf(s.q.Limits, yield)
 	var inherited *configs.ChildTemplate
 	if s.parent != nil {
 		inherited = s.parent.q.ChildTemplate
