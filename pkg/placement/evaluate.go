@@ -12,7 +12,7 @@ func (r *Rule) evaluate(s Submission, t Tree) Step {
 	out := Step{Rule: r.String()}
 	name, qualified, reason := r.ruleQueueName(s)
 	if reason == "" {
-		reason = r.Filter.rejectReason(s.User)
+		reason = r.Filter.rejectReason(&s)
 	}
 	if reason != "" {
 		out.Reason = reason

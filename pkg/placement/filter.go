@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Filter restricts a rule to some users and groups (PLC-22 to PLC-26). The zero value passes every user.
@@ -16,20 +14,17 @@ type Filter struct {
 	GroupPattern  *regexp.Regexp // unanchored; nil: none
 }
 
-// rejectReason is why u does not pass the filter; empty: u passes.
-func (f *Filter) rejectReason(u security.User) string {
+// rejectReason is why the user of s does not pass the filter; empty: it passes.
+func (f *Filter) rejectReason(s *Submission) string {
 	matchesAll := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
-	if matchesAll && !f.Deny || !matchesAll && f.matches(u) != f.Deny {
+	if matchesAll && !f.Deny || !matchesAll && f.matches(s) != f.Deny {
 		return ""
 	}
-	return fmt.Sprintf("its filter is not for user %s", u.Name)
+	return fmt.Sprintf("its filter is not for user %s", s.User.Name)
 }
 
-func (f *Filter) matches(u security.User) bool {
-	if slices.Contains(f.Users, u.Name) || f.UserPattern != nil && f.UserPattern.MatchString(u.Name) {
-		return true
-	}
-	return slices.ContainsFunc(u.Groups, func(g string) bool {
-		return slices.Contains(f.Groups, g) || f.GroupPattern != nil && f.GroupPattern.MatchString(g)
-	})
+func (f *Filter) matches(s *Submission) bool {
+	return slices.Contains(f.Users, s.User.Name) || f.UserPattern != nil && f.UserPattern.MatchString(s.User.Name) ||
+		slices.ContainsFunc(f.Groups, func(g string) bool { return s.groups[g] }) ||
+		f.GroupPattern != nil && slices.ContainsFunc(s.User.Groups, f.GroupPattern.MatchString)
 }

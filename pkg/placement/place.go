@@ -14,6 +14,8 @@ type Submission struct {
 	User         security.User
 	Tags         map[string]string
 	CreateForced bool // it is placed in RecoveryQueue if no rule places it (PLC-28)
+
+	groups map[string]bool // of User, for filters that list many; set by Explain
 }
 
 // Tree is what placement reads of the queues.
@@ -57,6 +59,13 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 		rules = []Rule{{Kind: Provided}}
 	}
 	e := Trace{Steps: make([]Step, 0, len(rules)+2)}
+	if reason := filterCostReason(rules, s.User); reason != "" {
+		return e.withoutRules(reason, s.CreateForced)
+	}
+	s.groups = make(map[string]bool, len(s.User.Groups))
+	for _, g := range s.User.Groups {
+		s.groups[g] = true
+	}
 	for i := range rules {
 		step := rules[i].evaluate(s, t)
 		if step.Outcome == Named {
@@ -86,6 +95,18 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 		return e
 	}
 	e.Err = fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.reasons(), "; "))
+	return e
+}
+
+// withoutRules rejects a submission before its rules are tried, or places it in RecoveryQueue if it is forced.
+func (e Trace) withoutRules(reason string, forced bool) Trace {
+	e.Steps = append(e.Steps, Step{Rule: "filters", Outcome: Rejected, Reason: reason})
+	if forced {
+		e.Steps = append(e.Steps, recoveryStep())
+		e.Path = RecoveryQueue
+		return e
+	}
+	e.Err = errors.New(reason)
 	return e
 }
 

@@ -174,6 +174,9 @@ func beyondBounds() []badDocument {
 		{"placement rules beyond the bound, parents included", rootHead + "  placementrules:\n" +
 			strings.Repeat("  - {name: user, parent: {name: user}}\n", maxRules/2) +
 			"  - «bound-rules»{name: user}\n  - {name: user}\n"},
+		{"expressions of filters beyond the bound, those of parents included", rootHead + "  placementrules:\n" +
+			strings.Repeat("  - {name: user, filter: {users: ['(a?){400}b']}}\n", 5) +
+			"  - {name: user, parent: {name: «bound-filters»user, filter: {groups: ['(a|b){500}']}}}\n"},
 	}
 }
 

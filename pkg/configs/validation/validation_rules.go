@@ -24,6 +24,7 @@ type Rule struct {
 //	bound-queues        error    there are more queues than max-queues
 //	bound-depth         error    queues or placement rules are nested deeper than max-depth
 //	bound-rules         error    there are too many placement rules
+//	bound-filters       error    the regular expressions of the filters are too large together
 //	bound-properties    error    a queue has too many properties, inherited ones included
 //	bound-resources     error    a partition names too many different resources
 //	configmap           error    a Kubernetes object is a ConfigMap with a queues.yaml
@@ -131,6 +132,7 @@ var ruleTable = []Rule{
 	{"bound-queues", Error, "there are more queues than max-queues"},
 	{"bound-depth", Error, "queues or placement rules are nested deeper than max-depth"},
 	{"bound-rules", Error, "there are too many placement rules"},
+	{"bound-filters", Error, "the regular expressions of the filters are too large together"},
 	{"bound-properties", Error, "a queue has too many properties, inherited ones included"},
 	{"bound-resources", Error, "a partition names too many different resources"},
 	{"configmap", Error, "a Kubernetes object is a ConfigMap with a queues.yaml"},
