@@ -63,7 +63,7 @@ func usageServer(t *testing.T) (address string) {
 	for _, ago := range []time.Duration{time.Hour, 30 * time.Minute, 0} {
 		at := *snap
 		at.At = noon.Add(-ago)
-		assert.NilError(t, store.Add(usage.SampleOf(&at, usage.TreeOf(&at, nil))))
+		assert.NilError(t, store.Add(usage.SampleOf(&at, usage.TreeOf(t.Context(), &at, nil))))
 	}
 	server := httptest.NewServer(webservice.Handler(c, webservice.Options{
 		Usage: store, Lifetimes: lifecycle.DefaultLifetimes(), Now: func() time.Time { return noon },

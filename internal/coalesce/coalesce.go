@@ -13,6 +13,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
 // Group coalesces builds of a value. The zero value is ready for use and never pauses. It is safe for concurrent
@@ -146,7 +148,10 @@ func (c *call[T]) run() {
 	defer close(c.done)
 	defer func() {
 		// A panic in this goroutine would end the process.
-		if p := recover(); p != nil {
+		p := recover()
+		if ended, ok := p.(*cpushare.Ended); ok {
+			c.err = ended
+		} else if p != nil {
 			c.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 	}()

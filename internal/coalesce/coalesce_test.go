@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 )
 
 // counted returns a build that takes a second and counts how often it ran.
@@ -124,4 +126,20 @@ func TestGroup_PanicReachesCallersOnly(t *testing.T) {
 	v, err := g.Do(t.Context(), func(context.Context) (int, error) { return 7, nil })
 	assert.NilError(t, err)
 	assert.Equal(t, v, 7)
+}
+
+// Work that ends in its slot ends the build with an error, and not with a panic of its callers.
+func TestGroup_EndedWorkIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g Group[int]
+		_, err := g.Do(t.Context(), func(ctx context.Context) (int, error) {
+			slot := cpushare.New(1).Acquire(ctx)
+			defer slot.Release()
+			for {
+				time.Sleep(time.Second)
+				slot.Yield()
+			}
+		})
+		assert.ErrorIs(t, err, cpushare.ErrTooLong)
+	})
 }

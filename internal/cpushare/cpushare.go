@@ -5,11 +5,16 @@
 // processors, and a slot is yielded every 100 µs, so that a goroutine that schedules or delivers
 // a decision never waits long for a processor (ADR 45).
 //
+// Work in a slot ends with its context, and after MaxWork: Yield panics with an *Ended then, so that no reader has to
+// check. The HTTP handlers and coalesce.Group, which start the work of readers, recover it and answer with the error.
+//
 // Invariant: a goroutine that waits for a client, for a snapshot, or for a goroutine that may
 // itself wait for a slot, holds no slot.
 package cpushare
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"time"
 )
@@ -32,15 +37,31 @@ const (
 	pause          = 10 * time.Microsecond
 )
 
+// MaxWork bounds the time for which work has a slot, waits for the slot in Yield included (OBS-103).
+const MaxWork = 30 * time.Second
+
+// ErrTooLong is the error of work that had a slot for MaxWork.
+var ErrTooLong = errors.New("the answer takes too long to make: try again later, or ask for less")
+
+// Ended is the panic of Yield that ends the work in a slot.
+type Ended struct{ err error }
+
+// Error implements error.
+func (e *Ended) Error() string { return e.err.Error() }
+
+// Unwrap returns ErrTooLong, or the error of the context.
+func (e *Ended) Unwrap() error { return e.err }
+
 // Share is a bounded number of slots. It is safe for concurrent use.
 type Share struct{ slots chan struct{} }
 
 // New returns a Share of so many slots, at least one.
 func New(slots int) *Share { return &Share{make(chan struct{}, max(1, slots))} }
 
-// Acquire waits for a slot. The caller must call Release.
-func (s *Share) Acquire() *Slot {
-	slot := &Slot{share: s}
+// Acquire waits for a slot. The caller must call Release by defer. Where nobody recovers an *Ended, and in a
+// sync.Once, ctx must be one that cannot end, such as context.Background: then the work has no bound.
+func (s *Share) Acquire(ctx context.Context) *Slot {
+	slot := &Slot{share: s, ctx: ctx}
 	slot.Reacquire()
 	return slot
 }
@@ -48,12 +69,14 @@ func (s *Share) Acquire() *Slot {
 // Slot is a held slot. It must be used by one goroutine. The methods of a nil Slot do nothing.
 type Slot struct {
 	share      *Share
-	sliceStart time.Time // of the current time slice
-	slices     int       // time slices so far
+	ctx        context.Context
+	sliceStart time.Time     // of the current time slice
+	slices     int           // time slices so far
+	worked     time.Duration // before the current time slice
 }
 
-// Yield lets other goroutines run if the time slice has ended (OBS-88). It is meant to be called
-// for each object, and takes tens of nanoseconds.
+// Yield lets other goroutines run if the time slice has ended (OBS-88), or ends the work (OBS-103). It is meant to be
+// called for each object, and takes tens of nanoseconds.
 //
 // After some slices the slot pauses. A processor that always has a goroutine to run neither polls
 // the network nor takes over goroutines from another processor, which may be running the garbage
@@ -62,12 +85,23 @@ func (s *Slot) Yield() {
 	if s == nil || time.Since(s.sliceStart) < timeSlice {
 		return
 	}
+	if s.ctx.Done() != nil {
+		if err := s.ctx.Err(); err != nil {
+			panic(&Ended{err})
+		}
+		if s.worked > MaxWork {
+			panic(&Ended{ErrTooLong})
+		}
+	}
 	if s.slices++; s.slices%slicesPerPause == 0 {
 		time.Sleep(pause)
 	}
-	s.Release()
+	<-s.share.slots
 	runtime.Gosched()
-	s.Reacquire()
+	s.share.slots <- struct{}{}
+	now := time.Now()
+	s.worked += now.Sub(s.sliceStart)
+	s.sliceStart = now
 }
 
 // Release releases the slot, before a wait or at the end.

@@ -1,6 +1,7 @@
 package cpushare
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,7 +25,7 @@ func TestShare_BoundsConcurrentSlots(t *testing.T) {
 		var all sync.WaitGroup
 		for range workers {
 			all.Go(func() {
-				slot := s.Acquire()
+				slot := s.Acquire(t.Context())
 				for range 5 {
 					count(1)
 					time.Sleep(timeSlice / 2) // work
@@ -51,10 +52,10 @@ func TestShare_BoundsConcurrentSlots(t *testing.T) {
 func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		slot := s.Acquire()
+		slot := s.Acquire(t.Context())
 		got := false
 		go func() {
-			other := s.Acquire()
+			other := s.Acquire(t.Context())
 			got = true
 			other.Release()
 		}()
@@ -73,7 +74,7 @@ func TestSlot_YieldsAfterItsTimeSlice(t *testing.T) {
 func TestSlot_PausesAfterSomeTimeSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(1)
-		slot := s.Acquire()
+		slot := s.Acquire(t.Context())
 		pauses := 0
 		for range 3 * slicesPerPause {
 			time.Sleep(timeSlice)
@@ -100,11 +101,65 @@ func TestSlot_IsReleasedOnPanic(t *testing.T) {
 	s := New(1)
 	func() {
 		defer func() { assert.Assert(t, recover() != nil) }()
-		slot := s.Acquire()
+		slot := s.Acquire(t.Context())
 		defer slot.Release()
 		slot.Release()
 		defer slot.Reacquire()
 		panic("outside")
 	}()
 	assert.Equal(t, len(s.slots), 0)
+}
+
+// ended is the error with which Yield ends work; nil: it goes on.
+func ended(slot *Slot) (err error) {
+	defer func() {
+		if p, ok := recover().(*Ended); ok {
+			err = p
+		}
+	}()
+	slot.Yield()
+	return nil
+}
+
+func TestSlot_WorkEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		slot := s.Acquire(ctx)
+		time.Sleep(timeSlice)
+		assert.NilError(t, ended(slot))
+		cancel()
+		time.Sleep(timeSlice)
+		assert.ErrorIs(t, ended(slot), context.Canceled)
+		slot.Release()
+		assert.Equal(t, len(s.slots), 0, "the work that ended has the slot until it releases it")
+	})
+}
+
+func TestSlot_WorkEndsAfterItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(1)
+		slot := s.Acquire(t.Context())
+		defer slot.Release()
+		slot.Release()
+		time.Sleep(2 * MaxWork) // a wait for a client does not count
+		slot.Reacquire()
+		for range 20 {
+			time.Sleep(MaxWork / 20)
+			assert.NilError(t, ended(slot))
+		}
+		time.Sleep(timeSlice)
+		assert.ErrorIs(t, ended(slot), ErrTooLong)
+	})
+}
+
+func TestSlot_WorkWithoutAnEndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slot := New(1).Acquire(context.Background())
+		defer slot.Release()
+		for range 3 {
+			time.Sleep(MaxWork)
+			assert.NilError(t, ended(slot))
+		}
+	})
 }

@@ -72,7 +72,7 @@ func (a *Answer) Known() bool { return a.Code == Expected }
 // Make makes the answers for pending asks of a partition (EXP-9, EXP-12). The error is that of ctx. It takes a slot of the
 // readers.
 func Make(ctx context.Context, st State, learnt *durations.Store, keys []objects.AllocationKey) (map[objects.AllocationKey]Answer, error) {
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(context.Background()) // r.play ends with ctx
 	defer slot.Release()
 	o := newOriginal(st, learnt.ValueOf, slot)
 	answers := map[objects.AllocationKey]Answer{}

@@ -54,7 +54,7 @@ func TestConnection_BlockedWriteHoldsNoCPUSlot(t *testing.T) {
 	assert.NilError(t, err)
 	var all []*cpushare.Slot
 	for range max(1, runtime.GOMAXPROCS(0)/2) { // all slots: this would block if the write held one
-		all = append(all, cpushare.Readers.Acquire())
+		all = append(all, cpushare.Readers.Acquire(t.Context()))
 	}
 	select {
 	case <-wrote:

@@ -3,6 +3,7 @@
 package httpserver
 
 import (
+	"context"
 	"os"
 	"syscall"
 
@@ -23,7 +24,7 @@ func (c *connection) Write(text []byte) (written int, err error) {
 		var failed error
 		// If the function returns false, RawConn.Write waits for the client and calls it again.
 		err := c.rawConn.Write(func(fd uintptr) bool {
-			defer cpushare.Readers.Acquire().Release()
+			defer cpushare.Readers.Acquire(context.Background()).Release()
 			n, err := writeOnce(int(fd), text[written:])
 			written += max(n, 0)
 			failed = err

@@ -38,6 +38,7 @@ type Server struct {
 	http   *http.Server
 	limits *connectionLimiter
 	opt    Options
+	end    context.CancelFunc // ends the contexts of requests
 }
 
 // New returns a Server for h (OBS-86).
@@ -52,7 +53,10 @@ func New(h http.Handler, o Options) *Server {
 		o.Counts = new(Counts)
 	}
 	s := &Server{opt: o, limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, tls: o.TLS != nil, idle: map[*connection]time.Time{}}}
+	requests, end := context.WithCancel(context.Background())
+	s.end = end
 	s.http = &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveRequest(h, w, r) }),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute, // for a whole configuration
@@ -88,11 +92,21 @@ func belowTLS(c net.Conn) net.Conn {
 	return c
 }
 
+// requestGrace is how long requests in progress go on after Shutdown: then their contexts end.
+const requestGrace = 250 * time.Millisecond
+
 // Shutdown ends the server when no request is in progress; see http.Server.
-func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ctx) }
+func (s *Server) Shutdown(ctx context.Context) error {
+	defer s.end()
+	defer time.AfterFunc(requestGrace, s.end).Stop()
+	return s.http.Shutdown(ctx)
+}
 
 // Close ends the server at once.
-func (s *Server) Close() error { return s.http.Close() }
+func (s *Server) Close() error {
+	s.end()
+	return s.http.Close()
+}
 
 type connectionKey struct{}
 

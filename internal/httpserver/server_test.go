@@ -246,3 +246,26 @@ func TestServer_UnfinishedRequestTimesOut(t *testing.T) {
 		assert.Equal(t, counts.Connections.Load(), int64(0))
 	})
 }
+
+// Requests that end with their context do not keep the server from ending.
+func TestServer_RequestsEndSomeTimeAfterShutdown(t *testing.T) {
+	var took time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		s := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			began := time.Now()
+			<-r.Context().Done()
+			took = time.Since(began)
+		}), Options{})
+		p := newPipeListener()
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = s.Serve(p) })
+		client := p.dial()
+		_, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		assert.NilError(t, err)
+		synctest.Wait()
+		serving.Go(func() { _, _ = io.Copy(io.Discard, client) })
+		assert.NilError(t, s.Shutdown(t.Context()))
+		serving.Wait()
+	})
+	assert.Equal(t, took, requestGrace)
+}

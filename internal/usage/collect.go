@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"context"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
@@ -28,8 +29,8 @@ type holder struct {
 
 // TreeOf adds up the queues of a snapshot. before is the Tree of an earlier one; nil: there is none. It takes a slot of the
 // readers.
-func TreeOf(snap *scheduler.Snapshot, before *Tree) *Tree {
-	slot := cpushare.Readers.Acquire()
+func TreeOf(ctx context.Context, snap *scheduler.Snapshot, before *Tree) *Tree {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	return treeOf(snap.Root, before, slot)
 }

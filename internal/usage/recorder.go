@@ -87,7 +87,7 @@ func (r *Recorder) sample(snaps []*scheduler.Snapshot) {
 	var writes []error // nil for one that succeeded
 	for _, snap := range snaps {
 		delete(missing, snap.Partition)
-		tree := TreeOf(snap, r.trees[snap.Partition])
+		tree := TreeOf(context.Background(), snap, r.trees[snap.Partition])
 		r.trees[snap.Partition] = tree
 		writes = append(writes, r.store.Add(SampleOf(snap, tree)), r.addEnded(snap))
 	}

@@ -56,7 +56,7 @@ func (c *collector) gather() (map[string]*dto.MetricFamily, error) {
 	if err != nil {
 		return nil, err
 	}
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(context.Background())
 	defer slot.Release()
 	var text bytes.Buffer
 	for _, s := range x.sections {

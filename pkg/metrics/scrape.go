@@ -83,7 +83,7 @@ func (c *scraper) encode(ctx context.Context, timeout time.Duration) (*encodedSc
 	to.sizes = c.sizes
 	s := c.m.takeSnapshots(ctx, c.cluster, timeout)
 	s.queues = c.queues
-	s.writeWithSlot(to)
+	s.writeWithSlot(ctx, to)
 	c.queues = s.queues
 	families, err := c.m.process.Gather()
 	if err := errors.Join(err, to.add(families)); err != nil {
@@ -105,8 +105,8 @@ func (c *scraper) encode(ctx context.Context, timeout time.Duration) (*encodedSc
 }
 
 // writeWithSlot is writeAll with a slot for readers, which is released also after a panic.
-func (s *scrape) writeWithSlot(to *exposition) {
-	to.slot = cpushare.Readers.Acquire()
+func (s *scrape) writeWithSlot(ctx context.Context, to *exposition) {
+	to.slot = cpushare.Readers.Acquire(ctx)
 	defer to.slot.Release()
 	s.writeAll(to)
 }
@@ -127,7 +127,7 @@ func (x *encodedScrape) gzip(size int) []byte {
 	z, _ := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(z)
 	z.Reset(out)
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(context.Background())
 	defer slot.Release()
 	x.steps(func(step []byte) bool {
 		slot.Yield()

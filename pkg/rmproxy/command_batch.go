@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"context"
 	"slices"
 
 	"go.uber.org/zap"
@@ -41,7 +42,7 @@ func elementsSlot(elements int) *cpushare.Slot {
 	if elements <= fewElements {
 		return nil
 	}
-	return cpushare.Senders.Acquire()
+	return cpushare.Senders.Acquire(context.Background())
 }
 
 // step lets other goroutines run now and then.

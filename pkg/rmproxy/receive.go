@@ -206,7 +206,7 @@ func acquireCPUSlot(b []byte) *cpushare.Slot {
 	if len(b) <= smallMessage {
 		return nil
 	}
-	return cpushare.Senders.Acquire()
+	return cpushare.Senders.Acquire(context.Background())
 }
 
 // measureMessage counts the elements and the cost of a message, and senderID returns the rmID of

@@ -36,7 +36,7 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeAllChanges(mux)
 	s.routeOptions(mux)
-	return s.adminOnly(withoutTrailingSlash(mux, s.checkQuery(mux)))
+	return s.adminOnly(withoutTrailingSlash(mux, s.answersEnded(s.checkQuery(mux))))
 }
 
 // routeAllChanges serves everything that changes the scheduler.

@@ -48,8 +48,16 @@ type answerWriter struct {
 // writePieces writes an answer.
 func (s *service) writePieces(w http.ResponseWriter, r *http.Request, status int, kind string, all pieces) {
 	p := &answerWriter{s: s, w: w, r: r, status: status, kind: kind}
-	defer p.close()
 	p.open()
+	defer p.close()
+	defer func() {
+		if err := recover(); err != nil {
+			if p.large { // the status is sent already
+				err = http.ErrAbortHandler
+			}
+			panic(err)
+		}
+	}()
 	for piece := range all {
 		if !p.add(piece) {
 			return
@@ -60,7 +68,7 @@ func (s *service) writePieces(w http.ResponseWriter, r *http.Request, status int
 
 // open acquires a slot for readers and a page buffer; close releases all that the answer has.
 func (p *answerWriter) open() {
-	p.slot = cpushare.Readers.Acquire()
+	p.slot = cpushare.Readers.Acquire(p.r.Context())
 	p.buffer, _ = pageBuffers.Get().(*[]byte)
 	p.text = (*p.buffer)[:0]
 }

@@ -3,6 +3,7 @@ package webservice
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,7 +69,7 @@ func (s *service) asks(r *http.Request) (any, error) {
 			return nil, notFound("queue " + f.queue)
 		}
 	}
-	found, total := f.search(top, snap.At)
+	found, total := f.search(r.Context(), top, snap.At)
 	more := len(found) > f.limit
 	found = found[:min(len(found), f.limit)]
 	list := &askList{partition: snap.Partition, total: total, at: snap.At, asks: found, page: f.page}
@@ -138,8 +139,8 @@ func (f *askFilter) isAfter(a pendingAsk) bool {
 
 // search returns the asks of the page in order, and one more if there is one behind it. total is how many match, on all pages.
 // The cost grows with the number of asks below the queue, and the memory with the limit only.
-func (f *askFilter) search(top *scheduler.QueueView, now time.Time) (found []pendingAsk, total int) {
-	slot := cpushare.Readers.Acquire()
+func (f *askFilter) search(ctx context.Context, top *scheduler.QueueView, now time.Time) (found []pendingAsk, total int) {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	var first askHeap
 	eachApplication(top, true, func(app *scheduler.ApplicationView, path string) bool {

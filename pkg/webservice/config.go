@@ -2,7 +2,10 @@ package webservice
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/reload"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -35,7 +39,7 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 	if wantsJSON(r) {
 		kind, format = jsonType, formatJSON
 	}
-	text, err := s.configCache.get(g, format)
+	text, err := s.configCache.get(r.Context(), g, format)
 	if err != nil {
 		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
 		return
@@ -58,7 +62,7 @@ type configCache struct {
 	texts      [formatCount][]byte // nil: not requested yet
 }
 
-func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
+func (c *configCache) get(ctx context.Context, g *reload.Generation, format int) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.generation != g {
@@ -75,8 +79,26 @@ func (c *configCache) get(g *reload.Generation, format int) ([]byte, error) {
 		c.texts[format] = bytes.Clone(newEncoder().piece(body))
 		return c.texts[format], nil
 	}
-	c.texts[format], err = yaml.Marshal(body)
-	return c.texts[format], err
+	slot := cpushare.Readers.Acquire(ctx)
+	defer slot.Release()
+	var text bytes.Buffer
+	e := yaml.NewEncoder(yieldingWriter{&text, slot})
+	if err := errors.Join(e.Encode(body), e.Close()); err != nil {
+		return nil, err
+	}
+	c.texts[format] = text.Bytes()
+	return c.texts[format], nil
+}
+
+// yieldingWriter yields for each piece that an encoder writes.
+type yieldingWriter struct {
+	io.Writer
+	slot *cpushare.Slot
+}
+
+func (w yieldingWriter) Write(text []byte) (int, error) {
+	w.slot.Yield()
+	return w.Writer.Write(text)
 }
 
 const yamlType = "application/x-yaml"

@@ -66,14 +66,13 @@ func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], 
 		return nil, err
 	}
 	return on.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *encodedList) (*encodedList, bool, error) {
-		next, err := s.cacheBudget.encodeList(ctx, list, snap, last)
-		return next, true, err
+		return s.cacheBudget.encodeList(ctx, list, snap, last), true, nil
 	})
 }
 
 // encodeList encodes the list of a snapshot. Elements of last, the previous list, are reused; it
 // may be nil.
-func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *scheduler.Snapshot, last *encodedList) (*encodedList, error) {
+func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *scheduler.Snapshot, last *encodedList) *encodedList {
 	next := &encodedList{source: list, snapshot: snap}
 	var before previousList
 	free := a.maxBytes - a.usedBytes.Load()
@@ -82,14 +81,11 @@ func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *sc
 		free += last.bytes
 		next.elements = make([]*listElement, 0, len(last.elements)+len(last.elements)/8)
 	}
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	e := newEncoderWithSlot(slot)
 	var text []byte // scratch
 	list.each(snap, func(view any, path string) bool {
-		if ctx.Err() != nil {
-			return false
-		}
 		slot.Yield()
 		x := before.find(list, view, path)
 		if x == nil {
@@ -111,14 +107,11 @@ func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *sc
 		next.elements = append(next.elements, x)
 		return true
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	a.usedBytes.Add(next.bytes)
 	if last != nil {
 		a.usedBytes.Add(-last.bytes)
 	}
-	return next, nil
+	return next
 }
 
 // previousList finds elements of the previous list. The zero value has none.

@@ -23,8 +23,8 @@ func (s *service) fairness(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.fairnessTrees.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *usage.Tree) (*usage.Tree, bool, error) {
-		return usage.TreeOf(snap, last), true, nil
+	tree, err := s.fairnessTrees.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *usage.Tree) (*usage.Tree, bool, error) {
+		return usage.TreeOf(ctx, snap, last), true, nil
 	})
 	if err != nil {
 		return nil, err

@@ -121,7 +121,7 @@ func Handler(c *loop.Cluster, opt Options) http.Handler {
 	mux := s.mux()
 	s.routeOptions(mux)
 	s.routeMethodNotAllowed(mux)
-	return s.withOrigins(s.authenticated(auth.Read, withoutTrailingSlash(mux, s.checkQuery(mux))))
+	return s.withOrigins(s.authenticated(auth.Read, withoutTrailingSlash(mux, s.answersEnded(s.checkQuery(mux)))))
 }
 
 func newService(c *loop.Cluster, opt Options) *service {

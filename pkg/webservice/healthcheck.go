@@ -36,16 +36,16 @@ func (s *service) healthCheck(r *http.Request) (any, error) {
 }
 
 func (s *service) checkHealth(ctx context.Context) (any, error) {
-	ctx, done := context.WithTimeout(ctx, healthCheckTimeout)
+	asking, done := context.WithTimeout(ctx, healthCheckTimeout)
 	defer done()
 	names := s.cluster.Partitions()
 	all := make([]partitionHealth, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names { // concurrently: a partition that does not answer must not use up the time of the others
-		asked.Go(func() { all[i] = s.examine(ctx, name) })
+		asked.Go(func() { all[i] = s.examine(asking, name) })
 	}
 	asked.Wait()
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	s.hashLocations(all, slot)
 	body := dao.HealthCheck{Healthy: true}

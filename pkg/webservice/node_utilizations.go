@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +32,7 @@ func (s *service) nodeUtilizations(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := dao.NodeUtilizations{Partition: name, Utilizations: utilizationsOf(snap)}
+		one := dao.NodeUtilizations{Partition: name, Utilizations: utilizationsOf(r.Context(), snap)}
 		if s.opt.ClusterID != nil {
 			one.ClusterID = s.opt.ClusterID()
 		}
@@ -40,11 +41,12 @@ func (s *service) nodeUtilizations(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func utilizationsOf(snap *scheduler.Snapshot) []dao.NodeUtilization {
-	slot := cpushare.Readers.Acquire()
+func utilizationsOf(ctx context.Context, snap *scheduler.Snapshot) []dao.NodeUtilization {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	byType := map[string][]dao.UtilizationBucket{}
 	for n := range snap.Nodes.All() {
+		slot.Yield()
 		for name, total := range n.Total.All() {
 			all := byType[name]
 			if all == nil {

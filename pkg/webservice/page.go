@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"net/http"
@@ -33,11 +34,12 @@ type page struct {
 	after  string          // a place in the order of the list; empty: its beginning
 	fields map[string]bool // nil: all
 	query  url.Values      // of the request
+	ctx    context.Context // of the request
 }
 
 // readPage reads a page from the query. element is a body of the list.
 func readPage(r *http.Request, element any) (page, error) {
-	p := page{query: r.URL.Query()}
+	p := page{query: r.URL.Query(), ctx: r.Context()}
 	var err error
 	if p.limit, err = limitOf(p.query); err != nil {
 		return p, err
@@ -106,7 +108,7 @@ func unknownListField(name string, known []string) string {
 // selectPage selects elements of a list in its order: up to limit that come after the place and that are wanted. more: the
 // list has others behind them.
 func selectPage[T any](p page, all iter.Seq[T], isAfter, isWanted func(T) bool) (selected []T, more bool) {
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(p.ctx)
 	defer slot.Release()
 	for x := range all {
 		slot.Yield()

@@ -21,8 +21,8 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if !ok {
 			continue // a reload has just removed it
 		}
-		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
-			return viewPartition(snap), true, nil
+		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
+			return viewPartition(ctx, snap), true, nil
 		})
 		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
 			continue
@@ -35,14 +35,14 @@ func (s *service) partitions(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func viewPartition(s *scheduler.Snapshot) dao.Partition {
+func viewPartition(ctx context.Context, s *scheduler.Snapshot) dao.Partition {
 	state := "Active"
 	if s.Draining {
 		state = "Draining"
 	}
 	states := map[string]int{"total": s.Applications + s.Completed.Len() + s.Rejected.Len()}
 	waiting := 0
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	eachQueue(s.Root, slot, func(q *scheduler.QueueView) {
 		for a := range q.Applications.All() {

@@ -1,13 +1,14 @@
 package webservice
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -20,15 +21,13 @@ type rulesCache struct {
 }
 
 // get is the placement rules of a generation. Read-only.
-func (c *rulesCache) get(g *reload.Generation, bounds queuesyaml.Options) (map[string][]dao.PlacementRule, error) {
+func (c *rulesCache) get(ctx context.Context, g *reload.Generation, load func(context.Context, []byte) (*configs.Config, validation.Problems)) (map[string][]dao.PlacementRule, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.generation == g {
 		return c.rules, nil
 	}
-	slot := cpushare.Readers.Acquire()
-	defer slot.Release()
-	conf, problems := queuesyaml.LoadWith([]byte(g.Text), bounds)
+	conf, problems := load(ctx, []byte(g.Text))
 	if conf == nil {
 		return nil, fmt.Errorf("generation %d, which is in force, cannot be read: %w", g.Number, problems)
 	}
@@ -46,7 +45,7 @@ func (s *service) placementRules(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.rules.get(s.opt.Reloads.Current(), s.opt.Reloads.Bounds())
+	all, err := s.rules.get(r.Context(), s.opt.Reloads.Current(), s.load)
 	if err != nil {
 		return nil, err
 	}

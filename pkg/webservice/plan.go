@@ -1,13 +1,17 @@
 package webservice
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -53,7 +57,7 @@ func (s *service) plan(r *http.Request) (any, error) {
 	if tooLong {
 		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
 	}
-	next, problems := queuesyaml.LoadWith(text, s.opt.Reloads.Bounds())
+	next, problems := s.load(r.Context(), text)
 	current := s.opt.Reloads.Current()
 	if next == nil || problems.HasErrors() {
 		const reason = "the configuration is invalid"
@@ -62,7 +66,7 @@ func (s *service) plan(r *http.Request) (any, error) {
 			Generation: current.Number, Problems: problems,
 		}}
 	}
-	before, err := s.configOf(current.Text)
+	before, err := s.configOf(r.Context(), current.Text)
 	if err != nil {
 		return nil, fmt.Errorf("generation %d: %w", current.Number, err)
 	}
@@ -70,20 +74,20 @@ func (s *service) plan(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	slot := cpushare.Readers.Acquire()
+	slot := cpushare.Readers.Acquire(r.Context())
 	defer slot.Release()
-	p := plan.Compute(before, next, state)
+	p := plan.ComputeAndYield(slot.Yield, before, next, state)
 	p.Warnings = append(p.Warnings, problems.Warnings()...)
-	return p, nil
+	return planPieces(p), nil
 }
 
 // configOf reads the text of a generation; an empty one is the default configuration.
-func (s *service) configOf(text string) (*configs.Config, error) {
+func (s *service) configOf(ctx context.Context, text string) (*configs.Config, error) {
 	bytes := []byte(text)
 	if len(bytes) == 0 {
 		bytes = queuesyaml.Default()
 	}
-	conf, problems := queuesyaml.LoadWith(bytes, s.opt.Reloads.Bounds())
+	conf, problems := s.load(ctx, bytes)
 	if conf == nil {
 		return nil, problems.Errors()
 	}
@@ -102,14 +106,14 @@ func (s *service) planState(r *http.Request) (plan.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		state[name] = planPartition(snap)
+		state[name] = planPartition(r.Context(), snap)
 	}
 	return state, nil
 }
 
 // planPartition is the state of a partition as a plan compares it.
-func planPartition(snap *scheduler.Snapshot) *plan.Partition {
-	slot := cpushare.Readers.Acquire()
+func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partition {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	p := &plan.Partition{Leaf: map[string]bool{}, Allocated: map[string]map[string]resources.Quantity{}}
 	eachQueue(snap.Root, slot, func(q *scheduler.QueueView) {
@@ -125,6 +129,7 @@ func planPartition(snap *scheduler.Snapshot) *plan.Partition {
 	})
 	for _, groups := range []bool{false, true} {
 		for _, n := range sumUsages(snap, groups, nil, slot).root.byName {
+			slot.Yield()
 			p.Usage = appendUsage(p.Usage, n, groups)
 		}
 	}
@@ -142,4 +147,34 @@ func appendUsage(to []plan.Usage, n *queueUsage, groups bool) []plan.Usage {
 		to = appendUsage(to, child, groups)
 	}
 	return to
+}
+
+// planPieces is the JSON of a plan. It may name half a million users in its limits, which are encoded one by one.
+func planPieces(p plan.Plan) pieces {
+	e, partitions := newEncoder(), p.Change.Partitions
+	if len(partitions) == 0 {
+		return func(yield func([]byte) bool) { yield(e.piece(p)) }
+	}
+	p.Change.Partitions = make([]diff.PartitionChange, 1)
+	return piecesAround[diff.PartitionChange](e, p, "partitions", listOfPieces(partitions, func(c diff.PartitionChange) pieces {
+		limits := c.Limits
+		if len(limits) == 0 {
+			return func(yield func([]byte) bool) { yield(e.piece(c)) }
+		}
+		c.Limits = make([]diff.LimitChange, 1)
+		return piecesAround[diff.LimitChange](e, c, "limits", listWith(e, slices.Values(limits)))
+	}))
+}
+
+// piecesAround is the JSON of body with a list in one of its fields, which has a single zero element of type T in body.
+func piecesAround[T any](e *encoder, body any, field string, list pieces) pieces {
+	return func(yield func([]byte) bool) {
+		var zero T
+		element := bytes.Clone(e.piece(zero))
+		before, after, found := cutAroundList(bytes.Clone(e.piece(body)), field, element)
+		if !found {
+			panic("webservice: no list " + field)
+		}
+		_ = yield(before) && yieldAll(list, yield) && yield(after)
+	}
 }

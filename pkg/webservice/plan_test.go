@@ -1,6 +1,7 @@
 package webservice_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -91,8 +92,44 @@ func TestPlan_OneAtATime(t *testing.T) {
 	}()
 	_, err := io.WriteString(slow, clusterYAML) // it returns when the plan reads
 	assert.NilError(t, err)
-	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML).Code, http.StatusServiceUnavailable)
+	text := strings.NewReader(clusterYAML)
+	refused := httptest.NewRecorder()
+	o.handler.ServeHTTP(refused, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/ws/v1/plan", text))
+	assert.Equal(t, refused.Code, http.StatusServiceUnavailable)
+	assert.Equal(t, refused.Header().Get("Retry-After"), "1")
+	assert.Equal(t, text.Len(), 0, "OBS-104: a client that still sends the body would not read the answer")
 	assert.NilError(t, slow.Close())
 	assert.Equal(t, <-first, http.StatusOK)
 	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML).Code, http.StatusOK)
+}
+
+// A plan whose client has left ends, while it reads the text.
+func TestPlan_EndsWithItsRequest(t *testing.T) {
+	o := newAdminFixture(t, clusterYAML)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	text := "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [u" + strings.Repeat(", u", 3000) + "], maxapplications: 1}]}]}]"
+	w := httptest.NewRecorder()
+	o.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/ws/v1/plan", strings.NewReader(text)))
+	assert.Equal(t, w.Code, http.StatusServiceUnavailable, w.Body.String())
+	assert.Equal(t, w.Header().Get("Retry-After"), "1")
+	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML).Code, http.StatusOK, "the next plan is made")
+}
+
+// The JSON of a plan with limits, which are encoded one by one, is that of the whole.
+func TestPlan_EncodesLimitsOneByOne(t *testing.T) {
+	const limited = "{name: default, queues: [{name: root, submitacl: '*', limits: [{users: [ann, bob], maxapplications: 2}]}]}"
+	o := newAdminFixture(t, "partitions: ["+limited+"]\n")
+	for _, text := range []string{
+		"partitions: [" + limited + "]\n", oneLeafYAML,
+		"partitions: [" + strings.Replace(limited, "2}", "3}", 1) + ", " + strings.Replace(limited, "default", "gpu", 1) + "]\n",
+	} {
+		w := o.send(o.handler, http.MethodPost, "/ws/v1/plan", text)
+		assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
+		var p plan.Plan
+		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &p))
+		whole, err := json.Marshal(p)
+		assert.NilError(t, err)
+		assert.Equal(t, w.Body.String(), string(whole))
+	}
 }

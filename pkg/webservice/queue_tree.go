@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -31,8 +32,8 @@ type encodedQueue struct {
 
 // encodeTree encodes the tree of a snapshot. Unchanged subtrees of last, the previous tree, are reused;
 // it may be nil.
-func encodeTree(snap *scheduler.Snapshot, last *queueTree) *queueTree {
-	slot := cpushare.Readers.Acquire()
+func encodeTree(ctx context.Context, snap *scheduler.Snapshot, last *queueTree) *queueTree {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	var before *encodedQueue
 	if last != nil {

@@ -46,7 +46,7 @@ func TestQueues_ReloadEncodesOnlyWhatItChanges(t *testing.T) {
 		assert.NilError(t, err)
 		return snap
 	}
-	first := encodeTree(read(), nil)
+	first := encodeTree(t.Context(), read(), nil)
 	known := map[*encodedQueue]bool{}
 	fresh := func(tree *queueTree) (paths []string) {
 		var below func(x *encodedQueue)
@@ -64,8 +64,8 @@ func TestQueues_ReloadEncodesOnlyWhatItChanges(t *testing.T) {
 	}
 	assert.Equal(t, len(fresh(first)), 421)
 	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 11)))
-	second := encodeTree(read(), first)
+	second := encodeTree(t.Context(), read(), first)
 	assert.DeepEqual(t, fresh(second), []string{"root", "root.p7", "root.p7.l3"})
 	assert.NilError(t, c.Configure(t.Context(), queuesConf(t, 11)))
-	assert.Equal(t, len(fresh(encodeTree(read(), second))), 0, "an unchanged tree was encoded again")
+	assert.Equal(t, len(fresh(encodeTree(t.Context(), read(), second))), 0, "an unchanged tree was encoded again")
 }

@@ -3,13 +3,16 @@ package webservice
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -36,13 +39,23 @@ func badRequest(reason string) error {
 	return &failure{status: http.StatusBadRequest, reason: reason}
 }
 
+// discardBody reads what is left of the body, but not more than a configuration has: a client that still sends it
+// would see a broken connection instead of the answer (OBS-104).
+func (s *service) discardBody(r *http.Request) {
+	most := int64(queuesyaml.DefaultOptions().MaxBytes)
+	if s.opt.Reloads != nil {
+		most = int64(s.opt.Reloads.MaxBytes())
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, most)
+}
+
 // fail answers with an error. A failure has a status of its own; the end of the scheduler or of the
 // wait of the client, and too many large answers, are 503; any other error is 500 (OBS-8, OBS-9).
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := new(failure)
 	switch {
 	case errors.As(err, &f):
-	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, cpushare.ErrTooLong), errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		f = &failure{status: http.StatusServiceUnavailable, reason: err.Error()}
 	default:
 		f = &failure{status: http.StatusInternalServerError, reason: err.Error()}
@@ -50,11 +63,32 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.status >= http.StatusInternalServerError {
 		s.opt.Log.Warn("request failed", zap.String("path", r.URL.Path), zap.Int("status", f.status), zap.Error(err))
 	}
+	if f.status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", "1")
+	}
+	s.discardBody(r)
 	body := f.body
 	if body == nil {
 		body = dao.NewError(f.status, f.reason)
 	}
 	s.writeJSON(w, r, f.status, body)
+}
+
+// answersEnded answers a request whose work has ended: its client has left, the server ends, or it took too long
+// (OBS-103).
+func (s *service) answersEnded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case *cpushare.Ended:
+				s.fail(w, r, p)
+			default:
+				panic(p)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // writeJSON answers with the JSON of body; pieces and an encodedList are JSON already.

@@ -32,8 +32,8 @@ Every path of the REST interface, made by a test from the table that also checks
 - Names in paths are decoded like queries; a slash in a name is ` + "`%2F` or `%252F`" + ` (OBS-13).
 - Times are nanoseconds since 1970, quantities are in the smallest unit: ` + "`vcore`" + ` in thousandths, ` + "`memory`" + ` in bytes.
 - An error is an [Error](#error). Besides the statuses of a path there are 405 for another method, 500 for a fault, 503 with
-  ` + "`Retry-After`" + ` when too many large answers are written, and 421 or, on the admin listener, 403 for a host name that is not of the
-  server (RST-4). Every path also answers OPTIONS.
+  ` + "`Retry-After`" + ` when too many large answers are written or an answer takes too long to make (OBS-103), and 421 or, on the admin listener,
+  403 for a host name that is not of the server (RST-4). Every path also answers OPTIONS.
 - In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part of it, and the header ` + "`Link`" + ` leads to the next one (RST-9).
 - An answer of 1,400 bytes or more is compressed for a client that accepts gzip.
 

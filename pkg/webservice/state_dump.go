@@ -88,7 +88,7 @@ func (s *service) dumpFields(r *http.Request, trees []*queueTree) ([]dumpField, 
 	list := func(each func(*queueTree) pieces) pieces { return listOfPieces(trees, each) }
 	partitions := make([]dao.Partition, len(trees))
 	for i, t := range trees {
-		partitions[i] = s.partitionBody(viewPartition(t.snapshot))
+		partitions[i] = s.partitionBody(viewPartition(r.Context(), t.snapshot))
 	}
 	fields := []dumpField{
 		{"timestamp", one(dao.Nanos(s.opt.Now()))},
@@ -111,11 +111,11 @@ func (s *service) dumpFields(r *http.Request, trees []*queueTree) ([]dumpField, 
 	}
 	if s.opt.Reloads != nil {
 		g := s.opt.Reloads.Current()
-		config, err := s.configCache.get(g, formatJSON)
+		config, err := s.configCache.get(r.Context(), g, formatJSON)
 		if err != nil {
 			return nil, fmt.Errorf("generation %d: %w", g.Number, err)
 		}
-		rules, err := s.rules.get(g, s.opt.Reloads.Bounds())
+		rules, err := s.rules.get(r.Context(), g, s.load)
 		if err != nil {
 			return nil, err
 		}

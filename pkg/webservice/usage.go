@@ -20,8 +20,8 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	if groups {
 		on = &s.groupUsages
 	}
-	return on.get(r.Context(), &s.snapshots, l, func(_ context.Context, snap *scheduler.Snapshot, last *usages) (*usages, bool, error) {
-		slot := cpushare.Readers.Acquire()
+	return on.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *usages) (*usages, bool, error) {
+		slot := cpushare.Readers.Acquire(ctx)
 		defer slot.Release()
 		return sumUsages(snap, groups, last, slot), true, nil
 	})

@@ -41,7 +41,7 @@ func TestUsageWindow_Answers(t *testing.T) {
 	for _, ago := range []time.Duration{time.Hour, 0} {
 		at := *snap
 		at.At = noon.Add(-ago)
-		assert.NilError(t, opt.Usage.Add(usage.SampleOf(&at, usage.TreeOf(&at, nil))))
+		assert.NilError(t, opt.Usage.Add(usage.SampleOf(&at, usage.TreeOf(t.Context(), &at, nil))))
 	}
 	code, body := get("by=user&since=1h&step=30m")
 	assert.Equal(t, code, http.StatusOK)

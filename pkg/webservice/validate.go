@@ -1,6 +1,7 @@
 package webservice
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -48,9 +51,7 @@ func (s *service) validate(r *http.Request) (any, error) {
 	if len(text) == 0 { // the admission controller asks about what the shim would send
 		return dao.Validation{Allowed: true, Warnings: []string{"an empty text from a resource manager means the default configuration"}}, nil
 	}
-	slot := cpushare.Readers.Acquire()
-	defer slot.Release()
-	conf, problems := queuesyaml.LoadWith(text, s.opt.Reloads.Bounds())
+	conf, problems := s.load(r.Context(), text)
 	v := dao.Validation{Allowed: conf != nil && !problems.HasErrors()}
 	if !v.Allowed {
 		v.Reason = problems.Errors().Error()
@@ -59,6 +60,15 @@ func (s *service) validate(r *http.Request) (any, error) {
 		v.Warnings = append(v.Warnings, w.String())
 	}
 	return v, nil
+}
+
+// load reads a text as queuesyaml.LoadWith does, in a slot for readers.
+func (s *service) load(ctx context.Context, text []byte) (*configs.Config, validation.Problems) {
+	slot := cpushare.Readers.Acquire(ctx)
+	defer slot.Release()
+	bounds := s.opt.Reloads.Bounds()
+	bounds.Yield = slot.Yield
+	return queuesyaml.LoadWith(text, bounds)
 }
 
 // validations bounds the texts that are validated at the same time: any client may send them.

@@ -14,7 +14,7 @@ import (
 // fillBudget writes the selector and the allowance of a budget into its node, in the form that
 // the node has, and leaves values that are right already.
 func fillBudget(n *yaml.Node, b *budgets.Budget) {
-	d := (&reader{options: DefaultOptions()}).budget(n, registry.Key{})
+	d := newReader(DefaultOptions()).budget(n, registry.Key{})
 	_, spec := lookupKey(n, "spec")
 	if isNull(spec) {
 		spec = n

@@ -11,7 +11,7 @@ import (
 
 // fillClass writes the fields of a class into its node, and leaves values that are right already.
 func fillClass(n *yaml.Node, c *priorities.Class) {
-	r := &reader{options: DefaultOptions()}
+	r := newReader(DefaultOptions())
 	d := r.class(n, registry.Key{})
 	was := &d.Object
 	if was.Value != c.Value || d.Broken[string(priorities.ValueField)] {

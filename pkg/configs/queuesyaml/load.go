@@ -30,6 +30,10 @@ type Options struct {
 	// An entry that is missing, or without an amount above zero, means unknown: names are compared with
 	// well-known names and with each other instead.
 	NodeCapacity map[string]map[string]resources.Quantity
+
+	// Yield is called every few values while a text is read, so that a large one does not keep a processor. It may end
+	// the reading by a panic. nil: it is not called.
+	Yield func()
 }
 
 // DefaultOptions are the default bounds, far above the size of real configurations.
@@ -78,6 +82,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxDepth == 0 {
 		o.MaxDepth = d.MaxDepth
+	}
+	if o.Yield == nil {
+		o.Yield = func() {}
 	}
 	return o
 }

@@ -34,7 +34,8 @@ type reader struct {
 }
 
 func newReader(o Options) *reader {
-	return &reader{options: o.withDefaults(), resourceUses: validation.NewResourceUses()}
+	o = o.withDefaults()
+	return &reader{Report: validation.Report{Yield: o.Yield}, options: o, resourceUses: validation.NewResourceUses()}
 }
 
 func positionOf(n *yaml.Node) validation.Position { return validation.At(n.Line, n.Column) }
@@ -121,6 +122,7 @@ func (r *reader) list(o validation.Subject, what string, n *yaml.Node) []*yaml.N
 func (r *reader) mappings(o validation.Subject, what string, n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
 	for _, x := range r.list(o, what, n) {
+		r.Yield()
 		if isNull(x) || x.Kind == yaml.MappingNode {
 			out = append(out, x)
 		} else {
@@ -150,6 +152,7 @@ func (r *reader) tokens(o validation.Subject, what string, n *yaml.Node) []valid
 	}
 	out := make([]validation.Token, 0, len(list))
 	for _, x := range list {
+		r.Yield()
 		out = append(out, validation.TokenAt(positionOf(x), r.text(o, "an element of "+what, x)))
 	}
 	return out

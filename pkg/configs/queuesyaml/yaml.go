@@ -16,7 +16,7 @@ import (
 // parseDocument parses the text and returns the top node of its first document without
 // aliases (CFG-4, CFG-5). nil: the text is empty, or an error was reported.
 func (r *reader) parseDocument(text []byte) *yaml.Node {
-	d := yaml.NewDecoder(bytes.NewReader(text))
+	d := yaml.NewDecoder(yieldingReader{bytes.NewReader(text), r.Yield})
 	var first, second yaml.Node
 	err := d.Decode(&first)
 	if errors.Is(err, io.EOF) {
@@ -37,6 +37,17 @@ func (r *reader) parseDocument(text []byte) *yaml.Node {
 	top := first.Content[0]
 	r.dropAliases(top)
 	return top
+}
+
+// yieldingReader yields for each piece that the parser reads, which it parses before the next one.
+type yieldingReader struct {
+	io.Reader
+	yield func()
+}
+
+func (r yieldingReader) Read(to []byte) (int, error) {
+	r.yield()
+	return r.Reader.Read(to)
 }
 
 var (
@@ -106,6 +117,7 @@ func (r *reader) dropAliases(n *yaml.Node) {
 	}
 	kept := n.Content[:0]
 	for i := 0; i+group <= len(n.Content); i += group {
+		r.Yield()
 		if nodes := n.Content[i : i+group]; !r.isAliasOrMerge(nodes) {
 			kept = append(kept, nodes...)
 		}

@@ -39,6 +39,7 @@ func (l limitHolder) String() string { return l.kind + " " + Quote(l.name) }
 // checkInherited compares the limit of one user or group with the effective limit in the
 // queues above: that of the same name or, without one, that of the wildcard.
 func (r *Report) checkInherited(q *QueueDraft, l *LimitDraft, own effectiveLimit, holder limitHolder) {
+	r.Yield()
 	above, named := q.ParentQueue.inheritedLimit(holder)
 	if !named {
 		above, _ = q.ParentQueue.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})

@@ -68,6 +68,7 @@ func (s *limitNames) checkNames(names []Token) {
 		s.seen = make(map[string]bool, len(names))
 	}
 	for _, w := range names {
+		s.Yield()
 		switch {
 		case s.seen[w.Text]:
 			s.Add(s.q, w.Position, "V13", fmt.Sprintf("%s %s has a limit in this queue already", s.kind, Quote(w.Text)), "")

@@ -121,6 +121,8 @@ type Report struct {
 	Problems    Problems
 	counts      [2]int // by severity, problems that are not listed included
 	stopAtLimit bool   // true during UntilErrorLimit
+
+	Yield func() // called every few values; see queuesyaml.Options
 }
 
 // errorLimitReached is the value with which add panics, during UntilErrorLimit, after MaxProblems errors.
