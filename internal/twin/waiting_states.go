@@ -68,14 +68,15 @@ func (t *Twin) reportWaiting() {
 			state = objects.WaitSkipped
 		default:
 			place(w)
-			if w.reserved != "" {
-				state = objects.WaitReserved
-			} else if w.ask.RequiredNode() != "" {
-				continue
+			if w.ask.RequiredNode() != "" {
+				state = objects.WaitUnreported
 			}
 		}
 		if w.reported != state {
 			w.reported = state
+			if state == objects.WaitUnreported {
+				continue
+			}
 			t.emit(scheduler.AsksWait{Asks: []scheduler.WaitingAsk{{Ask: w.ask, State: state}}})
 		}
 	}

@@ -11,7 +11,7 @@ import (
 const allowedUnknown = -1
 
 // waitingChanges is what the waiting states need to know of changes: in which groups other asks wait for a
-// node, or have reserved one, and whether quotas may bound applications that they did not.
+// node, and whether quotas may bound applications that they did not.
 type waitingChanges struct {
 	ignoreAllocationChanges
 	ignoreNodeChanges
@@ -21,16 +21,14 @@ type waitingChanges struct {
 	removed       int            // number of those of unsettled that were removed from the partition
 }
 
-func (w *waitingChanges) askAdded(x *Allocation, _ groupPosition)            { w.unsettle(x.group) }
-func (w *waitingChanges) nominationAdded(x *Allocation, _ *Node)             { w.unsettle(x.group) }
-func (w *waitingChanges) nominationEnded(x *Allocation, _ EndedNomination)   { w.unsettle(x.group) }
-func (w *waitingChanges) reservationAdded(x *Allocation, _ *Node)            { w.unsettle(x.group) }
-func (w *waitingChanges) reservationEnded(x *Allocation, _ EndedReservation) { w.unsettle(x.group) }
-func (w *waitingChanges) askGroupHeld(group *AskGroup)                       { w.unsettle(group) }
-func (w *waitingChanges) replacementAdded(x, _ *Allocation)                  { w.unsettle(x.group) }
-func (w *waitingChanges) replacementEnded(x, _ *Allocation)                  { w.unsettle(x.group) }
-func (w *waitingChanges) mayBeAllocatedChanged(a *Application)               { w.unsettleApplication(a) }
-func (w *waitingChanges) applicationMoved(a *Application, _ *Queue)          { w.unsettleApplication(a) }
+func (w *waitingChanges) askAdded(x *Allocation, _ groupPosition)          { w.unsettle(x.group) }
+func (w *waitingChanges) nominationAdded(x *Allocation, _ *Node)           { w.unsettle(x.group) }
+func (w *waitingChanges) nominationEnded(x *Allocation, _ EndedNomination) { w.unsettle(x.group) }
+func (w *waitingChanges) askGroupHeld(group *AskGroup)                     { w.unsettle(group) }
+func (w *waitingChanges) replacementAdded(x, _ *Allocation)                { w.unsettle(x.group) }
+func (w *waitingChanges) replacementEnded(x, _ *Allocation)                { w.unsettle(x.group) }
+func (w *waitingChanges) mayBeAllocatedChanged(a *Application)             { w.unsettleApplication(a) }
+func (w *waitingChanges) applicationMoved(a *Application, _ *Queue)        { w.unsettleApplication(a) }
 
 // askRemoved unsettles no application: a settled one is independent, so the states of its other asks stay.
 func (w *waitingChanges) askRemoved(_ *Allocation, from *AskGroup) {
@@ -90,11 +88,13 @@ func (w *waitingChanges) configurationChanged()                { w.quotasSettled
 func (w *waitingChanges) settingsApplied()                     { w.quotasSettled = false }
 func (w *waitingChanges) rebuilding()                          { w.quotasSettled = false }
 
-// The other changes are no changes of which asks wait for a node, or have reserved one, and of no constraint. What counts
-// within a max or a limit may change, but an application that has one is never settled.
+// The other changes are no changes of which asks wait for a node, and of no constraint: an ask that has reserved a node
+// waits like any other. What counts within a max or a limit may change, but an application that has one is never settled.
 
 func (*waitingChanges) waitingStateChanged(*Allocation)                        {}
 func (*waitingChanges) nominationRemoved(*Allocation, *Node)                   {}
+func (*waitingChanges) reservationAdded(*Allocation, *Node)                    {}
+func (*waitingChanges) reservationEnded(*Allocation, EndedReservation)         {}
 func (*waitingChanges) placeholderEnding(*Allocation)                          {}
 func (*waitingChanges) replaced(*Allocation)                                   {}
 func (*waitingChanges) gangCountsChanged(*Application)                         {}

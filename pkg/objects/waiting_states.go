@@ -10,16 +10,13 @@ type WaitingState uint8
 const (
 	WaitUnreported WaitingState = 0 // nothing was reported yet
 	WaitSkipped    WaitingState = 1 // a quota keeps it from being placed, whatever nodes there are
-	WaitReserved   WaitingState = 3 // its quotas allow it, and it has reserved a node
-	WaitFailed     WaitingState = 4 // its quotas allow it, no node can take it, and it has reserved none
+	WaitFailed     WaitingState = 4 // its quotas allow it, and no node can take it, whether or not it has reserved one
 )
 
 func (s WaitingState) String() string {
 	switch s {
 	case WaitSkipped:
 		return "SKIPPED"
-	case WaitReserved:
-		return "RESERVED"
 	case WaitFailed:
 		return "FAILED"
 	}

@@ -15,7 +15,6 @@ func TestWaitingReport_IsReadAsItWasSet(t *testing.T) {
 		{State: WaitSkipped, At: at},
 		{State: WaitSkipped, Quota: QueueQuota, At: at},
 		{State: WaitSkipped, Quota: UserQuota, At: at},
-		{State: WaitReserved, At: at},
 		{State: WaitFailed, At: at},
 		{State: WaitFailed, At: time.Unix(0, 0).UTC()},
 		{State: WaitSkipped, Quota: UserQuota, At: time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)},

@@ -8,7 +8,7 @@ type WaitingAsk struct {
 	State objects.WaitingState
 
 	Blocked PendingReason // of WaitSkipped: why its quotas do not allow it
-	Subject string        // of WaitSkipped: the obstacle, as in a Verdict; of WaitReserved: the node that it has reserved
+	Subject string        // of WaitSkipped: the obstacle, as in a Verdict
 }
 
 // EachWithReason yields the asks with their reasons. Asks of one application mostly have the same, which becomes text once.
@@ -26,11 +26,8 @@ func (e AsksWait) EachWithReason(yield func(w WaitingAsk, reason string) bool) {
 
 // Reason is why it waits, as text. The resource manager may tell it to users.
 func (w WaitingAsk) Reason() string {
-	switch w.State {
-	case objects.WaitSkipped:
+	if w.State == objects.WaitSkipped {
 		return Verdict{Reason: w.Blocked, Subject: w.Subject}.String()
-	case objects.WaitReserved:
-		return "it has reserved node " + w.Subject
 	}
 	return "its quotas allow it, and no node can take it now"
 }

@@ -123,17 +123,17 @@ func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, b
 		case i >= allowed:
 			ask.State, ask.Blocked, ask.Subject = objects.WaitSkipped, blocked.Reason, blocked.Subject
 			report.Quota = blocked.Reason.quotaKind()
-		case c.part.Reservations().Of(x) != nil:
-			ask.State, ask.Subject = objects.WaitReserved, string(c.part.Reservations().Of(x).ID())
 		case group.Shape().RequiredNode() != "":
-			continue // no other node can take it
+			ask.State = objects.WaitUnreported // no other node can take it
 		}
 		if ask.State == x.WaitingState() {
 			continue
 		}
 		report.State = ask.State
 		objects.ReportWaitingState(c.part, x, report)
-		w.add(ask)
+		if ask.State != objects.WaitUnreported {
+			w.add(ask)
+		}
 	}
 }
 

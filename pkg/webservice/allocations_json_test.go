@@ -124,7 +124,7 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 			Placeholder: yes("placeholder"), Originator: yes("originator"),
 		},
 		Waiting: objects.WaitingReport{
-			State: rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitReserved, objects.WaitFailed}).Draw(t, "state"),
+			State: rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitFailed}).Draw(t, "state"),
 			Quota: rapid.SampledFrom([]objects.QuotaKind{objects.NoQuota, objects.QueueQuota, objects.UserQuota}).Draw(t, "quota"), At: at("waits"),
 		},
 		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")), Preempting: yes("preempting"),
@@ -177,5 +177,16 @@ func TestComparePaths_IsTheOrderOfTheTree(t *testing.T) {
 		for j, b := range paths {
 			assert.Equal(t, comparePaths(a, b), cmp.Compare(i, j), "%s and %s", a, b)
 		}
+	}
+}
+
+// An ask that has reserved a node is found by the state that the resource manager was told, and by its reservation (RST-12).
+func TestAskFilter_ReservedAsksKeepTheirWaitingState(t *testing.T) {
+	reserved := scheduler.AllocationView{Reserved: "n1", Waiting: objects.WaitingReport{State: objects.WaitFailed}}
+	waits := scheduler.AllocationView{Waiting: objects.WaitingReport{State: objects.WaitFailed}}
+	for state, want := range map[string][2]bool{"failed": {true, true}, "reserved": {true, false}, "skipped": {}} {
+		f := askFilter{waitingState: state}
+		got := [2]bool{f.matches(pendingAsk{view: &reserved}, time.Time{}), f.matches(pendingAsk{view: &waits}, time.Time{})}
+		assert.Equal(t, got, want, state)
 	}
 }

@@ -128,7 +128,8 @@ func placeOf(a pendingAsk) string {
 // matches reports whether the filter selects an ask, whatever page it is on.
 func (f *askFilter) matches(a pendingAsk, now time.Time) bool {
 	return (f.user == "" || a.app.User.Name == f.user) && (f.app == "" || string(a.app.ID) == f.app) &&
-		(f.waitingState == "" || strings.EqualFold(a.view.Waiting.State.String(), f.waitingState)) &&
+		(f.waitingState == "" || strings.EqualFold(a.view.Waiting.State.String(), f.waitingState) ||
+			f.waitingState == "reserved" && a.view.Reserved != "") &&
 		(f.olderThan == 0 || now.Sub(a.view.Created) >= f.olderThan)
 }
 

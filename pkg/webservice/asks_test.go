@@ -97,6 +97,7 @@ func TestAsks_Filters(t *testing.T) {
 		"olderThan=5m&user=ann":   func(dao.PendingAsk) bool { return false },
 		"waitingState=failed":     func(dao.PendingAsk) bool { return false },
 		"waitingState=Unreported": func(dao.PendingAsk) bool { return true },
+		"waitingState=reserved":   func(a dao.PendingAsk) bool { return a.ReservedNode != "" },
 	} {
 		want := slices.DeleteFunc(slices.Clone(all), func(a dao.PendingAsk) bool { return !wants(a) })
 		got := asksOf(t, c, "?"+query)

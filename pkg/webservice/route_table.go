@@ -189,7 +189,7 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 			queryParameter{name: "queue", help: "asks in this queue and those below"},
 			queryParameter{name: "application", help: "asks of this application"},
 			queryParameter{name: "user", help: "asks of applications of this user"},
-			queryParameter{name: "waitingState", help: "asks of which the resource manager was told this", values: waitingStates},
+			queryParameter{name: "waitingState", help: "asks of which the resource manager was told this; reserved: asks that have reserved a node, whatever it was told", values: waitingStates},
 			queryParameter{name: "olderThan", help: "asks that have waited for this time or longer, such as 5m"},
 		),
 		example: "/ws/v1/partition/default/asks?queue=root.tenant&limit=1",

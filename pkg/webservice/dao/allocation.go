@@ -55,6 +55,6 @@ type PendingAsk struct {
 	Ask
 	QueueName    string `json:"queueName"`
 	User         string `json:"user,omitempty"`
-	WaitingState string `json:"waitingState"` // what the resource manager was told: FAILED, RESERVED, SKIPPED or UNREPORTED
+	WaitingState string `json:"waitingState"` // what the resource manager was told: FAILED, SKIPPED or UNREPORTED
 	WaitSeconds  int64  `json:"waitSeconds"`  // since its request
 }

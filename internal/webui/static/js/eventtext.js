@@ -14,14 +14,14 @@ const plain = (resources) => fromEntries(Object.entries(resources).map(([name, q
 
 export function eventText(r) {
   const text = details[r.eventChangeDetailName]?.(r) ?? '';
-  const waits = /^(FAILED|SKIPPED|RESERVED|GANG[A-Z_]*): /.exec(r.message ?? '');
+  const waits = /^(FAILED|SKIPPED|GANG[A-Z_]*): /.exec(r.message ?? '');
   if (waits) return `waits: ${r.message.slice(waits[0].length)}`;
   if (!r.message) return text || [r.eventChangeTypeName, r.eventChangeDetailName].filter((x) => x && x !== 'NONE' && x !== 'DETAILS_NONE').join(' ').toLowerCase();
   return text && !r.message.includes(r.referenceID ?? '\n') ? `${text}: ${r.message}` : r.message;
 }
 
 export function eventKind(r) {
-  if (/^(FAILED|SKIPPED|RESERVED): /.test(r.message ?? '')) return r.message.startsWith('FAILED') ? 'warn' : '';
+  if (/^(FAILED|SKIPPED): /.test(r.message ?? '')) return r.message.startsWith('FAILED') ? 'warn' : '';
   if (/reject|refused|fail/i.test(r.message ?? '') || /REJECT|FAIL/.test(r.eventChangeDetailName ?? '')) return 'bad';
   if (/preempt|nominat/i.test(r.message ?? '') || /PREEMPT/.test(r.eventChangeDetailName ?? '')) return 'violet';
   if (/_ALLOC$|RUNNING/.test(r.eventChangeDetailName ?? '')) return 'good';
