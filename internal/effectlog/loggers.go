@@ -31,7 +31,8 @@ func (l *loggers) of(e scheduler.Effect) *zap.Logger {
 	case scheduler.PartitionReset:
 		return l.partition
 	case scheduler.Event:
-		if e.Kind == scheduler.EventReserved || e.Kind == scheduler.EventReservationEnded {
+		switch e.Kind {
+		case scheduler.EventReserved, scheduler.EventReservationEnded, scheduler.EventReservationsMoved:
 			return l.reservation
 		}
 		return l.preemption

@@ -25,7 +25,10 @@ func TestLog_LinesHaveTheLoggerOfTheirSubject(t *testing.T) {
 	} {
 		l.OnEffects("p", []scheduler.Effect{action})
 	}
-	l.OnEffects("p", []scheduler.Effect{scheduler.Event{Kind: scheduler.EventReserved}, scheduler.Event{Kind: scheduler.EventReservationEnded}, scheduler.AskRejected{Key: "k", App: "a"}})
+	for _, kind := range []scheduler.EventKind{scheduler.EventReserved, scheduler.EventReservationEnded, scheduler.EventReservationsMoved} {
+		l.OnEffects("p", []scheduler.Effect{scheduler.Event{Kind: kind}})
+	}
+	l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}})
 	l.OnAudit("p", 1, 0, nil)
 	l.Close()
 	got := map[string]string{}
@@ -43,6 +46,7 @@ func TestLog_LinesHaveTheLoggerOfTheirSubject(t *testing.T) {
 		"partition emptied: a resource manager registered": "partition", "audit passed": "partition",
 		"preemption for an ask": "preemption", "preemption for a queue above its max": "preemption", "nominated ask placed": "preemption",
 		"preemption cycle": "preemption", "node reserved for an ask": "reservation", "reservation ended": "reservation",
+		"reservations of a gang moved to better nodes": "reservation",
 	} {
 		assert.Equal(t, got[message], "scheduler."+logger, "%s, of %v", message, slices.Sorted(maps.Keys(got)))
 	}

@@ -64,6 +64,9 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 		w.log.Info("node reserved for an ask", append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts))...)
 	case scheduler.EventReservationEnded:
 		w.reservationEnded(e)
+	case scheduler.EventReservationsMoved:
+		w.log.Info("reservations of a gang moved to better nodes", w.partition, application(e.Subject.App), queue(e.Subject.Queue),
+			zap.Int("members", len(e.Moved)))
 	case scheduler.EventPreemptionCycle:
 		if e.Until.IsZero() {
 			w.log.Warn("preemption cycle", w.partition, zap.Stringer("queues", e.Cycle))

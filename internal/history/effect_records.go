@@ -95,6 +95,13 @@ func (w *recordWriter) write(e scheduler.Effect) {
 			w.reservation(e)
 			return
 		}
+		if e.Kind == scheduler.EventReservationsMoved {
+			w.add(events.Record{
+				Type: events.Application, Object: string(e.Subject.App),
+				Message: fmt.Sprintf("Reservations of its gang moved to better nodes: members %d", len(e.Moved)),
+			})
+			return
+		}
 		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: eventMessage(e), Amounts: e.Amounts})
 	}
 }

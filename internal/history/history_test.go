@@ -101,6 +101,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 			`3 n1/low 2 306 {vcore=2} 0s "Node reserved for ask low of application a"`},
 		{scheduler.Event{Kind: scheduler.EventReservationEnded, Subject: low, Node: "n1", Amounts: two, ReservationEnd: objects.ReservationTimedOut},
 			`3 n1/low 3 306 {vcore=2} 0s "Reservation for ask low of application a ended: timed out"`},
+		{scheduler.Event{Kind: scheduler.EventReservationsMoved, Subject: scheduler.AllocationRef{App: "a"}, Moved: make([]scheduler.MovedReservation, 3)},
+			`2 a/ 0 0 {} 0s "Reservations of its gang moved to better nodes: members 3"`},
 		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b", "root.c"}, Until: noon},
 			`4 root.a/root.b 0 0 {} 0s "Preemption cycle: root.a -> root.b -> root.c -> root.a; cool-down until 2026-01-02T12:00:00Z"`},
 		{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a"}}, `4 root.a/root.a 0 0 {} 0s "Preemption cycle: root.a -> root.a"`},

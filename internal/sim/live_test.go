@@ -36,9 +36,9 @@ func TestLiveDemo_ConfigurationsAreValid(t *testing.T) {
 }
 
 // liveCluster is a scheduler of this process with the demo as its resource manager.
-func liveCluster(t *testing.T, opt LiveOptions) (e *engine.Engine, stop func()) {
+func liveCluster(t *testing.T, opt LiveOptions, of engine.Options) (e *engine.Engine, stop func()) {
 	t.Helper()
-	e = engine.New(engine.Options{})
+	e = engine.New(of)
 	proxy := rmproxy.New(e, rmproxy.Options{})
 	e.Start(nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,7 +57,7 @@ func liveCluster(t *testing.T, opt LiveOptions) (e *engine.Engine, stop func()) 
 // configuration changes.
 func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: 1})
+		e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: 1}, engine.Options{})
 		l, _ := e.Cluster().Partition(Partition)
 		drained, waiting, gangs := map[string]bool{}, map[string]bool{}, 0
 		for range 30 {
@@ -115,7 +115,7 @@ func TestLiveDemo_PreemptsSoon(t *testing.T) {
 	for i := range testscale.Runs(15) {
 		seed := first + uint64(i)
 		synctest.Test(t, func(t *testing.T) {
-			e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: seed})
+			e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: seed}, engine.Options{})
 			time.Sleep(2 * time.Minute)
 			l, _ := e.Cluster().Partition(Partition)
 			log, err := l.Preemptions(t.Context())
@@ -124,6 +124,30 @@ func TestLiveDemo_PreemptsSoon(t *testing.T) {
 			stop()
 		})
 	}
+}
+
+// Where more is asked for than there is, gangs reserve nodes all the time, and few of their reservations move (RES-11).
+func TestLiveDemo_FewReservationsMove(t *testing.T) {
+	ended, moved := 0, 0
+	count := func(_ string, effects []scheduler.Effect) {
+		for _, effect := range effects {
+			switch e, _ := effect.(scheduler.Event); e.Kind {
+			case scheduler.EventReservationEnded:
+				ended++
+			case scheduler.EventReservationsMoved:
+				moved += len(e.Moved)
+			}
+		}
+	}
+	first := rand.Uint64()
+	for i := range uint64(3) {
+		synctest.Test(t, func(t *testing.T) {
+			_, stop := liveCluster(t, LiveOptions{Load: 2, Seed: first + i}, engine.Options{OnEffects: count})
+			time.Sleep(5 * time.Minute)
+			stop()
+		})
+	}
+	assert.Assert(t, ended > 300 && 10*moved <= ended+moved, "seed %d: %d reservations ended, and %d moved", first, ended, moved)
 }
 
 // The load rises from the beginning until something is preempted, where the cluster is to be almost full.
@@ -150,7 +174,7 @@ func eachApp(q *scheduler.QueueView, do func(*scheduler.ApplicationView)) {
 func TestLiveDemo_LoadIsTheKnob(t *testing.T) {
 	pending := func(t *testing.T, load float64) (asks, apps int) {
 		synctest.Test(t, func(t *testing.T) {
-			e, stop := liveCluster(t, LiveOptions{Load: load, Seed: 1})
+			e, stop := liveCluster(t, LiveOptions{Load: load, Seed: 1}, engine.Options{})
 			time.Sleep(3 * time.Minute)
 			l, _ := e.Cluster().Partition(Partition)
 			snap, err := l.Snapshot(t.Context())

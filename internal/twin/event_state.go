@@ -71,6 +71,12 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 	case scheduler.EventReservationEnded:
 		fine = n.reserved[key] == e.Node && !e.Since.IsZero()
 		delete(n.reserved, key)
+	case scheduler.EventReservationsMoved:
+		fine = len(e.Moved) > 0
+		for _, m := range e.Moved {
+			fine = fine && n.reserved[m.Key] != "" && n.reserved[m.Key] != m.Node
+			n.reserved[m.Key] = m.Node
+		}
 	case scheduler.EventPreemptionCycle:
 		fine = len(e.Cycle) > 0
 		n.cycles = append(n.cycles, e.Cycle.String())

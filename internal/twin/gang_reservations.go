@@ -2,6 +2,7 @@ package twin
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ func (t *Twin) reserveForGang() (changed bool) {
 		a := t.app(held[0].ask.App)
 		nodes, refused := t.gangNodes(a)
 		if nodes != nil {
-			return t.reserveTogether(a, nodes)
+			return t.gangMoves(a, nodes) && t.reserveTogether(a, nodes)
 		}
 		t.refuseReservation(refused)
 		t.unreserve(held[0])
@@ -105,6 +106,36 @@ func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	return on, nil
 }
 
+// gangMoves reports whether the gang of a has not reserved nodes for all members, cannot keep them, or lacks at most a quarter
+// on others.
+func (t *Twin) gangMoves(a *app, on []objects.NodeID) bool {
+	c := t.total()
+	members, _ := t.members(c, a)
+	var own []objects.NodeID
+	for i, w := range members {
+		if w.reserved == "" || w.reserved != on[i] && !t.predicatesPass(t.node(w.reserved), w.ask) {
+			return true
+		}
+		own = append(own, w.reserved)
+	}
+	lack := t.gangLack(c, members, own)
+	return math.IsInf(lack, 1) || lack > 0 && t.gangLack(c, members, on) <= lack/4
+}
+
+// gangLack is the most that members lack on a node; infinite: a node is too small for them.
+func (t *Twin) gangLack(c *totals, members []*allocation, on []objects.NodeID) (most float64) {
+	used := map[objects.NodeID]resources.Amounts{}
+	for i, w := range members {
+		n := t.node(on[i])
+		if !n.admits(w.ask) || !n.total.Sub(c.foreignOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts) {
+			return math.Inf(1)
+		}
+		most = max(most, lackOn(n, c.available(n).Sub(used[n.id]), w.ask))
+		used[n.id] = used[n.id].Add(w.ask.Amounts)
+	}
+	return most
+}
+
 // lackOn is the largest part of the capacity of a resource that an ask lacks.
 func lackOn(n *node, free resources.Amounts, ask *objects.Ask) (most float64) {
 	for name, wanted := range ask.Amounts.All() {
@@ -169,12 +200,8 @@ func (t *Twin) gangAccepted() bool {
 func (t *Twin) gangReservationTimes() (times []time.Time) {
 	if held := t.reservedTogether(); len(held) > 0 {
 		a := t.app(held[0].ask.App)
-		on, _ := t.gangNodes(a)
-		members, _ := t.members(t.total(), a)
-		for i, w := range members {
-			if on == nil || w.reserved != on[i] {
-				return append(times, t.nextReservations)
-			}
+		if on, _ := t.gangNodes(a); on == nil || t.gangMoves(a, on) {
+			return append(times, t.nextReservations)
 		}
 		return nil
 	}

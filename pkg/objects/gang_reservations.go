@@ -38,27 +38,33 @@ func (l ReservationLedger) MembersTogether() []MemberGroup {
 	return l.p.Gangs().byShape(asks)
 }
 
-// ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end, and
-// those of other nodes move. made are those that are new. Requires: no other application has reserved nodes together;
-// MayReserveTogether; the asks are pending members of a that wait for each other.
-func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode, now time.Time) (made []MemberNode) {
-	on := make(map[*Allocation]*Node, len(members))
+// ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end. made are
+// those of members that had none, and moved those of members that had another node. Requires: no other application has
+// reserved nodes together; MayReserveTogether; the asks are pending members of a that wait for each other.
+func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode, now time.Time) (made, moved []MemberNode) {
+	stays := make(map[*Allocation]bool, len(members))
 	for _, m := range members {
-		on[m.Ask] = m.Node
+		stays[m.Ask] = true
 	}
 	for _, x := range slices.Clone(l.AsksOf(a)) {
-		if l.Together(x) && on[x] != l.Of(x) {
-			l.clear(x, ReservationMoved)
+		if l.Together(x) && !stays[x] {
+			l.clear(x, ReservationBlocked)
 		}
 	}
 	for _, m := range members {
-		if l.Of(m.Ask) == nil {
-			l.add(m.Ask, reservation{node: m.Node, at: now, together: true})
+		switch l.Of(m.Ask) {
+		case m.Node:
+			continue
+		case nil:
 			made = append(made, m)
+		default:
+			l.clear(m.Ask, ReservationMoved)
+			moved = append(moved, m)
 		}
+		l.add(m.Ask, reservation{node: m.Node, at: now, together: true})
 	}
 	l.p.marks.reservations.gang = a
-	return made
+	return made, moved
 }
 
 // ClearTogether ends the reservations of the gang that has reserved nodes, if there is one.
@@ -74,7 +80,7 @@ func (l ReservationLedger) ClearTogether(end ReservationEnd) {
 // MayReserveTogether reports whether a member of shape s of the gang of a may reserve n, where used is reserved for other
 // members: n accepts it, would have enough without allocations, and nothing is held there for other asks.
 func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used resources.Vector) bool {
-	if !n.Accepts(s) || len(n.extra.nominees)+len(n.extra.replacing) > 0 {
+	if len(n.extra.nominees)+len(n.extra.replacing) > 0 {
 		return false
 	}
 	for _, x := range n.extra.reserved {
@@ -82,9 +88,15 @@ func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used res
 			return false
 		}
 	}
+	return n.HoldsTogether(s, used)
+}
+
+// HoldsTogether reports whether n accepts a member of shape s and would have enough for it without allocations, beside used,
+// which is reserved for other members.
+func (n *Node) HoldsTogether(s *feasibility.Shape, used resources.Vector) bool {
 	taken := append(resources.Vector(nil), n.occupied...)
 	taken.Add(used)
-	return n.total.CoversAfter(taken, s.Vector())
+	return n.Accepts(s) && n.total.CoversAfter(taken, s.Vector())
 }
 
 // FitTogether reports whether the members of the gang that has reserved nodes fit there together, beside what is held for

@@ -50,7 +50,7 @@ const (
 	ReservationRefused                            // the node has enough free, and the RM refuses it, or the affinity of allocations does
 	ReservationTimedOut                           // it lasted for the timeout
 	ReservationDisabled                           // the configuration has no reservations any more
-	ReservationMoved                              // the ask is a member of a gang for which other nodes are better now
+	ReservationMoved                              // the ask is a member of a gang that has reserved clearly better nodes
 	ReservationQueueChanged                       // the application of the ask was moved to another queue (OPS-9)
 )
 

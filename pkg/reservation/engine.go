@@ -48,8 +48,10 @@ type Host interface {
 
 	// OnReserved: x has reserved n.
 	OnReserved(x *objects.Allocation, n *objects.Node)
-	// OnReservationEnd: a reservation has ended.
+	// OnReservationEnd: a reservation has ended, and the ask has not another one instead (OnMoved).
 	OnReservationEnd(e objects.EndedReservation)
+	// OnMoved: members of the gang of a have reserved other nodes than before.
+	OnMoved(a *objects.Application, members []objects.MemberNode)
 }
 
 // Oracle evaluates the predicates of the resource manager.
@@ -165,7 +167,9 @@ func (eng *Engine) fitting() (asks []*objects.Allocation) {
 // after each placement.
 func (eng *Engine) ReportEnded() {
 	for _, e := range eng.part.Reservations().TakeEnded() {
-		eng.host.OnReservationEnd(e)
+		if e.End != objects.ReservationMoved {
+			eng.host.OnReservationEnd(e)
+		}
 	}
 }
 

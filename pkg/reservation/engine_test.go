@@ -56,6 +56,10 @@ func (w *world) OnReserved(x *objects.Allocation, n *objects.Node) {
 	w.events = append(w.events, fmt.Sprintf("%s reserves %s", x.Key(), n.ID()))
 }
 
+func (w *world) OnMoved(a *objects.Application, members []objects.MemberNode) {
+	w.events = append(w.events, fmt.Sprintf("%s moves %d", a.ID(), len(members)))
+}
+
 func (w *world) OnReservationEnd(e objects.EndedReservation) {
 	w.events = append(w.events, fmt.Sprintf("%s: %s", e.Ask.Key(), e.End))
 }

@@ -3,6 +3,7 @@ package reservation
 import (
 	"container/heap"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -20,7 +21,7 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 	if a := eng.part.Reservations().Gang(); a != nil {
 		plan, end := eng.planTogether(a, now)
 		if plan != nil {
-			return eng.reserveTogether(a, plan, now)
+			return eng.clearlyBetter(plan) && eng.reserveTogether(a, plan, now)
 		}
 		eng.part.Reservations().ClearTogether(end)
 		eng.ReportEnded()
@@ -64,12 +65,55 @@ func (eng *Engine) refuseUntil(x *objects.Allocation, until time.Time) {
 }
 
 func (eng *Engine) reserveTogether(a *objects.Application, plan []objects.MemberNode, now time.Time) (changed bool) {
-	made := eng.part.Reservations().ReserveTogether(a, plan, now)
+	made, moved := eng.part.Reservations().ReserveTogether(a, plan, now)
 	eng.ReportEnded()
 	for _, m := range made {
 		eng.host.OnReserved(m.Ask, m.Node)
 	}
-	return len(made) > 0
+	if len(moved) > 0 {
+		eng.host.OnMoved(a, moved)
+	}
+	return len(made)+len(moved) > 0
+}
+
+// clearlyBetter reports whether the gang moves to the nodes of plan: a member has none yet, or cannot keep its own, or what
+// the gang lacks there is at most a quarter of what it lacks now. A gang waits for the node on which it lacks the most, so
+// that node alone counts. Half as much is often the end of one allocation: then gangs moved all the time.
+func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
+	present := slices.Clone(plan)
+	for i, m := range plan {
+		present[i].Node = eng.part.Reservations().Of(m.Ask)
+		if present[i].Node == nil {
+			return true
+		}
+	}
+	lack, held := lackTogether(present)
+	less, _ := lackTogether(plan)
+	if !held || lack > 0 && 4*less <= lack {
+		return true
+	}
+	for i, m := range present {
+		if m.Node != plan[i].Node && !eng.accepts(m.Ask, m.Node) {
+			return true
+		}
+	}
+	return false
+}
+
+// lackTogether is the dominant share of what members lack on the node on which they lack the most. held: each node would
+// have enough for its members without allocations.
+func lackTogether(plan []objects.MemberNode) (most float64, held bool) {
+	used := map[*objects.Node]resources.Vector{}
+	for _, m := range plan {
+		s, sum := m.Ask.Shape(), used[m.Node]
+		if !m.Node.HoldsTogether(s, sum) {
+			return 0, false
+		}
+		most = max(most, lackOf(m.Node, s, sum).lack)
+		sum.Add(s.Vector())
+		used[m.Node] = sum
+	}
+	return most, true
 }
 
 // planTogether finds a node for each of the members of a that are placed together: the one on which it lacks the least

@@ -27,10 +27,17 @@ const (
 	EventPlaceholderTooSmall                  // a placeholder is released because it is smaller than the ask
 	EventReserved                             // an ask has reserved a node
 	EventReservationEnded                     // its reservation ended
+	EventReservationsMoved                    // members of a gang have reserved other nodes (RES-11)
 )
 
 func (n EventKind) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended", "reservations moved"}[n]
+}
+
+// MovedReservation is the node that a member of a gang has reserved instead of another one.
+type MovedReservation struct {
+	Key  objects.AllocationKey
+	Node objects.NodeID
 }
 
 // AllocationRef names an ask or an allocation in events.
@@ -46,7 +53,7 @@ func (p AllocationRef) String() string { return fmt.Sprintf("%s (%s in %s)", p.K
 // is not sent to the RM.
 type Event struct {
 	Kind    EventKind
-	Subject AllocationRef // the victim, or the nominated or reserving ask
+	Subject AllocationRef // the victim, or the nominated or reserving ask; EventReservationsMoved: without a key
 
 	Priority       int32 // of Subject; unset where Subject has no queue
 	Amounts        resources.Amounts
@@ -58,6 +65,7 @@ type Event struct {
 	Victims        int                        // EventNominated: the number of victims
 	NominationEnd  preemption.NominationState // EventNominationEnded
 	ReservationEnd objects.ReservationEnd     // EventReservationEnded: why it ended
+	Moved          []MovedReservation         // EventReservationsMoved
 	Message        string                     // details; may be empty
 
 	Cycle   preemption.Cycle // EventPreemptionCycle. EventCoolDownEnded: the two leaves of the cool-down, or the one
@@ -78,6 +86,11 @@ func (e Event) String() string {
 		}
 	case EventIgnored:
 		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App, e.Message)
+	case EventReservationsMoved:
+		s = fmt.Sprintf("event: %s in %s %s:", e.Subject.App, e.Subject.Queue, e.Kind)
+		for _, m := range e.Moved {
+			s += fmt.Sprintf(" %s to %s", m.Key, m.Node)
+		}
 	case EventPreempted:
 		s += ", by " + e.Reason.String()
 	case EventNominated:

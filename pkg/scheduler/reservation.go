@@ -24,3 +24,12 @@ func (h reservationHost) OnReserved(x *objects.Allocation, n *objects.Node) {
 func (h reservationHost) OnReservationEnd(e objects.EndedReservation) {
 	h.c.emit(Event{Kind: EventReservationEnded, Since: e.Since, ReservationEnd: e.End}.about(e.Ask, e.Node.ID()))
 }
+
+// OnMoved implements reservation.Host.
+func (h reservationHost) OnMoved(a *objects.Application, members []objects.MemberNode) {
+	e := Event{Kind: EventReservationsMoved, Subject: AllocationRef{App: a.ID(), Queue: a.Queue().Path()}}
+	for _, m := range members {
+		e.Moved = append(e.Moved, MovedReservation{m.Ask.Key(), m.Node.ID()})
+	}
+	h.c.emit(e)
+}
