@@ -148,7 +148,8 @@ func (d *discovery) followMap(at unsafe.Pointer, o *op) error {
 		return nil
 	}
 	d.mapOf[id] = len(d.maps)
-	v := reflect.NewAt(o.of.t, at).Elem()
+	v := reflect.New(o.of.t).Elem() // a copy: what at points to changes if it is the element of a map
+	v.Set(reflect.NewAt(o.of.t, at).Elem())
 	d.maps = append(d.maps, mapping{v, o.of})
 	key, elem := reflect.New(o.of.t.Key()).Elem(), reflect.New(o.of.t.Elem()).Elem()
 	for it := v.MapRange(); it.Next(); {

@@ -59,6 +59,7 @@ type (
 		again      map[string]*point // the same map
 		byPoint    map[point]bool
 		byPointer  map[*point]string
+		nested     map[string]map[int]string
 		noMap      map[string]int
 		shape      shape
 		indirect   shape
@@ -111,6 +112,7 @@ func newRoot() *root {
 	x.again = x.byName
 	x.byPoint = map[point]bool{{1, 2}: true}
 	x.byPointer = map[*point]string{&x.points[1]: "second"}
+	x.nested = map[string]map[int]string{"a": {1: "one"}, "b": {2: "two"}, "c": nil}
 	x.shape, x.indirect, x.any = &rect{2, 3, x}, disk{4}, "a text"
 	x.err = errors.New("does not fit")
 	x.global, x.sentinel = functions[1], &sentinel
@@ -150,6 +152,7 @@ func TestGraph_ValuesAreEqual(t *testing.T) {
 	assert.Error(t, y.err, "does not fit")
 	assert.Assert(t, y.byPoint[point{1, 2}] && len(y.byPoint) == 1)
 	assert.Equal(t, *y.byName["b"], point{8, 9})
+	assert.DeepEqual(t, y.nested, x.nested)
 	assert.Assert(t, y.nothing != nil)
 }
 
