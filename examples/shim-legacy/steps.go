@@ -84,11 +84,11 @@ func (s *shim) addNodes() error {
 	return nil
 }
 
-// reportAllocations reports one more allocation that runs, in a message of its own, and one of an unknown application.
+// reportAllocations reports one more allocation that runs, in a message of its own, and one without resources, which is rejected.
 func (s *shim) reportAllocations() error {
 	err := s.allocations.Send(&si.AllocationRequest{Allocations: []*si.Allocation{
 		{AllocationKey: "reported", AllocationID: "reported", ApplicationID: app, PartitionName: partition, NodeID: "node-2", ResourcePerAlloc: vcores(4000)},
-		{AllocationKey: "lost", AllocationID: "lost", ApplicationID: "unknown", PartitionName: partition, NodeID: "node-2", ResourcePerAlloc: vcores(1000)},
+		{AllocationKey: "lost", AllocationID: "lost", ApplicationID: app, PartitionName: partition, NodeID: "node-2"},
 	}})
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (p *victimGroup) victimFields() []zap.Field {
 	return []zap.Field{zap.Int("victims", p.count), zap.Strings("victimKeys", p.victimKeys)}
 }
 
-// preemptionEvent writes an event about preemption or a reservation.
+// preemptionEvent writes an event about preemption, a reservation or an orphaned allocation.
 func (w *writer) preemptionEvent(e *scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -60,6 +60,9 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 	case scheduler.EventOverdue:
 		w.log.Warn("victim overdue: it was preempted long ago, and still runs", append(w.askFields(e), node(e.Node),
 			amounts("amounts", e.Amounts), zap.Time("since", e.Since))...)
+	case scheduler.EventOrphaned:
+		w.log.Warn("allocation orphaned: its application does not take it, and its node holds its resources", w.partition, key(e.Subject.Key),
+			application(e.Subject.App), node(e.Node), amounts("amounts", e.Amounts), reason(e.Message))
 	case scheduler.EventReserved:
 		w.log.Info("node reserved for an ask", append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts))...)
 	case scheduler.EventReservationEnded:

@@ -218,9 +218,11 @@ func detailOf(t scheduler.Termination) events.Detail {
 	return events.AllocationCancelled
 }
 
-// eventMessage is the message of a preemption event (S3-47, PRE-112).
+// eventMessage is the message of an event about an ask or an allocation (S3-47, PRE-112, ASK-67).
 func eventMessage(e scheduler.Event) string {
 	switch e.Kind {
+	case scheduler.EventOrphaned:
+		return fmt.Sprintf("Orphaned on node %s, whose resources it holds: %s", e.Node, e.Message)
 	case scheduler.EventPreempted:
 		if e.Preemptor == (scheduler.AllocationRef{}) {
 			return fmt.Sprintf("Preempted on node %s: %s; grace period %s", e.Node, e.Message, e.Grace)

@@ -212,7 +212,7 @@ func (a *Generator) addApplication() scheduler.AddApplication {
 		c.Tags[objects.TagGroupPriority] = Pick(a, "0", "2", "5", "-1", "2147483647", "high")
 	}
 	if a.OneIn(40) {
-		c.Unresolved = "nobody knows the user"
+		c.Refused = "nobody knows the user"
 	}
 	return c
 }

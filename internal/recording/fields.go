@@ -55,7 +55,7 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[scheduler.SetAttributes]():      {"Node", "Attributes"},
 	reflect.TypeFor[scheduler.SetSchedulable]():     {"Node", "Schedulable"},
 	reflect.TypeFor[scheduler.RemoveNode]():         {"Node"},
-	reflect.TypeFor[scheduler.AddApplication]():     {"App", "User", "Queue", "Tags", "Unresolved", "Gang"},
+	reflect.TypeFor[scheduler.AddApplication]():     {"App", "User", "Queue", "Tags", "Refused", "Gang"},
 	reflect.TypeFor[scheduler.RemoveApplication]():  {"App"},
 	reflect.TypeFor[scheduler.SubmitAsk]():          {"Ask"},
 	reflect.TypeFor[scheduler.SubmitAskWithClass](): {"Ask", "RejectReason", "RejectKind", "Class", "NamedClass", "AllowedUsers"},
@@ -113,5 +113,6 @@ var structFields = map[reflect.Type][]string{
 // derivedFields are the exported fields that are not recorded, and how a replay has them.
 var derivedFields = map[reflect.Type]map[string]string{
 	reflect.TypeFor[scheduler.UseConfig](): {"Prepared": "the Core computes the difference itself, with the same result"},
+	reflect.TypeFor[objects.Foreign]():     {"Orphan": "the Core makes it from a ReportAllocation"},
 	reflect.TypeFor[objects.AskDetails]():  {"Constraints": "the Core parses them from Tags"},
 }

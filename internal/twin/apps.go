@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -16,16 +17,20 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	if moved != "" {
 		path, ok = moved, true
 	}
-	if c.Unresolved != "" || t.app(c.App) != nil || t.draining || !ok || !t.createQueues(path, c.App) {
-		t.recordRejected(c)
-		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
-		return
-	}
-	if t.gangTooLarge(c, path) {
+	known := t.app(c.App) != nil
+	taken := !known && c.Refused == "" && !t.draining && ok && t.createQueues(path, c.App)
+	if taken && t.gangTooLarge(c, path) {
 		t.compareQueues() // it may have been created for this application
 		t.prune(t.root)
+		taken = false
+	}
+	recovered := !taken && !known && c.Tags[forceTag] == "true"
+	if recovered {
+		path = placement.RecoveryQueue
+		t.createQueues(path, c.App)
+	} else if !taken {
 		t.recordRejected(c)
-		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "no queue takes its gang"})
+		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
 	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, stateSince: t.now, gang: c.Gang})
@@ -35,6 +40,9 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	a.moved = t.movedTo[c.App] != "" && t.movedTo[c.App] == path
 	delete(t.movedTo, c.App)
 	t.emit(scheduler.ApplicationAccepted{App: c.App})
+	if recovered {
+		t.refuse("placement of application "+string(c.App), "no other queue takes it")
+	}
 	if text, ok := c.Tags[objects.TagGroupPriority]; ok {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 			group := int32(n)
@@ -46,11 +54,15 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 	if !a.moved {
 		t.applyQuotaTags(c, path)
 	}
+	for _, f := range t.orphans(c.App, "") {
+		t.report(*f.report)
+	}
 }
 
 func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	a := t.app(c.App)
 	if a == nil {
+		t.releaseOrphans(scheduler.Release{App: c.App})
 		return
 	}
 	for _, w := range byKey(t.allocationsOf(a.id)) {
@@ -61,6 +73,7 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	for _, w := range byKey(t.allocationsOf(a.id)) {
 		t.emitReleased(w, fmt.Sprintf("Application %s Removed", c.App))
 	}
+	t.releaseOrphans(scheduler.Release{App: c.App})
 	t.allocations = slices.DeleteFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App })
 	switch a.state {
 	case lifecycle.New:

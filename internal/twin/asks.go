@@ -69,9 +69,12 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 		reason = "node unknown"
 	}
 	if reason != "" {
-		t.reject(ask, reason)
+		if w != nil || !t.holdOrphan(c) {
+			t.reject(ask, reason)
+		}
 		return
 	}
+	t.releaseForeign(ask.Key)
 	unknown := w == nil
 	if unknown && constraintsUnreadable(ask) {
 		t.refuse("constraints", "unreadable")
@@ -85,6 +88,31 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	if !runs {
 		t.keepDomain(ask.App)
 	}
+}
+
+// holdOrphan keeps a reported allocation on its node that its application does not take. It returns false if that is not
+// possible.
+func (t *Twin) holdOrphan(c scheduler.ReportAllocation) bool {
+	f, amounts := t.foreignOf(c.Ask.Key), c.Ask.Amounts
+	if f != nil && (f.report == nil || f.report.Ask.App != c.Ask.App) || amounts.IsZero() {
+		return false
+	}
+	return t.addForeign(&foreign{objects.Foreign{Key: c.Ask.Key, Node: c.Node, Amounts: amounts, Tags: c.Ask.Tags()}, &c})
+}
+
+// releaseOrphans ends the orphaned allocations that c means. It reports whether there were any.
+func (t *Twin) releaseOrphans(c scheduler.Release) bool {
+	if c.Scope == scheduler.OnlyAsks {
+		return false
+	}
+	orphans := t.orphans(c.App, c.Key)
+	for _, f := range orphans {
+		t.releaseForeign(f.Key)
+		if c.Type == scheduler.Unspecified || c.Type == scheduler.StoppedByRM {
+			t.emit(scheduler.Released{Key: f.Key, App: c.App, Type: scheduler.StoppedByRM, Message: "released as the RM asked"})
+		}
+	}
+	return len(orphans) > 0
 }
 
 func (t *Twin) reject(ask *objects.Ask, reason string) {
@@ -104,7 +132,7 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 		return "application unknown"
 	case w == nil && t.app(ask.App).state == lifecycle.Failing:
 		return "its gang has failed"
-	case t.isForeign(ask.Key):
+	case t.foreignOf(ask.Key) != nil && !(runs && len(t.orphans(ask.App, ask.Key)) > 0):
 		return "the key is that of a foreign allocation"
 	case w != nil && w.ask.App != ask.App:
 		return "the key belongs to another application"
@@ -221,7 +249,8 @@ func (t *Twin) release(c scheduler.Release) {
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})
 	known := slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App && w.ask.Key == c.Key })
-	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 && !known {
+	orphans := t.releaseOrphans(c)
+	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 && !known && !orphans {
 		t.refuse(fmt.Sprintf("confirmation that allocation %s was preempted", c.Key), "nobody has it")
 	}
 	for _, w := range gone {

@@ -156,15 +156,22 @@ func (d *comparison) history(what string, want []*endedApp, got persistent.List[
 }
 
 func (d *comparison) foreign(n *node, views []*objects.Foreign) {
-	want := map[objects.AllocationKey]bool{}
+	want := map[objects.AllocationKey]objects.AppID{}
 	for _, f := range d.t.foreign {
-		if f.Node == n.id {
-			want[f.Key] = true
+		if f.Node != n.id {
+			continue
+		}
+		if want[f.Key] = "none"; f.report != nil {
+			want[f.Key] = f.report.Ask.App
 		}
 	}
 	same(d, string(n.id), "foreign allocations", len(want), len(views))
 	for _, f := range views {
-		same(d, string(n.id), "foreign allocation "+string(f.Key), want[f.Key], true)
+		app := objects.AppID("none")
+		if f.Orphan != nil {
+			app = f.Orphan.Ask.App
+		}
+		same(d, string(n.id), "foreign allocation "+string(f.Key), want[f.Key], app)
 	}
 }
 

@@ -85,7 +85,7 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 				n.coolDowns[queuePair(leaf, e.Cycle[(i+1)%len(e.Cycle)])] = true
 			}
 		}
-	case scheduler.EventIgnored, scheduler.EventPlaceholderTooSmall:
+	case scheduler.EventIgnored, scheduler.EventPlaceholderTooSmall, scheduler.EventOrphaned:
 		fine = e.Message != ""
 	case scheduler.EventCoolDownEnded:
 		name := queuePair(e.Cycle[0], e.Cycle[len(e.Cycle)-1])

@@ -1,6 +1,11 @@
 package twin
 
-import "github.com/canopy-scheduler/canopy/pkg/scheduler"
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
 
 // obstacle is the first reason why a pending ask is not placed.
 func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
@@ -24,8 +29,10 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	switch {
 	case t.held[a.id]:
 		return scheduler.ApplicationOnHold
-	case t.switchedOff(a):
+	case slices.ContainsFunc(t.pathQueues(a.leaf), func(q *queue) bool { return t.stopped[q.path] }):
 		return scheduler.QueueIsStopped
+	case a.leaf == placement.RecoveryQueue:
+		return scheduler.InRecoveryQueue
 	}
 	if find(t.appsInOrder(c, t.queue(a.leaf)), func(x *app) bool { return x == a }) == nil {
 		return scheduler.WaitsToStart

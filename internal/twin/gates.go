@@ -20,7 +20,8 @@ var gatesOf = map[scheduler.PendingReason][]explain.Kind{
 	scheduler.LimitMaxApplications: {explain.LimitMaxApplications}, scheduler.NoClusterHeadroom: {explain.ClusterCapacity},
 	scheduler.WaitsForReservedNode: {explain.Nodes, explain.ClusterCapacity}, scheduler.NoNodeForAffinity: {explain.OtherAllocations},
 	scheduler.ApplicationOnHold: {explain.Hold}, scheduler.QueueIsStopped: {explain.StoppedQueue},
-	scheduler.GangDoesNotFit: {explain.Gang}, scheduler.NodesRejectedByRM: {explain.Predicates},
+	scheduler.InRecoveryQueue: {explain.RecoveryQueue},
+	scheduler.GangDoesNotFit:  {explain.Gang}, scheduler.NodesRejectedByRM: {explain.Predicates},
 }
 
 // gateProblem is how the gates of a pending ask contradict its verdict, which agrees with the twin: an ask that waits for

@@ -110,11 +110,24 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 	for _, w := range t.removeAllocations(func(w *allocation) bool { return w.node == c.Node }) {
 		t.emitReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
 	}
-	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Node == c.Node })
+	on := filter(t.foreign, func(f *foreign) bool { return f.Node == c.Node })
+	for _, f := range byName(on, func(f *foreign) objects.AllocationKey { return f.Key }) {
+		if f.report != nil {
+			t.emit(scheduler.Released{Key: f.Key, App: f.report.Ask.App, Type: scheduler.StoppedByRM, Message: "the node is gone"})
+		}
+		t.releaseForeign(f.Key)
+	}
 	t.nodes = slices.DeleteFunc(t.nodes, func(n *node) bool { return n.id == c.Node })
 }
 
 func (t *Twin) reportForeign(f objects.Foreign) {
+	if !t.addForeign(&foreign{f, nil}) {
+		t.emit(scheduler.AskRejected{Key: f.Key, Reason: "not a foreign allocation on a known node"})
+	}
+}
+
+// addForeign adds a foreign or orphaned allocation, or replaces it. It returns false if that is not possible.
+func (t *Twin) addForeign(f *foreign) bool {
 	var others resources.Amounts
 	for _, o := range t.foreign {
 		if o.Node == f.Node && o.Key != f.Key {
@@ -122,13 +135,13 @@ func (t *Twin) reportForeign(f objects.Foreign) {
 		}
 	}
 	if t.node(f.Node) == nil || t.allocation(f.Key) != nil || f.Amounts.HasNegative() || overflows(others, f.Amounts) || !t.namesWithinLimit(false, f.Amounts.All()) {
-		t.emit(scheduler.AskRejected{Key: f.Key, Reason: "not a foreign allocation on a known node"})
-		return
+		return false
 	}
 	t.releaseForeign(f.Key)
 	t.foreign = append(t.foreign, f)
+	return true
 }
 
 func (t *Twin) releaseForeign(key objects.AllocationKey) {
-	t.foreign = slices.DeleteFunc(t.foreign, func(f objects.Foreign) bool { return f.Key == key })
+	t.foreign = slices.DeleteFunc(t.foreign, func(f *foreign) bool { return f.Key == key })
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -96,8 +97,23 @@ func (t *Twin) allocation(key objects.AllocationKey) *allocation {
 	return find(t.allocations, func(w *allocation) bool { return w.ask.Key == key })
 }
 
-func (t *Twin) isForeign(key objects.AllocationKey) bool {
-	return slices.ContainsFunc(t.foreign, func(f objects.Foreign) bool { return f.Key == key })
+// foreign is a foreign allocation, or an orphaned one.
+type foreign struct {
+	objects.Foreign
+	report *scheduler.ReportAllocation // of an orphaned one; else nil
+}
+
+// foreignOf is the foreign or orphaned allocation of a key; nil: there is none.
+func (t *Twin) foreignOf(key objects.AllocationKey) *foreign {
+	return find(t.foreign, func(f *foreign) bool { return f.Key == key })
+}
+
+// orphans are the orphaned allocations of an application by key: the one of key, or with an empty key all of them.
+func (t *Twin) orphans(app objects.AppID, key objects.AllocationKey) []*foreign {
+	of := filter(t.foreign, func(f *foreign) bool {
+		return f.report != nil && f.report.Ask.App == app && (key == "" || f.Key == key)
+	})
+	return byName(of, func(f *foreign) objects.AllocationKey { return f.Key })
 }
 
 func (t *Twin) queue(path objects.QueuePath) *queue {

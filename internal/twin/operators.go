@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -167,9 +168,10 @@ func (t *Twin) budgetsProtect(w *allocation) bool {
 	return false
 }
 
-// switchedOff reports whether operators hold a, or have stopped a queue of its path.
+// switchedOff reports whether operators hold a, or have stopped a queue of its path, or have to move it out of the recovery
+// queue.
 func (t *Twin) switchedOff(a *app) bool {
-	if t.held[a.id] {
+	if t.held[a.id] || a.leaf == placement.RecoveryQueue {
 		return true
 	}
 	for _, q := range t.pathQueues(a.leaf) {

@@ -29,10 +29,10 @@ func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bo
 	if q := t.queue(placement.DefaultQueue); q != nil && t.accepts(q, c.App) && t.maySubmit(placement.DefaultQueue, c.User) {
 		return q.path, true
 	}
-	return placement.RecoveryQueue, c.Tags[forceTag] == "true"
+	return "", false
 }
 
-// forceTag marks an application that must be accepted.
+// forceTag marks an application that is in the recovery queue if nothing else takes it.
 const forceTag = "application.create.force"
 
 func ruleTarget(kind placement.Kind, c scheduler.AddApplication) objects.QueuePath {

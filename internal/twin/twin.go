@@ -36,7 +36,7 @@ type Twin struct {
 	nodes       []*node
 	apps        []*app
 	allocations []*allocation
-	foreign     []objects.Foreign
+	foreign     []*foreign
 
 	maxNames, maxAskNames int            // bounds of resource names, and of those only asks have
 	replacedConf          *configs.Queue // settings during a replacement; nil: none

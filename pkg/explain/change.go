@@ -32,6 +32,7 @@ const (
 	RemoveTaints                            // Node loses the taints Candidates, or the ask tolerates them
 	ReleaseApplication                      // application Subject is no longer on hold
 	StartQueue                              // Queue is no longer stopped
+	MoveApplication                         // application Subject is moved to another queue
 	Request                                 // the ask requests no more than Amounts
 )
 
@@ -39,7 +40,8 @@ const (
 func (a Action) Code() string {
 	return [...]string{
 		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications", "raiseLimitMaxApplications", "freeInQueue", "freeOfLimit",
-		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon", "removeTaints", "releaseApplication", "startQueue", "request",
+		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon", "removeTaints", "releaseApplication", "startQueue",
+		"moveApplication", "request",
 	}[a]
 }
 
@@ -111,6 +113,8 @@ func (c Change) String() string {
 		return fmt.Sprintf("release application %s, which is on hold", c.Subject)
 	case StartQueue:
 		return fmt.Sprintf("start queue %s, which is stopped", c.Queue)
+	case MoveApplication:
+		return fmt.Sprintf("move application %s to another queue", c.Subject)
 	}
 	return "request no more than " + amounts
 }

@@ -82,7 +82,7 @@ func TestChanges_OpenTheirGates(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for action := explain.ConnectResourceManager; runs >= full && action <= explain.StartQueue; action++ {
+	for action := explain.ConnectResourceManager; runs >= full && action <= explain.MoveApplication; action++ {
 		assert.Assert(t, seen[action.Code()] > 0, "no run needed %s: %v", action.Code(), seen)
 	}
 	assert.Assert(t, seen["placed"] > seen["another first"], "%v", seen)

@@ -20,6 +20,7 @@ const (
 	Victims                          // the victims on the nominated node, the subject, have ended
 	Hold                             // the application, the subject, is not on hold by an operator (OPS-1)
 	StoppedQueue                     // the queue, the subject, is not stopped by an operator (OPS-2)
+	RecoveryQueue                    // the application, the subject, is not in the recovery queue (PLC-34)
 	Replacement                      // the placeholder that the ask replaces, the subject, has ended
 	Placeholders                     // no placeholder of the task group, the subject, is left that the ask would replace (GAN-4)
 	Members                          // the task group, the subject, has enough pending asks to be placed together (GAN-23)
@@ -38,7 +39,7 @@ const (
 // Code is the stable code of the kind.
 func (k Kind) Code() string {
 	return [...]string{
-		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications",
+		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "recoveryQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications",
 		"queueMaxApplications", "limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations", "gang", "predicates",
 	}[k]
 }
@@ -176,7 +177,7 @@ func (q *question) waitGates() {
 	}
 }
 
-// operatorGates are the gates of what operators have switched off. What they have not has no gate.
+// operatorGates are the gates that only an operator opens. An open one is not listed.
 func (q *question) operatorGates() {
 	a := q.ask.Application()
 	if a.OnHold() {
@@ -186,6 +187,9 @@ func (q *question) operatorGates() {
 		if path := above.Path(); q.facts.Stopped(path) {
 			q.add(Gate{Kind: StoppedQueue, Subject: string(path), Closed: true}, Change{Action: StartQueue, Queue: path})
 		}
+	}
+	if a.Queue().Recovery() {
+		q.add(Gate{Kind: RecoveryQueue, Subject: string(a.ID()), Closed: true}, Change{Action: MoveApplication, Subject: string(a.ID())})
 	}
 }
 

@@ -26,6 +26,8 @@ func (g Gate) String() string {
 		return fmt.Sprintf("an operator holds application %s", g.Subject)
 	case StoppedQueue:
 		return fmt.Sprintf("an operator has stopped queue %s", g.Subject)
+	case RecoveryQueue:
+		return fmt.Sprintf("application %s is in the recovery queue: an operator has to move it", g.Subject)
 	case Replacement:
 		return fmt.Sprintf("placeholder %s, which it replaces, has not ended", g.Subject)
 	case Placeholders:

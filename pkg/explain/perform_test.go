@@ -55,6 +55,8 @@ func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change)
 		return []scheduler.Command{scheduler.Operate{Action: scheduler.ReleaseApplication, App: objects.AppID(c.Subject)}}
 	case explain.StartQueue:
 		return []scheduler.Command{scheduler.Operate{Action: scheduler.StartQueue, Queue: c.Queue}}
+	case explain.MoveApplication:
+		return moved(p, c)
 	case explain.RemoveTaints:
 		return untainted(p, c)
 	}
@@ -80,7 +82,7 @@ func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok b
 	case explain.RemoveTaints:
 		smaller.Candidates = c.Candidates[:len(c.Candidates)-1]
 		return smaller, len(smaller.Candidates) > 0
-	case explain.ConnectResourceManager, explain.Uncordon, explain.ReleaseApplication, explain.StartQueue:
+	case explain.ConnectResourceManager, explain.Uncordon, explain.ReleaseApplication, explain.StartQueue, explain.MoveApplication:
 		return smaller, false
 	}
 	names := slices.Sorted(maps.Keys(c.Amounts.Map()))
@@ -173,6 +175,27 @@ func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Alloc
 		}
 	}
 	return all
+}
+
+// moved moves the application of a change to the first leaf that takes it; nil: none does.
+func moved(p *objects.Partition, c explain.Change) []scheduler.Command {
+	a, _ := p.Application(objects.AppID(c.Subject))
+	var leaf func(*objects.Queue) *objects.Queue
+	leaf = func(q *objects.Queue) *objects.Queue {
+		if q.Leaf() && q != a.Queue() && objects.CheckMove(p, a, q) == nil {
+			return q
+		}
+		for _, child := range q.Children() {
+			if found := leaf(child); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	if to := leaf(p.Root()); to != nil {
+		return []scheduler.Command{scheduler.Operate{Action: scheduler.MoveApplication, App: a.ID(), Queue: to.Path()}}
+	}
+	return nil
 }
 
 func untainted(p *objects.Partition, c explain.Change) []scheduler.Command {

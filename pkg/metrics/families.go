@@ -29,6 +29,8 @@ var (
 		"Unix time at which the first of them is tried again whatever happens; missing: none is.", "partition", "reason")
 	allocations = gauge("canopy_allocations",
 		"Allocations that are bound to a node.", "partition")
+	orphaned = gauge("canopy_orphaned_allocations",
+		"Allocations that the resource manager reported as running, and that their applications have not taken.", "partition")
 	commandsRejected = counter("canopy_commands_rejected_total",
 		"Commands that changed nothing and that are no registration, application or ask.", "partition")
 	queuesViolatingQuota = gauge("canopy_queues_violating_quota",
@@ -91,7 +93,7 @@ var (
 // families are all families except those of node usage, whose names depend on the resources of nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
-	asksPending, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
+	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,

@@ -12,6 +12,7 @@ import (
 func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	to.count(asksPending, s.Asks)
 	to.count(allocations, s.Allocations)
+	to.count(orphaned, s.Orphaned)
 	writeBackedOff(to, s.Refused, "refused")
 	writeBackedOff(to, s.NoVictims, "no-victims")
 	to.value(unknownConfirmations, float64(s.UnknownConfirmations))

@@ -132,9 +132,15 @@ func (a *Application) StateAwareAllows() bool {
 }
 
 // MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned: it is
-// not on hold, no queue of its path is stopped, and StateAwareAllows.
+// not suspended, and StateAwareAllows.
 func (a *Application) MayBeAllocated() bool {
-	return !a.onHold && !a.queue.policy.stopped && a.StateAwareAllows()
+	return !a.suspended() && a.StateAwareAllows()
+}
+
+// suspended reports whether only an operator can let the asks of a be placed: it is on hold, a queue of its path is stopped,
+// or it is in the recovery queue (OPS-1, OPS-2, PLC-34).
+func (a *Application) suspended() bool {
+	return a.onHold || a.queue.policy.stopped || a.queue.policy.recovery
 }
 
 func (p *Partition) addPending(x *Allocation) {

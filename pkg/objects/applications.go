@@ -21,7 +21,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 		return fmt.Errorf("%w queue %s", ErrUnknown, leaf)
 	case !q.Leaf():
 		return fmt.Errorf("queue %s %w", leaf, ErrNotLeaf)
-	case q.draining:
+	case q.draining && !q.Recovery():
 		return fmt.Errorf("queue %s %w", leaf, ErrDraining)
 	}
 	a := &Application{
@@ -101,8 +101,8 @@ func (p *Partition) AddReported(ask *Ask, on NodeID, now time.Time) (*Allocation
 }
 
 // AddReportedWithClass records an allocation of a priority class that the RM reports, such as one
-// that ran before this process started. No quota or limit is checked (QUO-8, LIM-13). Requires: the
-// key is unknown.
+// that ran before this process started. No quota or limit is checked (QUO-8, LIM-13). An orphaned allocation becomes one of
+// its application (ASK-67). Requires: the key is unknown.
 func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
 	n, ok := p.nodes[on]
 	if !ok {
@@ -111,6 +111,9 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 	x, err := p.admit(ask, resources.Cluster, now) // it runs whatever its names
 	if err != nil {
 		return nil, err
+	}
+	if p.foreign.isOrphan(ask) {
+		p.RemoveForeign(ask.Key)
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	p.register(x)
@@ -168,8 +171,8 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if x, ok := p.allocations.get(ask.Key); ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}
-	if _, ok := p.foreign[ask.Key]; ok {
-		return nil, fmt.Errorf("key %s %w as a foreign allocation", ask.Key, ErrExists)
+	if _, ok := p.foreign.byKey[ask.Key]; ok && (by == resources.Asks || !p.foreign.isOrphan(ask)) {
+		return nil, p.foreign.keyError(ask.Key)
 	}
 	if err := checkQuantities(p.names, ask.Amounts, by); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"node: allocation list":           func(p *Partition) { node(p).allocations = node(p).allocations[:1] },
 		"node: not in nodes":              func(p *Partition) { delete(p.nodes, "n3") },
 		"node: not in order":              func(p *Partition) { p.journal.order.schedulable.Reindex(node(p), false) },
-		"node: foreign":                   func(p *Partition) { delete(p.foreign, "daemon") },
+		"node: foreign":                   func(p *Partition) { delete(p.foreign.byKey, "daemon") },
 		"cluster: capacity":               func(p *Partition) { p.Capacity()[0]++ },
 		"application: allocated":          func(p *Partition) { app(p).allocated[0]++ },
 		"application: placeholders":       func(p *Partition) { app(p).ownExtra().placeholders.Add(app(p).allocated) },

@@ -33,7 +33,7 @@ func (p *Partition) Check() error {
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames())
+	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames(), checkOrphans(p))
 }
 
 // recount is the totals as they should be.
@@ -122,7 +122,7 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 	id := n.ID()
 	var occupied resources.Amounts
 	for key, f := range n.foreign {
-		if c.p.foreign[key] != f {
+		if c.p.foreign.byKey[key] != f {
 			return fmt.Errorf("foreign allocation %s of node %s is not registered", key, id)
 		}
 		occupied = occupied.Add(f.Amounts)
@@ -160,9 +160,9 @@ func (c *recount) checkCluster() error {
 	if got, want := p.Amounts(p.Capacity()), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
 	}
-	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign) || len(p.nodes) != len(p.lists.nodes.all) {
+	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign.byKey) || len(p.nodes) != len(p.lists.nodes.all) {
 		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
-			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign), foreign, len(p.nodes), len(p.lists.nodes.all))
+			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign.byKey), foreign, len(p.nodes), len(p.lists.nodes.all))
 	}
 	return cmp.Or(p.journal.order.schedulable.Check("nodes"), p.journal.order.unschedulable.Check("unschedulable nodes"))
 }

@@ -29,7 +29,7 @@ func (c *recount) checkNames() error {
 			add(name, resources.Cluster)
 		}
 	}
-	for _, f := range p.foreign {
+	for _, f := range p.foreign.byKey {
 		for name := range f.Amounts.All() {
 			add(name, resources.Cluster)
 		}

@@ -17,7 +17,7 @@ func (p *Partition) EachNode(yield func(*Node) bool) {
 
 // ForeignAllocation finds a foreign allocation by its key.
 func (p *Partition) ForeignAllocation(key AllocationKey) (*Foreign, bool) {
-	f, ok := p.foreign[key]
+	f, ok := p.foreign.byKey[key]
 	return f, ok
 }
 

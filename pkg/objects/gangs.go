@@ -169,7 +169,7 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 // ReplacementCandidates are the asks of a that wait for placeholders, in order, and the placeholders that may be
 // replaced, in key order (GAN-5). Both are new slices; without asks there are no placeholders either.
 func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
-	if a.onHold || a.queue.policy.stopped {
+	if a.suspended() {
 		return nil, nil
 	}
 	for _, group := range a.askGroups.list {

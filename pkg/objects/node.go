@@ -162,6 +162,8 @@ type Foreign struct {
 	Amounts resources.Amounts
 	Static  bool // of a static pod
 	Tags    map[string]string
+
+	Orphan *Orphan // its report, if it is an orphaned allocation of this scheduler (ASK-67); nil in commands
 }
 
 // nodeScorer scores nodes by the weights of resource indexes.

@@ -92,8 +92,8 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	for _, x := range released {
 		p.Release(x.Key(), now)
 	}
-	for key, f := range n.foreign {
-		delete(p.foreign, key)
+	for _, f := range n.foreign {
+		p.foreign.remove(f)
 		p.names.Release(p.names.Vector(f.Amounts), resources.Cluster)
 	}
 	p.SetSchedulable(n, false)
@@ -208,7 +208,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 		return ErrOverflow
 	}
 	p.RemoveForeign(f.Key)
-	p.foreign[f.Key] = &f
+	p.foreign.add(&f)
 	if n.foreign == nil {
 		n.foreign = map[AllocationKey]*Foreign{}
 	}
@@ -221,11 +221,11 @@ func (p *Partition) AddForeign(f Foreign) error {
 
 // RemoveForeign removes a foreign allocation. ok is false if key has none.
 func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
-	if f, ok = p.foreign[key]; !ok {
+	if f, ok = p.foreign.byKey[key]; !ok {
 		return nil, false
 	}
 	n := p.nodes[f.Node]
-	delete(p.foreign, key)
+	p.foreign.remove(f)
 	delete(n.foreign, key)
 	was := p.names.Vector(f.Amounts)
 	n.occupied.Sub(was)

@@ -19,6 +19,9 @@ func SetOnHold(p *Partition, a *Application, held bool) {
 // Stopped reports whether an operator has stopped q or a queue above (OPS-2).
 func (q *Queue) Stopped() bool { return q.policy.stopped }
 
+// Recovery reports whether q is the recovery queue: an operator has to move the applications that have asks there (PLC-34).
+func (q *Queue) Recovery() bool { return q.policy.recovery }
+
 // SetStopped applies to q and the queues below which queues operators have stopped (OPS-2). The cost grows with the number
 // of these queues, and of the applications of the leaves for which something changes.
 func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {

@@ -43,7 +43,7 @@ type Partition struct {
 	apps        map[AppID]*Application
 	allocations *allocationTable // pending and bound
 	nodes       map[NodeID]*Node
-	foreign     map[AllocationKey]*Foreign
+	foreign     foreignTable
 	shapes      *feasibility.Table
 	journal     journal
 
@@ -84,7 +84,7 @@ func NewPartition(conf configs.Partition) *Partition {
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
-		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: map[AllocationKey]*Foreign{},
+		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: newForeignTable(),
 		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
 	}
 	p.journal.order.schedulable.Order = &nodeOrder

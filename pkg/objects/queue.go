@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -59,6 +60,7 @@ type queuePolicy struct {
 	offset       int32
 	mayPreempt   bool // its asks may preempt; leaf only
 	stopped      bool // an operator has stopped it or a queue above (OPS-2)
+	recovery     bool // it is the recovery queue, in which asks wait until an operator moves their application (PLC-34)
 }
 
 // A vector is short up to this many resources, a mask up to this many words.
@@ -89,6 +91,7 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
 		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset, stopped: q.policy.stopped,
+		recovery: q.path == placement.RecoveryQueue,
 	}
 	q.applyOrders()
 }

@@ -13,7 +13,7 @@ type Submission struct {
 	Queue        string // the queue that the application names; may be empty
 	User         security.User
 	Tags         map[string]string
-	CreateForced bool // it is placed in RecoveryQueue if no rule places it (PLC-28)
+	CreateForced bool // it is placed in RecoveryQueue if no rule places it, or one fails (PLC-28)
 
 	groups map[string]bool // of User, for filters that list many; set by Explain
 }
@@ -45,7 +45,7 @@ const (
 var ErrNoMatch = errors.New("no placement rule matched")
 
 // Place is the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does not exist and
-// may be created (PLC-1 to PLC-6). The error of a rule ends the search; a rule that derives no queue, or one to
+// may be created (PLC-1 to PLC-6, PLC-28). The error of a rule ends the search; a rule that derives no queue, or one to
 // which the user may not submit, is passed over. Without rules the submission must name an existing queue.
 // RecoveryQueue is the only queue whose access list is not checked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
@@ -60,7 +60,8 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 	}
 	e := Trace{Steps: make([]Step, 0, len(rules)+2)}
 	if reason := filterCostReason(rules, s.User); reason != "" {
-		return e.withoutRules(reason, s.CreateForced)
+		e.Steps = append(e.Steps, Step{Rule: "filters", Outcome: Rejected, Reason: reason})
+		return e.unplaced(s, errors.New(reason))
 	}
 	s.groups = make(map[string]bool, len(s.User.Groups))
 	for _, g := range s.User.Groups {
@@ -77,8 +78,7 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 			e.Path = step.Path
 			return e
 		case Rejected:
-			e.Err = fmt.Errorf("placement rule %s: %s", step.Rule, step.Reason)
-			return e
+			return e.unplaced(s, fmt.Errorf("placement rule %s: %s", step.Rule, step.Reason))
 		}
 	}
 	if _, ok := t.Lookup(DefaultQueue); ok {
@@ -89,24 +89,17 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 			return e
 		}
 	}
-	if s.CreateForced {
-		e.Steps = append(e.Steps, recoveryStep())
-		e.Path = RecoveryQueue
-		return e
-	}
-	e.Err = fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.reasons(), "; "))
-	return e
+	return e.unplaced(s, fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.reasons(), "; ")))
 }
 
-// withoutRules rejects a submission before its rules are tried, or places it in RecoveryQueue if it is forced.
-func (e Trace) withoutRules(reason string, forced bool) Trace {
-	e.Steps = append(e.Steps, Step{Rule: "filters", Outcome: Rejected, Reason: reason})
-	if forced {
-		e.Steps = append(e.Steps, recoveryStep())
-		e.Path = RecoveryQueue
+// unplaced ends the trace of a submission that the rules do not place. A forced one goes to the recovery queue (PLC-28).
+func (e Trace) unplaced(s Submission, err error) Trace {
+	if !s.CreateForced {
+		e.Err = err
 		return e
 	}
-	e.Err = errors.New(reason)
+	e.Steps = append(e.Steps, recoveryStep())
+	e.Path = RecoveryQueue
 	return e
 }
 

@@ -70,8 +70,8 @@ func TestPlace_ChecksSubmitAccess(t *testing.T) {
 			s: Submission{Queue: "root.a", User: bob, CreateForced: true}, want: RecoveryQueue},
 		{name: "PLC-27: a forced application with access goes to its queue", rules: []Rule{create(Provided, "")},
 			s: Submission{Queue: "root.a", User: ann, CreateForced: true}, want: "root.a"},
-		{name: "PLC-3: the error of a rule rejects a forced application too", rules: []Rule{create(Provided, "")},
-			s: Submission{Queue: "root.a!", User: ann, CreateForced: true}, err: `placement rule provided: "a!" is not a legal queue name`},
+		{name: "PLC-28: a forced application for which a rule fails goes to the recovery queue", rules: []Rule{create(Provided, ""), create(Fixed, "root.a")},
+			s: Submission{Queue: "root.a!", User: ann, CreateForced: true}, want: RecoveryQueue},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := Place(tc.rules, tc.s, tree(tc.more))

@@ -69,6 +69,6 @@ func setGroups(a *scheduler.AddApplication, groups []string, err error) {
 	case placement.IsCreateForced(a.Tags):
 		a.User.Groups = userNobody.Groups
 	default:
-		a.Unresolved = fmt.Sprintf("user %q cannot be resolved: %s", truncate(a.User.Name), err)
+		a.Refused = fmt.Sprintf("user %q cannot be resolved: %s", truncate(a.User.Name), err)
 	}
 }

@@ -139,13 +139,49 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		x, err = c.part.AddReportedWithClass(m.Class, ask, nodeID, now)
 	}
 	if err != nil {
-		c.emitReportRejected(ask, err)
+		c.holdOrphan(m, err)
 		return
 	}
 	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
 	c.emitStateChanges()
 	c.emitAllocated(x.Ask(), nodeID)
 	c.part.Gangs().KeepDomain(x.Application())
+}
+
+// holdOrphan holds a reported allocation that its application does not take, on its node: it runs there (ASK-67). What has a
+// key in use or invalid amounts is rejected.
+func (c *Core) holdOrphan(m ReportAllocation, refusal error) {
+	held := len(objects.Orphans(c.part, m.Ask.App, m.Ask.Key)) > 0
+	if errors.Is(refusal, objects.ErrExists) || objects.AddOrphan(c.part, m.Class, m.Ask, m.Node) != nil {
+		c.emitReportRejected(m.Ask, refusal)
+		return
+	}
+	if !held {
+		c.emit(Event{
+			Kind: EventOrphaned, Subject: AllocationRef{Key: m.Ask.Key, App: m.Ask.App}, Priority: m.Ask.Priority, Amounts: m.Ask.Amounts,
+			Node: m.Node, Message: refusal.Error(),
+		})
+	}
+}
+
+// adoptOrphans gives an application that was accepted the orphaned allocations that were reported before it (ASK-67).
+func (c *Core) adoptOrphans(now time.Time, app objects.AppID) {
+	for _, f := range objects.Orphans(c.part, app, "") {
+		c.reportAllocation(now, ReportAllocation{Ask: f.Orphan.Ask, Node: f.Node, Class: f.Orphan.Class})
+	}
+}
+
+// releaseOrphans ends orphaned allocations at the request of the RM, as it ends allocations. It reports whether there were any.
+func (c *Core) releaseOrphans(m Release, message string) bool {
+	if !m.Scope.covers(false) {
+		return false
+	}
+	orphans := objects.Orphans(c.part, m.App, m.Key)
+	for _, f := range orphans {
+		c.part.RemoveForeign(f.Key)
+		c.emitReleased(f.Key, m, message)
+	}
+	return len(orphans) > 0
 }
 
 // knownAllocation is the ask or allocation of a key, if it is of an application (ASK-23, ASK-49). No map of applications is read.
@@ -196,14 +232,18 @@ func (c *Core) release(now time.Time, m Release) {
 	if m.Key != "" {
 		x, ok := c.knownAllocation(m.Key, m.App)
 		if !ok {
-			c.unknownConfirmation(m)
+			if !c.releaseOrphans(m, releasedByRM) {
+				c.unknownConfirmation(m)
+			}
 			return
 		}
 		c.endAllocation(now, x, m)
 	} else {
 		a, ok := c.part.Application(m.App)
-		if !ok {
-			c.unknownConfirmation(m)
+		if orphans := c.releaseOrphans(m, releasedByRM); !ok {
+			if !orphans {
+				c.unknownConfirmation(m)
+			}
 			return
 		}
 		c.part.Gangs().UnlinkAll(a) // none is placed because another one ends
@@ -238,19 +278,22 @@ func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	case !m.Scope.covers(x.Pending()):
 	case !x.Pending():
 		c.part.Release(x.Key(), now)
-		c.emitReleased(x, m)
+		c.emitReleased(x.Key(), m, releasedByRM)
 	case m.Type != TimedOut: // a placeholder that timed out was an allocation, so an ask stays
 		c.part.Cancel(x.Key(), now)
 		c.emit(AskCancelled{x.Key(), m.App, cancelledByRM})
 	}
 }
 
-const cancelledByRM = "cancelled as the RM asked"
+const (
+	cancelledByRM = "cancelled as the RM asked"
+	releasedByRM  = "released as the RM asked"
+)
 
 // emitReleased emits Released, unless m confirms a release of the core (ASK-46).
-func (c *Core) emitReleased(x *objects.Allocation, m Release) {
+func (c *Core) emitReleased(key objects.AllocationKey, m Release, message string) {
 	if !m.Type.confirmsOurRelease() {
-		c.emit(Released{x.Key(), m.App, StoppedByRM, "released as the RM asked"})
+		c.emit(Released{key, m.App, StoppedByRM, message})
 	}
 }
 

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -92,6 +93,7 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 // removeNode removes a node and releases its allocations (NOD-19, RMI-54).
 func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	before := c.capacityOf(m.Node)
+	orphans := c.orphansOn(m.Node)
 	released, err := c.part.RemoveNode(m.Node, now)
 	if err != nil { // it is unknown
 		c.rejectUnknownNode("removal", m.Node)
@@ -101,6 +103,18 @@ func (c *Core) removeNode(now time.Time, m RemoveNode) {
 	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}
+	for _, f := range orphans {
+		c.emit(Released{f.Key, f.Orphan.Ask.App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
+	}
 	c.emitStateChanges()
 	c.emitReplacements()
+}
+
+// orphansOn are the orphaned allocations on a node in key order.
+func (c *Core) orphansOn(id objects.NodeID) []*objects.Foreign {
+	n, ok := c.part.Node(id)
+	if !ok {
+		return nil
+	}
+	return slices.DeleteFunc(n.Foreign(), func(f *objects.Foreign) bool { return f.Orphan == nil })
 }

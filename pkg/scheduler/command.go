@@ -69,16 +69,16 @@ type (
 
 	// AddApplication submits an application. The ID of an application that has ended may be used again.
 	// Tags may set the quotas of a dynamic leaf (QUO-21). Effect: ApplicationAccepted or
-	// ApplicationRejected; then Refused for each malformed quota tag.
+	// ApplicationRejected; then Refused for each malformed quota tag, and if a forced application is in the recovery queue.
 	AddApplication struct {
 		App   objects.AppID
 		User  security.User
 		Queue string // as the RM sent it
 		Tags  map[string]string
 
-		// Unresolved is why the groups of the user could not be resolved; the application is rejected with
-		// it. Empty: User has the groups.
-		Unresolved string
+		// Refused is why the API refuses the application: something of it is malformed, or the groups of its user could not
+		// be resolved. A forced one is in the recovery queue then, another one is rejected. Empty: it is well-formed.
+		Refused string
 
 		Gang gangs.Spec // what the RM declares about its gang; zero: nothing
 	}
@@ -106,7 +106,8 @@ type (
 
 	// ReportAllocation reports a running allocation, whatever scheduler placed it. With the key of a
 	// pending ask it binds that ask. Quotas are not checked (QUO-8). Effect: Allocated, none if the
-	// allocation is known already, or AskRejected, also if it is known on another node.
+	// allocation is known already, an event if its application does not take it (ASK-67), or AskRejected, also if
+	// it is known on another node.
 	ReportAllocation struct {
 		Ask   *objects.Ask
 		Node  objects.NodeID

@@ -28,10 +28,11 @@ const (
 	EventReserved                             // an ask has reserved a node
 	EventReservationEnded                     // its reservation ended
 	EventReservationsMoved                    // members of a gang have reserved other nodes (RES-11)
+	EventOrphaned                             // a reported allocation, which its application does not take, is held on its node
 )
 
 func (n EventKind) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended", "reservations moved"}[n]
+	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended", "reservations moved", "orphaned"}[n]
 }
 
 // MovedReservation is the node that a member of a gang has reserved instead of another one.
@@ -69,7 +70,7 @@ type Event struct {
 	Message        string                     // details; may be empty
 
 	Cycle   preemption.Cycle // EventPreemptionCycle. EventCoolDownEnded: the two leaves of the cool-down, or the one
-	Ignored Ignored          // EventIgnored; Subject then has no queue
+	Ignored Ignored          // EventIgnored; Subject then has no queue, as in EventOrphaned
 
 	Until time.Time // EventPreemptionCycle: when the cool-down of neighbours in the cycle ends; zero: there is none
 }
@@ -84,6 +85,8 @@ func (e Event) String() string {
 		if !e.Until.IsZero() {
 			s += ", cooling down"
 		}
+	case EventOrphaned:
+		return fmt.Sprintf("event: %s (%s) orphaned on %s: %s", e.Subject.Key, e.Subject.App, e.Node, e.Message)
 	case EventIgnored:
 		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App, e.Message)
 	case EventReservationsMoved:

@@ -128,6 +128,9 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	if !known {
 		if f, ok := c.part.ForeignAllocation(key); ok {
 			e.State, e.Node, e.Requested = KeyForeign, f.Node, f.Amounts
+			if f.Orphan != nil {
+				e.App, e.Priority = f.Orphan.Ask.App, f.Orphan.Ask.Priority
+			}
 		}
 		return e
 	}

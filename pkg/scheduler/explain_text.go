@@ -18,6 +18,9 @@ func (e *Explanation) String() string {
 	case KeyUnknown:
 		return fmt.Sprintf("no ask or allocation has the key %q", e.Key)
 	case KeyForeign:
+		if e.App != "" {
+			return fmt.Sprintf("it is an orphaned allocation, on node %s: application %s has not taken it", e.Node, e.App)
+		}
 		return fmt.Sprintf("it is an allocation of another scheduler, on node %s", e.Node)
 	case KeyAllocated:
 		return fmt.Sprintf("it runs on node %s since %s", e.Node, e.Since.UTC().Format(time.RFC3339))

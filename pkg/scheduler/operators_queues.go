@@ -86,10 +86,9 @@ func (t admittingTree) Lookup(path string) (placement.QueueInfo, bool) {
 	return info, ok
 }
 
-// checkNotDrained is the reason why an application may not have a queue created at path; nil: it may, as always have the
-// recovery queue (OPS-8).
+// checkNotDrained is the reason why an application may not have a queue created at path; nil: it may (OPS-8).
 func (c *Core) checkNotDrained(id objects.AppID, path objects.QueuePath) error {
-	if q := objects.ClosestQueue(c.part, path); path != placement.RecoveryQueue && q.DrainedByOperator() && !c.operators.admitted[id] {
+	if q := objects.ClosestQueue(c.part, path); q.DrainedByOperator() && !c.operators.admitted[id] {
 		return fmt.Errorf("queue %s cannot be created: %s %w", path, q.Path(), objects.ErrDrained)
 	}
 	return nil

@@ -42,6 +42,7 @@ type Snapshot struct {
 	Applications         int                              // not completed or rejected
 	Asks                 int                              // pending
 	Allocations          int
+	Orphaned             int       // allocations on nodes that their applications have not taken
 	UnknownConfirmations uint64    // see Preemptions
 	Refused              BackedOff // asks
 	NoVictims            BackedOff // ask groups

@@ -76,7 +76,7 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 		NodePressure: conf.NodePressureEnabled, CoolDowns: c.preemption.CoolDowns(),
 		Capacity: p.Amounts(p.Capacity()), Root: root, Nodes: nodes,
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
-		UnknownConfirmations: c.preemption.UnknownConfirmations(),
+		Orphaned: objects.OrphanCount(c.part), UnknownConfirmations: c.preemption.UnknownConfirmations(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	s.Refused, s.NoVictims = c.backedOff()

@@ -286,7 +286,7 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 			tags["application.create.force"] = "true"
 		}
 		return scheduler.AddApplication{
-			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Unresolved: text(d, "unresolved"), Gang: gang(t, d),
+			App: app, User: user(d), Queue: text(d, "queue"), Tags: tags, Refused: text(d, "unresolved"), Gang: gang(t, d),
 		}
 	case "remove-app":
 		return scheduler.RemoveApplication{App: app}

@@ -54,6 +54,7 @@ const (
 	GangDoesNotFit                                 // its gang is placed together, and cannot be now: Subject
 	ApplicationOnHold                              // an operator holds its application, Subject (OPS-1)
 	QueueIsStopped                                 // an operator has stopped queue Subject (OPS-2)
+	InRecoveryQueue                                // an operator has to move its application, Subject, out of the recovery queue (PLC-34)
 )
 
 // Code is a stable code, for programs.
@@ -62,7 +63,7 @@ func (o PendingReason) Code() string {
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
 		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder", "waitsForMembers", "gangDoesNotFit",
-		"applicationOnHold", "queueIsStopped",
+		"applicationOnHold", "queueIsStopped", "inRecoveryQueue",
 	}[o]
 }
 
@@ -79,6 +80,8 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("an operator holds application %s", v.Subject)
 	case QueueIsStopped:
 		return fmt.Sprintf("an operator has stopped queue %s", v.Subject)
+	case InRecoveryQueue:
+		return fmt.Sprintf("application %s is in the recovery queue: an operator has to move it", v.Subject)
 	case QueueMaxApplications:
 		return fmt.Sprintf("queue %s runs as many applications as it may", v.Subject)
 	case LimitMaxApplications:
@@ -265,14 +268,15 @@ func (c *Core) startReason(a *objects.Application) (o PendingReason, subject str
 	return c.maxApplicationsReason(a)
 }
 
-// operatorReason is what operators have switched that keeps a from being allocated anything; NotPending: nothing (OPS-1,
-// OPS-2).
+// operatorReason is why only an operator can let a be allocated anything; NotPending: no such reason (OPS-1, OPS-2, PLC-34).
 func (c *Core) operatorReason(a *objects.Application) (o PendingReason, subject string) {
 	switch {
 	case a.OnHold():
 		return ApplicationOnHold, string(a.ID())
 	case a.Queue().Stopped():
 		return QueueIsStopped, string(c.firstStopped(a.Queue()))
+	case a.Queue().Recovery():
+		return InRecoveryQueue, string(a.ID())
 	}
 	return NotPending, ""
 }

@@ -182,7 +182,7 @@ func TestSnapshot_ShowsWaitingStates(t *testing.T) {
 
 // A report says which kind of quota has no headroom for the ask, if that is why it is skipped (OBS-21).
 func TestWaitingStates_KindOfQuota(t *testing.T) {
-	for o := NotPending; o <= QueueIsStopped; o++ {
+	for o := NotPending; o <= InRecoveryQueue; o++ {
 		want := objects.NoQuota
 		switch o {
 		case AskExceedsMax, NoQueueHeadroom:

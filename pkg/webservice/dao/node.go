@@ -11,9 +11,10 @@ const (
 	rackNameAttribute = "si/rackname"
 )
 
-// Foreign is an allocation of another scheduler.
+// Foreign is an allocation of another scheduler, or an orphaned one of this scheduler.
 type Foreign struct {
 	AllocationKey  string            `json:"allocationKey"`
+	ApplicationID  string            `json:"applicationID,omitempty"` // of an orphaned allocation: the application that has not taken it
 	AllocationTags map[string]string `json:"allocationTags,omitempty"`
 	Resource       Quantities        `json:"resource,omitempty"`
 	NodeID         string            `json:"nodeId,omitempty"`
@@ -82,11 +83,15 @@ func available(n *scheduler.NodeView) Quantities {
 }
 
 func viewForeign(f *objects.Foreign) Foreign {
-	return Foreign{
+	v := Foreign{
 		AllocationKey:  string(f.Key),
 		AllocationTags: f.Tags,
 		Resource:       QuantitiesOf(f.Amounts.All()),
 		NodeID:         string(f.Node),
-		Preemptable:    !f.Static,
+		Preemptable:    !f.Static && f.Orphan == nil,
 	}
+	if f.Orphan != nil {
+		v.ApplicationID = string(f.Orphan.Ask.App)
+	}
+	return v
 }

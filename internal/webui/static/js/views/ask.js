@@ -24,7 +24,7 @@ function nodeHistogram(nodes) {
 
 const gateTitles = {
   __proto__: null,
-  resourceManager: 'Resource manager', recovery: 'Recovery', placementRate: 'Placement rate', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
+  resourceManager: 'Resource manager', recovery: 'Recovery', placementRate: 'Placement rate', victims: 'Victims', hold: 'Hold', stoppedQueue: 'Stopped queue', recoveryQueue: 'Recovery queue', replacement: 'Replacement', placeholders: 'Placeholders', members: 'Gang members', startOrder: 'Start order',
   limitMaxApplications: 'Max applications', queueMaxApplications: 'Max applications', limitMaxResources: 'Limit', queueMaxResources: 'Queue max', clusterCapacity: 'Cluster', nodes: 'Nodes', otherAllocations: 'Affinity and ports', gang: 'Gang', predicates: 'Predicates',
 };
 
