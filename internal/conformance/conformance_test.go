@@ -132,7 +132,7 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 					}
 				}
 			},
-			fails: []string{"asks/foreign", "nodes/drained", "recovery/streams"},
+			fails: []string{"asks/foreign", "canopy/orphan-released", "canopy/orphaned", "nodes/drained", "recovery/streams"},
 		},
 		"running allocations are forgotten in a recovery": {
 			allocations: func(m *si.AllocationResponse) {

@@ -39,6 +39,7 @@ var commandTypes = []reflect.Type{
 	18: reflect.TypeFor[scheduler.Operate](),
 	19: reflect.TypeFor[scheduler.RestoreOperators](),
 	20: reflect.TypeFor[scheduler.Wake](),
+	21: reflect.TypeFor[scheduler.RejectAsk](),
 }
 
 // structFields are the fields of each struct in a recording; the number of a field is its index, from 1. A new one goes
@@ -61,6 +62,8 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[scheduler.SubmitAskWithClass](): {"Ask", "RejectReason", "RejectKind", "Class", "NamedClass", "AllowedUsers"},
 	reflect.TypeFor[scheduler.ReportAllocation]():   {"Ask", "Node", "Class"},
 	reflect.TypeFor[scheduler.Release]():            {"App", "Key", "Type", "Scope"},
+	reflect.TypeFor[scheduler.RejectAsk]():          {"Rejected"},
+	reflect.TypeFor[scheduler.AskRejected]():        {"Key", "App", "Kind", "Reason", "Reported"},
 	reflect.TypeFor[scheduler.ReportForeign]():      {"Foreign"},
 	reflect.TypeFor[scheduler.ReleaseForeign]():     {"Key"},
 	reflect.TypeFor[scheduler.SetListening]():       {"Listening"},

@@ -135,6 +135,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.report(c)
 	case scheduler.Release:
 		t.release(c)
+	case scheduler.RejectAsk:
+		t.emit(c.Rejected)
 	case scheduler.ReportForeign:
 		t.reportForeign(c.Foreign)
 	case scheduler.ReleaseForeign:

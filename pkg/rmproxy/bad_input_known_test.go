@@ -1,6 +1,8 @@
 package rmproxy
 
 import (
+	"strings"
+
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
@@ -19,8 +21,8 @@ func badReports() []badInput {
 			answers: []string{"rejected ask waits (app): unknown node n9"},
 		},
 		{
-			what: "ASK-11 a reported allocation of an unknown application", allocations: asks(on("n1", fakerm.Ask("k", "none"))),
-			answers: []string{"rejected ask k (none): unknown application none"},
+			what: "ASK-67 a reported allocation of an unknown application", allocations: asks(on("n1", fakerm.Ask("k", "none"))),
+			events: []string{"k (none) orphaned on n1: unknown application none"}, used: "n1=20 n2=10",
 		},
 		{
 			what:        "ASK-14 a reported allocation without resources, and one with negative ones",
@@ -229,6 +231,14 @@ func badApplications() []badInput {
 		m := app(change)
 		return badInput{what: what, apps: m, answers: []string{"rejected application " + m.New[0].ApplicationID + ": " + reason}}
 	}
+	recovered := func(what, reason string, change func(*si.AddApplicationRequest)) badInput {
+		m := app(change)
+		m.New[0].Tags = map[string]string{"application.create.force": "true"}
+		return badInput{
+			what: "APP-25 a forced application is accepted with " + what, apps: m, answers: []string{"accepted application second"},
+			events: []string{"refused placement of application second, which is in root.@recovery@: " + reason}, counts: counted("refused-command", 1),
+		}
+	}
 	tag := func(name, value string) func(*si.AddApplicationRequest) {
 		return func(a *si.AddApplicationRequest) { a.Tags = map[string]string{name: value} }
 	}
@@ -239,6 +249,12 @@ func badApplications() []badInput {
 		reject("PLC-7 an unknown queue", "no placement rule matched: rule provided: queue root.none does not exist, and the rule does not create it",
 			func(a *si.AddApplicationRequest) { a.QueueName = "root.none" }),
 		reject("ACL-18 no user", "no user information", func(a *si.AddApplicationRequest) { a.Ugi = nil }),
+		reject("APP-21 an empty user", "user name is empty", func(a *si.AddApplicationRequest) { a.Ugi.User = "" }),
+		reject("APP-21 a user that no configuration could name", `invalid user name "DOM\\alice"`, func(a *si.AddApplicationRequest) { a.Ugi.User = `DOM\alice` }),
+		recovered("a malformed user", `invalid user name "DOM\\alice"`, func(a *si.AddApplicationRequest) { a.Ugi.User = `DOM\alice` }),
+		recovered("a user name that is too long", "user name has 2000 bytes", func(a *si.AddApplicationRequest) { a.Ugi.User = strings.Repeat("u", 2000) }),
+		recovered("a queue name that is too long", "queue name has 9000 bytes", func(a *si.AddApplicationRequest) { a.QueueName = strings.Repeat("q", 9000) }),
+		recovered("a negative placeholderAsk", "placeholderAsk contains negative", func(a *si.AddApplicationRequest) { a.PlaceholderAsk = fakerm.Resource(-1, 1) }),
 		{
 			what: "PRE-51 a group priority that cannot be read", apps: app(func(a *si.AddApplicationRequest) {
 				a.Tags = map[string]string{"canopy.scheduler/group-priority": "many"}

@@ -135,6 +135,7 @@ func (in badInput) run(t *testing.T) {
 	assert.DeepEqual(t, answers, in.answers)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.assertRejectionsAreRecorded(t, answers)
 	for _, want := range in.events {
 		assert.Assert(t, slices.ContainsFunc(r.events, func(e string) bool { return strings.Contains(e, want) }), "%q is not in\n%s", want, strings.Join(r.events, "\n"))
 	}
@@ -159,6 +160,26 @@ func (in badInput) run(t *testing.T) {
 		used = in.used
 	}
 	assert.Equal(t, r.used(), used)
+}
+
+// assertRejectionsAreRecorded asserts that each rejected application and ask is an effect of a partition, from which events,
+// log lines and metrics are made, and that each rejected application is in the list of REST (APP-48).
+func (r *badRig) assertRejectionsAreRecorded(t *testing.T, answers []string) {
+	listed := map[string]bool{}
+	for _, partition := range r.p.Cluster().Partitions() {
+		for ended := range r.snapshot(partition).Rejected.All() {
+			listed[ended.ID] = true
+		}
+	}
+	for _, a := range answers {
+		text, ofApplication := strings.CutPrefix(a, "rejected application ")
+		if ofApplication || strings.HasPrefix(a, "rejected ask ") {
+			assert.Assert(t, slices.Contains(r.events, a), "%q is no effect of a partition:\n%s", a, strings.Join(r.events, "\n"))
+		}
+		if id, _, _ := strings.Cut(text, ":"); ofApplication && id != "app" { // app exists
+			assert.Assert(t, listed[id], "%q is not listed", id)
+		}
+	}
 }
 
 // Every kind of bad input is answered over gRPC: by a rejection with the reason, which names the thing, or, where the

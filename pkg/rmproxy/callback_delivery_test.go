@@ -111,7 +111,7 @@ func TestInProcess_RejectionsDoNotBlockTheCaller(t *testing.T) {
 		synctest.Wait()
 		got := s.Calls()
 		slices.Sort(got)
-		assert.DeepEqual(t, got, []string{"allocations !", "allocations !k", "nodes +0 -1", "nodes +1 -0"})
+		assert.DeepEqual(t, got, []string{"allocations ! !k", "nodes +0 -1", "nodes +1 -0"})
 	})
 }
 

@@ -46,6 +46,8 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 			rejectAsk(m.Ask.Key, m.Ask.App, false)
 		case scheduler.ReportAllocation:
 			rejectAsk(m.Ask.Key, m.Ask.App, true)
+		case scheduler.RejectAsk:
+			s.reply(m.Rejected)
 		case scheduler.ReportForeign:
 			rejectAsk(m.Foreign.Key, "", true)
 		case scheduler.AddNode:

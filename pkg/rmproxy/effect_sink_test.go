@@ -110,8 +110,8 @@ func TestSession_SendsNothingAfterClose(t *testing.T) {
 	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
 }
 
-// Rejections by the API itself are passed on with the kind of rejection, and asks have a log line
-// at level debug.
+// Rejections by the API itself are passed on: those of nodes, since partitions reject asks (APP-48). Asks have a log line at
+// level debug.
 func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	var answered []scheduler.Effect
@@ -124,9 +124,10 @@ func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
 	assert.NilError(t, p.current().handleAllocations(&wire.AllocationRequest{Allocations: []wire.Allocation{
 		allocation("k1", "none", ""), allocation("", "default", ""), allocation("k2", "default", ""), allocation("k3", "default", "n1"),
 	}}))
-	assert.Equal(t, len(answered), 2)
-	assert.Equal(t, answered[0].(scheduler.AskRejected).Kind, scheduler.RejectedPartition)
-	assert.Equal(t, answered[1].(scheduler.AskRejected).Kind, scheduler.RejectedMalformed)
+	assert.Equal(t, len(answered), 0)
+	assert.NilError(t, p.current().handleNodes(&si.NodeRequest{Nodes: []*si.NodeInfo{{Action: si.NodeInfo_CREATE}}}, nil))
+	assert.Equal(t, len(answered), 1)
+	assert.Equal(t, answered[0].(scheduler.NodeRejected).Reason, "node ID is empty")
 	assert.Equal(t, logs.FilterMessage("ask received").FilterField(zap.String("key", "k2")).Len(), 1)
 	assert.Equal(t, logs.FilterMessage("ask received").Len(), 1)
 	assert.Equal(t, logs.FilterMessage("allocation reported").FilterField(zap.String("node", "n1")).Len(), 1)

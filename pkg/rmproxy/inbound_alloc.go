@@ -49,12 +49,18 @@ func (b *commandBatch) releases(all []wire.Release, scope scheduler.ReleaseScope
 	}
 }
 
-// rejectAllocation answers an ask or an allocation that does not become a command.
+// rejectAllocation has the partition reject an ask or an allocation that is malformed, so that the rejection is counted and
+// recorded like any other (APP-48).
 func (b *commandBatch) rejectAllocation(x *wire.Allocation, err error) {
-	b.reject(scheduler.AskRejected{
+	rejected := scheduler.AskRejected{
 		Key: objects.AllocationKey(sanitizedID(x.Key)), App: objects.AppID(sanitizedID(x.App)),
-		Kind: rejectionOf(err), Reason: err.Error(), Reported: x.Node != "",
-	})
+		Kind: rejectionOf(err), Reason: reason(err.Error()), Reported: x.Node != "",
+	}
+	if batch := b.partitionOrDefault(x.Partition); batch != nil {
+		batch.add(scheduler.RejectAsk{Rejected: rejected})
+		return
+	}
+	b.reject(rejected)
 }
 
 // allocation adds the command for an ask, for an allocation if it has a node, or for a foreign

@@ -9,10 +9,12 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
+	"github.com/canopy-scheduler/canopy/internal/engine"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // handleApplications turns an application message into commands: first new applications, then
@@ -26,11 +28,7 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 			s.ignore(ignoredEmpty, zap.String("message", "an application message holds an entry without an application"))
 			continue
 		}
-		if err := batch.newApplication(a); err != nil {
-			batch.reject(scheduler.ApplicationRejected{
-				App: objects.AppID(sanitizedID(a.ApplicationID)), Queue: truncate(a.QueueName), Reason: err.Error(),
-			})
-		}
+		batch.newApplication(a)
 	}
 	for _, a := range m.GetRemove() {
 		batch.step()
@@ -41,41 +39,65 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 	return batch.send()
 }
 
-// newApplication adds the command for a new application (ACL-18, APP-16, APP-17, GAN-1, PLC-21).
-func (b *commandBatch) newApplication(a *si.AddApplicationRequest) error {
-	if err := checkID("application ID", a.ApplicationID); err != nil {
-		return err
-	}
-	if err := checkName("queue name", a.QueueName, maxQueueName); err != nil {
-		return err
-	}
-	batch := b.forPartition(a.PartitionName)
-	if batch == nil {
-		return unknownPartitionForApp(objects.AppID(a.ApplicationID), b.s.bareName(a.PartitionName))
-	}
-	gang, err := readGang(a)
-	if err != nil {
-		return err
-	}
-	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.engine.Directory(batch.partition))
-	if err != nil {
-		return err
-	}
+// newApplication adds the command for a new application (ACL-18, APP-16). The partition gets one that is refused, too: so its
+// rejection is listed and recorded like any other, and a forced one is recovered (APP-25, APP-48).
+func (b *commandBatch) newApplication(a *si.AddApplicationRequest) {
 	cmd := scheduler.AddApplication{
-		App: objects.AppID(a.ApplicationID), User: user, Queue: a.QueueName, Tags: b.s.cloneIfShared(a.Tags), Gang: gang,
+		App: objects.AppID(sanitizedID(a.ApplicationID)), Queue: a.QueueName, User: security.User{Name: sanitizedID(a.Ugi.GetUser())},
+	}
+	directory, err := b.readApplication(a, &cmd)
+	if err != nil {
+		cmd.Refused = reason(err.Error())
+		if checkName("queue name", a.QueueName, maxQueueName) != nil {
+			cmd.Queue = sanitizedID(a.QueueName)
+		}
+		if placement.IsCreateForced(cmd.Tags) {
+			cmd.User = userNobody
+		}
+	}
+	batch := b.partitionOrDefault(a.PartitionName)
+	if batch == nil {
+		b.reject(scheduler.ApplicationRejected{App: cmd.App, Queue: cmd.Queue, User: cmd.User.Name, Reason: cmd.Refused})
+		return
 	}
 	if directory == nil {
 		batch.add(cmd)
-		return nil
+		return
 	}
-	groups, cached, err := directory.Cached(user.Name)
+	groups, cached, err := directory.Cached(cmd.User.Name)
 	if !cached {
 		batch.addUnresolved(cmd, directory)
-		return nil
+		return
 	}
 	setGroups(&cmd, groups, err)
 	batch.add(cmd)
-	return nil
+}
+
+// readApplication checks a new application and completes its command. The error is why it is refused: one without a valid ID or
+// partition has no tags then, so it is not forced. The Directory, if there is one, has to resolve the user (APP-16 to APP-18, GAN-1,
+// PLC-21).
+func (b *commandBatch) readApplication(a *si.AddApplicationRequest, cmd *scheduler.AddApplication) (engine.Directory, error) {
+	if err := checkID("application ID", a.ApplicationID); err != nil {
+		return nil, err
+	}
+	batch := b.forPartition(a.PartitionName)
+	if batch == nil {
+		return nil, unknownPartitionForApp(cmd.App, b.s.bareName(a.PartitionName))
+	}
+	cmd.Tags = b.s.cloneIfShared(a.Tags)
+	if err := checkName("queue name", a.QueueName, maxQueueName); err != nil {
+		return nil, err
+	}
+	gang, err := readGang(a)
+	if err != nil {
+		return nil, err
+	}
+	user, directory, err := readUser(a.Ugi, placement.IsCreateForced(a.Tags), b.s.p.engine.Directory(batch.partition))
+	if err != nil {
+		return nil, err
+	}
+	cmd.Gang, cmd.User = gang, user
+	return directory, nil
 }
 
 // readGang reads what an application declares about its gang (GAN-1, GAN-2, GAN-19).

@@ -126,6 +126,9 @@ type (
 		Scope ReleaseScope
 	}
 
+	// RejectAsk is an ask, an allocation or a foreign allocation that the API refuses because it is malformed. Effect: AskRejected.
+	RejectAsk struct{ Rejected AskRejected }
+
 	// ReportForeign reports a foreign allocation: usage of a node that no application of this scheduler
 	// owns. Effect: none, or AskRejected.
 	ReportForeign struct{ Foreign objects.Foreign }
@@ -173,6 +176,7 @@ func (SubmitAsk) command()          {}
 func (SubmitAskWithClass) command() {}
 func (ReportAllocation) command()   {}
 func (Release) command()            {}
+func (RejectAsk) command()          {}
 func (ReportForeign) command()      {}
 func (ReleaseForeign) command()     {}
 func (SetListening) command()       {}

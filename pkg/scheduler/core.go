@@ -235,6 +235,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.reportAllocation(now, m)
 	case Release:
 		c.release(now, m)
+	case RejectAsk:
+		c.emit(m.Rejected)
 	case ReportForeign:
 		if err := c.part.AddForeign(m.Foreign); err != nil {
 			c.emit(AskRejected{m.Foreign.Key, "", foreignRejectionOf(err), "foreign allocation: " + err.Error(), true})
