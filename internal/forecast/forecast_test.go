@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/durations"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -72,6 +73,37 @@ func TestForecast_ByTag(t *testing.T) {
 	a = c.forecast("after")
 	assert.Equal(t, a.Code, Expected)
 	assert.Assert(t, a.P10 == time.Minute && a.P90 == 4*time.Minute, "%+v", a)
+}
+
+// A dynamic leaf keeps the child template that it was created with, and a queue that drains its settings: the ask waits
+// for its own leaf, whatever the configuration in force says (QUE-24, EXP-12).
+func TestForecast_OfALeafWithSettingsOfItsOwn(t *testing.T) {
+	for name, queue := range map[string]string{
+		"dynamic":  "{name: teams, parent: true, childtemplate: {resources: {max: {vcore: %d}}}}",
+		"draining": "{name: teams, queues: [{name: red, resources: {max: {vcore: %d}}}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			const begin = "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: ["
+			c := newCluster(t, begin+fmt.Sprintf(queue, 2)+"]}]}]")
+			c.app("x", "root.teams.red", nil)
+			c.learn("x")
+			c.node("n1", 16)
+			for i := range 4 {
+				c.ask("x", objects.AllocationKey(fmt.Sprint(i)), 1)
+			}
+			c.goOn(20 * time.Second)
+			after := fmt.Sprintf(queue, 6)
+			if name == "draining" {
+				after = "{name: teams, parent: true}"
+			}
+			conf, problems := queuesyaml.Load([]byte(begin + after + "]}]}]"))
+			assert.Assert(t, conf != nil, problems)
+			c.conf = conf.Partitions[0]
+			c.step(scheduler.UseConfig{Partition: c.conf})
+			c.schedule()
+			assert.Equal(t, c.forecast("3").P50, 40*time.Second)
+		})
+	}
 }
 
 func TestForecast_WithoutExpectedStart(t *testing.T) {

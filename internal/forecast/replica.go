@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -51,7 +52,7 @@ func newOriginal(st State, value func(tags map[string]string) string, slot *cpus
 	o := &original{conf: st.Config, opt: objects.DefaultOptions(), at: st.Snapshot.At}
 	o.opt.PreemptionHistory, o.opt.Lifetimes = 1, st.Lifetimes
 	o.conf.PlacementRules = nil // each application names its leaf, and has been admitted to it
-	o.conf.ClassesNeedingQuota, o.conf.Root = nil, withoutAdmission(o.conf.Root)
+	o.conf.ClassesNeedingQuota, o.conf.Root = nil, queueConf(st.Snapshot.Root)
 	o.conf.Root.SubmitACL = security.Everyone()
 	for n := range st.Snapshot.Nodes.All() {
 		o.nodes = append(o.nodes, n)
@@ -62,13 +63,25 @@ func newOriginal(st State, value func(tags map[string]string) string, slot *cpus
 	return o
 }
 
-// withoutAdmission is a queue without class quotas: they decide which asks are admitted, and all asks have been.
-func withoutAdmission(q configs.Queue) configs.Queue {
-	q.ClassQuotas, q.Children = nil, slices.Clone(q.Children)
-	for i := range q.Children {
-		q.Children[i] = withoutAdmission(q.Children[i])
+// queueConf returns a configuration with the settings that q and the queues below it have now. A dynamic leaf may have
+// been created with another child template than the one in force, and the configuration has no draining queue (QUE-24).
+// Class quotas are left out: they decide which asks are admitted, and all asks have been.
+func queueConf(q *scheduler.QueueView) configs.Queue {
+	parts := q.Path.Parts()
+	conf := configs.Queue{
+		Name: parts[len(parts)-1], Parent: !q.Leaf, Max: q.Max, Guaranteed: q.Guaranteed, MaxApplications: q.MaxApplications,
+		Limits: q.LimitRules, Settings: q.Settings,
 	}
-	return q
+	if len(parts) == 1 {
+		conf.Max = resources.Limit{} // the view has the capacity of the cluster
+	}
+	if !q.Managed {
+		conf.QuotaPreemptionDelay = 0 // only a configured max is enforced (QUO-48)
+	}
+	for child := range q.Children.All() {
+		conf.Children = append(conf.Children, queueConf(child))
+	}
+	return conf
 }
 
 func (o *original) addQueue(q *scheduler.QueueView, slot *cpushare.Slot, value func(map[string]string) string) {
@@ -168,14 +181,9 @@ func (o *original) reserve(part *objects.Partition) {
 	}
 }
 
-// addMember adds an application to its leaf, which is created if it is a dynamic one.
+// addMember adds an application to its leaf.
 func addMember(core *scheduler.Core, a *member, at time.Time) error {
 	part := core.Partition()
-	if _, there := part.Queue(a.leaf); !there {
-		if err := part.CreateLeaf(a.leaf, a.User); err != nil {
-			return &replicaError{err.Error()}
-		}
-	}
 	core.Step(at, scheduler.AddApplication{App: a.ID, User: a.User, Queue: string(a.leaf), Tags: a.Tags})
 	if added, ok := part.Application(a.ID); !ok || added.Queue().Path() != a.leaf {
 		return &replicaError{fmt.Sprintf("queue %s takes no applications: its application %s cannot be copied", a.leaf, a.ID)}
