@@ -123,6 +123,7 @@ func (a *Generator) configureQueue(q *configs.Queue) {
 	}
 	a.configuredQueues++ // not drawn: another draw would change the runs of all seeds
 	q.QuotaPreemptionDelay = []time.Duration{0, time.Second, 10 * time.Second, time.Minute}[a.configuredQueues%4]
+	q.UpdatesLeaves = a.configuredQueues%3 == 0
 	q.SubmitACL, q.AdminACL = a.acl(), a.acl()
 	q.MaxApplications, q.Limits = 0, nil
 	if !a.limited {

@@ -94,7 +94,7 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[configs.ChildTemplate](): {"MaxApplications", "Max", "Guaranteed", "Settings"},
 	reflect.TypeFor[configs.Settings](): {
 		"AppSort", "PrioritySort", "PriorityPolicy", "PriorityOffset", "PreemptionPolicy", "PriorityPreemption", "VictimUnit", "GangPreemption", "BudgetPolicy",
-		"VictimOrder", "VictimQoS", "PreemptionDelay", "PriorityPreemptionDelay", "QuotaPreemptionDelay", "UnschedAskBackoff", "UnschedAskBackoffDelay", "Properties",
+		"VictimOrder", "VictimQoS", "PreemptionDelay", "PriorityPreemptionDelay", "QuotaPreemptionDelay", "UnschedAskBackoff", "UnschedAskBackoffDelay", "Properties", "UpdatesLeaves",
 	},
 	reflect.TypeFor[configs.Churn]():           {"CircuitBreaker", "Cycles", "Window", "CoolDown"},
 	reflect.TypeFor[configs.Reservation]():     {"Enabled", "Delay", "Timeout", "NodePercent"},

@@ -17,12 +17,19 @@ import (
 // queue is a queue and its settings. Its allocations are found by searching the applications for its
 // path.
 type queue struct {
-	path        objects.QueuePath
-	conf        configs.Queue  // its Children are stale once one drains
-	managed     bool           // by the configuration; else it is dynamic
-	draining    bool           // it was removed from the configuration and still has applications
-	dynamicConf *configs.Queue // its settings as a dynamic queue, before the configuration named it
-	children    []*queue
+	path     objects.QueuePath
+	conf     configs.Queue // its Children are stale once one drains
+	managed  bool          // by the configuration; else it is dynamic
+	draining bool          // it was removed from the configuration and still has applications
+	dynamic  *dynamicQueue // its origin, also while a configuration names it; nil: it never was dynamic
+	children []*queue
+}
+
+// dynamicQueue is how a dynamic queue came to be.
+type dynamicQueue struct {
+	parent   bool
+	template *configs.ChildTemplate // that it was created with; nil: none
+	tags     configs.QuotaTags      // of its applications
 }
 
 // node is a node; its allocations are found by searching all allocations.

@@ -2,7 +2,6 @@ package twin
 
 import (
 	"strings"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -64,15 +63,8 @@ func (t *Twin) createQueues(path objects.QueuePath, id objects.AppID) bool {
 	template := templateFor(above)
 	parts := path.Parts()
 	for i := len(above); i < len(parts); i++ {
-		made := &queue{path: q.path.Child(parts[i]), conf: configs.Queue{Name: parts[i], Parent: true}}
-		made.conf.PreemptionDelay = 30 * time.Second // the default (PRE-15)
-		if i == len(parts)-1 {
-			made.conf.Parent = false
-			if template != nil && path != placement.RecoveryQueue {
-				made.conf.Max, made.conf.Guaranteed = template.Max, template.Guaranteed
-				made.conf.Settings, made.conf.MaxApplications = template.Settings, template.MaxApplications
-			}
-		}
+		made := &queue{path: q.path.Child(parts[i]), dynamic: &dynamicQueue{parent: i < len(parts)-1, template: template}}
+		made.conf = dynamicConf(made, above)
 		q.children = append(q.children, made)
 		q = made
 	}

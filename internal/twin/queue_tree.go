@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -24,6 +25,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.reservation = conf.Reservation
 	t.ignorePriority = conf.PriorityDisabled
 	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
+	t.configureDynamic([]*queue{t.root})
 	t.prune(t.root)
 }
 
@@ -50,9 +52,7 @@ func (t *Twin) mergeQueue(old *queue, conf *configs.Queue, path objects.QueuePat
 	var vanished []*queue
 	if old != nil {
 		vanished = slices.Clone(old.children)
-		if q.dynamicConf = old.dynamicConf; !old.managed {
-			q.dynamicConf = &old.conf
-		}
+		q.dynamic = old.dynamic
 	}
 	for i := range conf.Children {
 		at := path.Child(conf.Children[i].Name)
@@ -79,11 +79,53 @@ func (t *Twin) drainQueue(q *queue) {
 		stays = stays || t.inUse(child)
 	}
 	here := slices.ContainsFunc(t.apps, func(a *app) bool { return a.leaf == q.path })
-	if q.dynamicConf != nil && (q.dynamicConf.Parent && !here || !q.dynamicConf.Parent && !stays) {
-		q.conf, q.dynamicConf, q.managed = *q.dynamicConf, nil, false
+	if q.dynamic != nil && (q.dynamic.parent && !here || !q.dynamic.parent && !stays) {
+		q.managed = false
 		return
 	}
 	q.draining = true
+}
+
+// configureDynamic gives the dynamic queues below the last queue of a path the settings that they have (QUE-24).
+func (t *Twin) configureDynamic(path []*queue) {
+	for _, q := range path[len(path)-1].children {
+		if !q.managed {
+			q.conf = dynamicConf(q, path)
+		}
+		t.configureDynamic(append(slices.Clone(path), q))
+	}
+}
+
+// dynamicConf is the settings of a dynamic queue below the queues of a path.
+func dynamicConf(q *queue, above []*queue) configs.Queue {
+	parts := q.path.Parts()
+	conf := configs.Queue{Name: parts[len(parts)-1], Parent: q.dynamic.parent}
+	conf.PreemptionDelay = 30 * time.Second // the default (PRE-15)
+	if q.dynamic.parent || q.path == placement.RecoveryQueue {
+		return conf
+	}
+	template, updates := q.dynamic.template, false
+	for _, a := range above {
+		if a.managed {
+			updates = a.conf.UpdatesLeaves
+		}
+	}
+	if updates {
+		template = templateFor(above)
+	}
+	if template != nil {
+		conf.Max, conf.Guaranteed, conf.Settings, conf.MaxApplications = template.Max, template.Guaranteed, template.Settings, template.MaxApplications
+	}
+	if tags := q.dynamic.tags; tags.Max != nil {
+		conf.Max = *tags.Max
+	}
+	if tags := q.dynamic.tags; tags.Guaranteed != nil {
+		conf.Guaranteed = *tags.Guaranteed
+	}
+	if tags := q.dynamic.tags; tags.MaxApplications > 0 {
+		conf.MaxApplications = tags.MaxApplications
+	}
+	return conf
 }
 
 // prune removes empty queues that are draining or dynamic, from the bottom up.
@@ -91,7 +133,7 @@ func (t *Twin) prune(q *queue) {
 	q.children = slices.DeleteFunc(q.children, func(child *queue) bool {
 		t.prune(child)
 		if !t.inUse(child) {
-			child.dynamicConf = nil // as a dynamic queue it would be removed
+			child.dynamic = nil // as a dynamic queue it would be removed
 		}
 		return (child.draining || !child.managed) && !t.inUse(child)
 	})

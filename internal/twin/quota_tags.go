@@ -34,15 +34,18 @@ func (t *Twin) applyQuotaTags(c scheduler.AddApplication, leaf objects.QueuePath
 		switch strings.ToLower(tag) {
 		case "namespace.resourcequota":
 			if valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text])); valid {
-				q.conf.Max = resources.LimitFromMap(randomrun.QuotaTexts[text])
+				most := resources.LimitFromMap(randomrun.QuotaTexts[text])
+				q.conf.Max, q.dynamic.tags.Max = most, &most
 			}
 		case "namespace.resourceguaranteed":
 			if valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text])); valid {
-				q.conf.Guaranteed = resources.GuaranteeFromMap(randomrun.QuotaTexts[text])
+				least := resources.GuaranteeFromMap(randomrun.QuotaTexts[text])
+				q.conf.Guaranteed, q.dynamic.tags.Guaranteed = least, &least
 			}
 		case "namespace.resourcemaxapps":
 			if valid = randomrun.ApplicationTexts[text] >= 0; randomrun.ApplicationTexts[text] > 0 {
 				q.conf.MaxApplications = uint64(randomrun.ApplicationTexts[text])
+				q.dynamic.tags.MaxApplications = q.conf.MaxApplications
 			}
 		default:
 			continue

@@ -96,7 +96,7 @@ var ignoredFields = map[string]bool{
 	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true, "reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true, "routineChanges.other": true, "waitingChanges.quotasSettled": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
-	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true, "Node.buffers": true, "Queue.formerDynamic": true, "List.root": true,
+	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true, "Node.buffers": true, "Queue.dynamic": true, "Queue.visitedAt": true, "List.root": true,
 }
 
 // rareFields are what is behind a pointer since few objects have it. One that had it once may keep it empty, and those that

@@ -130,12 +130,13 @@ type Settings struct {
 	QuotaPreemptionDelay    time.Duration         // quota.preemption.delay; 0: off
 	UnschedAskBackoff       uint64                // application.unschedasks.backoff; 0: off
 	UnschedAskBackoffDelay  time.Duration         // default 30 s
+	UpdatesLeaves           bool                  // a changed child template reaches dynamic leaves that exist (QUE-24)
 	// Properties are all properties as text, inherited and unknown ones included, for
 	// REST. The map is immutable.
 	Properties map[string]string
 }
 
-// ChildTemplate is the configuration of dynamic leaf queues when they are created (QUE-21).
+// ChildTemplate is the configuration of dynamic leaf queues (QUE-21).
 type ChildTemplate struct {
 	MaxApplications uint64
 	Max             resources.Limit

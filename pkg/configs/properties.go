@@ -29,6 +29,7 @@ const (
 	QuotaPreemptionDelayProperty    = "quota.preemption.delay"
 	BackoffProperty                 = "application.unschedasks.backoff"
 	BackoffDelayProperty            = "application.unschedasks.backoff.delay"
+	ExistingLeavesProperty          = "childtemplate.existing"
 )
 
 // Property is a property of queues, and how its text is parsed.
@@ -58,6 +59,7 @@ var properties = []Property{
 	{QuotaPreemptionDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaPreemptionDelay},
 	{BackoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
 	{BackoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
+	{ExistingLeavesProperty, "keep or update", []string{"keep", "update"}, readExistingLeaves},
 }
 
 // Properties are the known properties, in the order in which they are documented.
@@ -183,6 +185,11 @@ func readVictimUnit(s *Settings, text string) bool {
 func readGangPreemption(s *Settings, text string) bool {
 	s.GangPreemption = strings.EqualFold(text, "enabled")
 	return s.GangPreemption || strings.EqualFold(text, "disabled")
+}
+
+func readExistingLeaves(s *Settings, text string) bool {
+	s.UpdatesLeaves = strings.EqualFold(text, "update")
+	return s.UpdatesLeaves || strings.EqualFold(text, "keep")
 }
 
 func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }

@@ -67,6 +67,9 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 		{"a back-off delay", BackoffDelayProperty, "10s",
 			want(func(s *Settings) { s.UnschedAskBackoffDelay = 10 * time.Second })},
 		{"a delay without a unit is malformed", BackoffDelayProperty, "10", DefaultSettings()},
+		{"a child template reaches existing leaves", ExistingLeavesProperty, "Update", want(func(s *Settings) { s.UpdatesLeaves = true })},
+		{"a child template reaches new leaves only", ExistingLeavesProperty, "keep", DefaultSettings()},
+		{"a template cannot be applied", ExistingLeavesProperty, "apply", DefaultSettings()},
 		{"an empty text is the default", PriorityPolicyProperty, "", DefaultSettings()},
 	} {
 		t.Run(c.name, func(t *testing.T) {

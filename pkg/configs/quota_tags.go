@@ -28,6 +28,20 @@ type QuotaTags struct {
 	MaxApplications uint64
 }
 
+// Names returns the names of the tags that are set.
+func (q QuotaTags) Names() (names []string) {
+	if q.Max != nil {
+		names = append(names, TagMax)
+	}
+	if q.Guaranteed != nil {
+		names = append(names, TagGuaranteed)
+	}
+	if q.MaxApplications != 0 {
+		names = append(names, TagMaxApplications)
+	}
+	return names
+}
+
 // The value of a tag is a resource of the scheduler interface in JSON, {"resources":{"memory":
 // {"value":1}}}. These bounds are far above real tags.
 const (

@@ -162,5 +162,6 @@ func sameSettings(a, b *configs.Settings) bool {
 		a.PreemptionPolicy == b.PreemptionPolicy && a.PriorityPreemption == b.PriorityPreemption && a.VictimUnit == b.VictimUnit &&
 		a.GangPreemption == b.GangPreemption && a.BudgetPolicy == b.BudgetPolicy && a.VictimOrder == b.VictimOrder && a.VictimQoS == b.VictimQoS &&
 		a.PreemptionDelay == b.PreemptionDelay && a.PriorityPreemptionDelay == b.PriorityPreemptionDelay && a.QuotaPreemptionDelay == b.QuotaPreemptionDelay &&
-		a.UnschedAskBackoff == b.UnschedAskBackoff && a.UnschedAskBackoffDelay == b.UnschedAskBackoffDelay && maps.Equal(a.Properties, b.Properties)
+		a.UnschedAskBackoff == b.UnschedAskBackoff && a.UnschedAskBackoffDelay == b.UnschedAskBackoffDelay &&
+		a.UpdatesLeaves == b.UpdatesLeaves && maps.Equal(a.Properties, b.Properties)
 }

@@ -42,11 +42,9 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	}
 	template := q.template()
 	for ; depth < len(parts); depth++ {
-		conf := configs.Queue{Name: parts[depth], Parent: true, Settings: configs.DefaultSettings()}
-		if depth == len(parts)-1 {
-			conf = dynamicLeafConf(conf.Name, template)
-		}
-		q = p.buildQueue(conf, q, false)
+		d := &dynamicQueue{parent: depth < len(parts)-1, template: template}
+		q = p.buildQueue(d.conf(parts[depth], template), q, false)
+		q.dynamic = d
 		p.journal.queueStateChanged(q, QueueCreated)
 	}
 	p.journal.queueTreeChanged()
@@ -56,15 +54,47 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 	return nil
 }
 
-// dynamicLeafConf is the settings of a dynamic leaf with child template t, its priority offset and
-// priority policy included (PRI-20, PLC-29, QUO-20); nil: no template.
-func dynamicLeafConf(name string, t *configs.ChildTemplate) configs.Queue {
-	if t == nil || name == placement.RecoveryQueueName {
-		return configs.Queue{Name: name, Settings: configs.DefaultSettings()}
+// dynamicQueue has the origin of a dynamic queue. It stays while a configuration names the queue, so that the queue has
+// its settings again when a later one leaves it out (QUE-32).
+type dynamicQueue struct {
+	parent   bool                   // false: it is a leaf, with the rest
+	template *configs.ChildTemplate // in force when it was created; nil: none
+	tags     configs.QuotaTags      // the last that its applications brought (QUO-22)
+}
+
+// conf returns the settings with the child template t: those of a leaf have its priority offset and priority policy
+// too (PRI-20, PLC-29, QUO-20). nil: no template.
+func (d *dynamicQueue) conf(name string, t *configs.ChildTemplate) configs.Queue {
+	q := configs.Queue{Name: name, Parent: d.parent, Settings: configs.DefaultSettings()}
+	if d.parent || name == placement.RecoveryQueueName {
+		return q
 	}
-	return configs.Queue{
-		Name: name, Max: t.Max, Guaranteed: t.Guaranteed, MaxApplications: t.MaxApplications, Settings: t.Settings,
+	if t != nil {
+		q.Max, q.Guaranteed, q.MaxApplications, q.Settings = t.Max, t.Guaranteed, t.MaxApplications, t.Settings
 	}
+	if d.tags.Max != nil {
+		q.Max = *d.tags.Max
+	}
+	if d.tags.Guaranteed != nil {
+		q.Guaranteed = *d.tags.Guaranteed
+	}
+	if d.tags.MaxApplications != 0 {
+		q.MaxApplications = d.tags.MaxApplications
+	}
+	return q
+}
+
+// dynamicConf returns the settings of q as a dynamic queue. A leaf has the child template in force if the configured
+// queue above says that it reaches existing leaves, and otherwise the one it was created with (QUE-24).
+func (q *Queue) dynamicConf() configs.Queue {
+	above := q.parent
+	for !above.managed {
+		above = above.parent
+	}
+	if above.conf.UpdatesLeaves {
+		return q.dynamic.conf(q.conf.Name, q.parent.template())
+	}
+	return q.dynamic.conf(q.conf.Name, q.dynamic.template)
 }
 
 // template is the child template of q or of the nearest queue above that has one; nil: none
@@ -78,7 +108,7 @@ func (q *Queue) template() *configs.ChildTemplate {
 	return nil
 }
 
-// TemplateFrom is the queue whose configuration has the child template that q was created with. ok
+// TemplateFrom is the queue whose configuration has the child template in force for q. ok
 // is false for a managed queue, and for one without a child template.
 func (q *Queue) TemplateFrom() (path QueuePath, ok bool) {
 	if q.managed || !q.Leaf() || q.path == placement.RecoveryQueue {

@@ -34,13 +34,14 @@ type Queue struct {
 
 	denominatorBuffer [shortVector]resources.Quantity // storage of few shareDenominators of its own
 	path              QueuePath
-	changeRecorded    bool           // it is in snapshotChanges.watch
-	removed           bool           // was removed from the partition
-	managed           bool           // in the configuration, not created by a placement rule
-	draining          bool           // removed from the configuration, not empty yet
-	drained           bool           // an operator drains it or a queue above (OPS-8)
-	listIndex         int32          // in objectLists.queues
-	formerDynamic     *configs.Queue // settings before the configuration named q; nil: q was not dynamic
+	changeRecorded    bool          // it is in snapshotChanges.watch
+	removed           bool          // was removed from the partition
+	managed           bool          // in the configuration, not created by a placement rule
+	visitedAt         int32         // in reload.visited, if that has it there
+	draining          bool          // removed from the configuration, not empty yet
+	drained           bool          // an operator drains it or a queue above (OPS-8)
+	listIndex         int32         // in objectLists.queues
+	dynamic           *dynamicQueue // nil: it never was dynamic, or that is forgotten (QUE-32)
 
 	quota quota.Queue
 

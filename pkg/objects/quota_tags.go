@@ -20,26 +20,34 @@ func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (prob
 		return nil
 	}
 	want, problems := configs.ReadQuotaTags(tags)
-	conf := q.conf
+	conf, has := q.conf, &q.dynamic.tags
 	if want.Max != nil {
 		if err := p.admitNames(conf.Max.All(), want.Max.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagMax, err))
 		} else {
-			conf.Max = *want.Max
+			conf.Max, has.Max = *want.Max, want.Max
 		}
 	}
 	if want.Guaranteed != nil {
 		if err := p.admitNames(conf.Max.All(), want.Guaranteed.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagGuaranteed, err))
 		} else {
-			conf.Guaranteed = *want.Guaranteed
+			conf.Guaranteed, has.Guaranteed = *want.Guaranteed, want.Guaranteed
 		}
 	}
 	if want.MaxApplications != 0 {
-		conf.MaxApplications = want.MaxApplications
+		conf.MaxApplications, has.MaxApplications = want.MaxApplications, want.MaxApplications
 	}
 	p.updateQuotas(q, conf)
 	return problems
+}
+
+// QuotaTags returns the quota tags that count for q. It has none while a configuration names it (QUO-24).
+func (q *Queue) QuotaTags() configs.QuotaTags {
+	if q.managed || q.dynamic == nil {
+		return configs.QuotaTags{}
+	}
+	return q.dynamic.tags
 }
 
 // admitNames checks whether the resource names of quotas, zero quantities included, are within the

@@ -128,6 +128,9 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	}
 	r := reload{p: p, visited: make([]visitedQueue, 0, d.root.size)}
 	r.applyDifference(p.root, &d.root)
+	for _, q := range r.templatesChanged {
+		r.updateLeaves(q)
+	}
 	r.finish(d.global)
 	return nil
 }
@@ -137,9 +140,12 @@ func hasApplications(q *Queue) bool {
 	return len(q.byID) > 0 || slices.ContainsFunc(q.Children(), hasApplications)
 }
 
-// canBecome reports whether q can have the type of conf without losing applications or queues.
-func (q *Queue) canBecome(conf configs.Queue) bool {
-	if conf.Parent {
+// canBeDynamic reports whether q was dynamic, and can have its type of then without losing applications or queues.
+func (q *Queue) canBeDynamic() bool {
+	if q.dynamic == nil {
+		return false
+	}
+	if q.dynamic.parent {
 		return len(q.byID) == 0
 	}
 	return len(q.byName) == 0
@@ -150,8 +156,8 @@ func (q *Queue) canBecome(conf configs.Queue) bool {
 // had it stayed dynamic, it would be removed by now (QUE-32).
 func (p *Partition) prune(q *Queue) {
 	for above := q; above != nil; above = above.parent {
-		if above.formerDynamic != nil && !hasApplications(above) {
-			above.formerDynamic = nil
+		if above.managed && above.dynamic != nil && !hasApplications(above) {
+			above.dynamic = nil
 		}
 	}
 	for q.parent != nil && (q.draining || !q.managed) && q.empty() {

@@ -15,6 +15,8 @@ type reload struct {
 	visited []visitedQueue // queues that existed and have changed, and all above them; each behind its parent
 	built   []*Queue       // the topmost queues of the new ones
 
+	templatesChanged []*Queue // with another child template, or another rule about whom it reaches
+
 	limitsChanged      bool     // of users and groups, in queues with applications
 	classQuotasChanged bool     // in queues with applications
 	mayPreemptChanged  []*Queue // parents below which asks may, or may no longer, preempt
@@ -51,7 +53,12 @@ func (r *reload) applyDifference(q *Queue, d *queueDifference) {
 	}
 }
 
+// visit adds q to the visited queues, unless it is one, and returns its index there.
 func (r *reload) visit(q *Queue) (at int) {
+	if at := int(q.visitedAt); at < len(r.visited) && r.visited[at].queue == q {
+		return at
+	}
+	q.visitedAt = int32(len(r.visited))
 	r.visited = append(r.visited, visitedQueue{queue: q, exposedPriority: q.CurrentPriority()})
 	return len(r.visited) - 1
 }
@@ -87,9 +94,9 @@ func (r *reload) drainQueue(q *Queue) {
 		}
 	}
 	was := q.draining
-	if d := q.formerDynamic; d != nil && q.canBecome(*d) {
-		q.formerDynamic = nil
-		r.changeSettings(at, d, false)
+	if q.canBeDynamic() {
+		conf := q.dynamicConf()
+		r.changeSettings(at, &conf, false)
 	} else {
 		q.draining = true
 		r.visited[at].changed = true
@@ -104,42 +111,45 @@ func (r *reload) drainQueue(q *Queue) {
 func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	m, p := &r.visited[at], r.p
 	q := m.queue
-	if managed && !q.managed {
-		was := q.conf
-		q.formerDynamic = &was
-	}
 	guaranteeChanged := !q.conf.Guaranteed.Equal(conf.Guaranteed)
 	m.changed = true
-	m.sharesChanged = guaranteeChanged || !q.conf.Max.Equal(conf.Max)
+	m.sharesChanged = m.sharesChanged || guaranteeChanged || !q.conf.Max.Equal(conf.Max)
 	if q.conf.Guaranteed.IsEmpty() != conf.Guaranteed.IsEmpty() || q.conf.PreemptionPolicy != conf.PreemptionPolicy {
 		r.mayPreemptChanged = append(r.mayPreemptChanged, q)
 	}
 	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && hasApplications(q)
 	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) && hasApplications(q)
-	before, templateChanged := q.policy, !sameTemplate(q.conf.ChildTemplate, conf.ChildTemplate)
-	q.setConf(conf)
-	if templateChanged {
-		r.templateChangedBelow(q)
+	before := q.policy
+	if !sameTemplate(q.conf.ChildTemplate, conf.ChildTemplate) || q.conf.UpdatesLeaves != conf.UpdatesLeaves {
+		r.templatesChanged = append(r.templatesChanged, q)
 	}
+	q.setConf(conf)
 	if q.managed = managed; managed && q.draining {
 		q.draining = false
 		p.journal.queueStateChanged(q, QueueRestored)
 	}
 	p.internNames(q)
 	p.journal.queueSettingsChanged(q)
-	m.reorder = before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
+	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		q.clearOrdering(before.sort, &p.deadlines.ramping)
 	}
 }
 
-// templateChangedBelow states that the queues below q that have no child template of their own, and so that of q, have
-// another one now (QUE-23). They may not be in the configuration, and have no difference of their own.
-func (r *reload) templateChangedBelow(q *Queue) {
+// updateLeaves updates the queues below q that have no child template of their own, and so that of q, which has changed
+// (QUE-23). They may not be in the configuration, and have no difference of their own. Dynamic leaves get the settings
+// of the template if it reaches existing ones (QUE-24).
+func (r *reload) updateLeaves(q *Queue) {
 	for _, c := range q.Children() {
-		if !c.Leaf() && c.conf.ChildTemplate == nil {
+		switch {
+		case c.Leaf() && !c.managed:
+			if conf := c.dynamicConf(); !sameQueue(&c.conf, &conf) {
+				r.changeSettings(r.visit(c), &conf, false)
+			}
+		case !c.Leaf() && c.conf.ChildTemplate == nil:
+			r.visit(c)
 			r.p.journal.queueChanged(c)
-			r.templateChangedBelow(c)
+			r.updateLeaves(c)
 		}
 	}
 }

@@ -77,6 +77,7 @@ type QueueView struct {
 	ClassQuotas     []quota.ClassQuota
 	Template        *configs.ChildTemplate
 	Settings        configs.Settings
+	QuotaTags       configs.QuotaTags // of applications, that count for Max, Guaranteed and MaxApplications
 	Children        persistent.List[QueueView]
 	Applications    persistent.List[ApplicationView]
 }

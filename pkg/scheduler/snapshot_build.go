@@ -101,7 +101,7 @@ func viewQueue(
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Drained: q.DrainedByOperator(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
 		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited, ClassQuotas: q.Quota().ClassQuotas(p),
-		Template: q.Template(), Settings: q.Settings(), LimitRules: q.Limits(), Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
+		Template: q.Template(), Settings: q.Settings(), QuotaTags: q.QuotaTags(), LimitRules: q.Limits(), Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {

@@ -43,6 +43,7 @@ type Queue struct {
 	RemainingApplications []RemainingApplication `json:"remainingApplications,omitempty"`
 	QuotaViolation        *QuotaViolation        `json:"quotaViolation,omitempty"`
 	ClassQuotas           []ClassQuota           `json:"classQuotas,omitempty"` // ours
+	QuotaTags             []string               `json:"quotaTags,omitempty"`   // ours: of applications, that set quotas of a dynamic leaf
 }
 
 // RemainingApplication is ours: an application for which a draining leaf queue is kept.
@@ -98,7 +99,7 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 	if q.Leaf {
 		v.SortingPolicy = q.Settings.AppSort.String()
 	}
-	v.ClassQuotas = NewClassQuotas(q)
+	v.ClassQuotas, v.QuotaTags = NewClassQuotas(q), q.QuotaTags.Names()
 	v.setSettings(q.Settings)
 	if a := q.AboveMax; a != nil {
 		v.QuotaViolation = &QuotaViolation{QuantitiesOf(a.Excess.All()), Nanos(a.Since), Nanos(a.Due), Nanos(a.Evaluated)}
