@@ -45,7 +45,9 @@ type QueueChange struct {
 }
 
 // LimitChange is the difference for a user or a group that the limits of a queue name. Values
-// are effective: they are combined with the limits of the queues above.
+// are effective: they are combined with the limits of the queues above, and a user that is not
+// named has those of the wildcard. So it is created where nothing bounded the user or group before.
+// If it is named on one side only, unchanged values are listed too.
 type LimitChange struct {
 	Queue  string        `json:"queue"`
 	Kind   Kind          `json:"kind"`

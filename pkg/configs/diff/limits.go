@@ -1,6 +1,11 @@
 package diff
 
-import "github.com/canopy-scheduler/canopy/pkg/limits"
+import (
+	"slices"
+	"strings"
+
+	"github.com/canopy-scheduler/canopy/pkg/limits"
+)
 
 // compareLimits compares the effective limits of all users and groups that the limits of a queue name.
 // The limits of a created queue are created and those of a removed queue removed, so that the
@@ -24,11 +29,12 @@ func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQu
 	if was.Equal(is) {
 		return
 	}
+	from, to := boundValues(was), boundValues(is)
 	c := LimitChange{Queue: path, Kind: Changed}
 	switch {
-	case !had:
+	case len(from) == 0: // neither named nor bounded by a wildcard or a queue above
 		c.Kind = Created
-	case !has:
+	case len(to) == 0:
 		c.Kind = Removed
 	}
 	if key.group {
@@ -36,7 +42,15 @@ func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQu
 	} else {
 		c.User = key.name
 	}
-	c.Values = diffValues(boundValues(was), boundValues(is), nil, nil)
+	c.Values = diffValues(from, to, nil, nil)
+	if had != has { // it takes the place of another limit, or another one its place: the reader knows none of its values
+		for name, value := range to {
+			if from[name] == value {
+				c.Values = append(c.Values, ValueChange{Name: name, Before: value, After: value})
+			}
+		}
+		slices.SortFunc(c.Values, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
+	}
 	for i := range c.Values {
 		c.Values[i].Inherited = had && has && ownBefore.Equal(ownAfter)
 	}
