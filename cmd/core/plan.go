@@ -31,7 +31,8 @@ or with another file (--against). With a server the plan also has the impact on 
 applications: queues that would be over their new max, users and groups over their new
 limits, and class quotas that would be exceeded, by how much; changes from leaf to parent
 or back that would be refused because of applications; and users that would lose submit
-access. With both flags the files are compared, and only the impact is that of the server.
+access; and dynamic leaves whose child template changes, with what they keep or get.
+With both flags the files are compared, and only the impact is that of the server.
 There is a warning for each resource of the new file that no node of the server has.
 
 The exit code is 0 when nothing would change, 2 when something would, and 1 when a file has

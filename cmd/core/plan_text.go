@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
@@ -41,6 +42,12 @@ func printPlan(out io.Writer, p *plan.Plan, colours bool) error {
 	}
 	for _, o := range p.OverMax {
 		t.add(t.in(red, "! "+o.String()))
+	}
+	for _, l := range p.Leaves {
+		t.add(t.in(yellow, "! "+l.String()))
+	}
+	if slices.ContainsFunc(p.Leaves, func(l plan.LeafTemplate) bool { return l.Kept }) {
+		t.add("  the property childtemplate.existing: update of the queue above would bring the template to such leaves")
 	}
 	for _, o := range p.OverLimit {
 		t.add(t.in(red, "! "+o.String()))
@@ -88,6 +95,10 @@ func (t *planText) values(kind diff.Kind, all []diff.ValueChange, indent string)
 			if !v.Inherited {
 				t.add(indent + v.Name + ": " + v.After)
 			}
+			continue
+		}
+		if v.Before == v.After {
+			t.add(indent + v.Name + ": " + v.After + " (unchanged)")
 			continue
 		}
 		line := fmt.Sprintf("%s%s: %s -> %s", indent, v.Name, shown(v.Before), shown(v.After))

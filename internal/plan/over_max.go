@@ -23,8 +23,8 @@ type QueueOverMax struct {
 	Max       resources.Quantity `json:"max"`
 	By        resources.Quantity `json:"by"`
 
-	// EnforcedAfter is the time above its max after which allocations of the queue are preempted,
-	// such as 5m0s; empty: the max is not enforced.
+	// EnforcedAfter is the time after which allocations of the queue are preempted if it is above its max until then,
+	// such as 5m0s: what is left of the delay, if it is above its max already; empty: the max is not enforced.
 	EnforcedAfter string `json:"enforcedAfter,omitempty"`
 	// MaxUnchanged is true if the max is the same as before, and only its enforcement is new.
 	MaxUnchanged bool `json:"maxUnchanged,omitempty"`
@@ -37,7 +37,11 @@ func (o QueueOverMax) String() string {
 	if o.MaxUnchanged {
 		maxText = "max"
 	}
-	if o.EnforcedAfter != "" {
+	switch o.EnforcedAfter {
+	case "":
+	case "0s":
+		enforcement = "; allocations are preempted at once"
+	default:
 		enforcement = fmt.Sprintf("; if it still is after %s, allocations are preempted", o.EnforcedAfter)
 	}
 	return fmt.Sprintf("%s is over its %s by %s: it holds %s, and may hold %s%s",
@@ -86,7 +90,7 @@ func (p *Plan) listOverMax(yield func(), c *diff.PartitionChange, old, new enfor
 			}
 			o := QueueOverMax{Partition: c.Partition, Queue: path, Resource: name, Allocated: n, Max: limit, By: n - limit, MaxUnchanged: !maxChanged}
 			if delay > 0 {
-				o.EnforcedAfter = delay.String()
+				o.EnforcedAfter = max(0, delay-s.AboveMax[path]).String() // QUO-48
 			}
 			p.OverMax = append(p.OverMax, o)
 		}

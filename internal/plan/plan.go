@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
@@ -32,6 +33,8 @@ type Plan struct {
 	OverLimit  []OverLimit  `json:"overLimit"`
 	OverQuota  []OverQuota  `json:"overQuota"`
 	LostAccess []LostAccess `json:"lostAccess"`
+
+	Leaves []LeafTemplate `json:"leaves"`
 
 	Warnings validation.Problems `json:"warnings"` // of the new configuration; set by the caller of Compute
 }
@@ -63,10 +66,20 @@ type State map[string]*Partition
 // Partition is the state of one partition of a running server.
 type Partition struct {
 	Leaf         map[string]bool                          // by queue path; false: a parent
+	Dynamic      map[string]DynamicLeaf                   // the dynamic leaves, by path
+	AboveMax     map[string]time.Duration                 // how long a queue has been above its enforced max, by path
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // the active ones
 	Usage        []Usage                                  // of users and groups
 	Workloads    []Workload                               // asks and allocations of the active applications
+}
+
+// NewPartition returns the state of an empty partition.
+func NewPartition() *Partition {
+	return &Partition{
+		Leaf: map[string]bool{}, Dynamic: map[string]DynamicLeaf{}, AboveMax: map[string]time.Duration{},
+		Allocated: map[string]map[string]resources.Quantity{},
+	}
 }
 
 // Application is an active application.
@@ -85,7 +98,11 @@ func Compute(old, new *configs.Config, state State, partitions ...string) Plan {
 // ComputeAndYield is Compute that calls yield for each queue, user, group and application. yield may end it by a panic.
 func ComputeAndYield(yield func(), old, new *configs.Config, state State, partitions ...string) Plan {
 	old, new = onlyPartitions(old, partitions), onlyPartitions(new, partitions)
-	p := Plan{Change: diff.CompareAndYield(old, new, yield), StateKnown: state != nil, RefusedChanges: []RefusedChange{}, OverMax: []QueueOverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{}, Warnings: validation.Problems{}}
+	p := Plan{
+		Change: diff.CompareAndYield(old, new, yield), StateKnown: state != nil, RefusedChanges: []RefusedChange{},
+		OverMax: []QueueOverMax{}, OverLimit: []OverLimit{}, OverQuota: []OverQuota{}, LostAccess: []LostAccess{},
+		Leaves: []LeafTemplate{}, Warnings: validation.Problems{},
+	}
 	p.Impact, p.Summary = !p.Change.IsEmpty(), p.Change.Summary()
 	for i := range p.Change.Partitions {
 		c := &p.Change.Partitions[i]
@@ -94,6 +111,7 @@ func ComputeAndYield(yield func(), old, new *configs.Config, state State, partit
 			before, after := queueTreeOf(old, c.Partition), queueTreeOf(new, c.Partition)
 			p.listRefused(yield, c.Partition, after, s)
 			p.listOverMax(yield, c, enforcement{old, before}, enforcement{new, after}, s)
+			p.listLeaves(yield, c.Partition, before, after, s)
 			p.listOverLimit(yield, c, before, after, s)
 			p.listOverQuota(yield, c, after, s)
 			p.listLostAccess(yield, before, after, c.Partition, s)

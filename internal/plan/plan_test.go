@@ -169,7 +169,7 @@ func TestCompute_WithoutServerState(t *testing.T) {
 	text, err := json.Marshal(Compute(load(t, oldYAML), load(t, oldYAML), nil))
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"stateKnown":false,`+
-		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"warnings":[]}`)
+		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"leaves":[],"warnings":[]}`)
 }
 
 // BenchmarkPlan loads two documents of 10,000 queues and compares them, for a server with

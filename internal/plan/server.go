@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/answer"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -35,7 +36,7 @@ func (s Server) Config(ctx context.Context, o queuesyaml.Options) (*configs.Conf
 		Number uint64 `json:"generation"`
 		Active bool   `json:"active"`
 	}
-	if err := s.read(ctx, historyPath, &all); err != nil {
+	if _, err := s.read(ctx, historyPath, &all); err != nil {
 		return nil, err
 	}
 	for _, g := range all {
@@ -52,7 +53,7 @@ func (s Server) generation(ctx context.Context, n uint64, o queuesyaml.Options) 
 	var g struct {
 		Text string `json:"text"`
 	}
-	if err := s.read(ctx, fmt.Sprintf("%s/%d", historyPath, n), &g); err != nil {
+	if _, err := s.read(ctx, fmt.Sprintf("%s/%d", historyPath, n), &g); err != nil {
 		return nil, err
 	}
 	text := []byte(g.Text)
@@ -77,7 +78,7 @@ func (s Server) NodeCapacity(ctx context.Context) (map[string]map[string]resourc
 			Capacity map[string]resources.Quantity `json:"capacity"`
 		} `json:"capacity"`
 	}
-	if err := s.read(ctx, "/ws/v1/partitions", &all); err != nil {
+	if _, err := s.read(ctx, "/ws/v1/partitions", &all); err != nil {
 		return nil, err
 	}
 	out := map[string]map[string]resources.Quantity{}
@@ -94,7 +95,7 @@ func (s Server) State(ctx context.Context, wanted, others []string) (State, erro
 	var have []struct {
 		Name string `json:"name"`
 	}
-	if err := s.read(ctx, "/ws/v1/partitions", &have); err != nil {
+	if _, err := s.read(ctx, "/ws/v1/partitions", &have); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -125,18 +126,29 @@ func (s Server) State(ctx context.Context, wanted, others []string) (State, erro
 type restQueue struct {
 	Name      string                        `json:"queuename"`
 	Leaf      *bool                         `json:"isLeaf"` // nil: the field is missing
+	Managed   *bool                         `json:"isManaged"`
 	Allocated map[string]resources.Quantity `json:"allocatedResource"`
 	Children  []restQueue                   `json:"children"`
+
+	Max             map[string]resources.Quantity `json:"maxResource"`
+	Guaranteed      map[string]resources.Quantity `json:"guaranteedResource"`
+	MaxApplications uint64                        `json:"maxRunningApps"`
+	Properties      map[string]string             `json:"properties"`
+	QuotaTags       []string                      `json:"quotaTags"`
+	QuotaViolation  *struct {
+		Since int64 `json:"since"` // nanoseconds
+	} `json:"quotaViolation"`
 }
 
 func (s Server) partition(ctx context.Context, name string) (*Partition, error) {
 	base := "/ws/v1/partition/" + url.PathEscape(name)
 	var root restQueue
-	if err := s.read(ctx, base+"/queues", &root); err != nil {
+	now, err := s.read(ctx, base+"/queues", &root)
+	if err != nil {
 		return nil, err
 	}
-	p := &Partition{Leaf: map[string]bool{}, Allocated: map[string]map[string]resources.Quantity{}}
-	p.addQueue(&root)
+	p := NewPartition()
+	p.addQueue(&root, now)
 	var apps []struct {
 		ID     string   `json:"applicationID"`
 		Queue  string   `json:"queueName"`
@@ -146,7 +158,7 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 		Requests    []restWorkload `json:"requests"`
 		Allocations []restWorkload `json:"allocations"`
 	}
-	if err := s.read(ctx, base+"/applications/active", &apps); err != nil {
+	if _, err := s.read(ctx, base+"/applications/active", &apps); err != nil {
 		return nil, err
 	}
 	for _, a := range apps {
@@ -158,7 +170,7 @@ func (s Server) partition(ctx context.Context, name string) (*Partition, error) 
 	}
 	for _, kind := range []string{"users", "groups"} {
 		var all []restUsage
-		if err := s.read(ctx, base+"/usage/"+kind, &all); err != nil {
+		if _, err := s.read(ctx, base+"/usage/"+kind, &all); err != nil {
 			return nil, err
 		}
 		for _, h := range all {
@@ -198,33 +210,46 @@ func (p *Partition) addUsage(h *restUsage, q *restQueueUsage) {
 	}
 }
 
-func (p *Partition) addQueue(q *restQueue) {
+// addQueue adds a queue as it was at the time now of the server.
+func (p *Partition) addQueue(q *restQueue, now time.Time) {
 	if q.Leaf != nil {
 		p.Leaf[q.Name] = *q.Leaf
 	}
 	p.Allocated[q.Name] = q.Allocated
+	if q.Leaf != nil && *q.Leaf && q.Managed != nil && !*q.Managed {
+		p.Dynamic[q.Name] = DynamicLeaf{configs.ChildTemplate{
+			MaxApplications: q.MaxApplications, Max: resources.LimitFromMap(q.Max), Guaranteed: resources.GuaranteeFromMap(q.Guaranteed),
+			Settings: configs.ReadSettings(q.Properties),
+		}, q.QuotaTags}
+	}
+	if v := q.QuotaViolation; v != nil && !now.IsZero() {
+		p.AboveMax[q.Name] = now.Sub(time.Unix(0, v.Since)).Truncate(time.Second)
+	}
 	for i := range q.Children {
-		p.addQueue(&q.Children[i])
+		p.addQueue(&q.Children[i], now)
 	}
 }
 
-func (s Server) read(ctx context.Context, path string, to any) error {
-	body, err := s.get(ctx, path)
+// read decodes an answer. now is the time of the server, whose clock may be another one: to the second, and zero if it
+// says none.
+func (s Server) read(ctx context.Context, path string, to any) (now time.Time, err error) {
+	response, err := s.get(ctx, path)
 	if err != nil {
-		return err
+		return now, err
 	}
-	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, maxAnswerBytes))
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err == nil {
 		err = answer.Decode(text, to)
 	}
 	if err != nil {
-		return fmt.Errorf("%s answers %s with an unexpected body: %w", s.Address, path, err)
+		return now, fmt.Errorf("%s answers %s with an unexpected body: %w", s.Address, path, err)
 	}
-	return nil
+	now, _ = http.ParseTime(response.Header.Get("Date"))
+	return now, nil
 }
 
-func (s Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
+func (s Server) get(ctx context.Context, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s is not an address: %w", s.Address, err)
@@ -236,7 +261,7 @@ func (s Server) get(ctx context.Context, path string) (io.ReadCloser, error) {
 	}
 	switch {
 	case response.StatusCode == http.StatusOK:
-		return response.Body, nil
+		return response, nil
 	case response.StatusCode == http.StatusNotFound && path == historyPath:
 		err = fmt.Errorf("%s: %w", s.Address, ErrNoConfig)
 	default:

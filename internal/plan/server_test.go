@@ -6,9 +6,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -26,6 +28,7 @@ func fakeServer(t *testing.T, answers map[string]string) Server {
 		case text == "500":
 			http.Error(w, "no", http.StatusInternalServerError)
 		default:
+			w.Header().Set("Date", time.Unix(1_700_000_008, 0).UTC().Format(http.TimeFormat))
 			fmt.Fprint(w, text)
 		}
 	}))
@@ -52,7 +55,9 @@ func TestServer_State(t *testing.T) {
 	s := fakeServer(t, map[string]string{
 		"/ws/v1/partitions": `[{"name":"default"},{"name":"other"}]`,
 		"/ws/v1/partition/default/queues": `{"queuename":"root","isLeaf":false,"allocatedResource":{"vcore":5},"children":[` +
-			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},{"queuename":"root.old"}]}`,
+			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},{"queuename":"root.old","quotaViolation":{"since":1700000000000000000}},` +
+			`{"queuename":"root.team","isLeaf":true,"isManaged":false,"maxResource":{"vcore":2000},"maxRunningApps":3,"properties":{"preemption.delay":"1s"},` +
+			`"quotaTags":["namespace.resourcequota"]}]}`,
 		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"],` +
 			`"requests":[{"resource":{"vcore":9}}],"allocations":[{"priorityClass":"high","resource":{"vcore":5}}]}]`,
 		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root","resourceUsage":{"vcore":5},` +
@@ -62,8 +67,12 @@ func TestServer_State(t *testing.T) {
 	got, err := s.State(t.Context(), []string{"default"}, []string{"new", "default"})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, got, State{"default": {
-		Leaf:         map[string]bool{"root": false, "root.a": true},
-		Allocated:    map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil},
+		Leaf:      map[string]bool{"root": false, "root.a": true, "root.team": true},
+		Allocated: map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil, "root.team": nil},
+		AboveMax:  map[string]time.Duration{"root.old": 8 * time.Second},
+		Dynamic: map[string]DynamicLeaf{"root.team": {configs.ChildTemplate{
+			MaxApplications: 3, Max: resources.LimitFromMap(amounts{"vcore": 2000}), Settings: configs.ReadSettings(map[string]string{"preemption.delay": "1s"}),
+		}, []string{configs.TagMax}}},
 		Applications: []Application{{"app-1", "root.a", security.User{Name: "ann", Groups: []string{"dev"}}}},
 		Workloads: []Workload{
 			{Queue: "root.a", User: security.User{Name: "ann", Groups: []string{"dev"}}, Amounts: amounts{"vcore": 9}},

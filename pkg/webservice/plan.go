@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -115,10 +115,17 @@ func (s *service) planState(r *http.Request) (plan.State, error) {
 func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partition {
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
-	p := &plan.Partition{Leaf: map[string]bool{}, Allocated: map[string]map[string]resources.Quantity{}}
+	p := plan.NewPartition()
 	eachQueue(snap.Root, slot, func(q *scheduler.QueueView) {
 		path := string(q.Path)
 		p.Leaf[path], p.Allocated[path] = q.Leaf, q.Allocated.Map()
+		if q.Leaf && !q.Managed {
+			settings := configs.ChildTemplate{MaxApplications: q.MaxApplications, Max: q.Max, Guaranteed: q.Guaranteed, Settings: q.Settings}
+			p.Dynamic[path] = plan.DynamicLeaf{Settings: settings, Tags: q.QuotaTags.Names()}
+		}
+		if q.AboveMax != nil {
+			p.AboveMax[path] = snap.At.Sub(q.AboveMax.Since).Truncate(time.Second)
+		}
 		for a := range q.Applications.All() {
 			slot.Yield()
 			p.Applications = append(p.Applications, plan.Application{ID: string(a.ID), Queue: path, User: a.User})

@@ -85,6 +85,14 @@ func (s *diffQueue) computeValues(yield func()) {
 	s.values = v
 }
 
+// Templates compares two child templates.
+func Templates(before, after *configs.ChildTemplate) []ValueChange {
+	was, is := map[string]string{}, map[string]string{}
+	putChildTemplate(was, before)
+	putChildTemplate(is, after)
+	return diffValues(was, is, nil, nil)
+}
+
 func putChildTemplate(v map[string]string, t *configs.ChildTemplate) {
 	if t == nil {
 		return

@@ -36,6 +36,7 @@ function planResult(plan) {
     ...plan.overMax.map((x) => ['warn', `${x.queue} is above its new max by ${f.quantity(x.resource, x.by)} ${x.resource}: ${f.quantity(x.resource, x.used ?? x.allocated)} used, ${f.quantity(x.resource, x.max)} allowed`]),
     ...plan.overLimit.map((x) => ['warn', `${x.user ? `user ${x.user}` : `group ${x.group}`} is above the new limit in ${x.queue}: ${f.quantity(x.resource, x.used)} ${x.resource} used, ${f.quantity(x.resource, x.limit)} allowed`]),
     ...plan.overQuota.map((x) => ['warn', `class quota ${x.quota} of ${x.queue} is exceeded by ${f.quantity(x.resource, x.by)} ${x.resource}`]),
+    ...plan.leaves.slice(0, 50).map((x) => ['info', `dynamic leaf ${x.queue} ${x.kept ? 'keeps its settings, unlike new leaves' : 'gets other settings from its child template'}: ${(x.values ?? []).map((v) => `${v.name} ${v.before ?? 'not set'}, template ${v.after ?? 'not set'}`).join('; ')}`]),
     ...plan.lostAccess.slice(0, 50).map((x) => ['warn', `user ${x.user} loses submit access to ${x.queue}, where application ${x.application} is`]),
     ...plan.warnings.map((x) => ['info', `line ${x.line ?? '?'}: ${x.message ?? x}`]),
   ];
