@@ -27,13 +27,13 @@ type taskGroup struct {
 	count, replaced, timedOut int
 }
 
-// gangTooLarge reports whether the leaf of an application cannot take its gang: it is not FIFO, or too small.
+// gangTooLarge reports whether the leaf of an application cannot take its gang: it is Fair, or too small.
 func (t *Twin) gangTooLarge(c scheduler.AddApplication, path objects.QueuePath) bool {
 	if c.Gang.Requested.IsZero() {
 		return false
 	}
 	leaf := t.queue(path)
-	if leaf.conf.AppSort != policies.FIFO {
+	if leaf.conf.AppSort == policies.Fair {
 		return true
 	}
 	most := leaf.conf.Max

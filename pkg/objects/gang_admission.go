@@ -24,10 +24,34 @@ func (l GangLedger) Admit(path QueuePath, id AppID, requested resources.Amounts,
 	return err
 }
 
+// InheritsFair returns the queue from which a configured leaf inherits application.sort.policy: fair, with which it
+// takes no gangs (GAN-12); nil: it does not.
+func (q *Queue) InheritsFair() (from *Queue) {
+	if q.policy.sort != policies.Fair || !q.managed {
+		return nil
+	}
+	for up := q.parent; up != nil && up.conf.AppSort == policies.Fair; up = up.parent {
+		from = up
+	}
+	return from
+}
+
+// sortOrigin says where a leaf has its order from; empty: it is its own.
+func (q *Queue) sortOrigin() string {
+	if from := q.InheritsFair(); from != nil {
+		return fmt.Sprintf(", inherited from %s", from.path)
+	}
+	if from, ok := q.TemplateFrom(); ok {
+		return fmt.Sprintf(", of the child template of %s", from)
+	}
+	return ""
+}
+
 // checkGang checks the order of applications and the max of each queue of the path but root.
 func (l GangLedger) checkGang(leaf *Queue, id AppID, requested resources.Amounts, tags map[string]string) error {
-	if leaf.policy.sort != policies.FIFO {
-		return fmt.Errorf("queue %s cannot run application %s with task group request: unsupported sort type", leaf.path, id)
+	if leaf.policy.sort == policies.Fair {
+		return fmt.Errorf("queue %s cannot run application %s with task group request: unsupported sort type fair%s: "+
+			"gangs need fifo or stateaware", leaf.path, id, leaf.sortOrigin())
 	}
 	most := leaf.conf.Max
 	if !leaf.managed && leaf.path != placement.RecoveryQueue {

@@ -164,7 +164,7 @@ func TestGangs_Admission(t *testing.T) {
 			app  *si.AddApplicationRequest
 			want string
 		}{
-			{gang("root.fair", vcores(1)), "queue root.fair cannot run application other with task group request: unsupported sort type"},
+			{gang("root.fair", vcores(1)), "queue root.fair cannot run application other with task group request: unsupported sort type fair: gangs need fifo or stateaware"},
 			{gang("root.small", vcores(6)), "queue root.small cannot fit application other: task group request {memory=6 vcore=6} larger than max queue allocation ≤{vcore=5}"},
 			{gang("root.a", vcores(-1)), "placeholderAsk contains negative resources"},
 		} {

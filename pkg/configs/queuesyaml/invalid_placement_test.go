@@ -210,8 +210,11 @@ partitions:
 `},
 		{"fair without a guarantee", rootHead + `
     properties:
-      application.sort.policy: fair
+      application.sort.policy: «fair-parent»fair
     queues:
+    - name: p
+      properties: {application.sort.policy: fair} # no leaf below inherits it
+      queues: [{name: x, properties: {application.sort.policy: fifo}}]
     - name: a
       properties:
         application.sort.policy: «fair-raw»fair

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -33,10 +34,22 @@ func (r *Report) checkQueueProperties(q *QueueDraft) {
 		r.Add(q, sort.Value.Position, "stateaware-parent",
 			"stateaware has no effect on a parent: child queues are always sorted by fair share",
 			"only leaf queues below inherit it; set it there")
+	case q.isParent() && sort.Value.Text == policies.Fair.String() && q.passesOnSort():
+		r.Add(q, sort.Value.Position, "fair-parent",
+			"leaf queues below inherit fair, and so reject applications with task groups (gangs); on the parent itself it has no effect",
+			"leave it out: child queues are always sorted by fair share; or set fifo in the leaf queues of gangs")
 	case !q.isParent() && sort.Value.Text == policies.Fair.String() && q.Guaranteed.hasNoQuantity():
 		r.Add(q, sort.Value.Position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
 	}
+}
+
+// passesOnSort reports whether a leaf below q has the sort policy of q.
+func (q *QueueDraft) passesOnSort() bool {
+	return slices.ContainsFunc(q.Children, func(c *QueueDraft) bool {
+		_, own := c.ownSetting(configs.SortPolicyProperty)
+		return !own && (!c.isParent() || c.passesOnSort())
+	})
 }
 
 // countProperties bounds the number of properties of a queue, inherited ones included (CFG-16).
@@ -138,6 +151,10 @@ func (r *Report) checkTemplate(q *QueueDraft) {
 	r.checkZero(q, "childtemplate guaranteed", &t.Guaranteed)
 	for _, s := range t.Settings {
 		r.checkProperty(q, "childtemplate ", s)
+		if s.Name.Text == configs.ExistingLeavesProperty && !r.LimitReached("property-unused") {
+			r.Add(q, s.Name.Position, "property-unused", "childtemplate "+configs.ExistingLeavesProperty+" has no effect: a leaf has no child template",
+				"set it in the properties of the queue itself")
+		}
 		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
 	if t.TooManyProperties {

@@ -106,6 +106,7 @@ type Rule struct {
 //	classquota-class    warning  a class quota or a selector names a priority class that does not exist
 //	classquota-uncovered warning  a class needs a quota and no queue has one, so all its asks are rejected
 //	template-leaf       warning  a child template has no effect on a leaf
+//	fair-parent         warning  leaf queues inherit fair from a parent, and so reject gangs
 //	fair-raw            warning  fair without a guarantee compares plain numbers
 //	priority-off        warning  preemption.priority is set where priorities are switched off
 //	quota-delay         warning  quota.preemption.delay is set where no max is enforced
@@ -214,6 +215,7 @@ var ruleTable = []Rule{
 	{"classquota-class", Warning, "a class quota or a selector names a priority class that does not exist"},
 	{"classquota-uncovered", Warning, "a class needs a quota and no queue has one, so all its asks are rejected"},
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
+	{"fair-parent", Warning, "leaf queues inherit fair from a parent, and so reject gangs"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
 	{"priority-off", Warning, "preemption.priority is set where priorities are switched off"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
