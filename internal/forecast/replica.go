@@ -70,7 +70,7 @@ func queueConf(q *scheduler.QueueView) configs.Queue {
 	parts := q.Path.Parts()
 	conf := configs.Queue{
 		Name: parts[len(parts)-1], Parent: !q.Leaf, Max: q.Max, Guaranteed: q.Guaranteed, MaxApplications: q.MaxApplications,
-		Limits: q.LimitRules, Settings: q.Settings,
+		Limits: q.LimitRules.All(), Settings: q.Settings,
 	}
 	if len(parts) == 1 {
 		conf.Max = resources.Limit{} // the view has the capacity of the cluster

@@ -23,6 +23,10 @@ func (r *Rule) evaluate(s Submission, t Tree) Step {
 	}
 	for _, part := range strings.Split(name, ".") {
 		if !queueNamePattern.MatchString(part) {
+			if len(part) > maxQueueNameLength {
+				return out.rejected("%.*q... is not a legal queue name: it has %d bytes, and may have %d",
+					maxQueueNameLength, part, len(part), maxQueueNameLength)
+			}
 			return out.rejected("%q is not a legal queue name", part)
 		}
 	}
@@ -78,4 +82,6 @@ func isQualified(path string) bool {
 }
 
 // queueNamePattern is the legal name of one level of a path (PLC-11).
-var queueNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_:#/@-]{1,64}$`)
+var queueNamePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, maxQueueNameLength))
+
+const maxQueueNameLength = 64 // in bytes (CFG-36)

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -49,6 +50,9 @@ func TestPlace_Rules(t *testing.T) {
 			s: Submission{Queue: "root.b!"}, err: `placement rule provided: "b!" is not a legal queue name`},
 		{name: "PLC-11: an empty level is an error", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root..x"},
 			err: `placement rule provided: "" is not a legal queue name`},
+		{name: "a name that is too long",
+			s:   Submission{Queue: "root." + strings.Repeat("a", 65)},
+			err: `placement rule provided: "` + strings.Repeat("a", 64) + `"... is not a legal queue name: it has 65 bytes, and may have 64`},
 		{name: "PLC-17: the user rule uses the name with its dots", rules: []Rule{create(UserName, "")}, s: Submission{User: ann}, want: "root.ann_dot_b"},
 		{name: "PLC-19: the name of a tag matches in any case", rules: []Rule{create(Tag, "namespace")},
 			s: Submission{Tags: map[string]string{"NameSpace": "web"}}, want: "root.web"},
