@@ -159,7 +159,7 @@ func printEntitlements(t preemptText, e *dao.Explanation) {
 			text = "no: " + entitlement.Reason
 		}
 		if entitlement.QueueName != "" {
-			text += ", " + entitlement.QueueName
+			text += ", " + entitlement.QueueName + entitlement.OverText()
 		}
 		if entitlement.EntitledAt != 0 {
 			text += ", entitled at " + timeText(entitlement.EntitledAt)

@@ -49,7 +49,7 @@ func printDryRun(out io.Writer, s *dao.DryRunResult) error {
 	for _, r := range s.Entitlements {
 		reason := r.Reason
 		if r.QueueName != "" {
-			reason = strings.TrimPrefix(reason+": "+r.QueueName, ": ")
+			reason = strings.TrimPrefix(reason+": "+r.QueueName, ": ") + r.OverText()
 		}
 		if r.EntitledAt != 0 {
 			reason += ", until " + timeText(r.EntitledAt)

@@ -51,8 +51,9 @@ type Gate struct {
 	Closed    bool
 	Permanent bool // closed, and no end of other allocations opens it (ORD-49)
 
-	Figures []Figure       // of the requested resources that the gate bounds, by name; of Nodes: on Node
-	Node    objects.NodeID // of Nodes: the one that lacks the least, if the gate is closed and one could have enough
+	Figures []Figure         // of the requested resources that the gate bounds, by name; of Nodes: on Node
+	Node    objects.NodeID   // of Nodes: the one that lacks the least, if the gate is closed and one could have enough
+	HeldFor []objects.Holder // of Nodes: the other asks for which something of Node is held
 
 	Running    int // of gates of maxapplications: the applications that count, and their bound
 	MaxRunning uint64
@@ -65,7 +66,16 @@ type Gate struct {
 type Figure struct {
 	Resource  string
 	Requested resources.Quantity
-	Free, Max resources.Quantity // left, negative if more is used than Max; and in all
+	Free, Max resources.Quantity // left, negative if more is used than Max, or held for other asks than is left; and in all
+	Held      resources.Quantity // of Nodes: held for other asks, which Free is without
+}
+
+// Left is Free as it is shown: of a node at least 0.
+func (g Gate) Left(f Figure) resources.Quantity {
+	if g.Kind == Nodes {
+		return max(0, f.Free)
+	}
+	return f.Free
 }
 
 // Missing is how much more must be free; zero or less: enough is.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -92,20 +93,32 @@ func (g Gate) subjectText() string {
 func (g Gate) nodesText() string {
 	switch {
 	case string(g.Node) == g.Subject && g.Subject != "":
-		return fmt.Sprintf("node %s has too little free: %s", g.Subject, g.figuresText())
+		return fmt.Sprintf("node %s has too little free: %s%s", g.Subject, g.figuresText(), g.heldForText())
 	case len(g.Figures) == 0 && g.Subject != "":
 		return fmt.Sprintf("node %s is missing, does not admit it, or is too small", g.Subject)
 	case len(g.Figures) == 0:
 		return "no schedulable node admits it and could have enough free"
 	}
-	return fmt.Sprintf("no node that admits it has enough free; on node %s, which lacks the least: %s", g.Node, g.figuresText())
+	return fmt.Sprintf("no node that admits it has enough free; on node %s, which lacks the least: %s%s", g.Node, g.figuresText(), g.heldForText())
+}
+
+// heldForText names the asks for which something is held on the node; empty: there is none.
+func (g Gate) heldForText() string {
+	if len(g.HeldFor) == 0 {
+		return ""
+	}
+	return "; held there for " + objects.HoldersText(g.HeldFor)
 }
 
 // figuresText are the figures in words: first those of which too little is left.
 func (g Gate) figuresText() string {
 	var missing, enough []string
 	for _, f := range g.Figures {
-		text := fmt.Sprintf("%s of %s, requested %s", resources.FormatNamedQuantity(f.Resource, f.Free), resources.FormatQuantity(f.Resource, f.Max), resources.FormatQuantity(f.Resource, f.Requested))
+		held := ""
+		if f.Held > 0 {
+			held = fmt.Sprintf(" (%s held for other asks)", resources.FormatQuantity(f.Resource, f.Held))
+		}
+		text := fmt.Sprintf("%s of %s%s, requested %s", resources.FormatNamedQuantity(f.Resource, g.Left(f)), resources.FormatQuantity(f.Resource, f.Max), held, resources.FormatQuantity(f.Resource, f.Requested))
 		if f.Missing() > 0 {
 			missing = append(missing, text+", missing "+resources.FormatQuantity(f.Resource, f.Missing()))
 		} else {

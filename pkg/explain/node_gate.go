@@ -47,7 +47,7 @@ func (q *question) nodeGates() {
 	var changes []Change
 	if g.Closed {
 		if n := s.leastMissing.node; n != nil {
-			g.Node, g.Figures = n.ID(), q.figuresOn(n)
+			g.Node, g.Figures, g.HeldFor = n.ID(), q.figuresOn(n), q.part.Reservations().HeldFor(n, x)
 		}
 		changes = q.nodeChanges(&s)
 	}
@@ -144,7 +144,8 @@ func (q *question) missingShare(n *objects.Node) (share float64) {
 func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 	for k, requested := range q.ask.Shape().Vector() {
 		if k := resources.Index(k); requested > 0 {
-			figures = append(figures, Figure{q.part.ResourceName(k), requested, q.part.Reservations().FreeFor(q.ask, n, k), n.Total().At(k)})
+			free := q.part.Reservations().FreeFor(q.ask, n, k)
+			figures = append(figures, Figure{q.part.ResourceName(k), requested, free, n.Total().At(k), resources.SubSaturated(n.Available().At(k), free)})
 		}
 	}
 	sortFigures(figures)

@@ -20,7 +20,7 @@ func (q *question) quotaGate(c quota.Constraint) {
 	}
 	for k, requested := range s.Vector() {
 		if free, bound, ok := c.Availability(resources.Index(k)); ok && requested > 0 {
-			g.Figures = append(g.Figures, Figure{q.part.ResourceName(resources.Index(k)), requested, free, bound})
+			g.Figures = append(g.Figures, Figure{q.part.ResourceName(resources.Index(k)), requested, free, bound, 0})
 		}
 	}
 	sortFigures(g.Figures)

@@ -1,7 +1,9 @@
 package objects
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -243,10 +245,41 @@ func (l ReservationLedger) clearHeld(group *AskGroup) {
 // NodeCount is the number of nodes, schedulable or not, of which a part may be reserved.
 func (l ReservationLedger) NodeCount() int { return len(l.p.nodes) }
 
-// FreeFor is what n has of a resource for x, which has no nomination for n: available less what is held for other asks.
-// It can be negative.
+// Holder is an ask for which something of a node is held.
+type Holder struct {
+	Node NodeID
+	Key  AllocationKey
+	App  AppID
+}
+
+// HoldersText names at most three holders.
+func HoldersText(all []Holder) string {
+	const most = 3
+	var words []string
+	for _, h := range all[:min(most, len(all))] {
+		words = append(words, fmt.Sprintf("%s of application %s", h.Key, h.App))
+	}
+	text := strings.Join(words, ", ")
+	if len(all) > most {
+		text += " and others"
+	}
+	return text
+}
+
+// HeldFor returns the asks but x for which something of n is held: nominated for it, to replace a placeholder, and with a
+// reservation, each kind the oldest first.
+func (l ReservationLedger) HeldFor(n *Node, x *Allocation) (out []Holder) {
+	for _, y := range slices.Concat(n.extra.nominees, n.extra.replacing, n.extra.reserved) {
+		if y != x {
+			out = append(out, Holder{n.ID(), y.ask.Key, y.app.ID()})
+		}
+	}
+	return out
+}
+
+// FreeFor is what n has of a resource for x: available less what is held for other asks. It can be negative.
 func (l ReservationLedger) FreeFor(x *Allocation, n *Node, k resources.Index) resources.Quantity {
-	if l.Of(x) == n {
+	if l.Of(x) == n || l.p.Nomination(x) == n {
 		return resources.SubSaturated(n.free(k), -x.shape.Vector().At(k))
 	}
 	return n.free(k)

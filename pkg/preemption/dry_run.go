@@ -1,6 +1,8 @@
 package preemption
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -39,6 +41,15 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
 		if entitlement.Queue != nil {
 			v.Queue = entitlement.Queue.Path()
+		}
+		if v.NotEntitled == NotEntitledAboveGuarantee {
+			for _, o := range entitlement.Queue.Quota().OverGuarantee(x.Shape().Vector(), p.Nomination(x) != nil) {
+				v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Used, o.Requested, o.Guaranteed})
+			}
+			if len(v.Over) == 0 {
+				v.NotEntitled = Entitled // it exceeds the guarantee only beside its own nomination (PRE-14)
+			}
+			slices.SortFunc(v.Over, func(a, b OverGuarantee) int { return strings.Compare(a.Resource, b.Resource) })
 		}
 		out = append(out, v)
 	}

@@ -40,9 +40,7 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 // q stays within its guarantee for all of these with v more (within). Expected releases do not
 // count as used, nominated asks do (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
-	used := slices.Clone(q.allocated)
-	used.Sub(q.ExpectedRelease())
-	used.Add(q.nominated)
+	used := q.usedOfGuarantee()
 	used.Add(v)
 	within = true
 	for k, n := range v {
@@ -52,6 +50,36 @@ func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
 		}
 	}
 	return guaranteed, guaranteed && within
+}
+
+// usedOfGuarantee returns what counts as used against the guarantee of q. The vector is a new one.
+func (q *Queue) usedOfGuarantee() resources.Vector {
+	used := slices.Clone(q.allocated)
+	used.Sub(q.ExpectedRelease())
+	used.Add(q.nominated)
+	return used
+}
+
+// OverGuarantee is a resource in which a queue would exceed its guarantee with an ask.
+type OverGuarantee struct {
+	Resource                    resources.Index
+	Used, Requested, Guaranteed resources.Quantity
+}
+
+// OverGuarantee returns the resources because of which q is not within its guarantee with v more. nominated: v is of a
+// nominated ask, and among what is used.
+func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (out []OverGuarantee) {
+	used := q.usedOfGuarantee()
+	if nominated {
+		used.Sub(v)
+	}
+	for i, n := range v {
+		k := resources.Index(i)
+		if g, ok := q.guaranteed.At(k); ok && n > 0 && resources.AddSaturated(used.At(k), n) > g {
+			out = append(out, OverGuarantee{k, used.At(k), n, g})
+		}
+	}
+	return out
 }
 
 // Excess is, for each resource, what q uses above its max, without preempting allocations; zero

@@ -286,6 +286,11 @@ func TestDryRun_Entitlements(t *testing.T) {
 			assert.Equal(t, got.Entitlements[1].NotEntitled, c.guarantee)
 			assert.Equal(t, got.Entitlements[1].Queue, c.of)
 			assert.Equal(t, got.Entitlements[2].NotEntitled, c.priority)
+			var over []preemption.OverGuarantee
+			if c.guarantee == preemption.NotEntitledAboveGuarantee {
+				over = []preemption.OverGuarantee{{Resource: "vcore", Requested: 5, Guaranteed: 4}}
+			}
+			assert.DeepEqual(t, got.Entitlements[1].Over, over)
 			if c.guarantee == preemption.NotEntitledDelay {
 				assert.Equal(t, got.Entitlements[1].Due, epoch.Add(configs.DefaultSettings().PreemptionDelay))
 			}

@@ -46,7 +46,8 @@ type Explanation struct {
 	Terminating int        // preempting allocations on Node, if the ask is nominated
 	Resources   []Availability
 	Nodes       NodeCounts
-	BackOffs    []BackOff // what is not tried again before a time: placement first, then preemption
+	HeldFor     []objects.Holder // the asks for which the nodes are held that Nodes counts as Reserved: of the first maxHolders nodes or fewer
+	BackOffs    []BackOff        // what is not tried again before a time: placement first, then preemption
 
 	Gates        []explain.Gate                 // every condition, open or closed (EXP-1)
 	Largest      resources.Amounts              // the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
@@ -55,6 +56,9 @@ type Explanation struct {
 	Searches     []preemption.DryRunSearch      // of ExplainWithVictims: what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no help
 	SearchedAt   time.Time                      // the time of Searches: when the first delay has ended, if the ask is not entitled before
 }
+
+// maxHolders bounds Explanation.HeldFor: a twentieth of the nodes may be reserved.
+const maxHolders = 10
 
 // KeyState is the state of the ask or allocation of a key.
 type KeyState uint8
@@ -108,7 +112,7 @@ type NodeCounts struct {
 	Unschedulable int
 	TooSmall      int // its capacity is less than requested
 	TooFull       int // its free resources are less than requested
-	Reserved      int // they are not, but are held for asks that have reserved the node
+	Reserved      int // they are not, but are held for other asks
 	Fitting       int // none of these
 
 	// Of the nodes that it fits, those that other allocations refuse to it (CON-27).
@@ -219,8 +223,11 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 			continue
 		case !n.Total().Covers(v):
 			e.Nodes.TooSmall++
-		case !n.Fits(s) && len(n.ReservedFor()) > 0 && n.Available().Covers(v):
+		case !n.Fits(s) && n.Available().Covers(v) && len(c.part.Reservations().HeldFor(n, x)) > 0:
 			e.Nodes.Reserved++
+			if len(e.HeldFor) < maxHolders {
+				e.HeldFor = append(e.HeldFor, c.part.Reservations().HeldFor(n, x)...)
+			}
 		case !n.Fits(s):
 			e.Nodes.TooFull++
 		default:

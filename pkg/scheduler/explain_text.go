@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -113,12 +114,21 @@ func (e *Explanation) nodeReasonText() string {
 	case len(e.Shortages) == 0 && never:
 		return fmt.Sprintf("no schedulable node has all of %s; nodes: %s", e.requestedText(), e.Nodes)
 	case len(e.Shortages) == 0:
-		return fmt.Sprintf("no node has all of %s free; nodes: %s", e.requestedText(), e.Nodes)
+		return fmt.Sprintf("no node has all of %s free; nodes: %s", e.requestedText(), e.nodesText())
 	case never:
 		return fmt.Sprintf("no schedulable node has more than %s%s; nodes: %s", maxText(), requestText, e.Nodes)
 	}
 	free := e.phrases(func(s Shortage) resources.Quantity { return max(s.Free, 0) })
-	return fmt.Sprintf("no node has more than %s free%s; nodes: %s", free, requestText, e.Nodes)
+	return fmt.Sprintf("no node has more than %s free%s; nodes: %s", free, requestText, e.nodesText())
+}
+
+// nodesText is the counts of the nodes, with the asks for which some of them are held.
+func (e *Explanation) nodesText() string {
+	text := e.Nodes.String()
+	if len(e.HeldFor) > 0 {
+		text += " (" + objects.HoldersText(e.HeldFor) + ")"
+	}
+	return text
 }
 
 // String lists the counts that are not zero: "3 unschedulable, 37 too full".

@@ -12,6 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -38,9 +40,26 @@ func newNominationCore(t *testing.T, timeout string, count int) *nominationCore 
 	return w
 }
 
+// What is held for a nominated ask is not held for another one, and its nomination does not count against it.
+func TestExplain_OfANominatedAsk(t *testing.T) {
+	w := newNominationCore(t, "5m", 2)
+	assert.Assert(t, w.isNominated())
+	w.apply(scheduler.Release{App: "low", Key: "low-0", Type: scheduler.PreemptedByScheduler})
+	w.core.Schedule(w.now, 10)
+	e := w.core.Explain("high", w.now)
+	assert.Equal(t, e.Nodes, scheduler.NodeCounts{Total: 1, TooFull: 1})
+	assert.Equal(t, e.Resources[0].MaxFreeOnNode, resources.Quantity(5))
+	assert.Equal(t, len(e.HeldFor), 0)
+	assert.Equal(t, e.Entitlements[victim.ReasonGuarantee].NotEntitled, preemption.Entitled)
+	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "other", App: "low", Amounts: vcores(5)}})
+	e = w.core.Explain("other", w.now)
+	assert.DeepEqual(t, e.HeldFor, []objects.Holder{{Node: "n", Key: "high", App: "high"}})
+	assert.Equal(t, e.Nodes, scheduler.NodeCounts{Total: 1, Reserved: 1})
+}
+
 func (w *nominationCore) conf(timeout string) configs.Partition {
 	conf, problems := queuesyaml.Load([]byte("partitions: [{reservation: {enabled: false}, preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
-		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]"))
+		" submitacl: '*', queues: [{name: a, resources: {guaranteed: {vcore: 10m}}, properties: {preemption.priority: leaf}}]}]}]"))
 	assert.Assert(w.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }

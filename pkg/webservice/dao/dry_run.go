@@ -1,8 +1,11 @@
 package dao
 
 import (
+	"fmt"
+
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -31,6 +34,25 @@ type Entitlement struct {
 	Reason           string `json:"reason,omitempty"`
 	QueueName        string `json:"queueName,omitempty"`  // the queue of the reason, or the one whose guarantee is not met
 	EntitledAt       int64  `json:"entitledAt,omitempty"` // when the ask will be entitled
+
+	Over []OverGuarantee `json:"overGuarantee,omitempty"` // by which resources the queue would exceed its guarantee
+}
+
+// OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.
+type OverGuarantee struct {
+	Resource   string `json:"resource"`
+	Guaranteed int64  `json:"guaranteed"`
+	Used       int64  `json:"used"`
+	Requested  int64  `json:"requested"`
+}
+
+// OverText is the figures of Over in words, behind the name of the queue.
+func (e *Entitlement) OverText() (text string) {
+	for _, o := range e.Over {
+		amount := func(n int64) string { return resources.FormatQuantity(o.Resource, resources.Quantity(n)) }
+		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used), amount(o.Requested))
+	}
+	return text
 }
 
 // VictimSearch is the result of a victim search for one reason.

@@ -29,6 +29,7 @@ type Explanation struct {
 	Verdict   *Verdict       `json:"verdict,omitempty"`
 	Resources []Availability `json:"resources,omitempty"` // of the ask, by name
 	Nodes     *NodeCounts    `json:"nodes,omitempty"`
+	HeldFor   []Holder       `json:"heldFor,omitempty"` // the asks for which nodes are held that nodes counts as reserved
 
 	Gates        []Gate        `json:"gates,omitempty"`          // every condition for it to be placed
 	Largest      *GateChange   `json:"largestRequest,omitempty"` // the most that it could request instead
@@ -149,7 +150,7 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 		})
 	}
 	n := NodeCounts(e.Nodes)
-	body.Nodes = &n
+	body.Nodes, body.HeldFor = &n, viewHolders(e.HeldFor)
 	for i := range e.Searches {
 		body.Searches = append(body.Searches, viewVictimSearch(&e.Searches[i]))
 	}
