@@ -38,7 +38,7 @@ type benchFlags struct {
 // specFlags describe a workload. They cannot be combined with --suite; only --via can.
 var specFlags = []string{
 	"depth", "fanout", "apps-per-leaf", "asks", "nodes", "shapes", "types", "priorities", "tags", "bound", "sort",
-	"node-sort", "constraint", "churn", "saturation", "rate", "preemptors",
+	"node-sort", "constraint", "kinds", "churn", "saturation", "rate", "preemptors",
 }
 
 // preemptorFlags describe the preemptors of a workload. They need --preemptors.
@@ -61,6 +61,7 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&s.Sort, "sort", s.Sort, "workload: order of applications in a leaf: fifo, fair or stateaware")
 	set.StringVar(&s.NodeSort, "node-sort", s.NodeSort, "workload: order of nodes: fair or binpacking")
 	set.StringVar(&s.Constraint, "constraint", s.Constraint, "workload: constraint of every ask: "+strings.Join(workload.Constraints(), ", ")+"; empty: none")
+	set.IntVar(&s.Kinds, "kinds", s.Kinds, "workload: different labels and selectors of asks with --constraint, in turn; 0: 1")
 	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this share of its allocations is released, each followed by a new ask")
 	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: requested resources as a share of the cluster; above 1 some asks stay pending")
 	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as possible")

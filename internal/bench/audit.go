@@ -43,7 +43,7 @@ func auditable(s workload.Spec) workload.Spec {
 	}
 	if s.Nodes = min(s.Nodes, auditedNodes); s.Constraint != "" { // one for each node at most, and all are compared with all
 		s.Asks = min(s.Asks, s.Nodes)
-		s.Shapes, s.Priorities = min(s.Shapes, s.Asks), min(s.Priorities, s.Asks)
+		s.Shapes, s.Priorities, s.Kinds = min(s.Shapes, s.Asks), min(s.Priorities, s.Asks), min(s.Kinds, max(s.Asks/4, 1))
 	}
 	s.Churn, s.Rate, s.Via = min(s.Churn, auditedChurn), 0, workload.ViaCore
 	return s

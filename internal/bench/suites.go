@@ -53,7 +53,7 @@ func (s Scale) of(n, least int) int {
 func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
-		nodesPlan(scale), constraintsPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
+		nodesPlan(scale), constraintsPlan(scale), preferencesPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
 		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale), recoveryPlan(scale), recordingPlan(scale), hostilePlan(scale),
 	}

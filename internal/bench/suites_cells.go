@@ -107,7 +107,34 @@ func constraintsPlan(s Scale) Plan {
 			}
 		}
 	}
+	for _, constraint := range []string{workload.AntiAffinity, workload.Spread, workload.SpreadNodes} {
+		p.cells = append(p.cells, kindsCells(s, constraint, "binpacking", []int{100, 500})...)
+	}
 	return p
+}
+
+// preferencesPlan has asks of many kinds in turn, as those of many applications are, each of which prefers nodes by the
+// allocations of its own kind.
+func preferencesPlan(s Scale) Plan {
+	p := Plan{Name: "preferences", About: "Preferred spread, affinity and anti-affinity on 5,000 nodes, with label selectors of many kinds in turn.", Axis: "kinds"}
+	for _, constraint := range []string{
+		workload.PreferredSpread, workload.PreferredSpreadNodes, workload.PreferredAffinity, workload.PreferredAntiAffinity, workload.PreferredMix,
+	} {
+		for _, order := range []string{"fair", "binpacking"} {
+			p.cells = append(p.cells, kindsCells(s, constraint, order, []int{1, 10, 100, 500, 2000})...)
+		}
+	}
+	return p
+}
+
+// kindsCells are cells with 5,000 nodes and numbers of kinds of asks with a constraint.
+func kindsCells(s Scale, constraint, order string, kinds []int) (cells []plannedCell) {
+	for _, n := range kinds {
+		spec := baseSpec(s.of(5000, 2500))
+		spec.Fanout, spec.Nodes, spec.NodeSort, spec.Constraint, spec.Kinds = 1, 5000, order, constraint, n
+		cells = append(cells, fillCell(fmt.Sprint(constraint, "-", order, "-kinds-", n), constraint+" "+order+" kinds", n, spec))
+	}
+	return cells
 }
 
 func shapesPlan(s Scale) Plan {

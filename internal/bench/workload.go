@@ -104,6 +104,9 @@ func (s *stream) finish() error {
 	if s.spec.Constraint != "" {
 		text(s.spec.Constraint)
 	}
+	if s.spec.Kinds > 1 {
+		text(fmt.Sprint(s.spec.Kinds))
+	}
 	if s.spec.Topology != "" {
 		text(s.spec.Topology)
 	}

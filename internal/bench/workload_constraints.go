@@ -36,12 +36,16 @@ func (s *stream) labels(i int) map[string]string {
 
 // constraintTags are the tags of the i-th ask with its constraint.
 func (s *stream) constraintTags(i int) map[string]string {
-	blue := `"labelSelector":{"matchLabels":{"color":"blue"}}`
+	own := "blue"
+	if s.spec.Kinds > 1 {
+		own = fmt.Sprint("blue-", i%s.spec.Kinds)
+	}
+	blue := `"labelSelector":{"matchLabels":{"color":"` + own + `"}}`
 	term := func(key string) string {
 		return `{"requiredDuringSchedulingIgnoredDuringExecution":[{` + blue + `,"topologyKey":"` + key + `"}]}`
 	}
 	spread := func(key string) map[string]string {
-		return map[string]string{colour: "blue", affinity.SpreadTag: `[{"maxSkew":1,"topologyKey":"` + key + `","whenUnsatisfiable":"DoNotSchedule",` + blue + `}]`}
+		return map[string]string{colour: own, affinity.SpreadTag: `[{"maxSkew":1,"topologyKey":"` + key + `","whenUnsatisfiable":"DoNotSchedule",` + blue + `}]`}
 	}
 	switch s.spec.Constraint {
 	case workload.NodeAffinity:
@@ -50,29 +54,30 @@ func (s *stream) constraintTags(i int) map[string]string {
 	case workload.Taints:
 		return map[string]string{constraints.TolerationsTag: `[{"key":"dedicated","operator":"Exists"}]`}
 	case workload.PodAffinity:
-		return map[string]string{colour: "blue", affinity.PodAffinityTag: term(zoneLabel)}
+		return map[string]string{colour: own, affinity.PodAffinityTag: term(zoneLabel)}
 	case workload.AntiAffinity:
-		return map[string]string{colour: "blue", affinity.PodAntiAffinityTag: term(hostLabel)}
+		return map[string]string{colour: own, affinity.PodAntiAffinityTag: term(hostLabel)}
 	case workload.Spread:
 		return spread(zoneLabel)
 	case workload.SpreadNodes:
 		return spread(hostLabel)
 	}
-	if tags, prefers := s.preferenceTags(blue); prefers {
+	if tags, prefers := s.preferenceTags(own, blue); prefers {
 		return tags
 	}
 	green := `{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"color":"green"}},"topologyKey":"` + hostLabel + `"}]}`
 	switch i % 3 {
 	case 0:
-		return map[string]string{colour: "blue", affinity.PodAffinityTag: term(zoneLabel)}
+		return map[string]string{colour: own, affinity.PodAffinityTag: term(zoneLabel)}
 	case 1:
 		return map[string]string{colour: "green", affinity.PodAntiAffinityTag: green}
 	}
 	return map[string]string{colour: "white"}
 }
 
-// preferenceTags are the tags of an ask with a preference; blue selects all asks. prefers is false for other constraints.
-func (s *stream) preferenceTags(blue string) (tags map[string]string, prefers bool) {
+// preferenceTags are the tags of an ask with a preference; blue selects the asks with its colour. prefers is false for other
+// constraints.
+func (s *stream) preferenceTags(own, blue string) (tags map[string]string, prefers bool) {
 	preferred := func(terms string) string {
 		return `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`
 	}
@@ -86,7 +91,7 @@ func (s *stream) preferenceTags(blue string) (tags map[string]string, prefers bo
 		return `{"weight":` + weight + `,"preference":{"matchExpressions":[{"key":"` + zoneLabel + `","operator":"In","values":["` + zone + `"]}]}}`
 	}
 	near := preferred(zone("50", "moon-1") + "," + zone("10", "moon-2"))
-	switch tags = map[string]string{colour: "blue"}; s.spec.Constraint {
+	switch tags = map[string]string{colour: own}; s.spec.Constraint {
 	case workload.PreferredNodeAffinity:
 		tags[constraints.AffinityTag] = near
 	case workload.SoftTaints:

@@ -23,6 +23,7 @@ type Spec struct {
 	Via         string  `json:"via"`        // core, inprocess or grpc
 
 	Constraint string `json:"constraint,omitempty"` // what every ask has: one of Constraints; empty: none
+	Kinds      int    `json:"kinds,omitempty"`      // different labels and selectors of asks with a constraint, in turn; 0: 1
 
 	Topology string `json:"topology,omitempty"` // of every gang: one of Topologies; empty: none
 

@@ -72,6 +72,7 @@ func (s Spec) Check() error {
 	if s.Constraint != "" {
 		c.oneOf("constraint", s.Constraint, Constraints()...)
 	}
+	c.within("kinds", s.Kinds, 0, max(s.Asks, 1))
 	if s.Topology != "" {
 		c.oneOf("topology", s.Topology, Topologies()...)
 	}
