@@ -152,7 +152,7 @@ func (u *usedPort) usersAmong(n *Node, gone []Gone) (users int32) {
 func (c *counter) countWithout(domain int32, gone []Gone) int32 {
 	count := c.counts.in(domain)
 	for _, g := range gone {
-		if c.at[g.Node.slot] == domain && c.selects(g.Kind) {
+		if c.domainOf(g.Node) == domain && c.selects(g.Kind) {
 			count--
 		}
 	}
@@ -162,7 +162,7 @@ func (c *counter) countWithout(domain int32, gone []Gone) int32 {
 func (c *counter) totalWithout(gone []Gone) int64 {
 	total := c.counts.total
 	for _, g := range gone {
-		if c.at[g.Node.slot] != noDomain && c.selects(g.Kind) {
+		if c.domainOf(g.Node) != noDomain && c.selects(g.Kind) {
 			total--
 		}
 	}

@@ -13,30 +13,55 @@ type counter struct {
 	version uint64 // grows when nodes may be refused, or no longer, in other domains than those whose counts change
 
 	counts counts
-	at     []int32 // by the slot of a node: the domain that its allocations count for; noDomain: none
-	spread *spreadDomains
+	spread *spreadDomains // nil: not for spread
 }
 
-// counts are numbers of allocations by domain.
+// counts are numbers of allocations by domain, in pages: most constraints select a few allocations in a few of thousands of
+// domains.
 type counts struct {
-	of    []int32
+	pages []*countsPage // nil: all are 0
 	total int64
 }
 
+// pageSize is how many domains a page has.
+const pageSize = 64
+
+type countsPage [pageSize]int32
+
 func (c *counts) add(domain, number int32) {
-	for len(c.of) <= int(domain) {
-		c.of = append(c.of, 0)
+	page := int(domain) / pageSize
+	if page >= len(c.pages) {
+		c.pages = append(c.pages, make([]*countsPage, page+1-len(c.pages))...)
 	}
-	c.of[domain] += number
+	if c.pages[page] == nil {
+		c.pages[page] = &countsPage{}
+	}
+	c.pages[page][domain%pageSize] += number
 	c.total += int64(number)
 }
 
 // in is the number in a domain; 0 for noDomain.
 func (c *counts) in(domain int32) int32 {
-	if domain < 0 || int(domain) >= len(c.of) {
-		return 0
+	if page := int(domain) / pageSize; domain >= 0 && page < len(c.pages) && c.pages[page] != nil {
+		return c.pages[page][domain%pageSize]
 	}
-	return c.of[domain]
+	return 0
+}
+
+// each yields the domains with allocations.
+func (c *counts) each(yield func(domain int) bool) {
+	left := c.total
+	for i := 0; left > 0; i++ {
+		if c.pages[i] == nil {
+			continue
+		}
+		for j, count := range c.pages[i] {
+			left -= int64(count)
+			if count > 0 && !yield(i*pageSize+j) {
+				return
+			}
+		}
+	}
 }
 
 // selects reports whether c selects allocations of k.
@@ -60,30 +85,12 @@ func (c *counter) add(domain, number int32) {
 	}
 }
 
-// addNode finds the domain that the allocations on n count for. Those that are there are counted by the caller.
-func (c *counter) addNode(n *Node) {
-	for len(c.at) <= n.slot {
-		c.at = append(c.at, noDomain)
+// domainOf is the domain that allocations on n count for; noDomain: none.
+func (c *counter) domainOf(n *Node) int32 {
+	if c.spread != nil {
+		return c.spread.at[n.slot]
 	}
-	domain := n.domain(c.topology)
-	if domain != noDomain && c.spread != nil {
-		if !c.spread.covers(n) {
-			domain = noDomain
-		} else {
-			c.spread.addNode(domain, c.counts.in(domain))
-			c.version++
-		}
-	}
-	c.at[n.slot] = domain
-}
-
-// removeNode reverts addNode.
-func (c *counter) removeNode(n *Node) {
-	if domain := c.at[n.slot]; domain != noDomain && c.spread != nil {
-		c.spread.removeNode(domain, c.counts.in(domain))
-		c.version++
-	}
-	c.at[n.slot] = noDomain
+	return n.domain(c.topology)
 }
 
 // holder counts the allocations whose anti-affinity has a term, by the domain of their nodes: that keeps what the term

@@ -36,7 +36,7 @@ func (t *Tracker) spreadCounterOf(k *Kind, all []Spread, s *Spread, opens bool) 
 	for i := range all {
 		keys = append(keys, all[i].TopologyKey)
 	}
-	scope := &spreadDomains{keys: keys, nodesKey: k.ask.content.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
+	scope := &spreadScope{keys: keys, nodesKey: k.ask.content.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
 	of := Term{Namespaces: []string{k.namespace}, Selector: s.Selector, TopologyKey: s.TopologyKey}
 	return t.counterOf(s.TopologyKey, []Term{of}, scope, opens)
 }
@@ -59,7 +59,7 @@ type counterID struct {
 }
 
 // counterOf finds or makes a counter, for one more kind.
-func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadDomains, opens bool) *counter {
+func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadScope, opens bool) *counter {
 	id := counterID{Topology: topologyKey, Terms: slices.Clone(terms)}
 	for i := range id.Terms {
 		id.Terms[i].TopologyKey = ""
@@ -73,7 +73,11 @@ func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadDomai
 	text := textOf(id)
 	c := t.counters[text]
 	if c == nil {
-		c = &counter{id: text, terms: id.Terms, topology: t.topologyOf(topologyKey), spread: scope}
+		c = &counter{id: text, terms: id.Terms, topology: t.topologyOf(topologyKey)}
+		if scope != nil {
+			id.Terms = nil
+			t.enterScope(c, scope, textOf(id))
+		}
 		if t.counters == nil {
 			t.counters = map[string]*counter{}
 		}
@@ -85,21 +89,54 @@ func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadDomai
 	return c
 }
 
+// enterScope makes c, which counts nothing yet, a counter of a scope with an ID, which is s if it is the first.
+func (t *Tracker) enterScope(c *counter, s *spreadScope, id string) {
+	if known := t.scopes[id]; known != nil {
+		s = known
+	} else {
+		if t.scopes == nil {
+			t.scopes = map[string]*spreadScope{}
+		}
+		t.scopes[id] = s
+		s.id, s.topology = id, c.topology
+		for _, n := range t.nodes {
+			if n != nil {
+				s.addNode(n)
+			}
+		}
+	}
+	s.counters = append(s.counters, c)
+	c.spread = &spreadDomains{spreadScope: s, byCount: []int32{int32(s.domains)}}
+}
+
+// leaveScope reverts enterScope.
+func (t *Tracker) leaveScope(c *counter) {
+	s := c.spread.spreadScope
+	s.counters = slices.DeleteFunc(s.counters, func(other *counter) bool { return other == c })
+	if len(s.counters) == 0 {
+		delete(t.scopes, s.id)
+	}
+}
+
 // fill counts the allocations that are on nodes already.
 func (t *Tracker) fill(c *counter) {
+	users := 0
 	for _, k := range t.kinds {
 		if c.selects(k) {
 			k.selectedBy = append(k.selectedBy, c)
+			users += k.users
 		}
+	}
+	if users == 0 { // the first of an application: nothing of it is on nodes
+		return
 	}
 	for _, n := range t.nodes {
 		if n == nil {
 			continue
 		}
-		c.addNode(n)
 		for k, count := range n.kinds {
 			if last := len(k.selectedBy) - 1; last >= 0 && k.selectedBy[last] == c {
-				c.add(c.at[n.slot], count)
+				c.add(c.domainOf(n), count)
 			}
 		}
 	}
@@ -148,6 +185,9 @@ func (t *Tracker) forget(k *Kind) {
 			continue
 		}
 		delete(t.counters, c.id)
+		if c.spread != nil {
+			t.leaveScope(c)
+		}
 		t.dropTopology(c.topology)
 		for _, other := range t.kinds {
 			other.selectedBy = slices.DeleteFunc(other.selectedBy, func(x *counter) bool { return x == c })

@@ -2,23 +2,26 @@ package affinity
 
 import "github.com/canopy-scheduler/canopy/pkg/constraints"
 
-// spreadDomains is what a spread constraint needs to know of domains besides their counts: which there are, and the
-// lowest count of all.
-type spreadDomains struct {
+// spreadScope is the nodes on which allocations count for spread constraints, and their domains in one topology. Counters
+// share it: most asks that spread have the same, whatever they select.
+type spreadScope struct {
+	id       string
+	topology *topology
+	counters []*counter
+
 	keys         []string         // of all spread constraints of the ask: a node without one of them does not count
 	nodes        *constraints.Ask // of the ask
 	nodesKey     string           // its key
 	allNodes     bool             // nodes count that nodes does not select
 	skipsTainted bool             // nodes do not count whose taints nodes does not tolerate
 
+	at         []int32 // by the slot of a node: its domain; noDomain: it does not count
 	nodeCounts []int32 // by domain; a domain without nodes is none
 	domains    int     // with nodes
-	byCount    []int32 // how many of these have that count
-	lowest     int32   // the lowest count of all, if there is a domain
 }
 
-// covers reports whether allocations on n count, and its domain.
-func (s *spreadDomains) covers(n *Node) bool {
+// covers reports whether allocations on n count.
+func (s *spreadScope) covers(n *Node) bool {
 	for _, key := range s.keys {
 		if _, ok := n.info.Label(key); !ok {
 			return false
@@ -27,23 +30,58 @@ func (s *spreadDomains) covers(n *Node) bool {
 	return (s.allNodes || s.nodes.Selects(n.info)) && (!s.skipsTainted || s.nodes.Tolerates(n.info))
 }
 
-// addNode records a further node of a domain with that count.
-func (s *spreadDomains) addNode(domain, count int32) {
+// addNode finds out whether n counts. The allocations that are on it are counted by the caller.
+func (s *spreadScope) addNode(n *Node) {
+	for len(s.at) <= n.slot {
+		s.at = append(s.at, noDomain)
+	}
+	s.at[n.slot] = noDomain
+	domain := n.domain(s.topology)
+	if domain == noDomain || !s.covers(n) {
+		return
+	}
+	s.at[n.slot] = domain
 	for len(s.nodeCounts) <= int(domain) {
 		s.nodeCounts = append(s.nodeCounts, 0)
 	}
-	if s.nodeCounts[domain]++; s.nodeCounts[domain] == 1 {
+	s.nodeCounts[domain]++
+	first := s.nodeCounts[domain] == 1
+	if first {
 		s.domains++
-		s.enter(count)
+	}
+	for _, c := range s.counters {
+		c.version++
+		if first {
+			c.spread.enter(c.counts.in(domain))
+		}
 	}
 }
 
-// removeNode records that a domain with that count has one node less.
-func (s *spreadDomains) removeNode(domain, count int32) {
-	if s.nodeCounts[domain]--; s.nodeCounts[domain] == 0 {
-		s.domains--
-		s.leave(count)
+// removeNode reverts addNode.
+func (s *spreadScope) removeNode(n *Node) {
+	domain := s.at[n.slot]
+	if domain == noDomain {
+		return
 	}
+	s.at[n.slot] = noDomain
+	s.nodeCounts[domain]--
+	last := s.nodeCounts[domain] == 0
+	if last {
+		s.domains--
+	}
+	for _, c := range s.counters {
+		c.version++
+		if last {
+			c.spread.leave(c.counts.in(domain))
+		}
+	}
+}
+
+// spreadDomains is what a spread constraint needs to know of the counts of its domains: the lowest of all.
+type spreadDomains struct {
+	*spreadScope
+	byCount []int32 // how many domains have that count
+	lowest  int32   // the lowest count of all, if there is a domain
 }
 
 // recount records another count of a domain.

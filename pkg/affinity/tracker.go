@@ -18,6 +18,7 @@ type Tracker struct {
 	topologies map[string]*topology
 	freeKeys   []int // free indexes of topologies
 	counters   map[string]*counter
+	scopes     map[string]*spreadScope
 	holders    map[string]*holder
 	kinds      map[string]*Kind
 	unused     int // kinds without users
@@ -111,8 +112,8 @@ func (t *Tracker) locate(n *Node) {
 	for _, top := range t.topologies {
 		n.enter(top)
 	}
-	for _, c := range t.counters {
-		c.addNode(n)
+	for _, s := range t.scopes {
+		s.addNode(n)
 	}
 	t.countKinds(n, 1)
 }
@@ -120,8 +121,8 @@ func (t *Tracker) locate(n *Node) {
 // dislocate reverts locate.
 func (t *Tracker) dislocate(n *Node) {
 	t.countKinds(n, -1)
-	for _, c := range t.counters {
-		c.removeNode(n)
+	for _, s := range t.scopes {
+		s.removeNode(n)
 	}
 	for _, top := range t.topologies {
 		n.leave(top)
@@ -162,7 +163,7 @@ func (t *Tracker) Unplace(a *Ask, tags map[string]string, n *Node) {
 // count adds a number of allocations of k on n to what selects k, and to the anti-affinity that k holds.
 func (k *Kind) count(n *Node, number int32) {
 	for _, c := range k.selectedBy {
-		c.add(c.at[n.slot], number)
+		c.add(c.domainOf(n), number)
 	}
 	for _, h := range k.holds {
 		if d := n.domain(h.topology); d != noDomain {
