@@ -23,7 +23,7 @@ import (
 // that an explanation has just looked for a node for a shape, and there was none.
 var dryRunIgnoredFields = map[string]bool{
 	"preemptionChanges.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "retries.nodes": true,
-	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.allowed": true, "Node.tracked": true,
+	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.grouped": true, "affinityChanges.bySlot": true, "Node.tracked": true,
 	"Shape.noFitSince": true,
 }
 

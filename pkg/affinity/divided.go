@@ -2,44 +2,38 @@ package affinity
 
 import "slices"
 
-// A search for the best allowed node need not check the nodes of a refused domain one by one, nor score those of a domain. For
-// that, the constraints of an ask are divided into those on one topology whose domains have several nodes, and those on single
-// nodes. What these do not say, Check says of each node. Preferences are divided into those on any of the larger topologies
-// and those on single nodes, which together are the score.
+// A search for the best node need not check the nodes of a refused domain one by one, nor score those of a domain. For that
+// it groups the nodes by labels, so that all nodes of a group are alike to what an ask requires and prefers about the larger
+// topologies, whose domains have several nodes. What is about single nodes, host ports included, is checked and scored for
+// each node.
 
-// Division is how the constraints and preferences of an ask are divided. It is valid until nodes change their labels, or a
-// topology changes from domains of one node to larger ones.
-type Division struct {
-	topology  *topology   // of constraints: the one with the most domains of those with domains of several nodes; nil: there is none
-	nodes     int         // how many topologies of constraints have domains of one node
-	preferred []*topology // of preferences: all with domains of several nodes
-}
-
-// Equal reports whether both are the same division.
-func (d Division) Equal(other Division) bool {
-	return d.topology == other.topology && d.nodes == other.nodes && slices.Equal(d.preferred, other.preferred)
-}
-
-// Division is how the constraints and preferences of the ask are divided now.
-func (c Check) Division() (d Division) {
+// AppendDivision appends the labels by which nodes are to be grouped: of the topologies with domains of several nodes those
+// of all preferences, if they count, and that of the constraints with the most domains. Checks are free to pass over the
+// other constraints. It changes only when nodes change their labels, or the constraints in use do.
+func (c Check) AppendDivision(labels []string, prefers bool) []string {
 	if c.kind == nil {
-		return d
+		return labels
 	}
-	for i := range c.kind.preferences {
-		if top := c.kind.preferences[i].topology; !top.single() && !slices.Contains(d.preferred, top) {
-			d.preferred = append(d.preferred, top)
+	before := len(labels)
+	if prefers {
+		for i := range c.kind.preferences {
+			if top := c.kind.preferences[i].topology; !top.single() && !slices.Contains(labels, top.key) {
+				labels = append(labels, top.key)
+			}
 		}
 	}
+	var most *topology
 	for top := range c.kind.eachTopology {
-		switch {
-		case top.single():
-			d.nodes++
-		case d.topology == nil || len(top.domains) > len(d.topology.domains) ||
-			len(top.domains) == len(d.topology.domains) && top.key < d.topology.key:
-			d.topology = top
+		if !top.single() && (most == nil || len(top.domains) > len(most.domains) ||
+			len(top.domains) == len(most.domains) && top.key < most.key) {
+			most = top
 		}
 	}
-	return d
+	if most != nil && !slices.Contains(labels, most.key) {
+		labels = append(labels, most.key)
+	}
+	slices.Sort(labels[before:])
+	return labels
 }
 
 // eachTopology yields the topology of each constraint that may refuse nodes to k.
@@ -63,44 +57,9 @@ func (k *Kind) eachTopology(yield func(*topology) bool) {
 	}
 }
 
-// AppendDomains appends the domains of n in the topologies of d. If there is no topology, n may be nil.
-func (d Division) AppendDomains(domains []int32, n *Node) []int32 {
-	own := int32(noDomain)
-	if d.topology != nil {
-		own = n.domain(d.topology)
-	}
-	domains = append(domains, own)
-	for _, top := range d.preferred {
-		domains = append(domains, n.domain(top))
-	}
-	return domains
-}
-
-// DomainAllowed reports whether the constraints on the topology of d leave nodes of some domains (AppendDomains) to the ask.
-func (c Check) DomainAllowed(d Division, domains []int32) bool {
-	if d.topology == nil {
-		return true
-	}
-	k, at := c.kind, domains[0]
-	for i := range k.spread {
-		if s := &k.spread[i]; s.topology == d.topology && !s.allows(at, nil) {
-			return false
-		}
-	}
-	if k.affinityOn(func(top *topology) bool { return top == d.topology }) && !k.affinityMet(at) {
-		return false
-	}
-	for _, a := range k.antiAffinity {
-		if a.topology == d.topology && a.counts.in(at) > 0 {
-			return false
-		}
-	}
-	for _, h := range k.refusedBy {
-		if h.topology == d.topology && h.counts.in(at) > 0 {
-			return false
-		}
-	}
-	return true
+// DomainAllowed reports whether the constraints on topologies of some labels leave n to the ask.
+func (c Check) DomainAllowed(n *Node, labels []string) bool {
+	return c.kind == nil || c.kind.allowsOn(n, func(top *topology) bool { return slices.Contains(labels, top.key) })
 }
 
 // NodeAllowed reports whether the constraints on single nodes, host ports included, leave n to the ask. It changes only when
@@ -113,21 +72,37 @@ func (c Check) NodeAllowed(n *Node) bool {
 	if k.ask != nil && len(k.ask.content.Ports) > 0 && n.portTaken(k.ask.content.Ports, nil) {
 		return false
 	}
+	return k.allowsOn(n, (*topology).single)
+}
+
+// allowsOn reports whether the constraints on some topologies leave n to asks of k.
+func (k *Kind) allowsOn(n *Node, on func(*topology) bool) bool {
 	for i := range k.spread {
-		if s := &k.spread[i]; s.topology.single() && !s.allows(n.domain(s.topology), nil) {
+		if s := &k.spread[i]; on(s.topology) && !s.allows(n.domain(s.topology), nil) {
 			return false
 		}
 	}
-	if k.affinityOn((*topology).single) && !k.affinityAllows(n, nil) {
+	found, total := true, int64(0)
+	for _, c := range k.affinity {
+		total += c.counts.total
+		if on(c.topology) {
+			domain := n.domain(c.topology)
+			if domain == noDomain {
+				return false
+			}
+			found = found && c.counts.in(domain) > 0
+		}
+	}
+	if !found && (total > 0 || !k.selectsSelf) {
 		return false
 	}
 	for _, a := range k.antiAffinity {
-		if a.topology.single() && a.counts.in(n.domain(a.topology)) > 0 {
+		if on(a.topology) && a.counts.in(n.domain(a.topology)) > 0 {
 			return false
 		}
 	}
 	for _, h := range k.refusedBy {
-		if h.topology.single() && h.counts.in(n.domain(h.topology)) > 0 {
+		if on(h.topology) && h.counts.in(n.domain(h.topology)) > 0 {
 			return false
 		}
 	}
@@ -151,31 +126,5 @@ func (c Check) NodeVersion() (version uint64) {
 	return version
 }
 
-// affinityOn reports whether k has affinity, and that on such topologies only.
-func (k *Kind) affinityOn(is func(*topology) bool) bool {
-	for _, c := range k.affinity {
-		if !is(c.topology) {
-			return false
-		}
-	}
-	return len(k.affinity) > 0
-}
-
-// affinityMet is affinityAllows for a domain that is the same in all topologies of the affinity, which are one.
-func (k *Kind) affinityMet(domain int32) bool {
-	if domain == noDomain {
-		return false
-	}
-	found, total := true, int64(0)
-	for _, c := range k.affinity {
-		found = found && c.counts.in(domain) > 0
-		total += c.counts.total
-	}
-	return found || total == 0 && k.selectsSelf
-}
-
 // Same reports whether the ask of c is of the same kind as that of other.
 func (c Check) Same(other Check) bool { return c.kind == other.kind }
-
-// Constrained reports whether the ask has constraints of its own.
-func (c Check) Constrained() bool { return c.kind != nil && c.kind.ask != nil }

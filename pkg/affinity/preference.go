@@ -1,7 +1,5 @@
 package affinity
 
-import "slices"
-
 // Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the preference score: the
 // allocations that it selects in the domain of the node, times a weight.
 
@@ -94,28 +92,38 @@ func (p *preference) of(domain int32, gone []Gone) int64 {
 
 // NodeScore is the part of the score of n that follows from topologies of single nodes. It changes only when something of n
 // changes.
-func (c Check) NodeScore(n *Node) (score int64) {
+func (c Check) NodeScore(n *Node) int64 { return c.scoreOn(n, true) }
+
+// DomainScore is the part of the score that follows from the larger topologies: the same for all nodes of the domains of n.
+func (c Check) DomainScore(n *Node) int64 { return c.scoreOn(n, false) }
+
+func (c Check) scoreOn(n *Node, single bool) (score int64) {
 	if c.kind == nil {
 		return 0
 	}
 	for i := range c.kind.preferences {
-		if p := &c.kind.preferences[i]; p.topology.single() {
+		if p := &c.kind.preferences[i]; p.topology.single() == single {
 			score += p.of(n.domain(p.topology), nil)
 		}
 	}
 	return score
 }
 
-// DomainScore is the part of the score that follows from the larger topologies, for the nodes of some domains
-// (Division.AppendDomains).
-func (c Check) DomainScore(d Division, domains []int32) (score int64) {
+// Drawing yields the slots of the nodes, some repeatedly, to whose NodeScore preferred affinity adds. Other nodes have a
+// NodeScore of 0 or less.
+func (c Check) Drawing(yield func(slot int) bool) {
 	if c.kind == nil {
-		return 0
+		return
 	}
 	for i := range c.kind.preferences {
-		if p := &c.kind.preferences[i]; !p.topology.single() {
-			score += p.of(domains[1+slices.Index(d.preferred, p.topology)], nil)
+		p := &c.kind.preferences[i]
+		if p.weight < 0 || !p.topology.single() {
+			continue
+		}
+		for domain := range p.counts.each {
+			if !yield(p.topology.slots[domain]) {
+				return
+			}
 		}
 	}
-	return score
 }

@@ -6,6 +6,7 @@ type topology struct {
 	index   int              // in Node.domains
 	domains map[string]int32 // numbers of domains by the value of the label
 	nodes   []int32          // how many nodes a domain has, by its number
+	slots   []int            // the sum of the slots of its nodes: of a single node, its slot
 	free    []int32          // numbers of domains without nodes
 	users   int              // counters and holders
 	shared  int              // domains with more than one node
@@ -58,13 +59,14 @@ func (n *Node) enter(top *topology) {
 			domain, top.free = top.free[last], top.free[:last]
 		} else {
 			domain = int32(len(top.nodes))
-			top.nodes = append(top.nodes, 0)
+			top.nodes, top.slots = append(top.nodes, 0), append(top.slots, 0)
 		}
 		top.domains[value] = domain
 	}
 	if top.nodes[domain]++; top.nodes[domain] == 2 {
 		top.shared++
 	}
+	top.slots[domain] += n.slot
 	n.domains[top.index] = domain
 }
 
@@ -75,6 +77,7 @@ func (n *Node) leave(top *topology) {
 		return
 	}
 	n.domains[top.index] = noDomain
+	top.slots[domain] -= n.slot
 	if top.nodes[domain]--; top.nodes[domain] == 1 {
 		top.shared--
 	}

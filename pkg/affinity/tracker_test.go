@@ -51,14 +51,21 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 				gone = append(gone, Gone{c.tracker.Kind(x.ask, x.tags), x.node})
 				return true
 			})
+			drawn := map[int]bool{}
+			for slot := range check.Drawing {
+				drawn[slot] = true
+			}
+			division := check.AppendDivision(nil, true)
 			for _, n := range c.nodes {
+				c.agreesWithGroup(t, check, division, n)
+				assert.Assert(t, check.NodeScore(n) <= 0 || drawn[n.Slot()], "seed %d: a preference draws to a node that is not said", seed)
 				want := refusalReadAnew(c.nodes, c.placed, ask, tags, n)
 				assert.Equal(t, check.Refusal(n), want, "seed %d", seed)
 				assert.Equal(t, check.RefusalWithout(n, gone), refusalReadAnew(c.nodes, left, ask, tags, n), "seed %d, without %d", seed, len(gone))
 				seen[want]++
-				score, d := scoreReadAnew(c.placed, ask, tags, n), check.Division()
+				score := scoreReadAnew(c.placed, ask, tags, n)
 				assert.Equal(t, check.ScoreWithout(n, nil), score, "seed %d", seed)
-				assert.Equal(t, check.NodeScore(n)+check.DomainScore(d, d.AppendDomains(nil, n)), score, "seed %d: the parts are the whole", seed)
+				assert.Equal(t, check.NodeScore(n)+check.DomainScore(n), score, "seed %d: the parts are the whole", seed)
 				assert.Equal(t, check.ScoreWithout(n, gone), scoreReadAnew(left, ask, tags, n), "seed %d, without %d", seed, len(gone))
 				if scores[score]++; !check.Prefers() {
 					assert.Equal(t, score, int64(0))
@@ -76,6 +83,19 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 		assert.Assert(t, seen[r] > 0, "refusal %d never happened", r)
 	}
 	assert.Assert(t, len(scores) > 30, "few scores: %v", scores)
+}
+
+// agreesWithGroup checks what a search concludes from one node about others with the same labels of the division.
+func (c *cluster) agreesWithGroup(t *testing.T, check Check, division []string, n *Node) {
+	if !check.DomainAllowed(n, division) || !check.NodeAllowed(n) {
+		assert.Assert(t, check.Refusal(n) != Allowed, "left out, and not refused")
+	}
+	for _, other := range c.nodes {
+		if string(other.info.AppendGroup(nil, division)) == string(n.info.AppendGroup(nil, division)) {
+			assert.Equal(t, check.DomainScore(n), check.DomainScore(other))
+			assert.Equal(t, check.DomainAllowed(n, division), check.DomainAllowed(other, division))
+		}
+	}
 }
 
 func (c *cluster) sweepAll() {

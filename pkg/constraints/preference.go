@@ -1,6 +1,10 @@
 package constraints
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
 
 // A preference orders the nodes that an ask may be placed on, and refuses none of them.
 
@@ -49,6 +53,54 @@ func (a *Ask) Score(n *Node) (score int64) {
 		}
 	}
 	return score
+}
+
+// AppendScoreLabels appends to labels, in order, those that Score reads of a node and labels does not have; the empty one is
+// its name.
+func (a *Ask) AppendScoreLabels(labels []string) []string {
+	if a == nil {
+		return labels
+	}
+	before := len(labels)
+	add := func(label string) {
+		if !slices.Contains(labels, label) {
+			labels = append(labels, label)
+		}
+	}
+	for i := range a.content.Preferred {
+		t := &a.content.Preferred[i].Preference
+		for j := range t.MatchExpressions {
+			add(t.MatchExpressions[j].Key)
+		}
+		if len(t.MatchFields) > 0 {
+			add("")
+		}
+	}
+	slices.Sort(labels[before:])
+	return labels
+}
+
+// AppendGroup appends to key what is equal for nodes with equal values of labels and the same taints with PreferNoSchedule:
+// these have one Score for each ask with no other AppendScoreLabels.
+func (n *Node) AppendGroup(key []byte, labels []string) []byte {
+	text := func(s string) { key = append(binary.AppendUvarint(key, uint64(len(s))), s...) }
+	for _, label := range labels {
+		if label == "" {
+			text(n.name)
+		} else if value, ok := n.labels[label]; ok {
+			text(value)
+			key = append(key, 1)
+		} else {
+			text("")
+			key = append(key, 0)
+		}
+	}
+	soft := n.softTaints()
+	for i := range soft {
+		text(soft[i].Key)
+		text(soft[i].Value)
+	}
+	return key
 }
 
 // Prefers reports whether a has preferred terms.

@@ -99,14 +99,13 @@ func (l AffinityLedger) FirstAllowedNode(s *feasibility.Shape, c NodeCheck) *Nod
 // defaultRefusals is how many refused nodes a search tries one by one, unless Options.RefusedNodes says otherwise.
 const defaultRefusals = 64
 
-// searchAllowed is FirstAllowedNode behind the first fitting node. Nearly always one of the next is allowed. If many are
-// refused to an ask with constraints of its own, its allowedNodes are kept from then on.
+// searchAllowed is FirstAllowedNode behind the first fitting node. Nearly always one of the next is allowed.
 func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node {
-	a := &l.p.journal.affinity
-	mayKeep, kind := c.check.Constrained() && len(c.gone) == 0 && s.RequiredNode() == "", searchKind{check: c.check}
-	if mayKeep {
-		if k := l.allowedNodesOf(kind); k != nil {
-			return k.first(s, c)
+	grouped := len(c.gone) == 0 && s.RequiredNode() == ""
+	if grouped {
+		if k := l.ownGroups(s, c); k != nil {
+			best, _ := k.first(s, c, scoredNode{})
+			return best.node
 		}
 	}
 	refused := 0
@@ -114,18 +113,11 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 		if c.Allows(n) {
 			return n
 		}
-		if refused++; mayKeep && refused > a.maxRefused {
-			a.allowed.keep(kind, len(a.nodes.all))
-			return l.allowedNodesOf(kind).first(s, c)
+		if refused++; grouped && refused > l.p.journal.affinity.maxRefused {
+			return l.searchGroups(s, c)
 		}
 	}
 	return nil
-}
-
-// allowedNodesOf is the allowedNodes of a kind, up to date; nil: they are not kept.
-func (l AffinityLedger) allowedNodesOf(kind searchKind) *allowedNodes {
-	a := &l.p.journal.affinity
-	return a.allowed.of(kind, &l.p.journal.order, len(a.nodes.all))
 }
 
 // Constrained reports whether x has constraints on the allocations around it. Then all asks of its group have the same, and

@@ -17,7 +17,8 @@ type affinityChanges struct {
 	nodesOpened bool               // a node may be allowed that was refused: the next RefreshShares requeues
 	softTainted map[*Node]struct{} // nodes with a taint with PreferNoSchedule; nil: there are none
 	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
-	allowed     allowedNodesCache  `objectgraph:"-"`
+	bySlot      []*Node            // by affinity.Node.Slot; of slots in use
+	grouped     groupedNodesCache  `objectgraph:"-"`
 	maxRefused  int                // how many refused nodes a search tries one by one
 }
 
@@ -36,6 +37,11 @@ func (c *affinityChanges) track() {
 
 func (c *affinityChanges) trackNode(n *Node) {
 	n.tracked = c.tracker.AddNode(n.info)
+	if slot := n.tracked.Slot(); slot < len(c.bySlot) {
+		c.bySlot[slot] = n
+	} else {
+		c.bySlot = append(c.bySlot, n)
+	}
 	for _, x := range n.allocations {
 		c.tracker.Place(x.ask.Affinity(), x.ask.Tags(), n.tracked)
 	}
@@ -50,14 +56,14 @@ func (c *affinityChanges) sweep() {
 	case !c.tracking:
 	case c.tracker.Active():
 		if c.tracker.Sweep() {
-			c.allowed = allowedNodesCache{} // some kinds are gone
+			c.grouped.own = nil // some kinds are gone
 		}
 	default:
 		for _, n := range c.nodes.all {
 			n.tracked = nil
 		}
 		c.tracker.Reset()
-		c.tracking, c.allowed = false, allowedNodesCache{}
+		c.tracking, c.bySlot, c.grouped = false, nil, groupedNodesCache{}
 	}
 }
 
@@ -120,7 +126,7 @@ func (f *Foreign) affinity() *affinity.Ask {
 // nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed follows
 // when n is schedulable.
 func (c *affinityChanges) nodeAdded(n *Node) {
-	c.allowed.invalidate()
+	c.grouped.invalidate()
 	c.noteSoftTaints(n, n.info.SoftTainted())
 	if c.tracking {
 		c.trackNode(n)
@@ -129,9 +135,10 @@ func (c *affinityChanges) nodeAdded(n *Node) {
 
 // nodeRemoved: the domain with the fewest may be gone. The foreign allocations of n go with it.
 func (c *affinityChanges) nodeRemoved(n *Node) {
-	c.allowed.invalidate()
+	c.grouped.invalidate()
 	c.noteSoftTaints(n, false)
 	if c.tracking {
+		c.bySlot[n.tracked.Slot()] = nil
 		c.tracker.RemoveNode(n.tracked)
 		n.tracked = nil
 		c.nodesOpened = true
@@ -140,7 +147,7 @@ func (c *affinityChanges) nodeRemoved(n *Node) {
 
 // nodeAttributesChanged: nodeFreed follows.
 func (c *affinityChanges) nodeAttributesChanged(n *Node) {
-	c.allowed.invalidate()
+	c.grouped.invalidate()
 	c.noteSoftTaints(n, n.info.SoftTainted())
 	if c.tracking {
 		c.tracker.UpdateNode(n.tracked, n.info)
@@ -167,17 +174,17 @@ func (c *affinityChanges) nodeFreed(*Node) { c.nodesOpened = c.tracking }
 func (c *affinityChanges) settingsApplied() { c.nodesOpened = c.tracking }
 
 // nodeUsageChanged: the place of n in the node order, the shapes that fit it, or what its ports refuse may be others.
-func (c *affinityChanges) nodeUsageChanged(n *Node) { c.allowed.add(n, len(c.nodes.all)) }
+func (c *affinityChanges) nodeUsageChanged(n *Node) { c.grouped.add(n, len(c.nodes.all)) }
 
-func (c *affinityChanges) schedulabilityChanged(n *Node) { c.allowed.add(n, len(c.nodes.all)) }
-func (c *affinityChanges) resourceAdded()                { c.allowed.invalidate() }
+func (c *affinityChanges) schedulabilityChanged(n *Node) { c.grouped.add(n, len(c.nodes.all)) }
+func (c *affinityChanges) resourceAdded()                { c.grouped.invalidate() }
 
 // shapeAdded: the masks of nodes have a shape more.
-func (c *affinityChanges) shapeAdded() { c.allowed.masks++ }
+func (c *affinityChanges) shapeAdded() { c.grouped.masks++ }
 
 // rebuilding requeues the groups: their indexes are filled again.
 func (c *affinityChanges) rebuilding() {
-	c.allowed.invalidate()
+	c.grouped.invalidate()
 	for _, group := range c.refused {
 		group.clearRefused()
 	}

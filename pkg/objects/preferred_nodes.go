@@ -86,11 +86,66 @@ func (l AffinityLedger) firstPreferred(s *feasibility.Shape, c *NodeCheck) *Node
 		}
 		return nil
 	}
-	a, kind := &l.p.journal.affinity, searchKind{check: c.check, prefers: true, nodes: s.Constraints()}
-	k := l.allowedNodesOf(kind)
-	if k == nil {
-		a.allowed.keep(kind, len(a.nodes.all))
-		k = l.allowedNodesOf(kind)
+	if k := l.ownGroups(s, c); k != nil {
+		best, _ := k.first(s, c, scoredNode{})
+		return best.node
 	}
-	return k.first(s, c)
+	return l.searchGroups(s, c)
+}
+
+// lookedPerRefusal times affinityChanges.maxRefused groups and nodes are what a search may look at before its kind gets
+// groupedNodes of its own. These cost more than a short walk: each of its searches applies the changes of all others before.
+const lookedPerRefusal = 4
+
+// searchGroups returns the first node of AllowedNodes, from the groups of nodes that kinds share.
+func (l AffinityLedger) searchGroups(s *feasibility.Shape, c *NodeCheck) *Node {
+	a := &l.p.journal.affinity
+	labels := c.check.AppendDivision(a.grouped.labels[:0], c.prefers)
+	topologies := len(labels)
+	var drawn scoredNode
+	drawing := 0
+	if c.prefers {
+		labels = s.Constraints().AppendScoreLabels(labels)
+		drawn, drawing = l.bestDrawing(s, c)
+	}
+	best, looked := a.grouped.sharedBy(labels, &l.p.journal.order, len(a.nodes.all)).first(s, c, drawn)
+	if drawing+looked > lookedPerRefusal*a.maxRefused {
+		a.grouped.keep(kindOf(s, c), labels[:topologies])
+	}
+	a.grouped.labels = labels
+	return best.node
+}
+
+// bestDrawing returns the best of the nodes that affinity.Check.Drawing yields for c, and how many there are.
+func (l AffinityLedger) bestDrawing(s *feasibility.Shape, c *NodeCheck) (best scoredNode, drawing int) {
+	for slot := range c.check.Drawing {
+		n := l.p.journal.affinity.bySlot[slot]
+		drawing++
+		if !n.entry.Indexed() {
+			continue // it is not in the node order yet
+		}
+		if x := (scoredNode{n, c.score(s, n)}); x.before(best) && n.Fits(s) && c.Allows(n) {
+			best = x
+		}
+	}
+	return best, drawing
+}
+
+// ownGroups returns the groupedNodes that the kind of c has of its own, up to date; nil: it has none.
+func (l AffinityLedger) ownGroups(s *feasibility.Shape, c *NodeCheck) *groupedNodes {
+	a := &l.p.journal.affinity
+	if len(a.grouped.own) == 0 {
+		return nil
+	}
+	kind := kindOf(s, c)
+	a.grouped.labels = c.check.AppendDivision(a.grouped.labels[:0], c.prefers)
+	return a.grouped.ofKind(&kind, a.grouped.labels, &l.p.journal.order, len(a.nodes.all))
+}
+
+func kindOf(s *feasibility.Shape, c *NodeCheck) searchKind {
+	kind := searchKind{check: c.check, prefers: c.prefers}
+	if c.prefers {
+		kind.nodes = s.Constraints()
+	}
+	return kind
 }

@@ -25,7 +25,12 @@ type preferringCluster struct {
 	asks   int
 	placed []AllocationKey
 	former []map[string]string // tags of the last asks
+	apps   int                 // how many labels there are to select
+	kinds  int                 // how many of the last asks give their tags to others
 }
+
+// app is one of the labels.
+func (c *preferringCluster) app() string { return string(rune('a' + c.rng.IntN(max(c.apps, 2)))) }
 
 func (c *preferringCluster) pick(all ...string) string { return all[c.rng.IntN(len(all))] }
 
@@ -42,9 +47,9 @@ func (c *preferringCluster) attributes(i int) map[string]string {
 
 // tags are those of an ask with a mix of preferences and constraints.
 func (c *preferringCluster) tags() map[string]string {
-	tags := map[string]string{"kubernetes.io/label/app": c.pick("a", "b")}
+	tags := map[string]string{"kubernetes.io/label/app": c.app()}
 	key := func() string { return `"topologyKey":"` + c.pick("host", "zone", "rack") + `"` }
-	selector := func() string { return `"labelSelector":{"matchLabels":{"app":"` + c.pick("a", "b") + `"}}` }
+	selector := func() string { return `"labelSelector":{"matchLabels":{"app":"` + c.app() + `"}}` }
 	term := func() string {
 		return `{"weight":` + c.pick("1", "7", "100") + `,"podAffinityTerm":{` + key() + `,` + selector() + `}}`
 	}
@@ -72,12 +77,17 @@ func (c *preferringCluster) tags() map[string]string {
 // ask adds an ask.
 func (c *preferringCluster) ask() *Allocation {
 	tags := c.tags()
-	if len(c.former) > 0 && c.rng.IntN(2) == 0 { // of a kind whose allowed nodes are kept
+	if len(c.former) > 0 && c.rng.IntN(2) == 0 { // of a known kind
 		tags = c.former[c.rng.IntN(len(c.former))]
 	}
-	if c.former = append(c.former, tags); len(c.former) > 4 {
+	if c.former = append(c.former, tags); len(c.former) > max(c.kinds, 4) {
 		c.former = c.former[1:]
 	}
+	return c.askWith(tags, resources.Quantity(1+c.rng.IntN(3)))
+}
+
+// askWith adds an ask with tags.
+func (c *preferringCluster) askWith(tags map[string]string, vcore resources.Quantity) *Allocation {
 	nodes, err := constraints.Parse(tags)
 	assert.NilError(c.t, err)
 	around, err := affinity.Parse(tags, nodes)
@@ -87,7 +97,7 @@ func (c *preferringCluster) ask() *Allocation {
 		details.Constraints = &AskConstraints{Nodes: nodes, Affinity: around}
 	}
 	c.asks++
-	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + c.rng.IntN(3))})
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": vcore})
 	x, err := c.p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts, Details: NewAskDetails(details)}, time.Unix(0, 0))
 	assert.NilError(c.t, err)
 	return x
@@ -107,10 +117,12 @@ func (c *preferringCluster) bestByScan(x *Allocation) (best *Node, score int64) 
 // The node that a search finds is the best of all that it could have looked at, whatever has changed; and the nodes behind
 // it follow by their scores (CON-28, CON-34).
 func TestPreferredNodes_AgreeWithScan(t *testing.T) {
-	scores := map[int64]bool{}
+	scores, own := map[int64]bool{}, 0
 	for seed := range testscale.Runs(120) {
 		c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 70)), p: quotaPartition(t, "")}
 		assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+		// Searches of some runs look at one node or two before their kinds have nodes of their own, of which there are few.
+		c.apps, c.kinds, c.p.journal.affinity.maxRefused = []int{2, 20}[seed%2], []int{4, 60}[seed/2%2], []int{0, 1, defaultRefusals}[seed/4%3]
 		nodes := 3 + c.rng.IntN(60)
 		for i := range nodes {
 			c.addNode(i)
@@ -137,13 +149,112 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 			c.placed = append(c.placed, x.Key())
 		}
 		assert.NilError(t, c.p.Check())
+		own += len(c.p.journal.affinity.grouped.own)
 	}
+	assert.Assert(t, own > 50, "few kinds have nodes of their own: %d", own)
 	assert.Assert(t, len(scores) > 50, "few scores: %d", len(scores))
+}
+
+// However many kinds take turns, a search looks at the groups of nodes, at the nodes that the kind has allocations on, and at
+// few others; and no kind makes groups of its own.
+func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
+	term := func(of, key, app string) string {
+		return `{"` + of + `DuringSchedulingIgnoredDuringExecution":[{"weight":3,"podAffinityTerm":{"topologyKey":"` + key + `","labelSelector":{"matchLabels":{"app":"` + app + `"}}}}]}`
+	}
+	for name, tags := range map[string]func(app string) map[string]string{
+		"spread over zones": func(app string) map[string]string {
+			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+		},
+		"spread over nodes": func(app string) map[string]string {
+			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+		},
+		"anti-affinity": func(app string) map[string]string {
+			return map[string]string{affinity.PodAntiAffinityTag: term("preferred", "host", app)}
+		},
+		"affinity": func(app string) map[string]string {
+			return map[string]string{affinity.PodAffinityTag: term("preferred", "host", app)}
+		},
+		"a mix, with node affinity of its own": func(app string) map[string]string {
+			return map[string]string{
+				constraints.AffinityTag:     `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"pool","operator":"In","values":["` + app + `"]}]}}]}`,
+				affinity.PodAffinityTag:     term("preferred", "zone", app),
+				affinity.PodAntiAffinityTag: term("preferred", "host", app),
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const kinds, nodes, asks = 200, 400, 1000
+			c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70)), p: quotaPartition(t, "")}
+			assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+			for i := range nodes {
+				attributes := map[string]string{"host": fmt.Sprint(i), "zone": fmt.Sprint(i % 3), "pool": fmt.Sprint(i % 10)}
+				assert.NilError(t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 8}), attributes, true))
+			}
+			grouped, a := &c.p.journal.affinity.grouped, c.p.Affinity()
+			var groups []*nodeGroup
+			for i := range asks {
+				kind := i % kinds
+				tags := tags(fmt.Sprint(kind))
+				tags["kubernetes.io/label/app"] = fmt.Sprint(kind)
+				x := c.askWith(tags, 1)
+				c.p.RefreshShares()
+				want, _ := c.bestByScan(x)
+				check := a.Check(x)
+				got := a.FirstAllowedNode(x.shape, check)
+				assert.Assert(t, got == want, "ask %d", i)
+				drawn, drawing := a.bestDrawing(x.shape, &check)
+				_, looked := grouped.shared[0].first(x.shape, &check, drawn)
+				allowance := len(grouped.shared[0].groups)*2 + i/kinds + 1
+				assert.Assert(t, drawing+looked <= allowance, "ask %d: looked at %d groups and nodes, not %d", i, drawing+looked, allowance)
+				if groups == nil {
+					groups = grouped.shared[0].groups
+				}
+				assert.NilError(t, c.p.Place(x, got, time.Unix(0, 0)))
+			}
+			assert.Equal(t, len(grouped.own), 0)
+			assert.Equal(t, len(grouped.shared), 1)
+			assert.Assert(t, grouped.shared[0].groups[0] == groups[0], "the groups were made anew")
+		})
+	}
+}
+
+// Kinds that take turns do not take the nodes of their own from each other; a kind that is not searched for long loses them.
+func TestPreferredNodes_FewKindsHaveNodesOfTheirOwn(t *testing.T) {
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70)), p: quotaPartition(t, "")}
+	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
+	for i := range 5 {
+		c.addNode(i)
+	}
+	c.p.journal.affinity.maxRefused = 0 // each search looks at more
+	var asks []*Allocation
+	for i := range 2 * maxOwn {
+		asks = append(asks, c.askWith(map[string]string{"kubernetes.io/label/app": fmt.Sprint(i), affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{}}]`}, 1))
+	}
+	c.p.RefreshShares()
+	search := func(x *Allocation) { c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x)) }
+	own := &c.p.journal.affinity.grouped.own
+	var first []*groupedNodes
+	for range 10 {
+		for _, x := range asks {
+			search(x)
+		}
+		if first == nil {
+			first = slices.Clone(*own)
+		}
+	}
+	assert.Equal(t, len(first), maxOwn)
+	assert.Assert(t, slices.Equal(*own, first), "others took their places")
+	for range longUnused {
+		search(asks[0])
+	}
+	search(asks[len(asks)-1])
+	assert.Assert(t, !slices.Equal(*own, first), "nodes that nothing searches are kept")
+	assert.Equal(t, len(*own), maxOwn)
 }
 
 // A search by turns for many kinds of asks, each of which spreads its own label over the nodes.
 func BenchmarkPreferredNodes_Kinds(b *testing.B) {
-	for _, kinds := range []int{1, 16, 48, 64} {
+	for _, kinds := range []int{1, 10, 100, 500, 2000} {
 		b.Run(fmt.Sprint(kinds), func(b *testing.B) {
 			p := quotaPartition(b, "")
 			assert.NilError(b, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
@@ -199,8 +310,8 @@ func (c *preferringCluster) change(nodes int) {
 }
 
 // An abbreviated key is smaller only if the node is before the other, however far from 0 the scores are.
-func TestAllowedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
-	k, rng := newAllowedNodes(searchKind{prefers: true}), rand.New(rand.NewPCG(1, 70))
+func TestGroupedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
+	k, rng := newGroupedNodes(nil, &searchKind{prefers: true}), rand.New(rand.NewPCG(1, 70))
 	scores := []int64{0, 1, -1, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, -(1 << 15), -(1 << 15) + 1, -(1 << 15) - 1, -(1 << 20), -(1 << 20) - 1, 1 << 40, -(1 << 40)}
 	nodes := make([]*Node, 60)
 	k.at = make([]nodePosition, len(nodes))
@@ -281,7 +392,10 @@ func TestPreferredNodes_AllowedAgainWithoutAChange(t *testing.T) {
 		p.RefreshShares()
 		return p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)).ID()
 	}
-	assert.Equal(t, first(), NodeID("n1"), "beside the one that runs")
+	p.journal.affinity.maxRefused = 0
+	for range 2 { // then the kind has nodes of its own
+		assert.Equal(t, first(), NodeID("n1"), "beside the one that runs")
+	}
 	_, ok := p.Release("last", now)
 	assert.Assert(t, ok)
 	assert.Equal(t, first(), NodeID("n2"), "anywhere, so where it prefers")
@@ -294,7 +408,8 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	for i := range 20 {
 		assert.NilError(t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": fmt.Sprint(i)}, true))
 	}
-	kept := func() int { return len(c.p.journal.affinity.allowed.kinds) }
+	grouped := &c.p.journal.affinity.grouped
+	kept := func() int { return len(grouped.shared) + len(grouped.own) }
 	place := func(tags map[string]string) {
 		t.Helper()
 		nodes, err := constraints.Parse(tags)
@@ -314,10 +429,10 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	assert.Equal(t, kept(), 0)
 	prefers := map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"Exists"}]}}]}`}
 	place(prefers)
-	groups := c.p.journal.affinity.allowed.kinds[0].groups
+	groups := grouped.shared[0].groups
 	place(prefers)
 	assert.Equal(t, kept(), 1)
-	assert.Assert(t, c.p.journal.affinity.allowed.kinds[0].groups[0] == groups[0], "it was filled anew")
+	assert.Assert(t, grouped.shared[0].groups[0] == groups[0], "it was filled anew")
 	assert.NilError(t, c.p.SetAttributes("n5", map[string]string{constraints.TaintsAttribute: `[{"key":"old","effect":"PreferNoSchedule"}]`}))
 	place(nil)
 	assert.Equal(t, kept(), 2)
