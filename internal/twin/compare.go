@@ -20,6 +20,7 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	same(d, "partition", "asks", d.c.asks, s.Asks)
 	same(d, "partition", "allocations", d.c.running, s.Allocations)
 	sameAmounts(d, "partition", "capacity", d.c.capacity, s.Capacity)
+	sameAmounts(d, "partition", "deficit", d.c.deficit, s.Root.Deficit)
 	d.queue(t.root, s.Root, resources.Limit{})
 	d.nodes(s.Nodes)
 	same(d, "partition", "pauses", fmt.Sprint(d.t.cycles.coolDowns), fmt.Sprint(s.CoolDowns))

@@ -103,7 +103,7 @@ func (t *Twin) withinQuota(c *totals, w *allocation) bool {
 			return false
 		}
 	}
-	return c.capacity.Sub(c.allocated[t.root.path]).Covers(w.ask.Amounts)
+	return c.free(c.allocated[t.root.path]).Covers(w.ask.Amounts)
 }
 
 func (t *Twin) nodesInOrder(c *totals) []*node {
@@ -148,7 +148,7 @@ func (t *Twin) predicatesPassWithout(n *node, ask *objects.Ask, gone []*allocati
 
 // headroom is the smallest headroom from q to the root (QUO-1, QUO-4).
 func (t *Twin) headroom(c *totals, q *queue) resources.Limit {
-	tightest := resources.LimitFromMap(c.capacity.Map()).Headroom(c.allocated[t.root.path])
+	tightest := resources.LimitFromMap(c.capacity.Map()).Headroom(c.allocated[t.root.path].Sub(c.deficit))
 	for _, above := range t.pathQueues(q.path)[1:] {
 		tightest = tightest.Tighten(above.conf.Max.Headroom(c.allocated[above.path]))
 	}

@@ -334,7 +334,7 @@ func (t *Twin) shortfalls(c *totals, w *allocation, victims []*allocation) map[s
 			continue
 		}
 		for name, n := range w.ask.Amounts.All() {
-			if left := c.capacity.Sub(used).Get(name); n > 0 && n > left {
+			if left := c.free(used).Get(name); n > 0 && n > left {
 				missing["cluster "+name] = resources.SubSaturated(n, left)
 			}
 		}

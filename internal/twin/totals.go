@@ -9,6 +9,7 @@ import (
 // totals are all sums at one moment. They are computed for every question.
 type totals struct {
 	capacity        resources.Amounts // of all nodes, schedulable or not
+	deficit         resources.Amounts // what the allocations of nodes exceed their capacities by
 	pending         map[objects.QueuePath]resources.Amounts
 	allocated       map[objects.QueuePath]resources.Amounts
 	apps            map[objects.AppID]*appTotals
@@ -67,6 +68,13 @@ func (t *Twin) total() *totals {
 	for _, w := range t.allocations {
 		c.add(w)
 	}
+	for _, n := range t.nodes {
+		for name, used := range c.allocatedOnNode[n.id].All() {
+			if excess := used - n.total.Get(name); excess > 0 {
+				c.deficit = c.deficit.Add(resources.FromMap(map[string]resources.Quantity{name: excess}))
+			}
+		}
+	}
 	for _, a := range t.apps {
 		h := c.apps[a.id]
 		h.counts = a.state == lifecycle.Running || h.running > 0 && a.state != lifecycle.Completing
@@ -94,6 +102,11 @@ func (c *totals) add(w *allocation) {
 	} else {
 		h.allocated = h.allocated.Add(w.ask.Amounts)
 	}
+}
+
+// free is what the cluster has left when used is allocated: what one node lacks, the others have.
+func (c *totals) free(used resources.Amounts) resources.Amounts {
+	return c.capacity.Sub(used.Sub(c.deficit))
 }
 
 // available is the free resources of a node; negative after a shrink.

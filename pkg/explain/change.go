@@ -21,7 +21,7 @@ const (
 	RaiseLimitMaxApplications               // that of the limit of UserOrGroup in Queue does
 	FreeInQueue                             // allocations in and below Queue release Amounts
 	FreeOfLimit                             // those of UserOrGroup in and below Queue do
-	FreeInCluster                           // any allocations do
+	FreeInCluster                           // any allocations do, of nodes that are not overcommitted
 	FreeOnNode                              // allocations on Node do
 	RaiseQueueMax                           // the max of Queue becomes Amounts, for these resources
 	RaiseLimit                              // maxresources of the limit of UserOrGroup in Queue does

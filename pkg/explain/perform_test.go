@@ -166,6 +166,8 @@ func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Alloc
 				within = slices.ContainsFunc(a.Quota().Memberships(), func(m quota.Membership) bool {
 					return m.Account().UserOrGroup() == c.UserOrGroup && m.Account().Queue().Path() == string(c.Queue)
 				})
+			case explain.FreeInCluster:
+				within = n.Total().Covers(n.Allocated())
 			case explain.FreeOnNode:
 				within = n.ID() == c.Node
 			}

@@ -149,16 +149,25 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 // checkCluster checks the totals of all nodes.
 func (c *recount) checkCluster() error {
 	p := c.p
-	var capacity resources.Vector
+	var capacity, deficit, excess resources.Vector
 	schedulable, unschedulable, foreign := 0, 0, 0
 	for _, n := range p.nodes {
 		capacity.Add(n.total)
+		excess = append(excess[:0], n.allocated...)
+		excess.Sub(n.total)
+		for k := range excess {
+			excess[k] = max(0, excess[k])
+		}
+		deficit.Add(excess)
 		foreign += len(n.foreign)
 		schedulable += boolToInt(n.schedulable && n.entry.Indexed())
 		unschedulable += boolToInt(!n.schedulable && n.entry.Indexed())
 	}
 	if got, want := p.Amounts(p.Capacity()), p.Amounts(capacity); !got.Equal(want) {
 		return fmt.Errorf("the cluster has capacity %v; the sum of its nodes is %v", got, want)
+	}
+	if got, want := p.Amounts(p.root.quota.Deficit()), p.Amounts(deficit); !got.Equal(want) {
+		return fmt.Errorf("the cluster has a deficit of %v; the allocations of nodes exceed their capacity by %v", got, want)
 	}
 	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign.byKey) || len(p.nodes) != len(p.lists.nodes.all) {
 		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",

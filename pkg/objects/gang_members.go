@@ -177,7 +177,7 @@ func (l GangLedger) FitsCapacity(members []MemberGroup) bool {
 }
 
 func (l GangLedger) fitsCapacity(requested resources.Vector) bool {
-	return l.p.root.quota.Capacity().CoversAfter(l.p.root.Allocated(), requested)
+	return l.p.root.quota.Allows(l.p.root.Allocated(), requested)
 }
 
 func requestedBy(members []MemberGroup) (sum resources.Vector) {

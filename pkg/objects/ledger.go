@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -279,12 +280,12 @@ func (p *Partition) unbindFromNode(x *Allocation) {
 // application and accounts, and of every queue up to root (QUE-42). It cannot fail.
 func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	v := x.shape.Vector()
+	n.postAllocated(&p.root.quota, v, sign)
 	x.postInApplication(&p.journal, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.Post(v, sign)
 		p.journal.queueUsageChanged(q)
 	}
-	addSigned(&n.allocated, v, sign)
 	n.updateAvailable(&p.journal)
 	if sign > 0 {
 		p.journal.allocationPosted(x)
@@ -298,14 +299,22 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 // two.
 func (x *Allocation) postBound(j *journal, n *Node) {
 	v := x.shape.Vector()
+	n.postAllocated(j.order.root, v, 1)
 	x.postInApplication(j, v, 1)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostBound(v)
 		j.queueUsageChanged(q)
 	}
-	n.allocated.Add(v)
 	n.updateAvailable(j)
 	j.allocationPosted(x)
+}
+
+// postAllocated adds v to what n has allocated (sign 1) or subtracts it (sign -1), and keeps the deficit of root. It
+// precedes the postings in queues, after which the masks of root are computed.
+func (n *Node) postAllocated(root *quota.Queue, v resources.Vector, sign int) {
+	root.PostDeficit(n.allocated, n.total, -1)
+	addSigned(&n.allocated, v, sign)
+	root.PostDeficit(n.allocated, n.total, 1)
 }
 
 // postInApplication is the part of post that is about the application and its accounts.

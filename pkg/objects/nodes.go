@@ -123,7 +123,9 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	}
 	before := slices.Clone(n.total)
 	p.placedResources.SetMax(v)
+	p.root.quota.PostDeficit(n.allocated, n.total, -1)
 	n.total.Difference(v, nil, nil)
+	p.root.quota.PostDeficit(n.allocated, n.total, 1)
 	n.updateAvailable(&p.journal)
 	p.Reservations().clearUnsuitable(n)
 	p.journal.nodeFreed(n)

@@ -212,8 +212,15 @@ func (c Constraint) bound(k resources.Index) (n resources.Quantity, ok bool) {
 // Availability is how much of a resource is free within c, negative if more is used than the bound, and the
 // bound. ok is false if c does not bound it.
 func (c Constraint) Availability(k resources.Index) (free, bound resources.Quantity, ok bool) {
-	bound, ok = c.bound(k)
-	return resources.SubSaturated(bound, c.allocated().At(k)), bound, ok
+	return c.availabilityAfter(c.allocated(), k)
+}
+
+// availabilityAfter is Availability if used is what counts within c.
+func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) (free, bound resources.Quantity, ok bool) {
+	if bound, ok = c.bound(k); c.kind == ClusterCapacity {
+		return c.queue.freeCapacity(used, k), bound, ok
+	}
+	return resources.SubSaturated(bound, used.At(k)), bound, ok
 }
 
 // Running is the number of running applications within c, and the bound; zero if c bounds no applications.

@@ -23,7 +23,7 @@ func (q *Queue) Refit(shapes *feasibility.Table, count int) {
 	if q.parent == nil {
 		for k := range count {
 			k := resources.Index(k)
-			shapes.DropExceeding(q.fit, k, resources.SubSaturated(q.capacity.At(k), q.allocated.At(k)))
+			shapes.DropExceeding(q.fit, k, q.freeCapacity(q.allocated, k))
 		}
 		return
 	}
@@ -54,10 +54,15 @@ func (q *Queue) hasHeadroom(s *feasibility.Shape) bool {
 
 // Allows reports whether v is within the max of q, or at root the capacity, beside what is used.
 func (q *Queue) Allows(used, v resources.Vector) bool {
-	if q.parent == nil {
-		return q.capacity.CoversAfter(used, v)
+	if q.parent != nil {
+		return q.max.Allows(used, v)
 	}
-	return q.max.Allows(used, v)
+	for k, n := range v {
+		if n > 0 && n > q.freeCapacity(used, resources.Index(k)) {
+			return false
+		}
+	}
+	return true
 }
 
 // Headroom is how much more q may allocate: the minimum of max less allocated over q and its
@@ -72,7 +77,8 @@ func (q *Queue) Headroom(names *resources.NameTable) (left resources.Limit) {
 		}
 		left = left.Tighten(resources.LimitFromMap(own))
 	}
-	return left.Tighten(resources.LimitFromMap(names.Amounts(q.capacity).Map()).Headroom(names.Amounts(q.allocated)))
+	used := names.Amounts(q.allocated).Sub(names.Amounts(q.deficit))
+	return left.Tighten(resources.LimitFromMap(names.Amounts(q.capacity).Map()).Headroom(used))
 }
 
 // CheckFit checks the mask of q against each of the shapes.

@@ -29,6 +29,7 @@ type Queue struct {
 
 	guaranteed       resources.LimitVector
 	capacity         resources.Vector // of the cluster: the max of root (QUO-4); root only
+	deficit          resources.Vector // what the allocations of each node exceed its capacity by; root only
 	path             string
 	releases         *releases                // of allocated: preempting; nil: there never was one
 	nominated        resources.Vector         // of pending: nominated for a node
@@ -175,3 +176,13 @@ func (q *Queue) MaxApplications() uint64 { return q.maxApplications }
 
 // Capacity is the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
 func (q *Queue) Capacity() resources.Vector { return q.capacity }
+
+// Deficit is, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is no usage
+// of the capacity: what one node lacks, the others have (QUO-4). Foreign allocations have no part in it. Root only.
+// Read-only.
+func (q *Queue) Deficit() resources.Vector { return q.deficit }
+
+// freeCapacity is how much of k the nodes have free when used is allocated; root only.
+func (q *Queue) freeCapacity(used resources.Vector, k resources.Index) resources.Quantity {
+	return resources.SubSaturated(q.capacity.At(k), resources.SubSaturated(used.At(k), q.deficit.At(k)))
+}

@@ -86,8 +86,8 @@ func (c Constraint) shortfall(used, v resources.Vector) resources.Vector {
 		if n <= 0 {
 			continue
 		}
-		if bound, ok := c.bound(resources.Index(k)); ok {
-			missing[k] = resources.SubSaturated(n, resources.SubSaturated(bound, used.At(resources.Index(k))))
+		if free, _, ok := c.availabilityAfter(used, resources.Index(k)); ok {
+			missing[k] = resources.SubSaturated(n, free)
 		}
 	}
 	return missing

@@ -65,7 +65,8 @@ type QueueView struct {
 	Managed         bool // configured; false: a dynamic queue
 	Pending         resources.Amounts
 	Allocated       resources.Amounts
-	Max             resources.Limit // root: the capacity of the cluster
+	Max             resources.Limit   // root: the capacity of the cluster
+	Deficit         resources.Amounts // root only: what the allocations of nodes exceed their capacities by (QUO-4)
 	Guaranteed      resources.Guarantee
 	Priority        policies.CurrentPriority // as its parent sees it
 	MaxApplications uint64                   // 0: unbounded

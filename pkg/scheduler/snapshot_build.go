@@ -105,7 +105,7 @@ func viewQueue(
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
-		v.Max = resources.LimitFromMap(p.Amounts(p.Capacity()).Map())
+		v.Max, v.Deficit = resources.LimitFromMap(p.Amounts(p.Capacity()).Map()), p.Amounts(q.Quota().Deficit())
 	}
 	if above, ok := q.Quota().AboveMax(p); ok {
 		v.AboveMax = &above

@@ -37,7 +37,7 @@ func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 // HeadroomBelow is the headroom of q, where parentHeadroom is that of its parent; for root it is the zero
 // Limit.
 func (q *QueueView) HeadroomBelow(parentHeadroom resources.Limit) resources.Limit {
-	return parentHeadroom.Tighten(q.Max.Headroom(q.Allocated))
+	return parentHeadroom.Tighten(q.Max.Headroom(q.Allocated.Sub(q.Deficit)))
 }
 
 // childTowards is the child of q that is path or an ancestor of it; nil: there is none.
