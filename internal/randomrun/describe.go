@@ -71,6 +71,9 @@ func describePartition(p configs.Partition) string {
 	if p.NominationTimeout > 0 {
 		s += fmt.Sprintf("\tpreemption waits %s\n", p.NominationTimeout)
 	}
+	if p.NodePressureEnabled {
+		s += fmt.Sprintf("\tnode pressure, grace %s\n", p.NodePressureGrace)
+	}
 	if p.PriorityDisabled {
 		s += "\tpriority disabled\n"
 	}

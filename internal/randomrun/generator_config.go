@@ -32,7 +32,7 @@ func (a *Generator) partition() configs.Partition {
 	}
 	conf := configs.Partition{
 		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(), PreemptionEnabled: a.preempting && !a.OneIn(6),
-		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.OneIn(2), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
+		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.OneIn(2), NodePressureGrace: a.nodePressureGrace(), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
 	}
 	return withBudgets(conf)
 }
@@ -40,6 +40,11 @@ func (a *Generator) partition() configs.Partition {
 // nominationTimeout follows from the counts so far: another draw would change the runs of all seeds.
 func (a *Generator) nominationTimeout() time.Duration {
 	return []time.Duration{8 * time.Second, 0, 30 * time.Second, 5 * time.Minute}[(a.nodePool+a.askCount)%4]
+}
+
+// nodePressureGrace likewise draws nothing.
+func (a *Generator) nodePressureGrace() time.Duration {
+	return []time.Duration{0, 3 * time.Second, 20 * time.Second}[(a.nodePool+a.askCount)%3]
 }
 
 // cycleConfig has limits that runs reach. Like nominationTimeout it draws nothing.
@@ -212,7 +217,7 @@ func (a *Generator) ReloadConfig() configs.Partition {
 	case a.OneIn(6):
 		conf = a.partition()
 	case a.OneIn(5):
-		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.Churn = a.nodeOrder(), a.placementRules(), a.nominationTimeout(), a.cycleConfig()
+		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.NodePressureGrace, conf.Churn = a.nodeOrder(), a.placementRules(), a.nominationTimeout(), a.nodePressureGrace(), a.cycleConfig()
 		conf.PriorityDisabled = (a.reloads+a.nodePool)%4 == 0
 	default:
 		conf.Root = a.changedQueue(conf.Root)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -36,9 +37,14 @@ func (a *Generator) nodeAttributes(id objects.NodeID) map[string]string {
 	return out
 }
 
-// nodeUpdate is another capacity of a node, or other attributes.
+// nodeUpdate is another capacity of a node, or other attributes. Some nodes lose all of a resource until their next update, as
+// if a device plugin had restarted.
 func (a *Generator) nodeUpdate() scheduler.Command {
 	m := scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
+	if g := independentGenerator(fmt.Sprint("lost ", a.nodeCount, a.askCount)); g.OneIn(3) {
+		lost := Pick(g, "gpu", "gpu", "vcore", "memory")
+		m.Total = m.Total.Sub(resources.FromMap(map[string]resources.Quantity{lost: m.Total.Get(lost)}))
+	}
 	if (a.constrained || a.affine) && independentGenerator(fmt.Sprint("update ", a.nodeCount, a.askCount)).OneIn(2) {
 		return scheduler.SetAttributes{Node: m.Node, Attributes: a.nodeAttributes(m.Node)}
 	}

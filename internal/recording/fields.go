@@ -86,7 +86,7 @@ var structFields = map[reflect.Type][]string{
 
 	reflect.TypeFor[configs.Partition](): {
 		"Name", "Root", "PlacementRules", "NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "NodePressureEnabled",
-		"UserGroupResolver", "Budgets", "ClassesNeedingQuota", "NominationTimeout", "Churn", "Reservation",
+		"UserGroupResolver", "Budgets", "ClassesNeedingQuota", "NominationTimeout", "Churn", "Reservation", "NodePressureGrace",
 	},
 	reflect.TypeFor[configs.Queue](): {
 		"Name", "Parent", "Max", "Guaranteed", "MaxApplications", "SubmitACL", "AdminACL", "Limits", "ClassQuotas", "ChildTemplate", "Settings", "Children",

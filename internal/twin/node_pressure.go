@@ -5,11 +5,76 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
+
+// beginGrace begins the grace of a node that lacks something after it got another capacity; anew if the node lacks more of
+// something that it lacks.
+func (t *Twin) beginGrace(n *node, before resources.Amounts) {
+	lacks := negativeResources(t.total().available(n))
+	switch lowered := slices.ContainsFunc(lacks, func(name string) bool { return n.total.Get(name) < before.Get(name) }); {
+	case len(lacks) == 0 || !t.nodePressure:
+	case t.nodePressureGrace == 0:
+		t.preemptForPressure(n)
+	case n.pressedSince.IsZero() || lowered:
+		n.pressedSince = t.now
+	}
+}
+
+// endGraces preempts on the nodes whose grace has ended.
+func (t *Twin) endGraces() {
+	for _, n := range t.nodes {
+		if !n.pressedSince.IsZero() && !t.now.Before(n.pressedSince.Add(t.nodePressureGrace)) {
+			n.pressedSince = time.Time{}
+			t.preemptForPressure(n)
+		}
+	}
+}
+
+// graceEnds are the times that endGraces waits for; none, if one has come already.
+func (t *Twin) graceEnds() (times []time.Time) {
+	for _, n := range t.nodes {
+		if at := n.pressedSince.Add(t.nodePressureGrace); !n.pressedSince.IsZero() {
+			times = append(times, at)
+		}
+	}
+	if slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) {
+		return nil
+	}
+	return times
+}
+
+// emitOvercommitted says of which nodes the allocations exceed the capacity now and did not before, or the other way round.
+func (t *Twin) emitOvercommitted() {
+	c := t.total()
+	for _, n := range byName(t.nodes, func(n *node) objects.NodeID { return n.id }) {
+		available := c.available(n)
+		e := scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeNotOvercommitted, After: n.total, Allocations: t.allocationCountOn(n.id)}
+		if available.HasNegative() {
+			e.Change, e.Excess = scheduler.NodeOvercommitted, c.excess(n)
+		} else {
+			n.pressedSince = time.Time{}
+		}
+		if n.overcommitted != available.HasNegative() {
+			n.overcommitted = available.HasNegative()
+			t.emit(e)
+		}
+	}
+}
+
+// excess is what a node lacks.
+func (c *totals) excess(n *node) (excess resources.Amounts) {
+	for name, q := range c.available(n).All() {
+		if q < 0 {
+			excess = excess.Sub(resources.FromMap(map[string]resources.Quantity{name: q}))
+		}
+	}
+	return excess
+}
 
 // preemptForPressure preempts allocations on a node that has less capacity than they use (PRE-118,
 // PRE-119).

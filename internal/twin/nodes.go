@@ -39,8 +39,10 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 	if !n.total.Equal(c.Total) {
 		t.emit(scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeResized, Before: n.total, After: c.Total})
 	}
+	before := n.total
 	n.total = c.Total
-	t.preemptForPressure(n)
+	t.emitOvercommitted()
+	t.beginGrace(n, before)
 }
 
 // setAttributes replaces the attributes of a node.

@@ -38,6 +38,9 @@ type node struct {
 	total       resources.Amounts
 	schedulable bool
 	attributes  map[string]string
+
+	overcommitted bool      // as it was said last
+	pressedSince  time.Time // when its grace began; zero: it is in none
 }
 
 // app is an application; its allocations are found by searching all allocations.

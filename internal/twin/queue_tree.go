@@ -19,7 +19,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.order, t.rules, t.draining, t.preemption, t.quotaPreemption = conf.NodeSortPolicy, conf.PlacementRules, false, conf.PreemptionEnabled, conf.QuotaPreemptionEnabled
 	t.budgets = conf.Budgets.All()
 	t.needQuota = conf.ClassesNeedingQuota
-	t.nodePressure = conf.NodePressureEnabled
+	t.nodePressure, t.nodePressureGrace = conf.NodePressureEnabled, conf.NodePressureGrace
 	t.nominationTimeout = conf.NominationTimeout
 	t.cycles.configured = conf.Churn
 	t.reservation = conf.Reservation

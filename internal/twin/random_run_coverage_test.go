@@ -66,7 +66,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
 		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 5, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
-		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs, "ask cancelled": runs,
+		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs, "node overcommitted": runs, "node no longer overcommitted": runs / 2, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
 		"an operator: held": runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40, "an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10, "an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,

@@ -54,6 +54,7 @@ type Twin struct {
 	quotaPreemption                              bool                             // quota enforcement is on
 	violations                                   map[objects.QueuePath]*violation // queues above their max
 	nodePressure                                 bool                             // allocations on a node that shrinks are preempted
+	nodePressureGrace                            time.Duration                    // how long the node must lack what it lacks before
 	ignoreQuotas                                 bool                             // quotas are not checked at the moment
 	maxCandidates                                int                              // bound of compared nodes per ask; 0: none
 	nominees                                     []*allocation                    // in the order of nomination
@@ -157,6 +158,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.emit(scheduler.Allocated{Binding: &scheduler.Binding{Ask: w.ask, Node: w.node}})
 	}
 	t.replacements = nil
+	t.emitOvercommitted()
 	t.forgetGroups()
 	t.updateViolations()
 	return t.out
@@ -173,6 +175,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	}
 	t.endCoolDowns()
 	t.expireNominations()
+	t.endGraces()
 	t.expireReservations()
 	if !t.runContinues {
 		t.gangsRefused = nil
@@ -268,6 +271,9 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 // scheduleDeadlines are the deadlines of Schedule.
 func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 	for _, when := range t.timeoutEnds() {
+		at(when)
+	}
+	for _, when := range t.graceEnds() {
 		at(when)
 	}
 	for _, when := range t.evaluationsDue() {

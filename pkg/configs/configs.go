@@ -53,6 +53,10 @@ type Partition struct {
 	// of the nominated node; 0: no bound. Default 5 minutes.
 	NominationTimeout time.Duration
 
+	// NodePressureGrace is how long the allocations of a node must exceed its capacity before any is preempted, with
+	// NodePressureEnabled; 0: preempt at once. Default one minute.
+	NodePressureGrace time.Duration
+
 	Churn Churn
 
 	Reservation Reservation
@@ -86,6 +90,10 @@ type Churn struct {
 // DefaultNominationTimeout is well above usual grace periods of pods: the default in
 // Kubernetes is 30 seconds.
 const DefaultNominationTimeout = 5 * time.Minute
+
+// DefaultNodePressureGrace is longer than the restart of a device plugin or of the kubelet, during which a node reports less
+// than it has.
+const DefaultNodePressureGrace = time.Minute
 
 // MaxChurnCycles bounds Churn.Cycles.
 const MaxChurnCycles = 1000

@@ -24,6 +24,7 @@ type Node struct {
 	registered     bool                     // in the partition
 	changeRecorded bool                     // in snapshotChanges.watch
 	inChangedNodes bool                     // in preemptionChanges.changedNodes
+	overcommitted  bool                     // Overcommitted, as TakeOvercommitChanges has returned it last
 	listIndex      int32                    // in objectLists.nodes
 	key            policies.NodeKey         // in the node order; with the ID
 	entry          feasibility.Entry[*Node] // in ordering.schedulable or unschedulable; its mask has the shapes that fit
@@ -85,6 +86,9 @@ func (n *Node) Occupied() resources.Vector { return n.occupied }
 
 // Available is the capacity less allocated and occupied; it can be negative (NOD-17). Read-only.
 func (n *Node) Available() resources.Vector { return n.available }
+
+// Overcommitted reports whether the allocations on the node, foreign ones included, exceed its capacity (NOD-17).
+func (n *Node) Overcommitted() bool { return n.available.HasNegative() }
 
 // Score is the score of the node in the node order; the lowest goes first.
 func (n *Node) Score() float64 { return n.key.Score }

@@ -1,6 +1,11 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+)
 
 // stateEvents collects the changes of applications and queues that have an event of their own.
 type stateEvents struct {
@@ -13,6 +18,7 @@ type stateEvents struct {
 
 	applications []ApplicationStateChange // since TakeStateChanges
 	queues       []ChangedQueue           // since TakeChangedQueues
+	nodes        []*Node                  // overcommitted or no longer, since TakeOvercommitChanges; a node may be there twice
 }
 
 // TakeStateChanges returns the state changes of applications since the last call, in order. The
@@ -31,6 +37,28 @@ func (p *Partition) TakeChangedQueues() []ChangedQueue {
 	out := c.queues
 	c.queues = c.queues[:0]
 	return out
+}
+
+// TakeOvercommitChanges returns the nodes that became overcommitted since the last call, and those that no longer are, in ID
+// order. A node that was removed is not among them.
+func TakeOvercommitChanges(p *Partition) (changed []*Node) {
+	c := &p.journal.events
+	for _, n := range c.nodes {
+		if now := n.Overcommitted(); n.registered && now != n.overcommitted {
+			n.overcommitted = now
+			changed = append(changed, n)
+		}
+	}
+	clear(c.nodes)
+	c.nodes = c.nodes[:0]
+	slices.SortFunc(changed, func(n, m *Node) int { return cmp.Compare(n.ID(), m.ID()) })
+	return changed
+}
+
+func (c *stateEvents) nodeUsageChanged(n *Node) {
+	if n.Overcommitted() != n.overcommitted {
+		c.nodes = append(c.nodes, n)
+	}
 }
 
 func (c *stateEvents) applicationStateChanged(a *Application, to lifecycle.Change) {

@@ -20,6 +20,7 @@ type Engine struct {
 	servedUntil time.Time // deadlines up to this time have been served
 
 	timeouts         timeouts
+	pressed          []pressedNode  // nodes in their grace, the first to end first
 	configGeneration uint64         // of the delays
 	victimSearch     *victim.Search // nil: there was no search yet
 	toEvaluate       []*evaluation  // ask groups to evaluate for preemption
@@ -81,7 +82,7 @@ func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 // Reset begins anew with another partition: the RM registers anew (PRE-89). The log keeps what it has.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
-	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts = p, nil, newBackOff(), nil, CycleDetector{}, timeouts{}
+	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts, eng.pressed = p, nil, newBackOff(), nil, CycleDetector{}, timeouts{}, nil
 	eng.configGeneration = p.ConfigGeneration()
 	clear(eng.victimLeaves)
 }
@@ -92,11 +93,12 @@ func (eng *Engine) ServeDeadlines(now time.Time) {
 	eng.toEvaluate = append(eng.toEvaluate, eng.backOff.popExpired(now)...)
 }
 
-// BeginRun ends, before any decision of a run, the cool-downs that are over, and what has lasted for the nomination
-// timeout (PRE-81, PRE-87, PRE-106).
+// BeginRun ends, before any decision of a run, the cool-downs that are over, what has lasted for the nomination
+// timeout, and the graces of nodes (PRE-81, PRE-87, PRE-106, PRE-119).
 func (eng *Engine) BeginRun(now time.Time) {
 	eng.endCoolDowns(now)
 	eng.endTimedOutNominations(now)
+	eng.endGraces(now)
 }
 
 // FinishStep updates what NextDeadline depends on, after a command or a run.
@@ -112,7 +114,7 @@ func (eng *Engine) FinishStep() {
 // NextDeadline is when BeginRun or Preempt next has work although no command has come; ok is false if never. Work
 // that is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
-	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry, eng.nextDelayEnd} {
+	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry, eng.nextDelayEnd, eng.nextGraceEnd} {
 		if at, some := next(); some && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}

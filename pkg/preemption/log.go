@@ -176,8 +176,7 @@ func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Alloc
 // logNodePressurePreemption logs victims of node pressure before they are preempted.
 func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
-	lacks := resources.Amounts{}.Sub(load.Available)
-	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: withoutNegative(lacks)}
+	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: load.Available.Shortage()}
 	eng.log.add(f)
 }
 

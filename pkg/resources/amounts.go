@@ -51,6 +51,16 @@ func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
 // Sub returns a-b, which may be negative.
 func (a Amounts) Sub(b Amounts) Amounts { return a.zip(b, subSat) }
 
+// Shortage is, of each resource whose quantity is below zero, how much it is below.
+func (a Amounts) Shortage() (s Amounts) {
+	for _, x := range a.e {
+		if x.n < 0 {
+			s.e = append(s.e, entry{x.name, subSat(0, x.n)})
+		}
+	}
+	return s
+}
+
 // Times returns a multiplied by n. n must not be negative.
 func (a Amounts) Times(n int64) Amounts {
 	out := make([]entry, 0, len(a.e))

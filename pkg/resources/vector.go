@@ -126,6 +126,16 @@ func (v Vector) Sum() Quantity {
 	return s
 }
 
+// HasNegative reports whether a quantity is below zero.
+func (v Vector) HasNegative() bool {
+	for _, q := range v {
+		if q < 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // IsZero reports whether every quantity is zero.
 func (v Vector) IsZero() bool {
 	for _, q := range v {

@@ -50,7 +50,21 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	if !before.Equal(m.Total) {
 		c.emit(NodeChanged{Node: m.Node, Change: NodeResized, Before: before, After: m.Total})
 	}
-	c.preemption.RelieveNodePressure(m.Node, now)
+	c.emitOvercommitted()
+	c.preemption.OnNodeResized(n, before, now)
+}
+
+// emitOvercommitted emits which nodes began or ceased to be overcommitted since it was last called (NOD-43).
+func (c *Core) emitOvercommitted() {
+	for _, n := range objects.TakeOvercommitChanges(c.part) {
+		e := NodeChanged{Node: n.ID(), Change: NodeNotOvercommitted, After: c.part.Amounts(n.Total()), Allocations: n.AllocationCount()}
+		if n.Overcommitted() {
+			e.Change, e.Excess = NodeOvercommitted, c.part.Amounts(n.Available()).Shortage()
+		} else {
+			c.preemption.OnNodeRelieved(n)
+		}
+		c.emit(e)
+	}
 }
 
 // setAttributes replaces the attributes of a node (CON-9).

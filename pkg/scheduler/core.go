@@ -163,6 +163,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 
 // finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
+	c.emitOvercommitted()
 	c.part.UpdateViolations(now)
 	c.preemption.FinishStep()
 }

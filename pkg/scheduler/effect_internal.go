@@ -12,13 +12,14 @@ import (
 // Refused are internal too.
 
 type (
-	// NodeChanged says that a node was changed at the request of the RM. A command that changes nothing has
-	// no such effect.
+	// NodeChanged says that a node was changed at the request of the RM, or that its allocations began or ceased to exceed
+	// its capacity. A command that changes nothing has no such effect.
 	NodeChanged struct {
 		Node        objects.NodeID
 		Change      NodeChange
 		Before      resources.Amounts // NodeResized, NodeRemoved: the capacity before
-		After       resources.Amounts // NodeResized: the capacity now
+		After       resources.Amounts // NodeResized, NodeOvercommitted, NodeNotOvercommitted: the capacity now
+		Excess      resources.Amounts // NodeOvercommitted: what the allocations exceed it by
 		Allocations int               // on the node; NodeRemoved: released with it. NodeResized: 0
 	}
 
@@ -51,10 +52,12 @@ const (
 	NodeMadeUnschedulable                   // it is unschedulable
 	NodeMadeSchedulable                     // it is schedulable again
 	NodeRemoved                             // it and its allocations were removed
+	NodeOvercommitted                       // its allocations exceed its capacity
+	NodeNotOvercommitted                    // they no longer do
 )
 
 func (n NodeChange) String() string {
-	return [...]string{"resized", "made unschedulable", "made schedulable", "removed"}[n]
+	return [...]string{"resized", "made unschedulable", "made schedulable", "removed", "overcommitted", "no longer overcommitted"}[n]
 }
 
 func (OperatorActed) effect() {}
@@ -67,6 +70,10 @@ func (e NodeChanged) String() string {
 	switch e.Change {
 	case NodeResized:
 		return fmt.Sprintf("node %s was resized from %v to %v", e.Node, e.Before, e.After)
+	case NodeOvercommitted:
+		return fmt.Sprintf("node %s is overcommitted by %v: its capacity is %v; allocations on it: %d", e.Node, e.Excess, e.After, e.Allocations)
+	case NodeNotOvercommitted:
+		return fmt.Sprintf("node %s is no longer overcommitted: its capacity is %v; allocations on it: %d", e.Node, e.After, e.Allocations)
 	case NodeRemoved:
 		return fmt.Sprintf("node %s was removed; allocations on it: %d", e.Node, e.Allocations)
 	}

@@ -86,7 +86,7 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 		t.Run(x.what, func(t *testing.T) {
 			st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 			conf := st.config(t)
-			conf.NodePressureEnabled = !x.off
+			conf.NodePressureEnabled, conf.NodePressureGrace = !x.off, 0
 			st.core = scheduler.New(conf, nil)
 			memory := func(n int64) scheduler.SetCapacity {
 				return scheduler.SetCapacity{Node: "n", Total: amountsFromMap(map[string]int64{"memory": n})}
