@@ -15,7 +15,8 @@ import (
 )
 
 const nodesHelp = `Print the nodes of a running server: what is allocated, used by others and free of a
-resource, and how many allocations each has.
+resource, and how many allocations each has. A node whose allocations exceed its capacity is
+overcommitted: in each resource that is named, its allocations hold so much more than it has.
 
 The exit code is 0 when the nodes were printed, 1 when the node is unknown or the server does
 not answer, and 2 when the arguments are invalid.`
@@ -113,7 +114,11 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		if f.limit > 0 && i == f.limit {
 			break
 		}
-		t.row(n.NodeID, nodeState(&n.Node), boundText(n.Capacity, resource), amount(n.Allocated, resource),
+		state := nodeState(&n.Node)
+		if len(n.Overcommitted) > 0 {
+			state += ", overcommitted by " + amountsText(n.Overcommitted)
+		}
+		t.row(n.NodeID, state, boundText(n.Capacity, resource), amount(n.Allocated, resource),
 			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount), map[bool]string{true: "yes", false: "-"}[n.IsReserved])
 	}
 	if err := t.Flush(); err != nil {

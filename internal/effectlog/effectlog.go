@@ -162,6 +162,11 @@ func (w *writer) node(e *scheduler.NodeChanged) {
 	switch e.Change {
 	case scheduler.NodeResized:
 		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Before), amounts("capacity", e.After))
+	case scheduler.NodeOvercommitted:
+		w.log.Warn("node overcommitted: its allocations exceed its capacity", w.partition, node(e.Node), amounts("capacity", e.After),
+			amounts("excess", e.Excess), zap.Int("allocations", e.Allocations))
+	case scheduler.NodeNotOvercommitted:
+		w.log.Info("node no longer overcommitted", w.partition, node(e.Node), amounts("capacity", e.After), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeMadeUnschedulable:
 		w.log.Info("node made unschedulable", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeMadeSchedulable:

@@ -41,7 +41,7 @@ func TestLog_LinesHaveTheLoggerOfTheirSubject(t *testing.T) {
 	for message, logger := range map[string]string{
 		"ask placed": "allocation", "allocation released": "allocation", "ask cancelled": "allocation", "asks rejected": "allocation",
 		"application accepted": "application", "application failed": "application", "application put on hold by an operator": "application",
-		"node added": "node", "node refused": "node", "node removed": "node", "node drained by an operator: its allocations are preempted": "node",
+		"node added": "node", "node refused": "node", "node removed": "node", "node overcommitted: its allocations exceed its capacity": "node", "node drained by an operator: its allocations are preempted": "node",
 		"queue removed": "queue", "dynamic queue changed": "queue", "queue stopped by an operator": "queue",
 		"partition emptied: a resource manager registered": "partition", "audit passed": "partition",
 		"preemption for an ask": "preemption", "preemption for a queue above its max": "preemption", "nominated ask placed": "preemption",

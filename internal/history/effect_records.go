@@ -144,6 +144,11 @@ func (w *recordWriter) node(e scheduler.NodeChanged) {
 		r.Change, r.Detail, r.Message = events.Remove, events.NodeDecommissioned, "Node removed from the scheduler"
 	case scheduler.NodeResized:
 		r.Detail, r.Amounts = events.NodeCapacity, e.After
+	case scheduler.NodeOvercommitted:
+		r.Amounts = e.Excess
+		r.Message = fmt.Sprintf("Node is overcommitted: its allocations exceed its capacity %v by %v", e.After, e.Excess)
+	case scheduler.NodeNotOvercommitted:
+		r.Message = fmt.Sprintf("Node is no longer overcommitted: its capacity is %v", e.After)
 	default:
 		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeMadeSchedulable)
 	}

@@ -50,6 +50,8 @@ func TestOnEffects_RecordsOfEachEffect(t *testing.T) {
 	}{
 		{node("n1"), `3 n1/ 2 0 {} 0s "Node added to the scheduler"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, Before: resources.Amounts{}, After: two}, `3 n1/ 1 304 {vcore=2} 0s ""`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeOvercommitted, After: resources.Amounts{}, Excess: two}, `3 n1/ 1 0 {vcore=2} 0s "Node is overcommitted: its allocations exceed its capacity {} by {vcore=2}"`},
+		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeNotOvercommitted, After: two}, `3 n1/ 1 0 {} 0s "Node is no longer overcommitted: its capacity is {vcore=2}"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeUnschedulable, Allocations: 1}, `3 n1/ 1 302 {} 0s "schedulable: false"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeSchedulable}, `3 n1/ 1 302 {} 0s "schedulable: true"`},
 		{scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved, Before: two}, `3 n1/ 3 300 {} 0s "Node removed from the scheduler"`},

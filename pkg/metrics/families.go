@@ -36,6 +36,8 @@ var (
 	queuesViolatingQuota = gauge("canopy_queues_violating_quota",
 		"Queues whose allocations exceed a max that quota preemption enforces.", "partition")
 
+	nodesOvercommitted = gauge("canopy_nodes_overcommitted",
+		"Nodes whose allocations exceed their capacity.", "partition")
 	preemptions = counter("canopy_preemptions_total",
 		"Preemptions for an ask, by reason.", "partition", "reason")
 	victims = counter("canopy_preemption_victims_total",
@@ -93,7 +95,7 @@ var (
 // families are all families except those of node usage, whose names depend on the resources of nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
-	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
+	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota, nodesOvercommitted,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,

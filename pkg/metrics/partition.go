@@ -19,12 +19,16 @@ func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	for _, p := range s.CoolDowns {
 		to.count(coolDowns, 1, string(p.A), string(p.B))
 	}
-	active := 0
+	active, above := 0, 0
 	for n := range s.Nodes.All() {
 		if n.Schedulable {
 			active++
 		}
+		if n.Available.HasNegative() {
+			above++
+		}
 	}
+	to.count(nodesOvercommitted, above)
 	to.count(nodes, active, "active")
 	to.count(nodes, s.Nodes.Len()-active, "draining")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -21,12 +22,14 @@ func textOf(x *exposition) string {
 	return text.String()
 }
 
-// Queues in a cool-down and a queue above its max, which no fixture has.
+// Queues in a cool-down, a queue above its max and a node above its capacity, which no fixture has.
 func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
 		CoolDowns: []preemption.CoolDown{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
 		Root:      &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &quota.AboveMax{}})},
 	}
+	lacks := resources.Amounts{}.Sub(resources.FromMap(map[string]resources.Quantity{"gpu": 1}))
+	s.Nodes = persistent.ListOf(&scheduler.NodeView{ID: "n1", Available: lacks}, &scheduler.NodeView{ID: "n2"})
 	x := newExposition()
 	to := partitionWriter{x, "p"}
 	writePartition(to, s)
@@ -36,6 +39,7 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 		`canopy_preemption_cool_downs{other_queue="root.b",partition="p",queue="root.a"} 1` + "\n",
 		`canopy_preemption_cool_downs{other_queue="root.c",partition="p",queue="root.c"} 1` + "\n",
 		`canopy_queues_violating_quota{partition="p"} 1` + "\n",
+		`canopy_nodes_overcommitted{partition="p"} 1` + "\n",
 	} {
 		assert.Assert(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 	}

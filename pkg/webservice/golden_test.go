@@ -55,7 +55,7 @@ func TestGolden_EndedApplications(t *testing.T) {
 	})
 }
 
-// The eviction order of a node that has shrunk, and of one without allocations.
+// A node that has shrunk below what runs on it: its eviction order, and what shows that it is overcommitted.
 func TestGolden_EvictionOrder(t *testing.T) {
 	const node = "/ws/v1/partition/default/node/"
 	c := busyCluster(t)
@@ -71,6 +71,8 @@ func TestGolden_EvictionOrder(t *testing.T) {
 		{"eviction-order", node + "n1/eviction-order"},
 		{"eviction-order-memory", node + "n1/eviction-order?resource=memory"},
 		{"eviction-order-empty", node + "n2/eviction-order"},
+		{"node-overcommitted", node + "n1"},
+		{"partitions-overcommitted", "/ws/v1/partitions"},
 	})
 }
 

@@ -64,6 +64,7 @@ func viewPartition(ctx context.Context, s *scheduler.Snapshot) dao.Partition {
 			Capacity:     dao.QuantitiesOf(s.Capacity.All()),
 			UsedCapacity: dao.QuantitiesOf(s.Root.Allocated.All()),
 			Utilization:  dao.Percentages(s.Root.Allocated, s.Capacity.All()),
+			Deficit:      dao.QuantitiesOf(s.Root.Deficit.All()),
 		},
 		NodeSortingPolicy: dao.NodeSort{
 			Type:            s.NodeOrder.Sort.String(),

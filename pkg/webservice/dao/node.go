@@ -31,8 +31,9 @@ type Node struct {
 	Allocated          Quantities        `json:"allocated,omitempty"`
 	Occupied           Quantities        `json:"occupied,omitempty"`
 	Available          Quantities        `json:"available,omitempty"`
-	Utilized           Quantities        `json:"utilized,omitempty"`    // percent
-	Allocations        any               `json:"allocations,omitempty"` // what runs on it
+	Overcommitted      Quantities        `json:"overcommitted,omitempty"` // what the allocations and foreign ones exceed the capacity by; missing: nothing
+	Utilized           Quantities        `json:"utilized,omitempty"`      // percent
+	Allocations        any               `json:"allocations,omitempty"`   // what runs on it
 	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
 	Schedulable        bool              `json:"schedulable"`
 	Cordoned           bool              `json:"cordoned,omitempty"`    // by an operator
@@ -45,17 +46,18 @@ type Node struct {
 // NewNode shows n with a placeholder for its allocations.
 func NewNode(n *scheduler.NodeView) Node {
 	v := Node{
-		NodeID:      string(n.ID),
-		HostName:    n.Attributes[hostNameAttribute],
-		RackName:    n.Attributes[rackNameAttribute],
-		Attributes:  n.Attributes,
-		Capacity:    QuantitiesOf(n.Total.All()),
-		Allocated:   QuantitiesOf(n.Allocated.All()),
-		Occupied:    QuantitiesOf(n.Occupied.All()),
-		Available:   available(n),
-		Utilized:    Percentages(n.Allocated, n.Total.All()),
-		Schedulable: n.Schedulable,
-		Cordoned:    n.Cordoned,
+		NodeID:        string(n.ID),
+		HostName:      n.Attributes[hostNameAttribute],
+		RackName:      n.Attributes[rackNameAttribute],
+		Attributes:    n.Attributes,
+		Capacity:      QuantitiesOf(n.Total.All()),
+		Allocated:     QuantitiesOf(n.Allocated.All()),
+		Occupied:      QuantitiesOf(n.Occupied.All()),
+		Available:     available(n),
+		Utilized:      Percentages(n.Allocated, n.Total.All()),
+		Overcommitted: QuantitiesOf(n.Available.Shortage().All()),
+		Schedulable:   n.Schedulable,
+		Cordoned:      n.Cordoned,
 
 		IsReserved:   len(n.ReservedFor) > 0,
 		Reservations: keyTexts(n.ReservedFor),

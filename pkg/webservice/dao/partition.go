@@ -24,6 +24,7 @@ type Capacity struct {
 	Capacity     Quantities `json:"capacity,omitempty"`
 	UsedCapacity Quantities `json:"usedCapacity,omitempty"`
 	Utilization  Quantities `json:"utilization,omitempty"` // percent
+	Deficit      Quantities `json:"deficit,omitempty"`     // what the allocations of nodes, without foreign ones, exceed their capacities by; missing: nothing
 }
 
 // NodeSort is the order of nodes.

@@ -43,7 +43,7 @@ function stateOf(n) {
 function details(n, ctx) {
   const names = f.sortResources(Object.keys(n.capacity ?? {}));
   return card(n.nodeID, h('div', { class: 'body stack' },
-    h('div', { class: 'row wrap' }, badge(...stateOf(n)), n.isReserved && badge(`reserved for ${n.reservations?.[0] ?? 'an ask'}`, 'violet'), n.rackName && badge(n.rackName)),
+    h('div', { class: 'row wrap' }, badge(...stateOf(n)), n.overcommitted && badge(`overcommitted by ${f.amounts(n.overcommitted)}`, 'bad'), n.isReserved && badge(`reserved for ${n.reservations?.[0] ?? 'an ask'}`, 'violet'), n.rackName && badge(n.rackName)),
     actions(ctx, 'node', n.nodeID, [!n.cordoned && 'cordon', !n.drain && 'drain', n.cordoned && 'uncordon']),
     names.map((r) => h('div', {}, h('div', { class: 'row small' }, h('b', {}, f.titleOf(r)), h('span', { class: 'muted' }, `${f.quantity(r, n.available?.[r] ?? 0)} free`)), meter(r, { used: n.allocated?.[r], max: n.capacity[r], occupied: n.occupied?.[r], label: n.occupied?.[r] ? `${f.quantity(r, n.occupied[r])} of others` : '' }))),
     h('h3', { class: 'small strong' }, f.plural(n.allocations?.length ?? 0, 'allocation')),
@@ -59,7 +59,7 @@ function cell(n, resource, want, selected, ctx) {
   return h('button', {
     key: n.nodeID, type: 'button', class: `cell ${u > 55 ? 'hot' : ''} ${n.schedulable ? '' : 'drained'} ${n.isReserved ? 'reserved' : ''} ${selected ? 'selected' : ''} ${fits ? 'fits' : ''}`, style: { '--u': String(Math.round(u)) },
     'aria-label': `${n.nodeID}: ${Math.round(u)} percent in use${n.schedulable ? '' : ', drained'}`, 'aria-pressed': selected ? 'true' : 'false', 'data-node': n.nodeID,
-    'data-tip': `${n.nodeID}${n.schedulable ? '' : ' · drained'}\n${f.sortResources(Object.keys(n.capacity ?? {})).filter((r) => r !== 'pods').map((r) => `${f.titleOf(r)} ${f.quantity(r, (n.allocated?.[r] ?? 0) + (n.occupied?.[r] ?? 0))} / ${f.quantity(r, n.capacity[r])}`).join('\n')}\n${f.plural(n.allocations?.length ?? 0, 'allocation')}`,
+    'data-tip': `${n.nodeID}${n.schedulable ? '' : ' · drained'}${n.overcommitted ? ` · overcommitted by ${f.amounts(n.overcommitted)}` : ''}\n${f.sortResources(Object.keys(n.capacity ?? {})).filter((r) => r !== 'pods').map((r) => `${f.titleOf(r)} ${f.quantity(r, (n.allocated?.[r] ?? 0) + (n.occupied?.[r] ?? 0))} / ${f.quantity(r, n.capacity[r])}`).join('\n')}\n${f.plural(n.allocations?.length ?? 0, 'allocation')}`,
     onclick: () => ctx.set({ node: selected ? undefined : n.nodeID }), onkeydown: moveCell,
   }, Math.round(u));
 }
@@ -96,9 +96,10 @@ export default {
     const groups = Map.groupBy ? Map.groupBy(nodes, (n) => groupName(n, groupBy)) : nodes.reduce((m, n) => m.set(groupName(n, groupBy), [...(m.get(groupName(n, groupBy)) ?? []), n]), new Map());
     const selected = params.node && list.find((n) => n.nodeID === params.node);
     const drained = list.filter((n) => !n.schedulable).length;
+    const overcommitted = list.filter((n) => n.overcommitted).length;
     const fitting = want && nodes.map((n) => fitCount(n, want));
     return h('div', { class: 'page' },
-      head('Nodes', [f.count(list.length), drained ? `, ${f.count(drained)} drained` : ''].join(''), filterInput(params.q, 'Filter by name or attribute', (q) => ctx.set({ q })),
+      head('Nodes', [f.count(list.length), drained ? `, ${f.count(drained)} drained` : '', overcommitted ? `, ${f.count(overcommitted)} overcommitted` : ''].join(''), filterInput(params.q, 'Filter by name or attribute', (q) => ctx.set({ q })),
         segments('Group', [['rack', 'Racks'], ['zone', 'Zones'], ['none', 'None']], groupBy, (id) => ctx.set({ group: id })),
         h('select', { class: 'input', 'aria-label': 'Colour by', value: resource, onchange: (event) => ctx.set({ by: event.target.value }) }, [['most', 'Most used resource'], ...names.map((r) => [r, f.titleOf(r)])].map(([id, text]) => h('option', { value: id, selected: id === resource }, text)))),
       card('Largest ask that fits now', h('div', { class: 'body stack' },
