@@ -53,6 +53,7 @@ func TestPlan_Text(t *testing.T) {
     churncycles: 10
     churnwindow: 30m0s
     nodepressure: false
+    nodepressuregrace: 1m0s
     nodesortpolicy: fair
     nominationtimeout: 5m0s
     preemption: true

@@ -58,6 +58,7 @@ func partitionValues(p *configs.Partition) map[string]string {
 		"priority":   map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled],
 		"preemption": strconv.FormatBool(p.PreemptionEnabled), "quotapreemption": strconv.FormatBool(p.QuotaPreemptionEnabled),
 		"nodepressure":      strconv.FormatBool(p.NodePressureEnabled),
+		"nodepressuregrace": p.NodePressureGrace.String(),
 		"nominationtimeout": p.NominationTimeout.String(),
 		"churnbreaker":      strconv.FormatBool(p.Churn.CircuitBreaker),
 		"churncycles":       strconv.Itoa(p.Churn.Cycles),

@@ -117,6 +117,8 @@ var preemptionMapping = mapping{
 		description: "Preempt in queues that are over a max that was lowered. Default: false."},
 	{name: "nodepressureenabled", value: flagValue,
 		description: "Preempt allocations of a node whose capacity was lowered below what they use. Default: false."},
+	{name: "nodepressuregrace", value: durationValue, words: []string{"60s", "0s"},
+		description: "With nodepressureenabled, how long a node must lack capacity before its allocations are preempted. 0s: at once. Default: 60s."},
 	{name: "nominationtimeout", value: durationValue, words: []string{"5m", "0s"},
 		description: "How long an ask stays nominated for a node whose victims have not been released yet. 0s: for ever. Default: 5m."},
 	{name: "churnbreakerenabled", value: flagValue,

@@ -53,6 +53,8 @@ func TestLoad_ProductionDocumentHasNoWarnings(t *testing.T) {
 	assert.Assert(t, p.QuotaPreemptionEnabled)
 	assert.Equal(t, p.NominationTimeout, 10*time.Minute)
 	assert.Equal(t, c.Partitions[1].NominationTimeout, 5*time.Minute)
+	assert.Equal(t, p.NodePressureGrace, 30*time.Second)
+	assert.Equal(t, c.Partitions[1].NodePressureGrace, time.Minute)
 	assert.Assert(t, !p.PriorityDisabled && c.Partitions[1].PriorityDisabled)
 	assert.Equal(t, p.Churn, configs.Churn{CircuitBreaker: false, Cycles: 4, Window: time.Hour, CoolDown: 90 * time.Second})
 	assert.Equal(t, c.Partitions[1].Churn, configs.Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute})

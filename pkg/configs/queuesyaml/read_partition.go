@@ -57,6 +57,7 @@ func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
 	p.PreemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
 	p.QuotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	p.NodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
+	p.NodePressureGrace = r.duration(p, "nodepressuregrace", preemption["nodepressuregrace"], configs.DefaultNodePressureGrace)
 	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
 	p.Churn = r.churn(p, preemption)
 	p.Reservation = r.reservation(p, r.fields(p, "reservation", fields["reservation"], &reservationMapping))

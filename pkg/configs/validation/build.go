@@ -35,7 +35,7 @@ func (p *PartitionDraft) build() configs.Partition {
 		QuotaPreemptionEnabled: p.QuotaPreemptionEnabled, NodePressureEnabled: p.NodePressureEnabled,
 		UserGroupResolver: p.UserGroupResolver,
 
-		NominationTimeout: p.NominationTimeout, Churn: p.Churn, Reservation: p.Reservation,
+		NodePressureGrace: p.NodePressureGrace, NominationTimeout: p.NominationTimeout, Churn: p.Churn, Reservation: p.Reservation,
 	}
 	for _, s := range p.ClassesNeedingQuota {
 		out.ClassesNeedingQuota = append(out.ClassesNeedingQuota, s.build())

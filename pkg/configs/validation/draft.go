@@ -89,6 +89,7 @@ type PartitionDraft struct {
 	PreemptionEnabled      bool
 	QuotaPreemptionEnabled bool
 	NodePressureEnabled    bool
+	NodePressureGrace      time.Duration // nodepressuregrace
 	NominationTimeout      time.Duration // nominationtimeout
 	Churn                  configs.Churn
 	Reservation            configs.Reservation

@@ -103,6 +103,7 @@ type preemptionConfig struct {
 	QuotaPreemptionEnabled *bool  `json:",omitempty" yaml:",omitempty"`
 	NominationTimeout      string `json:",omitempty" yaml:",omitempty"`
 	NodePressureEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
+	NodePressureGrace      string `json:",omitempty" yaml:",omitempty"`
 	ChurnBreakerEnabled    *bool  `json:",omitempty" yaml:",omitempty"`
 	ChurnCycles            *int   `json:",omitempty" yaml:",omitempty"`
 	ChurnWindow            string `json:",omitempty" yaml:",omitempty"`
