@@ -23,7 +23,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		s := randomrun.RandomRun(seed+1, stepsPerRun)
 		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
 		now := randomrun.StartTime()
-		waiting := map[objects.AllocationKey]bool{}
+		waiting, orphaned := map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}
 		for _, b := range s.Steps {
 			switch c := b.Command.(type) {
 			case scheduler.SetAttributes:
@@ -39,6 +39,12 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 				occurrences[effectKind(e)]++
 				if a, ok := e.(scheduler.Allocated); ok {
 					occurrences[preferenceOf(a.Ask)]++
+					if orphaned[a.Ask.Key] {
+						occurrences["an orphaned allocation is taken"]++
+					}
+				}
+				if o, ok := e.(scheduler.Event); ok && o.Kind == scheduler.EventOrphaned {
+					orphaned[o.Subject.Key] = true
 				}
 				if r, ok := e.(scheduler.AskRejected); ok && strings.Contains(r.Reason, ": asked") {
 					if _, known := core.Partition().Allocation(r.Key); known {
@@ -65,8 +71,10 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5, "a contradiction": runs,
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
 		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
-		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 5, "those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
-		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs, "node overcommitted": runs, "node no longer overcommitted": runs / 2, "ask cancelled": runs,
+		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 6, "orphaned": runs, "an orphaned allocation is taken": runs / 10,
+		"those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
+		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs,
+		"node overcommitted": runs, "node no longer overcommitted": runs / 2, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
 		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
 		"an operator: held": runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40, "an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10, "an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
