@@ -19,7 +19,7 @@ const (
 // may import anything.
 var layers = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry", "pkg/constraints"},
-	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/topology"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/topology", "pkg/refusals"},
 	{"pkg/affinity", "pkg/configs", "pkg/lifecycle", "pkg/quota"},
 	{"pkg/objects"},
 	{"pkg/preemption/victim", "pkg/explain"},

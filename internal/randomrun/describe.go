@@ -83,6 +83,9 @@ func describePartition(p configs.Partition) string {
 	if p.Reservation.Enabled {
 		s += fmt.Sprintf("\treservation %+v\n", p.Reservation)
 	}
+	if p.NodeRefusal.Backoff > 0 {
+		s += fmt.Sprintf("\tnoderefusal %+v\n", p.NodeRefusal)
+	}
 	for _, b := range p.Budgets.All() {
 		s += fmt.Sprintf("\tbudget %s for %s: %s\n", b.ID(), b.Selector, b.Allowance)
 	}

@@ -93,6 +93,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.addReservations(source)
 	s.addOperators(source)
 	s.addOperations(source)
+	s.addRefusals(source)
 	return s
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -61,7 +62,7 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[scheduler.SubmitAsk]():          {"Ask"},
 	reflect.TypeFor[scheduler.SubmitAskWithClass](): {"Ask", "RejectReason", "RejectKind", "Class", "NamedClass", "AllowedUsers"},
 	reflect.TypeFor[scheduler.ReportAllocation]():   {"Ask", "Node", "Class"},
-	reflect.TypeFor[scheduler.Release]():            {"App", "Key", "Type", "Scope"},
+	reflect.TypeFor[scheduler.Release]():            {"App", "Key", "Type", "Scope", "NodeRefused", "Message"},
 	reflect.TypeFor[scheduler.RejectAsk]():          {"Rejected"},
 	reflect.TypeFor[scheduler.AskRejected]():        {"Key", "App", "Kind", "Reason", "Reported"},
 	reflect.TypeFor[scheduler.ReportForeign]():      {"Foreign"},
@@ -87,6 +88,7 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[configs.Partition](): {
 		"Name", "Root", "PlacementRules", "NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "NodePressureEnabled",
 		"UserGroupResolver", "Budgets", "ClassesNeedingQuota", "NominationTimeout", "Churn", "Reservation", "NodePressureGrace",
+		"NodeRefusal",
 	},
 	reflect.TypeFor[configs.Queue](): {
 		"Name", "Parent", "Max", "Guaranteed", "MaxApplications", "SubmitACL", "AdminACL", "Limits", "ClassQuotas", "ChildTemplate", "Settings", "Children",
@@ -98,6 +100,7 @@ var structFields = map[reflect.Type][]string{
 	},
 	reflect.TypeFor[configs.Churn]():           {"CircuitBreaker", "Cycles", "Window", "CoolDown"},
 	reflect.TypeFor[configs.Reservation]():     {"Enabled", "Delay", "Timeout", "NodePercent"},
+	reflect.TypeFor[refusals.Settings]():       {"Backoff", "MaxBackoff", "Asks"},
 	reflect.TypeFor[limits.Limit]():            {"Description", "Users", "Groups", "MaxResources", "MaxApplications"},
 	reflect.TypeFor[limits.ClassQuota]():       {"Name", "Match", "Users", "Groups", "Hard"},
 	reflect.TypeFor[limits.Selector]():         {"Operator", "Classes"},

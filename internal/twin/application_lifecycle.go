@@ -167,6 +167,7 @@ func (t *Twin) runTimers() {
 	t.completed = t.expireOld(t.completed, t.lifetimes.Completed)
 	t.rejected = t.expireOld(t.rejected, t.lifetimes.Rejected)
 	t.emitStates()
+	t.endRefusals()
 }
 
 func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {

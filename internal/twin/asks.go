@@ -198,6 +198,7 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 		return w
 	}
 	a := t.app(ask.App)
+	ask = t.withRefusals(ask)
 	t.arrivals++
 	w := &allocation{ask: ask, class: class, created: ask.Created.Time(), arrival: t.arrivals}
 	if w.created.IsZero() {
@@ -236,6 +237,13 @@ func (t *Twin) release(c scheduler.Release) {
 	if c.Key == "" {
 		for _, w := range t.allocationsOf(c.App) {
 			t.unlink(w)
+		}
+	}
+	if c.NodeRefused {
+		for _, w := range byKey(t.allocationsOf(c.App)) {
+			if w.node != "" && (c.Key == "" || w.ask.Key == c.Key) && c.Scope != scheduler.OnlyAsks {
+				t.refuseNode(w)
+			}
 		}
 	}
 	gone := t.removeAllocations(func(w *allocation) bool {

@@ -117,7 +117,10 @@ func (c *totals) fits(n *node, ask *objects.Ask) bool {
 }
 
 // admits reports whether an ask may be placed on n. An ask that requires n may also if n is draining.
-func (n *node) admits(ask *objects.Ask) bool {
+func (n *node) admits(ask *objects.Ask) bool { return n.admitsBut(ask) && !n.refuses(ask) }
+
+// admitsBut is admits, whatever n has refused.
+func (n *node) admitsBut(ask *objects.Ask) bool {
 	if ask.RequiredNode() != "" && ask.RequiredNode() != n.id || ask.RequiredNode() == "" && !n.schedulable {
 		return false
 	}

@@ -19,10 +19,11 @@ type eventState struct {
 	queueChanges []string        // changes of queues in the last step, sorted as text
 	cycles       []string        // preemption cycles
 	coolDowns    map[string]bool // by two leaves, or one twice
+	refused      map[string]bool // refusals that have not ended, by refusalText
 }
 
 func newEventState() *eventState {
-	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}}
+	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}, map[string]bool{}}
 }
 
 // consume removes the events and queue changes from effects and applies them. Its problem is an invalid
@@ -77,6 +78,12 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 			fine = fine && n.reserved[m.Key] != "" && n.reserved[m.Key] != m.Node
 			n.reserved[m.Key] = m.Node
 		}
+	case scheduler.EventNodeRefused:
+		fine = !n.refused[refusalText(e.OfShape, key, e.Node)] && e.Until.After(e.Since) && e.Count > 0
+		n.refused[refusalText(e.OfShape, key, e.Node)] = true
+	case scheduler.EventNodeRefusalEnded:
+		fine = !e.Since.IsZero() && e.Message != ""
+		delete(n.refused, refusalText(e.OfShape, key, e.Node))
 	case scheduler.EventPreemptionCycle:
 		fine = len(e.Cycle) > 0
 		n.cycles = append(n.cycles, e.Cycle.String())
@@ -93,6 +100,10 @@ func (n *eventState) apply(e scheduler.Event) (fine bool) {
 		delete(n.coolDowns, name)
 	}
 	return fine
+}
+
+func refusalText(alike bool, key objects.AllocationKey, node objects.NodeID) string {
+	return fmt.Sprint(node, " refuses ", key, alike)
 }
 
 func queuePair(a, b objects.QueuePath) string { return fmt.Sprint(min(a, b), " ", max(a, b)) }
@@ -134,6 +145,15 @@ func (n *eventState) differences(t *Twin) (lines []string) {
 	}
 	if !maps.Equal(n.coolDowns, paused) || !slices.Equal(n.cycles, t.cycles.detected) {
 		lines = append(lines, fmt.Sprintf("circles %v and pauses %v were noted, the twin counts %v and %v", n.cycles, n.coolDowns, t.cycles.detected, paused))
+	}
+	active := map[string]bool{}
+	for _, r := range t.refusals {
+		if r.active {
+			active[refusalText(r.alike, r.ask.Key, r.node)] = true
+		}
+	}
+	if !maps.Equal(active, n.refused) {
+		lines = append(lines, fmt.Sprintf("refusals %v were noted, the twin has %v", n.refused, active))
 	}
 	slices.Sort(lines)
 	return lines

@@ -52,6 +52,10 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 		}
 		return scheduler.NoClusterHeadroom
 	}
+	free := func(n *node) bool { return c.available(n).Sub(c.nominatedOnNode[n.id]).Covers(w.ask.Amounts) }
+	if len(fitting) == 0 && find(t.nodes, func(n *node) bool { return n.onlyRefuses(w.ask) && free(n) }) != nil {
+		return scheduler.NodesRefusedBefore
+	}
 	if len(fitting) == 0 {
 		return scheduler.NoNodeFits
 	}
@@ -83,7 +87,7 @@ func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingRea
 	if id := w.ask.RequiredNode(); id != "" && t.node(id) == nil {
 		return scheduler.UnknownNode, true
 	}
-	large := func(n *node) bool { return n.admits(w.ask) && n.total.Covers(w.ask.Amounts) }
+	large := func(n *node) bool { return n.admitsBut(w.ask) && n.total.Covers(w.ask.Amounts) }
 	switch {
 	case find(t.nodes, large) != nil:
 		return 0, false
@@ -93,7 +97,7 @@ func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingRea
 		return scheduler.AskExceedsNodes, true
 	case find(t.nodes, func(n *node) bool { return n.schedulable }) == nil:
 		return scheduler.NoSchedulableNode, true
-	case find(t.nodes, func(n *node) bool { return n.admits(w.ask) }) == nil:
+	case find(t.nodes, func(n *node) bool { return n.admitsBut(w.ask) }) == nil:
 		return scheduler.NoNodeAdmitted, true
 	}
 	for name, n := range w.ask.Amounts.All() {

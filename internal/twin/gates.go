@@ -15,7 +15,7 @@ var gatesOf = map[scheduler.PendingReason][]explain.Kind{
 	scheduler.AskExceedsLimit: {explain.LimitMaxResources}, scheduler.NoLimitHeadroom: {explain.LimitMaxResources},
 	scheduler.AskExceedsMax: {explain.QueueMaxResources}, scheduler.NoQueueHeadroom: {explain.QueueMaxResources},
 	scheduler.UnknownNode: {explain.Nodes}, scheduler.NoNodeAdmitted: {explain.Nodes}, scheduler.NoSuchResource: {explain.Nodes},
-	scheduler.AskExceedsNodes: {explain.Nodes}, scheduler.NoSchedulableNode: {explain.Nodes}, scheduler.NoNodeFits: {explain.Nodes},
+	scheduler.AskExceedsNodes: {explain.Nodes}, scheduler.NoSchedulableNode: {explain.Nodes}, scheduler.NoNodeFits: {explain.Nodes}, scheduler.NodesRefusedBefore: {explain.Nodes},
 	scheduler.WaitsToStart: {explain.StartOrder}, scheduler.QueueMaxApplications: {explain.QueueMaxApplications},
 	scheduler.LimitMaxApplications: {explain.LimitMaxApplications}, scheduler.NoClusterHeadroom: {explain.ClusterCapacity},
 	scheduler.WaitsForReservedNode: {explain.Nodes, explain.ClusterCapacity}, scheduler.NoNodeForAffinity: {explain.OtherAllocations},

@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
@@ -37,7 +38,7 @@ func (t *Twin) setCapacity(c scheduler.SetCapacity) {
 		return
 	}
 	if !n.total.Equal(c.Total) {
-		t.emit(scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeResized, Before: n.total, After: c.Total})
+		t.emitNodeChanged(scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeResized, Before: n.total, After: c.Total})
 	}
 	before := n.total
 	n.total = c.Total
@@ -55,7 +56,10 @@ func (t *Twin) setAttributes(c scheduler.SetAttributes) {
 		t.refuse("attributes", "unreadable attributes")
 		return
 	}
-	n.attributes = c.Attributes
+	changed := !maps.Equal(n.attributes, c.Attributes)
+	if n.attributes = c.Attributes; changed {
+		t.forgetRefusals(n.id)
+	}
 	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })
 }
 
@@ -91,7 +95,7 @@ func (t *Twin) makeSchedulable(n *node, schedulable bool) {
 		if schedulable {
 			what = scheduler.NodeMadeSchedulable
 		}
-		t.emit(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
+		t.emitNodeChanged(scheduler.NodeChanged{Node: n.id, Change: what, Allocations: t.allocationCountOn(n.id)})
 	}
 	n.schedulable = schedulable
 	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })
@@ -107,7 +111,7 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
 		return
 	}
-	t.emit(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})
+	t.emitNodeChanged(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})
 	t.unlinkOn(c.Node, func(*allocation) bool { return true })
 	for _, w := range t.removeAllocations(func(w *allocation) bool { return w.node == c.Node }) {
 		t.emitReleased(w, fmt.Sprintf("Node %s Removed", c.Node))

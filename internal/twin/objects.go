@@ -38,6 +38,7 @@ type node struct {
 	total       resources.Amounts
 	schedulable bool
 	attributes  map[string]string
+	refusals    []*refusal // that are active
 
 	overcommitted bool      // as it was said last
 	pressedSince  time.Time // when its grace began; zero: it is in none

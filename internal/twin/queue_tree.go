@@ -22,7 +22,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.nodePressure, t.nodePressureGrace = conf.NodePressureEnabled, conf.NodePressureGrace
 	t.nominationTimeout = conf.NominationTimeout
 	t.cycles.configured = conf.Churn
-	t.reservation = conf.Reservation
+	t.reservation, t.noderefusal = conf.Reservation, conf.NodeRefusal
 	t.ignorePriority = conf.PriorityDisabled
 	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
 	t.configureDynamic([]*queue{t.root})
@@ -143,6 +143,7 @@ func (t *Twin) forget() {
 	t.expectBack()
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
+	t.refusals = nil
 	t.reserving, t.nextReservations = nil, time.Time{}
 	clear(t.reservationRefused)
 	t.prune(t.root)

@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -66,6 +67,8 @@ type Twin struct {
 	preemptedAfterRefused, stoppedAtRefusalBound int                              // preemptions after a rejected ask of the group, and evaluations that reached the bound
 	reserving                                    []*allocation                    // asks that have reserved a node, in the order of their reservations
 	reservation                                  configs.Reservation
+	refusals                                     []*refusal
+	noderefusal                                  refusals.Settings
 	nextReservations                             time.Time                           // no reservation is made before
 	reservationRefused                           map[objects.AllocationKey]time.Time // asks that the RM refused, and when they may reserve again
 	budgets                                      []budgets.Budget
@@ -258,6 +261,11 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	}
 	if !t.rmNotListening {
 		t.scheduleDeadlines(at)
+	}
+	for _, r := range t.refusals {
+		if r.active {
+			at(r.until)
+		}
 	}
 	for _, p := range t.completed {
 		at(p.endedAt.Add(t.lifetimes.Completed))

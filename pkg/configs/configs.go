@@ -17,6 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -60,6 +61,8 @@ type Partition struct {
 	Churn Churn
 
 	Reservation Reservation
+
+	NodeRefusal refusals.Settings // noderefusal
 }
 
 // Reservation configures reservations: an ask that fits no node reserves one, whose free resources are

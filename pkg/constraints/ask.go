@@ -1,11 +1,15 @@
 package constraints
 
+import "slices"
+
 // Ask is the constraints of an ask on nodes. It is immutable. Nil: the ask has none; then it admits all nodes without
 // taints.
 type Ask struct {
 	content  content
 	key      string
 	scoreKey string
+	derived  bool // by InDomain or Without
+	parsed   *Ask // if derived: what it was derived from; nil: an ask without constraints
 }
 
 // content is what an Ask was parsed from.
@@ -14,7 +18,8 @@ type content struct {
 	Affinity    *NodeSelector     `json:"affinity,omitempty"`
 	Tolerations []Toleration      `json:"tolerations,omitempty"`
 	Preferred   []PreferredTerm   `json:"preferred,omitempty"`
-	Domain      map[string]string `json:"domain,omitempty"` // see InDomain
+	Domain      map[string]string `json:"domain,omitempty"`  // see InDomain
+	Without     []string          `json:"without,omitempty"` // see Without
 }
 
 // NodeSelector is the required node affinity: a node must match one of the terms.
@@ -39,13 +44,47 @@ func (a *Ask) Key() string {
 // InDomain is a with the further constraint that a node has these labels, which are those of a topology domain. A nil a has
 // no other constraints.
 func (a *Ask) InDomain(labels map[string]string) *Ask {
-	var limited Ask
-	if a != nil {
-		limited = *a
-	}
+	limited := a.derive()
 	limited.content.Domain = labels
 	limited.setKey()
-	return &limited
+	return limited
+}
+
+// Without is a without these nodes, which have refused the ask, in the place of those that a was without; none: without no
+// node. A nil a has no other constraints.
+func (a *Ask) Without(nodes []string) *Ask {
+	if len(nodes) == 0 && a.Domain() == nil {
+		return a.Parsed()
+	}
+	limited := a.derive()
+	limited.content.Without = slices.Sorted(slices.Values(nodes))
+	limited.setKey()
+	return limited
+}
+
+// Refused are the nodes that a is without. Read-only.
+func (a *Ask) Refused() []string {
+	if a == nil {
+		return nil
+	}
+	return a.content.Without
+}
+
+// Parsed is a as it was parsed from tags, without what InDomain and Without have added; nil: no constraints.
+func (a *Ask) Parsed() *Ask {
+	if a == nil || !a.derived {
+		return a
+	}
+	return a.parsed
+}
+
+// derive is a copy of a for further constraints.
+func (a *Ask) derive() *Ask {
+	limited := &Ask{derived: true, parsed: a.Parsed()}
+	if a != nil {
+		limited.content, limited.scoreKey = a.content, a.scoreKey
+	}
+	return limited
 }
 
 // Domain are the labels of the topology domain to which a is limited; nil: it is not. Read-only.

@@ -1,6 +1,9 @@
 package constraints
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // TaintsAttribute is the node attribute with the taints of a node, as a JSON array like that of spec.taints. All
 // attributes, this one included, are labels too.
@@ -11,6 +14,8 @@ type Node struct {
 	name   string
 	labels map[string]string
 	taints *nodeTaints // nil: none, as most nodes
+
+	refuses map[string]bool // kinds of asks that it refuses; nil: none
 }
 
 // nodeTaints are the taints of a node.
@@ -56,6 +61,25 @@ func (n *Node) Label(key string) (value string, ok bool) {
 
 // Tainted reports whether the node keeps away asks that tolerate nothing.
 func (n *Node) Tainted() bool { return len(n.hardTaints()) > 0 }
+
+// Refusing is n, which refuses the asks of these kinds; nil: none. The caller must not change kinds afterwards.
+func (n *Node) Refusing(kinds map[string]bool) *Node {
+	changed := *n
+	changed.refuses = kinds
+	return &changed
+}
+
+// Refuses reports whether n refuses an ask of a kind, with constraints that its own refusals have led to; nil: none. kind
+// is called only if n refuses some kind.
+func (n *Node) Refuses(a *Ask, kind func() string) bool {
+	return slices.Contains(a.Refused(), n.name) || len(n.refuses) > 0 && n.refuses[kind()]
+}
+
+// RefusedKinds are the kinds of asks that n refuses; nil: none. Read-only.
+func (n *Node) RefusedKinds() map[string]bool { return n.refuses }
+
+// Repels reports whether n keeps away some ask without constraints: it has taints, or refuses kinds of asks.
+func (n *Node) Repels() bool { return n.Tainted() || len(n.refuses) > 0 }
 
 // SoftTainted reports whether the node has taints with PreferNoSchedule.
 func (n *Node) SoftTainted() bool { return len(n.softTaints()) > 0 }

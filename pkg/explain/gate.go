@@ -57,6 +57,7 @@ type Gate struct {
 
 	Running    int // of gates of maxapplications: the applications that count, and their bound
 	MaxRunning uint64
+	Refusing   int       // of Nodes: nodes with enough free that have refused the ask before, and do not get it before Until
 	Until      time.Time // when it opens by itself, at the latest; zero: it does not, or when is not known
 
 	Changes []Change // each of them opens the gate; empty if it is open, or if nothing but waiting helps
@@ -83,12 +84,13 @@ func (f Figure) Missing() resources.Quantity { return resources.SubSaturated(f.R
 
 // Facts is what Gates reads and a partition does not know.
 type Facts struct {
-	Listening   bool                         // a resource manager receives decisions
-	Draining    bool                         // the partition is being removed, and no node may join
-	Predicates  bool                         // a resource manager has predicates
-	RetryAt     time.Time                    // when refused asks are tried again
-	Stopped     func(objects.QueuePath) bool // an operator has stopped the queue; nil: none is stopped
-	GangRefusal string                       // why the gang of the ask could not be placed together; empty: it was not tried, or it could
+	Listening    bool                          // a resource manager receives decisions
+	Draining     bool                          // the partition is being removed, and no node may join
+	Predicates   bool                          // a resource manager has predicates
+	RefusedUntil func(*objects.Node) time.Time // when a node that has refused the ask may get it again; nil: none has
+	RetryAt      time.Time                     // when refused asks are tried again
+	Stopped      func(objects.QueuePath) bool  // an operator has stopped the queue; nil: none is stopped
+	GangRefusal  string                        // why the gang of the ask could not be placed together; empty: it was not tried, or it could
 }
 
 // question is one call of Gates.

@@ -42,6 +42,10 @@ func (g Gate) String() string {
 	case LimitMaxResources, QueueMaxResources, ClusterCapacity:
 		return fmt.Sprintf("%s has too little left: %s", g.subjectText(), g.figuresText())
 	case Nodes:
+		if g.Refusing > 0 {
+			return fmt.Sprintf("%s; nodes that have enough free and refused it before: %d, and one of them may get it again at %s",
+				g.nodesText(), g.Refusing, g.Until.UTC().Format(time.RFC3339))
+		}
 		return g.nodesText()
 	case OtherAllocations:
 		return "pod affinity, anti-affinity, topology spread or host ports refuse every node that has enough free"

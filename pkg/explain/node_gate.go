@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -20,6 +21,9 @@ type nodeSurvey struct {
 	leastMissing nodeChoice // that would have enough if allocations on it ended
 	cordoned     nodeChoice // that has enough, if it were schedulable
 	tainted      nodeChoice // that has enough, if it had fewer taints
+
+	refusing     int       // nodes that have enough, and have refused the ask before
+	refusedUntil time.Time // when the first of them may get it
 }
 
 // nodeChoice is the best node of a kind: the one with the lowest share, and of these the one with the first ID.
@@ -51,6 +55,9 @@ func (q *question) nodeGates() {
 		}
 		changes = q.nodeChanges(&s)
 	}
+	if g.Closed && s.refusing > 0 {
+		g.Refusing, g.Until = s.refusing, s.refusedUntil
+	}
 	q.add(g, changes...)
 	if q.part.Affinity().MayRefuse() {
 		q.add(Gate{Kind: OtherAllocations, Closed: s.fits && !s.allowed})
@@ -80,11 +87,16 @@ func (q *question) survey() (s nodeSurvey) {
 		}
 		s.schedulable = s.schedulable || n.Schedulable()
 		allowed := check.Refusal(n) == affinity.Allowed
+		if n.RefusesOnly(shape) {
+			s.addRefusing(n, q)
+			continue
+		}
 		if !n.Accepts(shape) {
 			if !q.enoughFree(n) || !allowed {
 				continue
 			}
 			switch {
+			case shape.RefusedBy(n.Constraints()):
 			case shape.Admits(n.Constraints()):
 				s.cordoned.offer(n, 0)
 			case n.Schedulable() && shape.Constraints().Selects(n.Constraints()):
@@ -105,6 +117,18 @@ func (q *question) survey() (s nodeSurvey) {
 		}
 	}
 	return s
+}
+
+// addRefusing counts a node that only a refusal keeps from the ask.
+func (s *nodeSurvey) addRefusing(n *objects.Node, q *question) {
+	s.large = s.large || n.Total().Covers(q.ask.Shape().Vector())
+	if !q.enoughFree(n) || q.facts.RefusedUntil == nil {
+		return
+	}
+	until := q.facts.RefusedUntil(n)
+	if s.refusing++; s.refusing == 1 || until.Before(s.refusedUntil) {
+		s.refusedUntil = until
+	}
 }
 
 // enoughFree reports whether n has as much free as the ask requests, whether or not it accepts it.

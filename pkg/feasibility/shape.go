@@ -30,6 +30,7 @@ type Shape struct {
 	noFitSince uint64           // it fits no node except freed ones from this sequence number on; 0: unknown
 	variant    Variant          // of another shape
 	variants   [Variants]*Shape // those in use; the first is unused
+	kind       string           // once Kind was called
 }
 
 // Variant distinguishes asks of one shape that the same free resources do not all help, such as those of
@@ -96,9 +97,24 @@ func (s *Shape) AcceptsNode(n *constraints.Node, schedulable bool) bool {
 	return (schedulable || s.pinned) && s.Admits(n)
 }
 
-// Admits reports whether the constraints of an ask of s admit n. A bucket admits every node, as one of its shapes may.
+// Admits reports whether the constraints of an ask of s admit n, and n does not refuse it. A bucket admits every node, as
+// one of its shapes may.
 func (s *Shape) Admits(n *constraints.Node) bool {
-	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches
+	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches && !s.RefusedBy(n)
+}
+
+// RefusedBy reports whether n has refused the ask of s, or asks of its kind, and the back-off has not ended (NOD-43).
+func (s *Shape) RefusedBy(n *constraints.Node) bool { return n.Refuses(s.request.Constraints, s.Kind) }
+
+// Kind is equal for shapes whose asks have equal requests, whatever nodes have refused them and whatever topology domain
+// their gang is in. It is the kind of asks that a node refuses (NOD-45).
+func (s *Shape) Kind() string {
+	if s.kind == "" {
+		parsed := s.request
+		parsed.Constraints = parsed.Constraints.Parsed()
+		s.kind = string(appendShapeKey(nil, parsed))
+	}
+	return s.kind
 }
 
 // appendShapeKey appends the key of a request, which is equal for two requests if and only if they have the same shape:

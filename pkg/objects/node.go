@@ -18,7 +18,7 @@ import (
 // The fields that decisions read come first, in groups of 64 bytes that are read together.
 type Node struct {
 	schedulable    bool
-	tainted        bool                     // by info
+	repels         bool                     // by info: an ask without constraints may be kept away
 	cordoned       bool                     // by an operator
 	draining       bool                     // an operator drains it: its allocations are preempted (OPS-10)
 	registered     bool                     // in the partition
@@ -112,11 +112,11 @@ func (n *Node) admits(s *feasibility.Shape) bool { return n.admitsAtOnce(s) || s
 
 // admitsAtOnce reports whether an ask of s requires nothing of n and n refuses nothing. That is so for most asks and nodes,
 // and then nothing else is read of the node.
-func (n *Node) admitsAtOnce(s *feasibility.Shape) bool { return s.Unconstrained() && !n.tainted }
+func (n *Node) admitsAtOnce(s *feasibility.Shape) bool { return s.Unconstrained() && !n.repels }
 
 // setInfo sets the attributes, and what constraints read of them.
 func (n *Node) setInfo(attributes map[string]string, info *constraints.Node) {
-	n.attributes, n.info, n.tainted = attributes, info, info.Tainted()
+	n.attributes, n.info, n.repels = attributes, info, info.Repels()
 }
 
 // Constraints is what the constraints of asks read of the node. Read-only.

@@ -70,6 +70,17 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	if err != nil {
 		return fmt.Errorf("node %s: %w", id, err)
 	}
+	p.setNodeInfo(n, attributes, info.Refusing(n.info.RefusedKinds()))
+	return nil
+}
+
+// SetRefusedKinds sets which kinds of asks (feasibility.Shape.Kind) n refuses; nil: none. It has the effects of a change of
+// attributes.
+func (p *Partition) SetRefusedKinds(n *Node, kinds map[string]bool) {
+	p.setNodeInfo(n, n.attributes, n.info.Refusing(kinds))
+}
+
+func (p *Partition) setNodeInfo(n *Node, attributes map[string]string, info *constraints.Node) {
 	n.setInfo(attributes, info)
 	n.rejected = p.shapes.Rejecting(info)
 	p.journal.nodeAttributesChanged(n)
@@ -77,7 +88,6 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	p.Reservations().clearUnsuitable(n)
 	p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 	p.journal.nodeFreed(n)
-	return nil
 }
 
 // RemoveNode removes a node with everything on it, and returns its former allocations in key order

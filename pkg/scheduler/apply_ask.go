@@ -32,7 +32,7 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	}
 	ask, err := c.withConstraints(ask)
 	if err == nil {
-		err = wellFormed(ask)
+		ask, err = c.withRefusals(ask), wellFormed(ask)
 	}
 	var x *objects.Allocation
 	if err == nil {
@@ -277,6 +277,9 @@ func (c *Core) endAllocation(now time.Time, x *objects.Allocation, m Release) {
 	switch {
 	case !m.Scope.covers(x.Pending()):
 	case !x.Pending():
+		if m.NodeRefused {
+			c.refuse(x, m.Message, now)
+		}
 		c.part.Release(x.Key(), now)
 		c.emitReleased(x.Key(), m, releasedByRM)
 	case m.Type != TimedOut: // a placeholder that timed out was an allocation, so an ask stays

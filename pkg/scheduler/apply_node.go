@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -48,7 +49,7 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 		return
 	}
 	if !before.Equal(m.Total) {
-		c.emit(NodeChanged{Node: m.Node, Change: NodeResized, Before: before, After: m.Total})
+		c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeResized, Before: before, After: m.Total})
 	}
 	c.emitOvercommitted()
 	c.preemption.OnNodeResized(n, before, now)
@@ -71,7 +72,12 @@ func (c *Core) emitOvercommitted() {
 func (c *Core) setAttributes(m SetAttributes) {
 	if n, ok := c.part.Node(m.Node); ok {
 		n.ForgetAnswers()
-		c.emitRefused(Refused{Subject: "attributes of node " + string(m.Node), Node: m.Node}, c.part.SetAttributes(m.Node, m.Attributes))
+		before := n.Attributes()
+		err := c.part.SetAttributes(m.Node, m.Attributes)
+		c.emitRefused(Refused{Subject: "attributes of node " + string(m.Node), Node: m.Node}, err)
+		if err == nil && !maps.Equal(before, m.Attributes) {
+			c.endRefusalsBy(m.Node)
+		}
 	}
 }
 
@@ -101,7 +107,7 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 	if m.Schedulable {
 		change = NodeMadeSchedulable
 	}
-	c.emit(NodeChanged{Node: m.Node, Change: change, Allocations: n.AllocationCount()})
+	c.nodeChanged(NodeChanged{Node: m.Node, Change: change, Allocations: n.AllocationCount()})
 }
 
 // removeNode removes a node and releases its allocations (NOD-19, RMI-54).
@@ -113,7 +119,7 @@ func (c *Core) removeNode(now time.Time, m RemoveNode) {
 		c.rejectUnknownNode("removal", m.Node)
 		return
 	}
-	c.emit(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
+	c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeRemoved, Before: before, Allocations: len(released)})
 	for _, x := range released {
 		c.emit(Released{x.Key(), x.Ask().App, StoppedByRM, fmt.Sprintf("node %s was removed", m.Node)})
 	}

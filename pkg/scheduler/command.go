@@ -124,6 +124,11 @@ type (
 		Key   objects.AllocationKey // empty: all
 		Type  Termination
 		Scope ReleaseScope
+
+		// NodeRefused says that the binding of the allocation failed on its node: the ask, when it comes again, is kept
+		// from the node for a time (NOD-43). Message says why.
+		NodeRefused bool
+		Message     string
 	}
 
 	// RejectAsk is an ask, an allocation or a foreign allocation that the API refuses because it is malformed. Effect: AskRejected.

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/reservation"
 )
 
@@ -36,6 +37,7 @@ type Core struct {
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
 	constraints  constraintCache
+	refusals     refusals.Tracker
 
 	runContinues bool               // the budget ended the last run of decisions, and no command came since: the next one continues it
 	gangPlan     gangPlan           // what decide has found for a gang, until it is placed
@@ -122,6 +124,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if !c.oracleRetryAt.IsZero() && (!ok || c.oracleRetryAt.Before(t)) {
 		t, ok = c.oracleRetryAt, true
 	}
+	if at, due := c.refusals.Next(); due && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
 	if c.notListening {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
@@ -155,6 +160,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	c.preemption.ServeDeadlines(now)
 	c.waiting.serveDeadline(now)
 	c.reservations.ServeDeadlines(now)
+	c.endRefusals(c.refusals.Expire(now), "the back-off is over")
 	if !c.oracleRetryAt.IsZero() && !now.Before(c.oracleRetryAt) {
 		c.oracleRetryAt = time.Time{}
 		c.part.RetryRefusedAsks()
@@ -210,7 +216,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.operatorsOnReset()
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
 		c.applyToQueues(c.part.Root())
-		c.oracleRetryAt, c.waiting = time.Time{}, waitingReport{}
+		c.oracleRetryAt, c.waiting, c.refusals = time.Time{}, waitingReport{}, refusals.Tracker{}
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
 		c.emit(PartitionReset(m))

@@ -29,10 +29,15 @@ const (
 	EventReservationEnded                     // its reservation ended
 	EventReservationsMoved                    // members of a gang have reserved other nodes (RES-11)
 	EventOrphaned                             // a reported allocation, which its application does not take, is held on its node
+	EventNodeRefused                          // a node has refused an allocation, and does not get the ask again until Until
+	EventNodeRefusalEnded                     // it may get the ask again
 )
 
 func (n EventKind) String() string {
-	return [...]string{"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored", "placeholder too small", "reserved", "reservation ended", "reservations moved", "orphaned"}[n]
+	return [...]string{
+		"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored",
+		"placeholder too small", "reserved", "reservation ended", "reservations moved", "orphaned", "refused", "refusal ended",
+	}[n]
 }
 
 // MovedReservation is the node that a member of a gang has reserved instead of another one.
@@ -73,6 +78,10 @@ type Event struct {
 	Ignored Ignored          // EventIgnored; Subject then has no queue, as in EventOrphaned
 
 	Until time.Time // EventPreemptionCycle: when the cool-down of neighbours in the cycle ends; zero: there is none
+
+	// EventNodeRefused and EventNodeRefusalEnded
+	OfShape bool // all asks with the requests and constraints of Subject are kept from the node, which has refused several
+	Count   int  // of back-offs, each of which began soon after the one before
 }
 
 func (Event) effect() {}

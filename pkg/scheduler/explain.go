@@ -110,6 +110,7 @@ type NodeCounts struct {
 	NotSelected   int // its node selector or node affinity does not match the labels
 	Tainted       int // it does not tolerate a taint
 	Unschedulable int
+	RefusedBefore int // nothing of these, but it has refused the ask, or asks of its kind, and the back-off has not ended
 	TooSmall      int // its capacity is less than requested
 	TooFull       int // its free resources are less than requested
 	Reserved      int // they are not, but are held for other asks
@@ -163,7 +164,8 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
 	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
-		Stopped: func(path objects.QueuePath) bool { return c.operators.stopped[path] },
+		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
+		Stopped:      func(path objects.QueuePath) bool { return c.operators.stopped[path] },
 	})
 	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)
@@ -191,7 +193,7 @@ func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Exp
 // mayWaitForVictims reports whether victims can help an ask that is not placed for a reason (PRE-3, PRE-4).
 func mayWaitForVictims(o PendingReason) bool {
 	switch o {
-	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NoNodeForAffinity:
+	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NodesRefusedBefore, NoNodeForAffinity:
 		return true
 	}
 	return false
@@ -215,8 +217,11 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 		case s.Constraints().Match(n.Constraints()) == constraints.SelectorMismatch:
 			e.Nodes.NotSelected++
 			continue
-		case !s.Admits(n.Constraints()):
+		case s.Constraints().Match(n.Constraints()) != constraints.Matches:
 			e.Nodes.Tainted++
+			continue
+		case n.RefusesOnly(s):
+			e.Nodes.RefusedBefore++
 			continue
 		case !n.Accepts(s):
 			e.Nodes.Unschedulable++

@@ -18,6 +18,7 @@ type BackOff struct {
 // BackOffReason is why an ask backs off. Those of preemption are about its ask group.
 type BackOffReason struct {
 	refused    bool // the RM refused every node with sufficient free resources
+	nodes      int  // so many nodes have refused the ask, or asks of its kind, in the past
 	preemption preemption.BackOffReason
 }
 
@@ -26,6 +27,9 @@ func (r BackOffReason) Code() string {
 	if r.refused {
 		return "nodesRejectedByRM"
 	}
+	if r.nodes > 0 {
+		return "refusedBefore"
+	}
 	return r.preemption.Code()
 }
 
@@ -33,6 +37,9 @@ func (r BackOffReason) Code() string {
 func (c *Core) backOffs(x *objects.Allocation) (all []BackOff) {
 	if c.oracle != nil && c.part.Unschedulable(x) {
 		all = append(all, BackOff{Reason: BackOffReason{refused: true}, Until: c.oracleRetryAt})
+	}
+	if nodes, until := c.refusalsOf(x); nodes > 0 {
+		all = append(all, BackOff{Reason: BackOffReason{nodes: nodes}, Until: until})
 	}
 	if b := c.preemption.BackOffOf(x.AskGroup()); b.Reason != preemption.NoBackOff && c.part.Nomination(x) == nil {
 		all = append(all, BackOff{BackOffReason{preemption: b.Reason}, b.Until, b.NeedChange})
@@ -45,6 +52,9 @@ func (b BackOff) String() string {
 	at := b.Until.UTC().Format(time.RFC3339Nano)
 	if b.Reason.refused {
 		return fmt.Sprintf("the resource manager is asked again at %s, or before if resources are freed: it refused every node with sufficient free resources", at)
+	}
+	if n := b.Reason.nodes; n > 0 {
+		return fmt.Sprintf("nodes that have refused it or asks of its kind before, and do not get it: %d, the first until %s", n, at)
 	}
 	text := "preemption is evaluated again at " + at
 	if b.NeedChange {

@@ -96,6 +96,8 @@ func (e *Explanation) reasonText() string {
 		return v.String() + requestText
 	case NoNodeForAffinity:
 		return fmt.Sprintf("%s; nodes: %s", v, e.Nodes)
+	case NodesRefusedBefore:
+		return fmt.Sprintf("%s; nodes: %s", v, e.Nodes)
 	case NodesRejectedByRM:
 		return fmt.Sprintf("the resource manager rejects every node with sufficient free resources; nodes: %s", e.Nodes)
 	}
@@ -138,7 +140,7 @@ func (n NodeCounts) String() string {
 		count int
 		what  string
 	}{
-		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.TooSmall, "too small"},
+		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.RefusedBefore, "that refused it before"}, {n.TooSmall, "too small"},
 		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.PortTaken, "without a free host port"}, {n.Spread, "refused by topology spread"},
 		{n.Affinity, "refused by pod affinity"}, {n.AntiAffinity, "refused by pod anti-affinity"}, {n.OthersAntiAffinity, "refused by the anti-affinity of allocations"}, {n.Fitting, "fitting"},
 	} {

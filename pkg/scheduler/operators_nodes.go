@@ -70,9 +70,9 @@ func (c *Core) reportSchedulability(m Operate, wasCordoned bool) {
 	switch {
 	case !known:
 	case m.Action == UncordonNode && n.Schedulable():
-		c.emit(NodeChanged{Node: m.Node, Change: NodeMadeSchedulable, Allocations: n.AllocationCount()})
+		c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeMadeSchedulable, Allocations: n.AllocationCount()})
 	case m.Action != UncordonNode && !wasCordoned && c.operators.cordoned[m.Node]: // it was schedulable before
-		c.emit(NodeChanged{Node: m.Node, Change: NodeMadeUnschedulable, Allocations: n.AllocationCount()})
+		c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeMadeUnschedulable, Allocations: n.AllocationCount()})
 	}
 }
 

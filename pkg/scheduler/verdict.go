@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -43,6 +44,7 @@ const (
 	NoQueueHeadroom                                // queue Subject has no headroom
 	NoClusterHeadroom                              // root, whose max is the capacity of the cluster, has no headroom
 	NoNodeFits                                     // no schedulable node has enough free; with Subject: required node
+	NodesRefusedBefore                             // each schedulable node that has enough free has refused it before; with Subject: required node
 	NoNodeForAffinity                              // affinity, anti-affinity, spread or host ports leave it no node that has enough free
 	NodesRejectedByRM                              // the RM refused every node that has enough free
 	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
@@ -61,7 +63,7 @@ const (
 func (o PendingReason) Code() string {
 	return [...]string{
 		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
-		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
+		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRefusedBefore", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder", "waitsForMembers", "gangDoesNotFit",
 		"applicationOnHold", "queueIsStopped", "inRecoveryQueue",
 	}[o]
@@ -119,6 +121,8 @@ func (v Verdict) String() string {
 			return fmt.Sprintf("its required node %s has insufficient free resources", v.Subject)
 		}
 		return "no node has sufficient free resources"
+	case NodesRefusedBefore:
+		return "the nodes with sufficient free resources have refused it before"
 	case NominatedNodeFull:
 		return fmt.Sprintf("node %s has insufficient free resources for its nominee", v.Subject)
 	case NominatedNodeRejectedByRM:
@@ -172,6 +176,8 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 	switch {
 	case o != NotPending:
 		return o, subject
+	case !fits && c.anyNode(func(n *objects.Node) bool { return n.FitsButRefuses(s) }):
+		return NodesRefusedBefore, s.RequiredNode()
 	case !fits:
 		return NoNodeFits, string(s.RequiredNode())
 	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x).WithoutPreferences()) == nil:
@@ -182,6 +188,15 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return NodesRejectedByRM, ""
 	}
 	return WaitsForTurn, ""
+}
+
+func (c *Core) anyNode(is func(*objects.Node) bool) bool {
+	for n := range c.part.EachNode {
+		if is(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // gangReason is why an ask waits for a placeholder, or for other members of its gang; NotPending: it does not, or is
@@ -228,7 +243,7 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 		switch {
 		case !known:
 			return UnknownNode, string(id)
-		case !s.Admits(n.Constraints()):
+		case s.Constraints().Match(n.Constraints()) != constraints.Matches:
 			return NoNodeAdmitted, string(id)
 		case !n.Total().Covers(s.Vector()):
 			return AskExceedsNodes, string(id)
@@ -237,7 +252,7 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 	}
 	anySchedulable, anyAdmitted := false, false
 	for n := range c.part.EachNode {
-		admitted := n.Schedulable() && s.Admits(n.Constraints())
+		admitted := n.Schedulable() && s.Constraints().Match(n.Constraints()) == constraints.Matches
 		anySchedulable, anyAdmitted = anySchedulable || n.Schedulable(), anyAdmitted || admitted
 		if admitted && n.Total().Covers(s.Vector()) {
 			return NotPending, ""

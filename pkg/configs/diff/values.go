@@ -67,6 +67,9 @@ func partitionValues(p *configs.Partition) map[string]string {
 		"reservation delay":       p.Reservation.Delay.String(),
 		"reservation timeout":     p.Reservation.Timeout.String(),
 		"reservation nodepercent": strconv.Itoa(p.Reservation.NodePercent),
+		"noderefusal backoff":     p.NodeRefusal.Backoff.String(),
+		"noderefusal maxbackoff":  p.NodeRefusal.MaxBackoff.String(),
+		"noderefusal asks":        strconv.Itoa(p.NodeRefusal.Asks),
 		"nodesortpolicy":          p.NodeSortPolicy.Sort.String(), "usergroupresolver": p.UserGroupResolver,
 	}
 	for _, w := range p.NodeSortPolicy.Weights {

@@ -66,6 +66,7 @@ var mappings = map[string]*mapping{
 	"filter":        &filterMapping,
 	"preemption":    &preemptionMapping,
 	"reservation":   &reservationMapping,
+	"noderefusal":   &nodeRefusalMapping,
 	"nodesort":      &nodeSortMapping,
 	"resolver":      &resolverMapping,
 }
@@ -90,6 +91,7 @@ var partitionMapping = mapping{
 		description: "disabled: priorities affect no order, asks do not preempt, and asks that name a class are rejected. Default: enabled."},
 	{name: "preemption", value: mappingValue, mappingName: "preemption", description: "Whether allocations may be preempted."},
 	{name: "reservation", value: mappingValue, mappingName: "reservation", description: "Whether and when an ask that fits no node reserves one."},
+	{name: "noderefusal", value: mappingValue, mappingName: "noderefusal", description: "How long an ask is kept from a node on which its binding failed."},
 	{name: "nodesortpolicy", value: mappingValue, mappingName: "nodesort", description: "Which node is tried first."},
 	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver", description: "Where the groups of a user come from."},
 	{name: "classesneedingquota", value: mappingList, mappingName: "classselector",
@@ -134,6 +136,15 @@ var reservationMapping = mapping{
 		description: "How old an ask is that reserves a node. An ask that requires one node does not wait. Default: 2s."},
 	{name: "timeout", value: durationValue, words: []string{"60m"}, description: "How long a reservation lasts. Default: 60m."},
 	{name: "nodepercent", value: countValue, description: "How many percent of the nodes may be reserved, from 1 to 100; one may always be. Default: 5."},
+}
+
+var nodeRefusalMapping = mapping{
+	{name: "backoff", value: durationValue, words: []string{"10s", "0s"},
+		description: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have no effect. Default: 10s."},
+	{name: "maxbackoff", value: durationValue, words: []string{"5m"},
+		description: "Each further back-off is twice as long, up to this; at most 24h. Default: 5m, or backoff if that is longer."},
+	{name: "asks", value: countValue,
+		description: "After a node has refused so many different asks of equal requests and constraints, it gets none of them; from 1 to 1000. Default: 3."},
 }
 
 var nodeSortMapping = mapping{

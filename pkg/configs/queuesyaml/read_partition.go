@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 )
 
 // read decodes a text into drafts.
@@ -61,6 +62,7 @@ func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
 	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
 	p.Churn = r.churn(p, preemption)
 	p.Reservation = r.reservation(p, r.fields(p, "reservation", fields["reservation"], &reservationMapping))
+	p.NodeRefusal = r.nodeRefusal(p, r.fields(p, "noderefusal", fields["noderefusal"], &nodeRefusalMapping))
 	r.nodeSortPolicy(p, fields["nodesortpolicy"])
 	r.userGroupResolver(p, fields["usergroupresolver"])
 	p.ClassesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
@@ -92,6 +94,27 @@ func (r *reader) reservation(p *validation.PartitionDraft, fields map[string]*ya
 			s.NodePercent = int(percent.N)
 		} else if percent.OK {
 			r.wrongType(p, "nodepercent", n, "a whole number from 1 to 100")
+		}
+	}
+	return s
+}
+
+func (r *reader) nodeRefusal(p *validation.PartitionDraft, fields map[string]*yaml.Node) refusals.Settings {
+	s := refusals.DefaultSettings()
+	s.Backoff = r.duration(p, "backoff", fields["backoff"], s.Backoff)
+	s.MaxBackoff = r.duration(p, "maxbackoff", fields["maxbackoff"], max(s.MaxBackoff, s.Backoff))
+	if s.MaxBackoff < s.Backoff || s.MaxBackoff > refusals.LongestBackoff {
+		n, what := fields["maxbackoff"], "maxbackoff"
+		if isNull(n) {
+			n, what = fields["backoff"], "backoff"
+		}
+		r.wrongType(p, what, n, fmt.Sprintf("a time from backoff, which is %v, to %v", s.Backoff, refusals.LongestBackoff))
+	}
+	if n := fields["asks"]; !isNull(n) {
+		if asks := r.count(p, "asks", n); asks.OK && asks.N >= 1 && asks.N <= refusals.MaxAsks {
+			s.Asks = int(asks.N)
+		} else if asks.OK {
+			r.wrongType(p, "asks", n, fmt.Sprintf("a whole number from 1 to %d", refusals.MaxAsks))
 		}
 	}
 	return s

@@ -35,7 +35,8 @@ func (p *PartitionDraft) build() configs.Partition {
 		QuotaPreemptionEnabled: p.QuotaPreemptionEnabled, NodePressureEnabled: p.NodePressureEnabled,
 		UserGroupResolver: p.UserGroupResolver,
 
-		NodePressureGrace: p.NodePressureGrace, NominationTimeout: p.NominationTimeout, Churn: p.Churn, Reservation: p.Reservation,
+		NodePressureGrace: p.NodePressureGrace, NominationTimeout: p.NominationTimeout, Churn: p.Churn,
+		Reservation: p.Reservation, NodeRefusal: p.NodeRefusal,
 	}
 	for _, s := range p.ClassesNeedingQuota {
 		out.ClassesNeedingQuota = append(out.ClassesNeedingQuota, s.build())

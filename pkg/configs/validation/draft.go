@@ -7,6 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -93,6 +94,7 @@ type PartitionDraft struct {
 	NominationTimeout      time.Duration // nominationtimeout
 	Churn                  configs.Churn
 	Reservation            configs.Reservation
+	NodeRefusal            refusals.Settings
 	UserGroupResolver      string
 	ClassesNeedingQuota    []*ClassSelectorDraft
 }

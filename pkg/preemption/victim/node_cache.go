@@ -18,7 +18,7 @@ type nodeCache struct {
 
 	resourceKinds  int                  // number of resources per row of quantities
 	quantities     []resources.Quantity // per node a row of what is available, then a row of what all candidates free
-	tainted        []bool               // by node: it has taints
+	repels         []bool               // by node: it may keep away an ask without constraints
 	singlePriority []int64              // by node: the priority of all candidates, or severalPriorities, or disturbedNode
 
 	leaves            []*objects.Queue // every leaf that had an allocation on a node; candidates refer to them by index
@@ -105,7 +105,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
 	l.resourceKinds = l.part.ResourceCount()
 	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)), make([]int64, len(l.nodes))
-	l.tainted = make([]bool, len(l.nodes))
+	l.repels = make([]bool, len(l.nodes))
 	l.rebuilds++
 	for i, n := range l.nodes {
 		l.indexOf[n] = i
@@ -114,7 +114,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 			l.refreshNode(i)
 			continue
 		}
-		l.summaries[i], l.tainted[i] = summaries[oldIndex], n.Constraints().Tainted()
+		l.summaries[i], l.repels[i] = summaries[oldIndex], n.Constraints().Repels()
 		c := &l.summaries[i]
 		l.setQuantities(i, c.available, c.freedInAll)
 		l.classify(i)
@@ -129,7 +129,7 @@ func (l *nodeCache) refreshNode(i int) {
 	oldLeaves := l.leavesOf(c, before[:0])
 	l.summarize(n, c)
 	c.undisturbed = n.Schedulable() && !n.InPreemption() && !n.HeldForReplacement()
-	l.tainted[i] = n.Constraints().Tainted()
+	l.repels[i] = n.Constraints().Repels()
 	l.setQuantities(i, n.Available(), nil)
 	c.computeFreed()
 	l.classify(i)

@@ -31,6 +31,7 @@ type partitionConfig struct {
 	Priority          string            `json:",omitempty" yaml:",omitempty"`
 	Preemption        preemptionConfig  `json:",omitzero" yaml:",omitempty"`
 	Reservation       reservationConfig `json:",omitzero" yaml:",omitempty"`
+	NodeRefusal       nodeRefusalConfig `json:",omitzero" yaml:",omitempty"`
 	NodeSortPolicy    sortConfig        `json:",omitzero" yaml:",omitempty"`
 	UserGroupResolver resolverConfig    `json:",omitzero" yaml:",omitempty"`
 
@@ -115,6 +116,12 @@ type reservationConfig struct {
 	Delay       string `json:",omitempty" yaml:",omitempty"`
 	Timeout     string `json:",omitempty" yaml:",omitempty"`
 	NodePercent *int   `json:",omitempty" yaml:",omitempty"`
+}
+
+type nodeRefusalConfig struct {
+	Backoff    string `json:",omitempty" yaml:",omitempty"`
+	MaxBackoff string `json:",omitempty" yaml:",omitempty"`
+	Asks       *int   `json:",omitempty" yaml:",omitempty"`
 }
 
 type sortConfig struct {

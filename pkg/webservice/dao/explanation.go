@@ -99,6 +99,7 @@ type NodeCounts struct {
 	NotSelected   int `json:"notSelected"`
 	Tainted       int `json:"tainted"`
 	Unschedulable int `json:"unschedulable"`
+	RefusedBefore int `json:"refusedBefore,omitempty"` // the ask, or asks of its kind, and the back-off has not ended
 	TooSmall      int `json:"tooSmall"`
 	TooFull       int `json:"tooFull"`
 	Reserved      int `json:"reserved"`
