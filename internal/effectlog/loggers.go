@@ -35,6 +35,9 @@ func (l *loggers) of(e scheduler.Effect) *zap.Logger {
 		case scheduler.EventReserved, scheduler.EventReservationEnded, scheduler.EventReservationsMoved:
 			return l.reservation
 		}
+		if e.Kind == scheduler.EventNodeRefused || e.Kind == scheduler.EventNodeRefusalEnded {
+			return l.node
+		}
 		return l.preemption
 	case scheduler.OperatorActed:
 		switch {

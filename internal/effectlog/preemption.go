@@ -70,6 +70,12 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 	case scheduler.EventReservationsMoved:
 		w.log.Info("reservations of a gang moved to better nodes", w.partition, application(e.Subject.App), queue(e.Subject.Queue),
 			zap.Int("members", len(e.Moved)))
+	case scheduler.EventNodeRefused:
+		w.log.Warn("node refused an allocation: its ask is kept away", append(w.askFields(e), node(e.Node), zap.Bool("allOfShape", e.OfShape), zap.Int("backOff", e.Count),
+			zap.Time("until", e.Until), reason(e.Message))...)
+	case scheduler.EventNodeRefusalEnded:
+		w.log.Info("node may get an ask again that it refused", w.partition, key(e.Subject.Key), application(e.Subject.App), node(e.Node),
+			zap.Bool("allOfShape", e.OfShape), zap.Time("since", e.Since), reason(e.Message))
 	case scheduler.EventPreemptionCycle:
 		if e.Until.IsZero() {
 			w.log.Warn("preemption cycle", w.partition, zap.Stringer("queues", e.Cycle))

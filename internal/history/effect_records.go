@@ -83,25 +83,27 @@ func (w *recordWriter) write(e scheduler.Effect) {
 	case scheduler.QueueChanged:
 		w.queue(e)
 	case scheduler.Event:
-		if e.Kind == scheduler.EventIgnored {
-			w.about("", e.Subject.Key, e.Subject.App, e.Ignored.Title()+": "+e.Message)
-			return
-		}
-		if e.Kind == scheduler.EventPreemptionCycle || e.Kind == scheduler.EventCoolDownEnded {
-			w.preemptionCycle(e)
-			return
-		}
-		if e.Kind == scheduler.EventReserved || e.Kind == scheduler.EventReservationEnded {
-			w.reservation(e)
-			return
-		}
-		if e.Kind == scheduler.EventReservationsMoved {
-			w.add(events.Record{
-				Type: events.Application, Object: string(e.Subject.App),
-				Message: fmt.Sprintf("Reservations of its gang moved to better nodes: members %d", len(e.Moved)),
-			})
-			return
-		}
+		w.event(e)
+	}
+}
+
+// event adds a record about what only the core knows.
+func (w *recordWriter) event(e scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventIgnored:
+		w.about("", e.Subject.Key, e.Subject.App, e.Ignored.Title()+": "+e.Message)
+	case scheduler.EventPreemptionCycle, scheduler.EventCoolDownEnded:
+		w.preemptionCycle(e)
+	case scheduler.EventReserved, scheduler.EventReservationEnded:
+		w.reservation(e)
+	case scheduler.EventReservationsMoved:
+		w.add(events.Record{
+			Type: events.Application, Object: string(e.Subject.App),
+			Message: fmt.Sprintf("Reservations of its gang moved to better nodes: members %d", len(e.Moved)),
+		})
+	case scheduler.EventNodeRefused, scheduler.EventNodeRefusalEnded:
+		w.refusal(e)
+	default:
 		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: eventMessage(e), Amounts: e.Amounts})
 	}
 }
@@ -197,6 +199,25 @@ func (w *recordWriter) reservation(e scheduler.Event) {
 		r.Change, r.Message = events.Remove, fmt.Sprintf("Reservation for ask %s of application %s ended: %s", e.Subject.Key, e.Subject.App, e.ReservationEnd)
 	}
 	w.add(r)
+}
+
+// refusal adds records about a node that has refused an ask, or asks of a kind: of the node and of the ask.
+func (w *recordWriter) refusal(e scheduler.Event) {
+	what := "ask " + string(e.Subject.Key) + " of application " + string(e.Subject.App)
+	if e.OfShape {
+		what = "asks with the requests and constraints of " + what
+	}
+	message := fmt.Sprintf("Node %s refused %s, and does not get it until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
+	switch {
+	case e.Kind == scheduler.EventNodeRefusalEnded:
+		message = fmt.Sprintf("Node %s, which refused %s, may get it again: %s", e.Node, what, e.Message)
+	case e.OfShape:
+		message = fmt.Sprintf("Node %s refused several %s, and gets none until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
+	}
+	w.add(events.Record{Type: events.Node, Object: string(e.Node), Reference: cloneKey(e.Subject.Key), Message: message})
+	if !e.OfShape {
+		w.request(e.Subject.Key, e.Subject.App, events.Record{Message: message})
+	}
 }
 
 // cloneKey copies a key, which may be a part of a larger text: the copy does not keep the whole message in memory.

@@ -106,7 +106,7 @@ func (r *Recorder) appendCommand(now time.Time, cmd scheduler.Command) []byte {
 	if p := askCommandOf(cmd); p.ask != nil {
 		return r.delta.appendAsk(binary.AppendVarint(append(b, askRecord), after), &p)
 	}
-	if m, ok := cmd.(scheduler.Release); ok {
+	if m, ok := cmd.(scheduler.Release); ok && !m.NodeRefused && m.Message == "" { // these are rare
 		return r.delta.appendRelease(binary.AppendVarint(append(b, releaseRecord), after), m)
 	}
 	r.scratch = appendCommand(r.scratch[:0], cmd)

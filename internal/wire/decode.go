@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -107,7 +108,9 @@ func (d *Decoder) release(b []byte, x *Release) error {
 		case 4*field | varint:
 			x.Type = r.readInt32()
 		case 5*field | lengthDelimited:
-			readUTF8(&r) // the message is not used
+			if message := readUTF8(&r); bytes.HasPrefix(message, []byte(NodeRefused)) {
+				x.Message = string(message)
+			}
 		case 6*field | lengthDelimited:
 			key = readUTF8(&r)
 		case legacyUUID*field | lengthDelimited:

@@ -38,7 +38,11 @@ type Release struct {
 	Partition, App, Key string
 	Type                int32  // may be unknown
 	UUID                string // of the allocation, in the interfaces 1.0 to 1.5: UUID or allocationID
+	Message             string // only if it begins with NodeRefused
 }
+
+// NodeRefused is what the message of a release begins with that says that the node refused the allocation (NOD-43).
+const NodeRefused = "canopy: node refused"
 
 // Reset removes the content. The capacity is kept for the next message, unless it is large.
 func (m *AllocationRequest) Reset() {

@@ -216,7 +216,7 @@ func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
 
 // requiredOfNodes is what else than resources a new node must have; empty: nothing.
 func (q *question) requiredOfNodes() string {
-	if q.ask.Shape().Constraints() == nil {
+	if c := q.ask.Shape().Constraints(); c.Parsed() == nil && c.Domain() == nil {
 		return ""
 	}
 	return "its node selector, node affinity and tolerations admit"

@@ -55,6 +55,8 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) 
 	write(nodes, &t.nodesRemoved, "decommissioned")
 	write(commandsRejected, &t.commandsRejected)
 	write(overdueTotal, &t.overdue)
+	write(nodeRefusals, &t.asksRefused, "ask")
+	write(nodeRefusals, &t.shapesRefused, "shape")
 	write(scrapesMissed, &t.scrapesMissed)
 	writeByLabel(to, victims, t.victims[:], reasonLabels[:], len(reasonLabels)-1)
 	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(victim.ReasonPriority)+1) // the other reasons are not for an ask

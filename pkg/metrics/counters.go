@@ -30,6 +30,7 @@ type partitionCounters struct {
 	appsCompleted, appsFailed           atomic.Uint64
 	nodesRejected, nodesRemoved         atomic.Uint64
 	commandsRejected, overdue           atomic.Uint64
+	asksRefused, shapesRefused          atomic.Uint64
 	preemptions, victims                [len(reasonLabels)]atomic.Uint64
 	nominationsEnded                    [len(nominationEndLabels)]atomic.Uint64
 	scrapesMissed                       atomic.Uint64
@@ -82,7 +83,7 @@ func (t *partitionCounters) countState(e scheduler.ApplicationUpdated) {
 	}
 }
 
-// countEvent counts the events of preemption; other events are not counted.
+// countEvent counts the events of preemption and refusals; other events are not counted.
 func (t *partitionCounters) countEvent(e *scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventPreempted:
@@ -96,6 +97,12 @@ func (t *partitionCounters) countEvent(e *scheduler.Event) {
 		increment(t.preemptions[:], int(e.Reason))
 	case scheduler.EventNominationEnded:
 		increment(t.nominationsEnded[:], int(e.NominationEnd))
+	case scheduler.EventNodeRefused:
+		if e.OfShape {
+			t.shapesRefused.Add(1)
+		} else {
+			t.asksRefused.Add(1)
+		}
 	case scheduler.EventPreemptionCycle:
 		t.cycles.add(e.Cycle.String())
 	}

@@ -52,6 +52,8 @@ var (
 		"Victims whose termination was not confirmed within the nomination timeout.", "partition")
 	overdueTotal = counter("canopy_preemption_victims_overdue_total",
 		"Victims that became overdue.", "partition")
+	nodeRefusals = counter("canopy_node_refusals_total",
+		"Back-offs that began because a node refused an allocation: of the ask, or of all asks of its shape.", "partition", "of")
 	oldestUnconfirmed = gauge("canopy_preemption_oldest_unconfirmed_seconds",
 		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
 	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",
@@ -96,7 +98,7 @@ var (
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota, nodesOvercommitted,
-	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, oldestUnconfirmed, unknownConfirmations,
+	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals, oldestUnconfirmed, unknownConfirmations,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,

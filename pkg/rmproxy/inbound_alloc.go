@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -187,6 +189,10 @@ func isTime(text string) bool {
 	return ok
 }
 
+// NodeRefused is the message of a release that says why the node of the allocation refused it: the binding failed. When the
+// resource manager sends the ask again, it is not placed on that node for a time (NOD-43).
+func NodeRefused(reason string) string { return wire.NodeRefused + ": " + reason }
+
 // release adds the command for a release (ASK-51, ASK-59). A release without an application is one
 // of a foreign allocation.
 func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) error {
@@ -204,9 +210,12 @@ func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) er
 	case batch == nil:
 		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(x.Partition)))
 	case x.App != "":
-		batch.add(scheduler.Release{
-			App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type), Scope: scope,
-		})
+		r := scheduler.Release{App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type), Scope: scope}
+		var reason string
+		if reason, r.NodeRefused = strings.CutPrefix(x.Message, wire.NodeRefused); r.NodeRefused {
+			r.Message = events.Message(strings.ToValidUTF8(strings.TrimLeft(reason, ": "), "?"))
+		}
+		batch.add(r)
 	case x.Key != "" && scope != scheduler.OnlyAsks:
 		batch.add(scheduler.ReleaseForeign{Key: objects.AllocationKey(x.Key)})
 	default:

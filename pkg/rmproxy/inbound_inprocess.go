@@ -29,7 +29,7 @@ func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
 	for _, x := range m.GetReleases().GetAllocationsToRelease() {
 		out.Releases = append(out.Releases, wire.Release{
 			Partition: x.GetPartitionName(), App: x.GetApplicationID(), Key: x.GetAllocationKey(),
-			Type: int32(x.GetTerminationType()),
+			Type: int32(x.GetTerminationType()), Message: x.GetMessage(),
 		})
 	}
 	return out

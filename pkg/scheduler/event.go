@@ -96,6 +96,8 @@ func (e Event) String() string {
 		}
 	case EventOrphaned:
 		return fmt.Sprintf("event: %s (%s) orphaned on %s: %s", e.Subject.Key, e.Subject.App, e.Node, e.Message)
+	case EventNodeRefused, EventNodeRefusalEnded:
+		return e.refusalText()
 	case EventIgnored:
 		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App, e.Message)
 	case EventReservationsMoved:
@@ -119,6 +121,17 @@ func (e Event) String() string {
 		s += ": " + e.Message
 	}
 	return s
+}
+
+func (e *Event) refusalText() string {
+	what := e.Subject.String()
+	if e.OfShape {
+		what = "all asks like " + what
+	}
+	if e.Kind == EventNodeRefusalEnded {
+		return fmt.Sprintf("event: node %s may get %s again: %s", e.Node, what, e.Message)
+	}
+	return fmt.Sprintf("event: node %s refused %s, until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
 }
 
 // WithoutEvents is effects without the internal ones, Refused excepted.

@@ -312,7 +312,8 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		scopes := map[string]scheduler.ReleaseScope{"": scheduler.AsksAndAllocations, "asks": scheduler.OnlyAsks, "allocations": scheduler.OnlyAllocations}
 		scope, ok := scopes[text(d, "only")]
 		assert.Assert(t, ok, d.Pos)
-		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type")), Scope: scope}
+		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type")), Scope: scope,
+			NodeRefused: d.HasArg("node-refused"), Message: text(d, "node-refused")}
 	case "foreign":
 		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d), Tags: inputLines(d)}}
 	case "release-foreign":

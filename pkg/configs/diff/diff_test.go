@@ -129,7 +129,7 @@ func changedDocuments() []struct{ name, old, new, want string } {
 				" | reservation delay: 2s -> 5s | reservation nodepercent: 5 -> 100" +
 				" | resourceweights gpu: none -> 2 | resourceweights memory: 1 -> none | resourceweights vcore: 1 -> none | usergroupresolver: none -> os\n"},
 		{"a partition is created and one removed", "partitions: [{name: cpu, queues: []}]", "partitions: [{name: gpu, queues: []}]",
-			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodepressuregrace: none -> 1m0s | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
+			"removed partition cpu\nremoved root\ncreated partition gpu | churnbreaker: none -> true | churncooldown: none -> 5m0s | churncycles: none -> 10 | churnwindow: none -> 30m0s | nodepressure: none -> false | nodepressuregrace: none -> 1m0s | noderefusal asks: none -> 3 | noderefusal backoff: none -> 10s | noderefusal maxbackoff: none -> 5m0s | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: none -> enabled | quotapreemption: none -> false" +
 				" | reservation: none -> true | reservation delay: none -> 2s | reservation nodepercent: none -> 5 | reservation timeout: none -> 1h0m0s" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	}
