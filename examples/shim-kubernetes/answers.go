@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // onNodes takes the answers to nodes. Pods on a node that was accepted can be reported.
@@ -90,7 +92,7 @@ func (s *session) onNew(ctx context.Context, a *si.Allocation) {
 	p, n := s.keys[a.AllocationKey], s.nodes[a.NodeID]
 	switch {
 	case p == nil || p.state == unknown:
-		s.sendRelease(a.ApplicationID, a.AllocationKey, 0)
+		s.sendRelease(a.ApplicationID, a.AllocationKey, 0, "")
 	case p.state == asked && n == nil:
 		s.release(p)
 		s.retry(p.object, "node "+a.NodeID+" is gone")
@@ -111,7 +113,7 @@ func (s *session) onReleased(ctx context.Context, r *si.AllocationRelease) {
 	}
 	p := s.keys[r.AllocationKey]
 	if p == nil || p.state == unknown {
-		s.sendRelease(r.ApplicationID, r.AllocationKey, r.TerminationType)
+		s.sendRelease(r.ApplicationID, r.AllocationKey, r.TerminationType, "")
 		return
 	}
 	slog.Info("the scheduler ends a pod", "pod", nameOf(p.object), "type", r.TerminationType, "message", r.Message)
@@ -134,6 +136,9 @@ func (s *session) onCall(ctx context.Context, c call) {
 	case c.err != nil:
 		slog.Error("the API server refuses", "pod", nameOf(p.object), "error", c.err)
 		if p.state == placed {
+			if !errors.Is(c.err, errGone) && !apierrors.IsNotFound(c.err) { // then it is not about the node
+				p.refusal = c.err.Error()
+			}
 			s.release(p)
 		}
 		s.retry(p.object, c.err.Error())

@@ -43,7 +43,8 @@ type pod struct {
 	amounts *si.Resource // that were told
 	// ending is the type of a release that the scheduler has ordered: it is confirmed when the pod has ended.
 	ending  si.TerminationType
-	calling bool // an API call is on its way
+	refusal string // why its node refused it: the binding failed; empty: it did not
+	calling bool   // an API call is on its way
 }
 
 // state is what the scheduler knows of a pod.
@@ -154,7 +155,8 @@ func (s *session) release(p *pod) {
 	if s.ours(p.object) {
 		application = applicationID(p.object)
 	}
-	s.sendRelease(application, string(p.object.UID), p.ending)
+	s.sendRelease(application, string(p.object.UID), p.ending, p.refusal)
+	p.refusal = ""
 }
 
 // submitted reports whether the application of a pod has been accepted, and submits it if it was not.
@@ -240,10 +242,15 @@ func (s *session) sendHeld() {
 	s.held = nil
 }
 
-// sendRelease releases an allocation or an ask; without a type, because the pod has ended by itself.
-func (s *session) sendRelease(application, key string, why si.TerminationType) {
+// sendRelease releases an allocation or an ask; without a type, because the pod has ended by itself. With a refusal the
+// scheduler does not place the pod on the same node again for a time.
+func (s *session) sendRelease(application, key string, why si.TerminationType, refusal string) {
+	message := ""
+	if refusal != "" {
+		message = "canopy: node refused: " + refusal
+	}
 	why = cmp.Or(why, si.TerminationType_STOPPED_BY_RM) // without a type it is 0
 	s.allocationStream.put(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
-		{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why},
+		{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why, Message: message},
 	}}})
 }

@@ -191,17 +191,17 @@ func TestShim_SaysWhatIsRejected(t *testing.T) {
 	f.untilPlaced(1)
 }
 
-// A binding that gets no answer is tried again; one that is refused frees the place, and the pod is asked for again; a pod that is
-// deleted meanwhile frees its place, too.
+// A binding that gets no answer is tried again; one that is refused frees the place, and the pod is asked for again, and goes to
+// another node; a pod that is deleted meanwhile frees its place, too.
 func TestShim_BindingFails(t *testing.T) {
 	f := start(t)
 	failed := map[string]int{}
-	f.refuse = func(pod, _ string) error {
+	f.refuse = func(pod, node string) error {
 		failed[pod]++
 		switch {
 		case pod == "lost" && failed[pod] < 3:
 			return errors.New("the connection is lost")
-		case pod == "refused" && failed[pod] < 3:
+		case pod == "refused" && node == "n1":
 			return apierrors.NewForbidden(v1.Resource("pods"), pod, errors.New("not now"))
 		case pod == "deleted":
 			assert.Check(f.t, f.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "work", pod))
@@ -213,10 +213,14 @@ func TestShim_BindingFails(t *testing.T) {
 	_, err := f.client.CoreV1().Nodes().Create(t.Context(), testNode("n1", nil), metav1.CreateOptions{})
 	assert.NilError(t, err)
 	f.create(testPod("lost", "1", nil), testPod("refused", "1", nil))
-	f.untilPlaced(2)
+	f.untilPlaced(1)
 	f.untilEvent("refused", "not now")
-	f.create(testPod("all", "2", nil))
+	f.create(testPod("all", "3", nil))
+	f.untilPlaced(2)
+	_, err = f.client.CoreV1().Nodes().Create(t.Context(), testNode("n2", nil), metav1.CreateOptions{})
+	assert.NilError(t, err)
 	f.untilPlaced(3)
+	assert.Equal(t, failed["refused"], 2, "the node that refused it is not tried again")
 	assert.DeepEqual(t, f.bindings, map[string]int{"lost": 1, "refused": 1, "all": 1})
 }
 

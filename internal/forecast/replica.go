@@ -51,7 +51,7 @@ type item struct {
 func newOriginal(st State, value func(tags map[string]string) string, slot *cpushare.Slot) *original {
 	o := &original{conf: st.Config, opt: objects.DefaultOptions(), at: st.Snapshot.At}
 	o.opt.PreemptionHistory, o.opt.Lifetimes = 1, st.Lifetimes
-	o.opt.Lifetimes.New = 0 // applications are added before their asks, at the time of their submission
+	o.opt.Lifetimes.New = 0     // applications are added before their asks, at the time of their submission
 	o.conf.PlacementRules = nil // each application names its leaf, and has been admitted to it
 	o.conf.ClassesNeedingQuota, o.conf.Root = nil, queueConf(st.Snapshot.Root)
 	o.conf.Root.SubmitACL = security.Everyone()

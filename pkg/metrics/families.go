@@ -53,7 +53,7 @@ var (
 	overdueTotal = counter("canopy_preemption_victims_overdue_total",
 		"Victims that became overdue.", "partition")
 	nodeRefusals = counter("canopy_node_refusals_total",
-		"Back-offs that began because a node refused an allocation: of the ask, or of all asks of its shape.", "partition", "of")
+		"Back-offs that began because a node refused an allocation: of the ask, or of all asks of its shape.", "partition", "state")
 	oldestUnconfirmed = gauge("canopy_preemption_oldest_unconfirmed_seconds",
 		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
 	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",

@@ -100,7 +100,7 @@ func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 // A setting of the partition is either read when it is used, or a change of it rebuilds everything.
 // A new field belongs to one of the two.
 func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
-	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "NodePressureGrace", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn", "Reservation"}
+	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "NodePressureGrace", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn", "NodeRefusal", "Reservation"}
 	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "ClassesNeedingQuota"}
 	of := reflect.TypeFor[configs.Partition]()
 	for i := range of.NumField() {

@@ -70,17 +70,17 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	if err != nil {
 		return fmt.Errorf("node %s: %w", id, err)
 	}
-	p.setNodeInfo(n, attributes, info.Refusing(n.info.RefusedKinds()))
+	setNodeInfo(p, n, attributes, info.Refusing(n.info.RefusedKinds()))
 	return nil
 }
 
-// SetRefusedKinds sets which kinds of asks (feasibility.Shape.Kind) n refuses; nil: none. It has the effects of a change of
-// attributes.
-func (p *Partition) SetRefusedKinds(n *Node, kinds map[string]bool) {
-	p.setNodeInfo(n, n.attributes, n.info.Refusing(kinds))
+// SetRefusedKinds sets which kinds of asks (feasibility.Shape.Kind) n, a node of p, refuses; nil: none. It has the effects
+// of a change of attributes.
+func SetRefusedKinds(p *Partition, n *Node, kinds map[string]bool) {
+	setNodeInfo(p, n, n.attributes, n.info.Refusing(kinds))
 }
 
-func (p *Partition) setNodeInfo(n *Node, attributes map[string]string, info *constraints.Node) {
+func setNodeInfo(p *Partition, n *Node, attributes map[string]string, info *constraints.Node) {
 	n.setInfo(attributes, info)
 	n.rejected = p.shapes.Rejecting(info)
 	p.journal.nodeAttributesChanged(n)

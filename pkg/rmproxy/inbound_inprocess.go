@@ -1,6 +1,8 @@
 package rmproxy
 
 import (
+	"strings"
+
 	"go.uber.org/zap"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
@@ -29,10 +31,18 @@ func (s *session) fromProto(m *si.AllocationRequest) *wire.AllocationRequest {
 	for _, x := range m.GetReleases().GetAllocationsToRelease() {
 		out.Releases = append(out.Releases, wire.Release{
 			Partition: x.GetPartitionName(), App: x.GetApplicationID(), Key: x.GetAllocationKey(),
-			Type: int32(x.GetTerminationType()), Message: x.GetMessage(),
+			Type: int32(x.GetTerminationType()), Message: refusalOnly(x.GetMessage()),
 		})
 	}
 	return out
+}
+
+// refusalOnly is the message of a release if it says that the node refused; empty: it does not.
+func refusalOnly(message string) string {
+	if !strings.HasPrefix(message, wire.NodeRefused) {
+		return ""
+	}
+	return message
 }
 
 // preemptionPolicy converts the policy of an ask; nil: none was sent (ASK-6).

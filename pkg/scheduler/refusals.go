@@ -58,7 +58,7 @@ func (c *Core) updateRefusedKinds(n *objects.Node) {
 			kinds[r.Shape] = true
 		}
 	}
-	c.part.SetRefusedKinds(n, kinds)
+	objects.SetRefusedKinds(c.part, n, kinds)
 }
 
 // nodeChanged emits e, and ends the refusals by the node.
@@ -86,7 +86,7 @@ func (c *Core) endRefusals(ended []*refusals.Refusal, why string) {
 				c.updateRefusedKinds(n)
 			}
 		} else if x, known := c.knownAllocation(key, app); known && len(x.Ask().Constraints().Refused()) > 0 {
-			c.part.SetRefusingNodes(x, c.refusingNodes(x.Ask()))
+			objects.SetRefusingNodes(c.part, x, c.refusingNodes(x.Ask()))
 		}
 	}
 }

@@ -112,6 +112,7 @@ partitions:
 - name: c
   queues: [{name: root, submitacl: '*'}]
   reservation: {delay: 0s, nodepercent: «yaml-type»-5}
+  noderefusal: {backoff: «yaml-type»-1s, maxbackoff: 25s, asks: «yaml-type»0, «yaml-unknown-key»node: 5}
 `},
 		{"values of the wrong kind", `
 partitions:
