@@ -7,6 +7,7 @@ import { card, badge, head, facts, amounts, age, mark, state } from '../parts.js
 const nodeKinds = [
   ['fitting', 'fit', 'good', 'It would be placed there.'], ['tooFull', 'too full', 'pend', 'Large enough, and not free enough now.'], ['tooSmall', 'too small', 'full', 'Smaller than the ask, even when empty.'],
   ['reserved', 'reserved', 'over', 'Reserved for another ask.'], ['unschedulable', 'drained', 'occupied', 'Takes no new allocation.'], ['notSelected', 'not selected', 'occupied', 'Its node selector or node affinity does not admit it.'],
+  ['refusedBefore', 'refused it before', 'occupied', 'Its binding failed there, or that of asks like it; it is tried again after a back-off.'],
   ['tainted', 'tainted', 'occupied', 'A taint that the ask does not tolerate.'], ['notRequired', 'not the required one', 'occupied', 'The ask requires another node.'], ['portTaken', 'host port taken', 'full', ''], ['spread', 'topology spread', 'full', ''], ['affinity', 'no pod affinity', 'full', ''], ['antiAffinity', 'anti-affinity', 'full', ''], ['othersAntiAffinity', 'anti-affinity of others', 'full', ''],
 ];
 
