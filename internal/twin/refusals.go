@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// refusal is that a node has refused an ask, or all asks like it (NOD-43 to NOD-46).
+// refusal is that a node has refused an ask, or all asks like it (NOD-44 to NOD-47).
 type refusal struct {
 	ask      *objects.Ask // the ask, or with alike one of them
 	node     objects.NodeID

@@ -103,11 +103,11 @@ func (s *Shape) Admits(n *constraints.Node) bool {
 	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches && !s.RefusedBy(n)
 }
 
-// RefusedBy reports whether n has refused the ask of s, or asks of its kind, and the back-off has not ended (NOD-43).
+// RefusedBy reports whether n has refused the ask of s, or asks of its kind, and the back-off has not ended (NOD-44).
 func (s *Shape) RefusedBy(n *constraints.Node) bool { return n.Refuses(s.request.Constraints, s.Kind) }
 
 // Kind is equal for shapes whose asks have equal requests, whatever nodes have refused them and whatever topology domain
-// their gang is in. It is the kind of asks that a node refuses (NOD-45).
+// their gang is in. It is the kind of asks that a node refuses (NOD-46).
 func (s *Shape) Kind() string {
 	if s.kind == "" {
 		parsed := s.request

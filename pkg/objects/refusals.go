@@ -6,7 +6,7 @@ import (
 )
 
 // An ask that nodes have refused has them in its constraints, so that everything that looks for a node observes it: the
-// order, preemption, reservations, gangs and explanations (NOD-43). Its shape is another one until the back-offs end.
+// order, preemption, reservations, gangs and explanations (NOD-44). Its shape is another one until the back-offs end.
 
 // WithoutNodes is the ask without the nodes that have refused it; none: without no node.
 func (a *Ask) WithoutNodes(nodes []string) *Ask {

@@ -1,6 +1,6 @@
 // Package refusals remembers which nodes have refused which asks, because a binding to the node failed, and for how long
 // each ask is kept from such a node. After several different asks of a shape were refused, it keeps all asks of the
-// shape from the node (NOD-43 to NOD-46).
+// shape from the node (NOD-44 to NOD-47).
 //
 // It leaves to package scheduler what keeping away means: here are only names and times.
 //
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Settings are how long an ask is kept from a node that has refused it (NOD-44).
+// Settings are how long an ask is kept from a node that has refused it (NOD-45).
 type Settings struct {
 	Backoff    time.Duration // the first back-off; 0: refusals have no effect. Default 10 s
 	MaxBackoff time.Duration // at least Backoff: each further back-off is twice as long, up to this. Default 5 minutes

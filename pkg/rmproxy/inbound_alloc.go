@@ -190,7 +190,7 @@ func isTime(text string) bool {
 }
 
 // NodeRefused is the message of a release that says why the node of the allocation refused it: the binding failed. When the
-// resource manager sends the ask again, it is not placed on that node for a time (NOD-43).
+// resource manager sends the ask again, it is not placed on that node for a time (NOD-44).
 func NodeRefused(reason string) string { return wire.NodeRefused + ": " + reason }
 
 // release adds the command for a release (ASK-51, ASK-59). A release without an application is one

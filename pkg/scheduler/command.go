@@ -126,7 +126,7 @@ type (
 		Scope ReleaseScope
 
 		// NodeRefused says that the binding of the allocation failed on its node: the ask, when it comes again, is kept
-		// from the node for a time (NOD-43). Message says why.
+		// from the node for a time (NOD-44). Message says why.
 		NodeRefused bool
 		Message     string
 	}

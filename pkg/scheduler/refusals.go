@@ -8,7 +8,7 @@ import (
 )
 
 // Node refusals: the RM gives an allocation back because its binding failed on the node. The ask, which the RM sends again,
-// is kept from the node for a back-off that grows (NOD-43 to NOD-46).
+// is kept from the node for a back-off that grows (NOD-44 to NOD-47).
 
 // refuse records that the node of x has refused it.
 func (c *Core) refuse(x *objects.Allocation, reason string, now time.Time) {
@@ -67,7 +67,7 @@ func (c *Core) nodeChanged(e NodeChanged) {
 	c.endRefusalsBy(e.Node)
 }
 
-// endRefusalsBy ends all refusals by a node, because something about it has changed (NOD-46).
+// endRefusalsBy ends all refusals by a node, because something about it has changed (NOD-47).
 func (c *Core) endRefusalsBy(id objects.NodeID) {
 	c.endRefusals(c.refusals.NodeChanged(string(id)), "the node has changed")
 }
