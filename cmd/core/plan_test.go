@@ -54,6 +54,9 @@ func TestPlan_Text(t *testing.T) {
     churnwindow: 30m0s
     nodepressure: false
     nodepressuregrace: 1m0s
+    noderefusal asks: 3
+    noderefusal backoff: 10s
+    noderefusal maxbackoff: 5m0s
     nodesortpolicy: fair
     nominationtimeout: 5m0s
     preemption: true

@@ -204,5 +204,6 @@ func TestRecording_InvalidArguments(t *testing.T) {
 	}
 	code, _, errs := runCanopy("serve", "--record", dir, "--record-max-size", "0", "--record-max-age", "-1s", "--record-segment-size", "0")
 	assert.Equal(t, code, 2)
-	assert.Equal(t, strings.Count(errs, "must be above 0"), 3, errs)
+	assert.Equal(t, strings.Count(errs, "must be above 0"), 2, errs)
+	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 0, and must be from 1 to 268435456"), errs)
 }

@@ -26,6 +26,8 @@ func TestTermination_HangingStartExits(t *testing.T) {
 	file, err := os.Create(filepath.Join(dir, "config.db"))
 	assert.NilError(t, err)
 	defer file.Close()
+	_, err = file.WriteString("not empty: an empty file is refused before it is opened (CFG-119)")
+	assert.NilError(t, err)
 	opened := make(chan os.Signal, 1)
 	signal.Notify(opened, syscall.SIGIO) // is sent to the holder of a lease when another process opens the file
 	defer signal.Stop(opened)

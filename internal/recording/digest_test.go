@@ -61,9 +61,9 @@ func TestDigest_DependsOnEachField(t *testing.T) {
 	}
 }
 
-// sameValue reports whether two values say the same: no map, or an empty one, says that there are no entries.
+// sameValue reports whether two values say the same: no map or list, or an empty one, says that there are no entries.
 func sameValue(a, b reflect.Value) bool {
-	return a.Kind() == reflect.Map && a.Len()+b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface())
+	return (a.Kind() == reflect.Map || a.Kind() == reflect.Slice) && a.Len()+b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
 // fillEffect is fill for fields that no command has.
