@@ -2,20 +2,32 @@ package history
 
 import "github.com/canopy-scheduler/canopy/pkg/events"
 
-// Last returns the newest record that matches; ok is false if none that is kept does, or history is
-// switched off. It reads page by page, the newest first, and records may be added in between.
+// Last returns the newest record that matches; ok is false if none that is kept does, or history is switched off.
 func (h *History) Last(match func(*events.Record) bool) (r events.Record, ok bool) {
+	found := h.Newest(1, match)
+	if len(found) == 0 {
+		return r, false
+	}
+	return found[0], true
+}
+
+// Newest returns up to count records that match, the newest first; none if history is switched off. It reads page by
+// page, and records may be added in between.
+func (h *History) Newest(count int, match func(*events.Record) bool) (found []events.Record) {
 	h.mu.Lock()
 	end := h.ring.Next()
 	h.mu.Unlock()
 	for {
 		page := h.pageBefore(&end)
 		if page == nil {
-			return r, false
+			return found
 		}
-		for found := range page.Backward() {
-			if match(found) {
-				return *found, true
+		for r := range page.Backward() {
+			if !match(r) {
+				continue
+			}
+			if found = append(found, *r); len(found) == count {
+				return found
 			}
 		}
 	}

@@ -46,7 +46,6 @@ func parse(name, text string) (source, error) {
 
 func (s source) dir() string          { return path.Dir(s.path) }
 func (s source) isTest() bool         { return strings.HasSuffix(s.path, "_test.go") }
-func (s source) lines() int           { return strings.Count(s.text, "\n") }
 func (s source) generated() bool      { return ast.IsGenerated(s.file) }
 func (s source) isMain() bool         { return s.file.Name.Name == "main" }
 func (s source) line(n token.Pos) int { return s.set.Position(n).Line }

@@ -126,7 +126,8 @@ func (s *nodeSurvey) addRefusing(n *objects.Node, q *question) {
 		return
 	}
 	until := q.facts.RefusedUntil(n)
-	if s.refusing++; s.refusing == 1 || until.Before(s.refusedUntil) {
+	s.refusing++
+	if s.refusing == 1 || until.Before(s.refusedUntil) {
 		s.refusedUntil = until
 	}
 }

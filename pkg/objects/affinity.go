@@ -113,7 +113,8 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 		if c.Allows(n) {
 			return n
 		}
-		if refused++; grouped && refused > l.p.journal.affinity.maxRefused {
+		refused++
+		if grouped && refused > l.p.journal.affinity.maxRefused {
 			return l.searchGroups(s, c)
 		}
 	}

@@ -163,7 +163,8 @@ func (k *groupedNodes) update(changed []*Node, o *ordering, otherMasks bool) {
 		if k.at[n.listIndex].entry.Indexed() {
 			continue
 		}
-		if k.note(n); k.has(n) {
+		k.note(n)
+		if k.has(n) {
 			k.position(n).index.Reindex(n, true)
 		}
 	}

@@ -110,7 +110,8 @@ func (c *Core) refusalsOf(x *objects.Allocation) (nodes int, first time.Time) {
 	}
 	for n := range c.part.EachNode {
 		if until := c.refusedUntil(x, n); !until.IsZero() {
-			if nodes++; nodes == 1 || until.Before(first) {
+			nodes++
+			if nodes == 1 || until.Before(first) {
 				first = until
 			}
 		}

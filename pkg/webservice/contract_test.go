@@ -200,7 +200,7 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 	}
 	for _, target := range []string{
 		"/healthz", "/readyz", "/metrics", "/ws/v1/metrics", "/ws/v1/openapi.json", "/ws/v1/config", "/ws/v1/config/history", "/ws/v1/config/history/1", "/ws/v1/resourcemanagers",
-		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets", "/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks",
+		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets", "/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks", defaultPartition + "asks/rejected",
 		defaultPartition + "classquotas", defaultPartition + "node/n1/eviction-order", defaultPartition + "ask/waits/explain", defaultPartition + "preemptions",
 		defaultPartition + "application/app-1/explain", defaultPartition + "operators", defaultPartition + "fairness", "/ws/v1/history/usage?by=queue",
 		"/ws/v1/fullstatedump", "/ws/v1/stack", "/debug/stack", "/debug/pprof/", "/debug/pprof/heap",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,13 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "cancelled")
 	assert.Equal(t, message, `no ask or allocation has the key "pod": it was cancelled at 2026-01-02T12:00:00Z: cancelled as the RM asked`)
+
+	call(ask("late", -2))
+	w := httptest.NewRecorder()
+	webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/asks/rejected", nil))
+	assert.Equal(t, strings.TrimSpace(w.Body.String()), "["+
+		`{"allocationKey":"late","applicationID":"app","rejectedMessage":"contains negative resources","time":1767355200000000000},`+
+		`{"allocationKey":"pod","applicationID":"app","rejectedMessage":"contains negative resources","time":1767355200000000000}]`)
 }
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the ask may preempt.

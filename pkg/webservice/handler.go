@@ -171,6 +171,7 @@ func (s *service) mux() *router {
 	s.route(mux, "/ws/v1/partition/{partition}/ask/{key}/explain", s.explain)
 	s.route(mux, "/ws/v1/partition/{partition}/application/{application}/explain", s.explainApplication)
 	s.route(mux, "/ws/v1/partition/{partition}/asks", s.asks)
+	s.route(mux, "/ws/v1/partition/{partition}/asks/rejected", s.rejectedAsks)
 	s.routeOperators(mux)
 	s.route(mux, "/ws/v1/partition/{partition}/fairness", s.fairness)
 	s.routeTotals(mux)

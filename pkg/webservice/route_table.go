@@ -195,6 +195,10 @@ var applicationRoutes = routeSection{"Applications and asks", []routeInfo{
 		example: "/ws/v1/partition/default/asks?queue=root.tenant&limit=1",
 	},
 	{
+		pattern: "GET /ws/v1/partition/{partition}/asks/rejected", answer: []dao.RejectedAsk{}, errors: ofPartition,
+		summary: "The last 1,000 asks and reported allocations that were rejected, the newest first, as far as the event history is kept",
+	},
+	{
 		pattern: "GET /ws/v1/partition/{partition}/ask/{key}/explain", summary: "Why an ask waits, or how an allocation stands", answer: dao.Explanation{}, errors: ofPartition,
 		query:       []queryParameter{expectedStartParameter, victimsParameter},
 		errorBodies: map[int]any{http.StatusNotFound: dao.UnknownKey{}}, example: "/ws/v1/partition/default/ask/waits/explain",

@@ -153,7 +153,8 @@ func (s *usageSummer) gather(x *queueUsages) {
 	}
 	compared := 0
 	slices.SortFunc(s.found, func(a, b foundUsage) int {
-		if compared++; compared%64 == 0 {
+		compared++
+		if compared%64 == 0 {
 			s.slot.Yield()
 		}
 		return cmp.Compare(a.name, b.name)

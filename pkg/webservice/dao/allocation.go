@@ -50,6 +50,14 @@ type PendingAsks struct {
 	Asks      []PendingAsk `json:"asks"`
 }
 
+// RejectedAsk is an ask, or a reported allocation, that was rejected (APP-48).
+type RejectedAsk struct {
+	AllocationKey   string `json:"allocationKey"`
+	ApplicationID   string `json:"applicationID"`
+	RejectedMessage string `json:"rejectedMessage"`
+	Time            int64  `json:"time"` // nanoseconds
+}
+
 // PendingAsk is an ask with its queue, its user and how long it has waited.
 type PendingAsk struct {
 	Ask
