@@ -194,10 +194,15 @@ func diffPartition(old, new *configs.Partition, yield func()) PartitionChange {
 	}
 	d.compareQueues(configs.RootQueue, before, after)
 	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
-	slices.SortStableFunc(out.Limits, func(a, b LimitChange) int {
+	slices.SortFunc(out.Limits, func(a, b LimitChange) int { // no two are of the same queue and name
 		yield()
-		return cmp.Or(strings.Compare(a.Queue, b.Queue), cmp.Compare(len(a.Group), 0)-cmp.Compare(len(b.Group), 0),
-			strings.Compare(a.User+a.Group, b.User+b.Group))
+		if a.Queue != b.Queue {
+			return strings.Compare(a.Queue, b.Queue)
+		}
+		if (a.Group == "") != (b.Group == "") { // users come first
+			return strings.Compare(a.Group, b.Group)
+		}
+		return cmp.Or(strings.Compare(a.User, b.User), strings.Compare(a.Group, b.Group))
 	})
 	return out
 }
