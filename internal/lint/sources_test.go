@@ -116,7 +116,8 @@ var allSources = sync.OnceValues(func() ([]source, error) {
 			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "bin") {
 				return fs.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && rel != "." {
+			inside := nested != "" && strings.HasPrefix(rel, nested) // a module in a nested one does not end it
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && rel != "." && !inside {
 				nested = rel + "/"
 			}
 			return nil
