@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test conformance example example-js example-python example-kubernetes tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -56,7 +56,7 @@ check: ## everything CI checks, with the time that each part took
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
@@ -65,6 +65,7 @@ nightly: check ## check, three times the random runs, every fuzz target for a mi
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
 	$(MAKE) --no-print-directory e2e-own
+	$(MAKE) --no-print-directory test-kube-scheduler
 	bin/canopy bench run --quick
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
@@ -99,6 +100,13 @@ bench: ## run the benchmarks that match BENCH
 versus: ## compare with yunikorn-core, both in process; flags in VERSUS
 	@mkdir -p bin && go build -C bench/versus -o ../../bin/versus .
 	bin/versus $(VERSUS)
+
+versus-kube-scheduler: build ## compare with kube-scheduler's decision, without an API server; flags in VERSUS; the first build takes minutes, many downloads
+	@mkdir -p bin && go build -C bench/versus/kubescheduler -o ../../../bin/versus-kube-scheduler .
+	bin/versus-kube-scheduler $(VERSUS)
+
+test-kube-scheduler: # vet and test the comparison with kube-scheduler, a module of its own that compiles much of Kubernetes
+	cd bench/versus/kubescheduler && go vet ./... && go test ./...
 
 versus-test: # vet and test the comparison, a module of its own with many downloads
 	cd bench/versus && go vet ./... && go test ./...
