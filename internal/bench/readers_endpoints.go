@@ -44,6 +44,7 @@ func (p *pollJob) endpoints() []endpoint {
 		{path: partition + "application/" + p.Application + "/explain", want: one},
 		{path: partition + "ask/" + p.Ask + "/explain", want: map[string][2]int{"allocationKey": exactly(1)}},
 		{path: partition + "asks?limit=100", want: map[string][2]int{"allocationKey": within(0, 100)}},
+		{path: partition + "asks/rejected", want: map[string][2]int{"allocationKey": within(0, 1000)}},
 		{path: partition + "applications/active", want: map[string][2]int{"applicationID": exactly(p.Applications), "allocationKey": placed}},
 		{path: partition + "applications/completed", want: map[string][2]int{"applicationID": exactly(0)}},
 		{path: partition + "applications/rejected", want: map[string][2]int{"applicationID": within(0, 1)}},

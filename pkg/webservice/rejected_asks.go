@@ -3,6 +3,7 @@ package webservice
 import (
 	"net/http"
 
+	"github.com/canopy-scheduler/canopy/internal/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -20,7 +21,10 @@ func (s *service) rejectedAsks(r *http.Request) (any, error) {
 	if s.opt.History == nil {
 		return list, nil
 	}
+	slot := cpushare.Readers.Acquire(r.Context())
+	defer slot.Release()
 	for _, x := range s.opt.History.Newest(maxRejectedAsks, func(x *events.Record) bool {
+		slot.Yield()
 		return x.Rejected && x.Type == events.Request && x.Partition == partition
 	}) {
 		list = append(list, dao.RejectedAsk{
