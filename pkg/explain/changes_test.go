@@ -230,7 +230,11 @@ func TestLargest_FitsAndNoMore(t *testing.T) {
 			}
 			start.key = key
 			x, _ := core.Partition().Allocation(key)
-			if after := start.with(resized(x, e.Largest)).explain(); len(explain.Closed(after.Gates)) > 0 {
+			after := start.with(resized(x, e.Largest)).explain()
+			if closed := explain.Closed(after.Gates); len(closed) == 1 && closed[0].Refusing > 0 {
+				seen["refused before"]++ // a node refuses all asks of the smaller request (NOD-46)
+				continue
+			} else if len(closed) > 0 {
 				t.Fatalf("seed %d, ask %s of %s: at most %s, and then %s", seed, key, e.Requested, e.Largest, describeAll(after.Gates))
 			}
 			seen["fits"]++
