@@ -37,7 +37,8 @@ func faults(t *testing.T) []Fault {
 		assert.NilError(t, err)
 		list, err := Parse(string(text))
 		assert.NilError(t, err, name)
-		for _, f := range list {
+		for i, f := range list {
+			assert.Check(t, list[i].Locate(root), "%s:%d", name, f.Line)
 			if other, ok := titles[f.Title]; ok {
 				t.Errorf("%s and %s have the fault %q", other, name, f.Title)
 			}
@@ -109,10 +110,10 @@ func TestMutants_AreCaught(t *testing.T) {
 }
 
 func TestParse_Faults(t *testing.T) {
-	const list = "# a comment\n\nfault: a is b\nin: pkg/a/a.go T.m\n- x := 1\n- y := 2\n+ x := 2\ntests: ./pkg/a ./pkg/b\n"
+	const list = "# a comment\n\nfault: a is b\nin: pkg/a T.m\n- x := 1\n- y := 2\n+ x := 2\ntests: ./pkg/a ./pkg/b\n"
 	got, err := Parse(list)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, []Fault{{Title: "a is b", File: "pkg/a/a.go", Function: "T.m", Old: "x := 1\ny := 2\n", New: "x := 2\n",
+	assert.DeepEqual(t, got, []Fault{{Title: "a is b", Dir: "pkg/a", Function: "T.m", Old: "x := 1\ny := 2\n", New: "x := 2\n",
 		Packages: []string{"./pkg/a", "./pkg/b"}, Line: 3}})
 	for text, want := range map[string]string{
 		"in: a b\n":                       `line 1: "in: a b" stands before the first fault`,
@@ -138,5 +139,9 @@ func TestApply_ReplacesOnce(t *testing.T) {
 	_, err = Fault{File: "a.go", Function: "g", Old: "x"}.Apply(source)
 	assert.Error(t, err, "a.go has no function g")
 	_, err = Fault{File: "a.go", Function: "f", Old: "q"}.Apply(source)
-	assert.Error(t, err, `a.go: the text "q" is 0 times in f`)
+	assert.Error(t, err, `a.go: the code "q" is 0 times in f`)
+	f = Fault{File: "a.go", Function: "f", Old: "x += g(1, 2)", New: "x++"}
+	got, err = f.Apply("package a\n\nfunc f() {\n\tx +=\n\t\tg( // why\n\t\t\t1,\n\t\t\t2,\n\t\t)\n}\n")
+	assert.NilError(t, err)
+	assert.Equal(t, got, "package a\n\nfunc f() {\n\tx++\n}\n")
 }

@@ -82,7 +82,7 @@ func TestPlantTogether_OneIsInForce(t *testing.T) {
 // A fault that cannot be applied is named, and one that does not compile is left out of the build.
 func TestPlantTogether_NamesFaultsThatCannotBeApplied(t *testing.T) {
 	_, _, err := PlantTogether(shapes, []Numbered{{Fault{File: "main.go", Function: "count", Old: "absent"}, 1}})
-	assert.Error(t, err, `main.go: the text "absent" is 0 times in count`)
+	assert.Error(t, err, `main.go: the code "absent" is 0 times in count`)
 
 	all := faults(t)
 	one, two := all[0], all[1]
