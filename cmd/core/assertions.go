@@ -104,7 +104,8 @@ func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Write
 		for _, m := range mistakes {
 			fmt.Fprintf(errs, "%s:%s\n", name, m)
 		}
-		if bad += len(mistakes); bad > 0 {
+		bad += len(mistakes)
+		if bad > 0 {
 			continue
 		}
 		results, err := offline.Check(conf, all)

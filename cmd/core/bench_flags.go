@@ -185,7 +185,8 @@ func (f *benchFlags) readTrace() (bench.Trace, error) {
 		return t, err
 	}
 	for _, name := range []*string{&t.Nodes, &t.Pods} {
-		if *name, err = filepath.Abs(*name); err != nil {
+		*name, err = filepath.Abs(*name)
+		if err != nil {
 			return t, err
 		}
 	}

@@ -104,7 +104,8 @@ func checkQueue(all *[]dao.QueueFairness, path string) error {
 	for i, q := range *all {
 		names[i] = q.QueueName
 	}
-	if path = strings.ToLower(path); path != "" && !slices.Contains(names, path) {
+	path = strings.ToLower(path)
+	if path != "" && !slices.Contains(names, path) {
 		return fmt.Errorf("there is no queue %q: %s", path, oneOf(path, names))
 	}
 	*all = slices.DeleteFunc(*all, func(q dao.QueueFairness) bool { return !below(q.QueueName, path) })

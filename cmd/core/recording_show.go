@@ -76,7 +76,8 @@ func (f *recordingFlags) show(dir string, out io.Writer) error {
 		if failed != nil {
 			return failed
 		}
-		if different = different || r.Difference != nil; r.Difference != nil && f.output == "text" {
+		different = different || r.Difference != nil
+		if r.Difference != nil && f.output == "text" {
 			fmt.Fprintf(buffered, "partition %s: %s\n", s.Partition, r.Difference)
 		}
 	}

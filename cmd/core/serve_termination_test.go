@@ -155,7 +155,8 @@ func startUnread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, read
 			return cmd, line, r
 		}
 		var logged struct{ Msg, Grpc, HTTP string }
-		if assert.NilError(t, json.Unmarshal([]byte(line), &logged)); logged.Msg == "ready" {
+		assert.NilError(t, json.Unmarshal([]byte(line), &logged))
+		if logged.Msg == "ready" {
 			go func() { _, _ = io.Copy(io.Discard, lines) }()
 			return cmd, "canopy ready grpc=" + logged.Grpc + " http=" + logged.HTTP, r
 		}

@@ -229,7 +229,8 @@ func (s *session) sendNode(n *si.NodeInfo) {
 
 // send sends an allocation or an ask. Those of a recovery go many at a time: what waits is compared, and not taken as it comes.
 func (s *session) send(a *si.Allocation) {
-	if s.held = append(s.held, a); s.live {
+	s.held = append(s.held, a)
+	if s.live {
 		s.sendHeld()
 	}
 }

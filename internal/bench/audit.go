@@ -34,7 +34,8 @@ func auditable(s workload.Spec) workload.Spec {
 	unlike := s.Shapes == s.Asks
 	perNode := max(s.Asks/s.Nodes, 1)
 	s.Asks = min(s.Asks, auditedAsks)
-	if s.Shapes = min(s.Shapes, max(s.Asks-1, 1)); unlike {
+	s.Shapes = min(s.Shapes, max(s.Asks-1, 1))
+	if unlike {
 		s.Shapes = s.Asks
 	}
 	s.Priorities = min(s.Priorities, s.Asks)

@@ -34,7 +34,8 @@ type stoppingCore struct {
 }
 
 func (l *stoppingCore) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
-	if l.left--; l.left < 0 {
+	l.left--
+	if l.left < 0 {
 		return nil, false
 	}
 	return l.Core.Schedule(now, budget)

@@ -67,7 +67,8 @@ func balanced(text []byte) error {
 			if len(open) == 0 || open[len(open)-1] != c {
 				return fmt.Errorf("%w: %q at byte %d closes nothing", errWrong, c, i)
 			}
-			if open = open[:len(open)-1]; len(open) == 0 && i != len(text)-1 {
+			open = open[:len(open)-1]
+			if len(open) == 0 && i != len(text)-1 {
 				return fmt.Errorf("%w: %d bytes behind its end", errWrong, len(text)-1-i)
 			}
 		}

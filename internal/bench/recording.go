@@ -26,7 +26,8 @@ func measureRecording(ctx context.Context, s *stream, r *result, j Job) (err err
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	servers := [2]*serverProcess{}
 	for i, flags := range [2][]string{nil, {"--record", dir}} {
-		if servers[i], err = startServer(ctx, j.Command, flags...); err != nil {
+		servers[i], err = startServer(ctx, j.Command, flags...)
+		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, servers[i].stop()) }()

@@ -126,7 +126,8 @@ func (s *stream) spread(asks int) (nodes []string, err error) {
 	for i := range asks {
 		tried := 0
 		for !free[next].Covers(s.amounts(i)) {
-			if next = (next + 1) % len(free); tried == len(free) {
+			next = (next + 1) % len(free)
+			if tried == len(free) {
 				return nil, fmt.Errorf("ask %d of %d that are to run fits no node", i, asks)
 			}
 			tried++

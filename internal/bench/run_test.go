@@ -134,7 +134,8 @@ func TestRun_InterruptedIsIncomplete(t *testing.T) {
 	o := Options{Version: "v", Runs: 3, Seed: 1, Progress: func(Step) {}}
 	n := 0
 	o.Spawn = func(context.Context, Job) (Answer, error) {
-		if n++; n == 3 {
+		n++
+		if n == 3 {
 			cancel()
 			return Answer{}, errors.New("killed by the interrupt")
 		}

@@ -29,7 +29,8 @@ func preemptPlan(s Scale) Plan {
 		for _, unlike := range []bool{false, true} {
 			for _, nodes := range []int{100, 1000, 10_000} {
 				spec, line := preemptWorkload(s, nodes, 10), right
-				if spec.PreemptBy = right; unlike {
+				spec.PreemptBy = right
+				if unlike {
 					spec.PreemptorSizes, line = spec.Preemptors, right+"-unlike"
 				}
 				add(fmt.Sprint(line, "-", spec.Nodes), line, spec.Nodes, spec)

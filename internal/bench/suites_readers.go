@@ -23,7 +23,8 @@ func readersPlan(s Scale) Plan {
 			"that is allowed (to root on Linux), goes before the server: both stand for other machines.",
 	}
 	cell := func(name string, readers readersSpec) {
-		if readers.Phases, readers.Seconds = 4, 15; s == Quick {
+		readers.Phases, readers.Seconds = 4, 15
+		if s == Quick {
 			readers.Phases, readers.Seconds = 1, 2
 		}
 		spec := readersWorkload(s)

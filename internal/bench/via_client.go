@@ -86,7 +86,8 @@ func (l *loadedScheduler) fill(ctx context.Context, want int) (measure.Usage, er
 	runtime.GC()
 	var before measure.Reading
 	l.setObserver(func(number int, allocated bool) {
-		if count++; allocated && count == want {
+		count++
+		if allocated && count == want {
 			// Read here and not by the waiting goroutine: its wake-up is not part of a decision.
 			var s measure.Usage
 			s.Add(before, want)

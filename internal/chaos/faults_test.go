@@ -211,7 +211,8 @@ func (m *resourceManager) resizeTask() {
 	}[m.rng.IntN(4)]
 	var x *task
 	for _, pass := range preferred {
-		if x = m.pickTask(pass); x != nil {
+		x = m.pickTask(pass)
+		if x != nil {
 			break
 		}
 	}

@@ -158,7 +158,8 @@ func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
 // recordAbandoned records an ask that gave up its nomination, and whether it is the only pending one.
 func (m *resourceManager) recordAbandoned(e scheduler.Event) {
 	if e.NominationEnd == preemption.NominationGivenUp || e.NominationEnd == preemption.NominationTimedOut {
-		if m.tracker.abandoned[e.Subject.Key] = m.onlyPendingOfApp(e.Subject.Key); m.tracker.abandoned[e.Subject.Key] {
+		m.tracker.abandoned[e.Subject.Key] = m.onlyPendingOfApp(e.Subject.Key)
+		if m.tracker.abandoned[e.Subject.Key] {
 			m.countEvent("the only pending ask gives up its nomination")
 		}
 	}
@@ -225,7 +226,8 @@ func (m *resourceManager) onPreempted(e scheduler.Released) {
 		m.tracker.lastMessage = e.Message
 		m.tracker.lastPreemptionNumber++
 		var ok bool
-		if p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber); !ok || !slices.ContainsFunc(p.Victims, isVictim) {
+		p, ok = m.core.Preemption(m.tracker.lastPreemptionNumber)
+		if !ok || !slices.ContainsFunc(p.Victims, isVictim) {
 			m.fail("%s, which is no victim of preemption %d", e, m.tracker.lastPreemptionNumber)
 		}
 		m.countEvent("reason " + p.Reason.String())
@@ -337,7 +339,8 @@ func (m *resourceManager) checkInvariants() {
 	m.tracker.pendingCount = 0
 	used := map[objects.NodeID]int{}
 	for _, x := range m.tasks {
-		if used[x.node] += x.size; pending(x) {
+		used[x.node] += x.size
+		if pending(x) {
 			m.tracker.pendingCount++
 		}
 	}

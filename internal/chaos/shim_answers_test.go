@@ -65,7 +65,8 @@ func (s *shim) onApplications(m *si.ApplicationResponse) {
 			s.events["an application fails"]++
 		}
 		if a := s.apps[u.ApplicationID]; a != nil && u.State == "Completed" {
-			if a.accepted = false; len(s.podsWhere(func(p *pod) bool { return p.app == u.ApplicationID })) > 0 {
+			a.accepted = false
+			if len(s.podsWhere(func(p *pod) bool { return p.app == u.ApplicationID })) > 0 {
 				s.sendApp(a) // it has new pods: it begins again
 				s.events["an application begins again"]++
 			} else {

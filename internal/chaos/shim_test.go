@@ -299,7 +299,8 @@ func (s *shim) change() {
 		if id, ok := pick(s, slices.Sorted(maps.Keys(s.nodes))); ok && len(s.foreigns) < 6 {
 			f := &foreignPod{key: s.name("foreign-"), node: id, size: 1}
 			s.foreigns[f.key] = f
-			if f.rejected = !s.accepted(id); !f.rejected {
+			f.rejected = !s.accepted(id)
+			if !f.rejected {
 				s.sendForeign(f)
 			}
 		}

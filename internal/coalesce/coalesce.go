@@ -86,7 +86,8 @@ func (g *Group[T]) join(build func(context.Context) (T, error)) *call[T] {
 func (g *Group[T]) abandon(c *call[T]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.waiting--; c.waiting > 0 {
+	c.waiting--
+	if c.waiting > 0 {
 		return
 	}
 	c.cancel()

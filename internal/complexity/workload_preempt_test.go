@@ -38,7 +38,8 @@ func (s size) runVictimSearches() {
 		}
 		victim := effects[0].(scheduler.Released)
 		c.Step(now, scheduler.Release{App: victim.App, Key: victim.Key, Type: victim.Type})
-		if effects, _ = c.Schedule(now, 1); len(appendAsks(nil, effects)) != 1 {
+		effects, _ = c.Schedule(now, 1)
+		if len(appendAsks(nil, effects)) != 1 {
 			panic(fmt.Sprintf("the preemptor must be placed, not %v", effects))
 		}
 	}

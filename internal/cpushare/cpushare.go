@@ -93,7 +93,8 @@ func (s *Slot) Yield() {
 			panic(&Ended{ErrTooLong})
 		}
 	}
-	if s.slices++; s.slices%slicesPerPause == 0 {
+	s.slices++
+	if s.slices%slicesPerPause == 0 {
 		time.Sleep(pause)
 	}
 	<-s.share.slots

@@ -78,7 +78,8 @@ func (d *Distribution) Remaining(age time.Duration, u float64) time.Duration {
 	}
 	target += before
 	at, _ := slices.BinarySearch(d.risk[i:], target)
-	if at += i; at < len(d.ages) {
+	at += i
+	if at < len(d.ages) {
 		return d.ages[at] - age
 	}
 	if n := len(d.ages); n > 0 {

@@ -26,7 +26,8 @@ func (p *victimGroup) add(e *scheduler.Event) {
 	if p.count == 0 {
 		*p = victimGroup{first: *e, seenNodes: map[string]bool{}}
 	}
-	if p.count++; len(p.victimKeys) < maxVictims {
+	p.count++
+	if len(p.victimKeys) < maxVictims {
 		p.victimKeys = append(p.victimKeys, string(e.Subject.Key)+" in "+string(e.Subject.Queue))
 	}
 	if n := string(e.Node); !p.seenNodes[n] && len(p.nodes) < maxVictims {

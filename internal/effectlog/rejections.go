@@ -81,7 +81,8 @@ func (r *rejections) count(kind rejectionKind, e scheduler.AskRejected) {
 		kind.app = objects.AppID(strings.Clone(string(kind.app)))
 		r.counts[kind] = c
 	}
-	if c.n++; c.n == 1 {
+	c.n++
+	if c.n == 1 {
 		c.key, c.reason = objects.AllocationKey(strings.Clone(string(e.Key))), strings.Clone(e.Reason)
 	}
 }

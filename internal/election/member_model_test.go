@@ -65,7 +65,8 @@ func (m *memberModel) step(do func(now election.Instant) []election.Request) {
 			m.sim.counts[string(m.candidate.Ended())]++
 			m.resumeLater()
 		}
-		if m.term = t; t != nil {
+		m.term = t
+		if t != nil {
 			m.sim.began(m, t)
 		}
 	}

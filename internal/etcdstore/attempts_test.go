@@ -56,7 +56,8 @@ func TestStore_LateWriteOfAnotherStoreIsNotTakenForOwn(t *testing.T) {
 		kv.Fault = nil
 		next := open(t, &kv, opt)
 		kv.Fault = func(mayWrite bool) storetest.Fault {
-			if kv.Fault = nil; mayWrite {
+			kv.Fault = nil
+			if mayWrite {
 				kv.Release()
 			}
 			return storetest.Fault{Err: rpctypes.ErrTimeout}

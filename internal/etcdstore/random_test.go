@@ -86,7 +86,8 @@ func (r *randomRun) run() {
 		}
 		if r.random.IntN(2) == 0 {
 			before := len(r.kv.Committed())
-			if r.kv.Release(); len(r.kv.Committed()) > before {
+			r.kv.Release()
+			if len(r.kv.Committed()) > before {
 				late := r.kv.Committed()[before:]
 				assert.Assert(r.t, len(late) == 1 && slices.Contains(unanswered, late[0]), "seed %d: %v was stored late at step %d", r.seed, late, number)
 				r.counts["no answer, and stored later"]++

@@ -159,7 +159,8 @@ func TestForecast_QuantileBeyondTheHorizon(t *testing.T) {
 	c.app("x", "root.a", nil)
 	n := 0
 	c.life = func(objects.AppID) time.Duration {
-		if n++; n%4 == 0 {
+		n++
+		if n%4 == 0 {
 			return 2 * Horizon
 		}
 		return time.Minute
@@ -261,7 +262,8 @@ func TestCorrelated_WithinTheGroupOfARun(t *testing.T) {
 				u := correlated(group, key(i), run)
 				assert.Assert(t, u > 0 && u < 1)
 				mean += normal(u) / keys
-				if n++; u < 0.1 {
+				n++
+				if u < 0.1 {
 					low++
 				}
 			}

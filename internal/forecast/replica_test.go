@@ -23,7 +23,8 @@ func TestReplica_OfRandomRuns(t *testing.T) {
 		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates})
 		now := randomrun.StartTime()
 		for i, step := range s.Steps {
-			if now = now.Add(step.After); step.Command == nil {
+			now = now.Add(step.After)
+			if step.Command == nil {
 				core.Schedule(now, step.Budget)
 			} else {
 				core.Step(now, step.Command)

@@ -82,7 +82,8 @@ func (r *run) play(ctx context.Context) {
 		case next.After(end) || len(r.targets) == 0:
 			return
 		}
-		if r.now = next; deadline {
+		r.now = next
+		if deadline {
 			r.woken = r.now
 			r.step(scheduler.Wake{})
 		}

@@ -19,7 +19,8 @@ type recordWriter struct {
 }
 
 func (w *recordWriter) add(r events.Record) {
-	if r.Partition = w.partition; r.At.IsZero() {
+	r.Partition = w.partition
+	if r.At.IsZero() {
 		r.At = w.now
 	}
 	r.Message = events.Message(r.Message)

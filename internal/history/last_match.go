@@ -26,7 +26,8 @@ func (h *History) Newest(count int, match func(*events.Record) bool) (found []ev
 			if !match(r) {
 				continue
 			}
-			if found = append(found, *r); len(found) == count {
+			found = append(found, *r)
+			if len(found) == count {
 				return found
 			}
 		}

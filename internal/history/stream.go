@@ -60,7 +60,8 @@ func (h *History) follow(host string, past int, since time.Time) (*Stream, error
 		return nil, ErrTooMany
 	}
 	s := &Stream{h: h, host: host, opened: h.now(), records: make(chan []events.Record, maxLag)}
-	if past = min(past, h.ring.Len()); past > 0 {
+	past = min(past, h.ring.Len())
+	if past > 0 {
 		for r := range h.ring.From(h.ring.Next()-uint64(past), past).All() {
 			if !r.At.Before(since) {
 				s.past = append(s.past, *r)

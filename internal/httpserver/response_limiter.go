@@ -105,7 +105,8 @@ func (l *ResponseLimiter) release(host string) {
 	defer l.mu.Unlock()
 	l.active--
 	l.counts.LargeAnswers.Add(-1)
-	if l.activeByHost[host]--; l.activeByHost[host] == 0 {
+	l.activeByHost[host]--
+	if l.activeByHost[host] == 0 {
 		delete(l.activeByHost, host)
 	}
 	remaining := l.queue[:0]

@@ -115,7 +115,8 @@ func TestServer_ClientThatMakesProgressIsKept(t *testing.T) {
 		piece, got := make([]byte, writeChunk), 0
 		for {
 			n, err := io.ReadFull(response.Body, piece)
-			if got += n; err != nil {
+			got += n
+			if err != nil {
 				break
 			}
 			time.Sleep(DefaultStall - time.Second)

@@ -136,7 +136,8 @@ func TestArchitecture_TablesNameWhatExists(t *testing.T) {
 		for _, m := range quoted.FindAllStringSubmatch(row, -1) {
 			n++
 			ok, place := c.isThere(m[1], packages)
-			if packages = append(packages, place...); !ok {
+			packages = append(packages, place...)
+			if !ok {
 				t.Errorf("%q is not there, in the row %.90s", m[1], row)
 			}
 		}

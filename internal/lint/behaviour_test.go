@@ -272,7 +272,8 @@ func TestBehaviour_RulesCitedInDocumentsExist(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		for _, id := range ruleCitation.FindAllString(string(text), -1) {
-			if cited++; !known[id] {
+			cited++
+			if !known[id] {
 				t.Errorf("%s cites %s, which is in no document of docs/behaviour", name, id)
 			}
 		}

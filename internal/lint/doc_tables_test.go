@@ -94,7 +94,8 @@ func TestRules_NameVerdictsThatExist(t *testing.T) {
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)
 		for _, m := range verdictPattern.FindAllSubmatch(text, -1) {
-			if found++; !codes[string(m[1])] {
+			found++
+			if !codes[string(m[1])] {
 				t.Errorf("%s: verdict %s is not in docs/EXPLAIN.md", filepath.Base(file), m[1])
 			}
 		}

@@ -154,7 +154,8 @@ func (w *Writer) take(empty []byte) (batch []byte, size int, lines, notice int64
 	batch, w.waiting = w.waiting, empty[:0]
 	lines, w.lines = w.lines, 0
 	// The lines that were dropped came after those that filled the buffer.
-	if size = len(batch); size > 0 && w.dropped > w.reported {
+	size = len(batch)
+	if size > 0 && w.dropped > w.reported {
 		notice = w.dropped - w.reported
 		w.reported = w.dropped
 		batch = append(batch, w.notice(notice)...)

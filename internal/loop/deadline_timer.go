@@ -30,7 +30,8 @@ func (a *deadlineTimer) set(l *Loop) (due <-chan time.Time) {
 func (a *deadlineTimer) fired() { a.at = time.Time{} }
 
 func (a *deadlineTimer) stop() {
-	if a.at = (time.Time{}); a.timer != nil {
+	a.at = (time.Time{})
+	if a.timer != nil {
 		a.timer.Stop()
 	}
 }

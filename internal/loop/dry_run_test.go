@@ -22,7 +22,8 @@ type informedRM struct {
 }
 
 func (r *informedRM) Fits(objects.AllocationKey, objects.NodeID) bool {
-	if r.asked++; r.text() != r.want {
+	r.asked++
+	if r.text() != r.want {
 		r.queriedEarly++
 	}
 	return false

@@ -229,7 +229,8 @@ func (l *Loop) closeMailbox() {
 // notifyDrained calls onDrained when the partition becomes drained, once.
 func (l *Loop) notifyDrained() {
 	if empty := l.core.Removable(); empty != l.drainedNotified {
-		if l.drainedNotified = empty; empty && l.onDrained != nil {
+		l.drainedNotified = empty
+		if empty && l.onDrained != nil {
 			l.onDrained()
 		}
 	}

@@ -41,7 +41,8 @@ func (r *placementRate) take(effects []scheduler.Effect, now time.Time) {
 		if r.full.Before(now) {
 			r.full = now
 		}
-		if r.full = r.full.Add(r.every); r.full.Sub(now) >= placementBurst*r.every {
+		r.full = r.full.Add(r.every)
+		if r.full.Sub(now) >= placementBurst*r.every {
 			r.until = r.full
 		}
 	}

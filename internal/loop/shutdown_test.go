@@ -71,7 +71,8 @@ func TestCluster_CommandsToARemovedPartitionAreAppliedOrRefused(t *testing.T) {
 		var sender sync.WaitGroup
 		sender.Go(func() {
 			for ok := true; ok; _ = gpu.Wait(t.Context()) {
-				if ok = gpu.Send(unknownNodeRemoval); ok {
+				ok = gpu.Send(unknownNodeRemoval)
+				if ok {
 					sent++
 				}
 				select {

@@ -131,7 +131,8 @@ func (l *Loop) refreshSnapshot() (done bool) {
 		finish = n
 	}
 	remaining := l.core.RefreshSnapshot(n)
-	if r.viewed += n; r.viewed > r.allowance {
+	r.viewed += n
+	if r.viewed > r.allowance {
 		r.sliceSize *= 2
 	}
 	if remaining <= finish {

@@ -238,7 +238,8 @@ func TestSnapshotOnce_ViewsAreNotKept(t *testing.T) {
 	read := func(r ...reader) {
 		x.readers = append(x.readers, r...)
 		for range 1000 {
-			if x.serveReaders(); len(x.readers) == 0 {
+			x.serveReaders()
+			if len(x.readers) == 0 {
 				return
 			}
 			x.clock = x.clock.Add(10 * time.Second)

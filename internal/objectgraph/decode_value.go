@@ -98,7 +98,8 @@ func (d *decoder) held(at unsafe.Pointer, o *op) {
 		return
 	}
 	to := reflect.NewAt(o.of.t, at).Elem()
-	if n--; n < uint64(len(d.external)) {
+	n--
+	if n < uint64(len(d.external)) {
 		v := reflect.ValueOf(d.external[n])
 		if !v.IsValid() {
 			return // nil
@@ -116,7 +117,8 @@ func (d *decoder) held(at unsafe.Pointer, o *op) {
 		return
 	}
 	v := reflect.New(x.t)
-	if d.depth++; d.depth > maxNesting {
+	d.depth++
+	if d.depth > maxNesting {
 		d.fail("interfaces have interfaces that have interfaces, and so on")
 		return
 	}

@@ -91,7 +91,8 @@ func (s *Schema) appendOps(ops []op, x *typeInfo, offset uintptr, name string) [
 		return ops
 	case reflect.Array:
 		if t.Len() > flatArray {
-			if s.compile(x.elem); len(x.elem.ops) == 0 {
+			s.compile(x.elem)
+			if len(x.elem.ops) == 0 {
 				return ops
 			}
 			return append(ops, op{opArray, offset, x, name})

@@ -41,7 +41,8 @@ func (p *Partition) limitsOf(path objects.QueuePath) limits.Path {
 	q := &p.conf.Root
 	out := limits.Path{limits.NewIndex(q.Limits)}
 	for _, name := range path.Parts()[1:] {
-		if q = childOf(q, name); q == nil {
+		q = childOf(q, name)
+		if q == nil {
 			break
 		}
 		out = append(limits.Path{limits.NewIndex(q.Limits)}, out...)

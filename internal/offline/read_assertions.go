@@ -166,7 +166,8 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	all := []field{
 		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
 		{"rejected", func(n *yaml.Node) {
-			if text(&e.Rejected)(n); n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
+			text(&e.Rejected)(n)
+			if n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
 				f.addMistake(n, "a part of the reason", "rejected is empty, and would match every reason")
 			}
 		}},

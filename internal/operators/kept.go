@@ -90,8 +90,10 @@ func (k *Kept) Store(partition string, s scheduler.OperatorState) error {
 	if err == nil {
 		err = k.write(append(text, '\n'))
 	}
-	if k.unsure = err != nil; k.unsure {
-		if delete(k.partitions, partition); had {
+	k.unsure = err != nil
+	if k.unsure {
+		delete(k.partitions, partition)
+		if had {
 			k.partitions[partition] = before
 		}
 	}

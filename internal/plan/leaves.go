@@ -63,7 +63,8 @@ func (p *Plan) listLeaves(yield func(), partition string, old, new queueTree, s 
 			continue
 		}
 		template := leaf.withTags(after.ChildTemplate)
-		if l.Values = diff.Templates(&leaf.Settings, &template); len(l.Values) == 0 {
+		l.Values = diff.Templates(&leaf.Settings, &template)
+		if len(l.Values) == 0 {
 			continue
 		}
 		p.Leaves = append(p.Leaves, l)

@@ -50,7 +50,8 @@ func RandomRun(seed uint64, steps int) Run {
 func GenerateRun(source rand.Source, steps int) Run {
 	a := &Generator{Rand: rand.New(source)}
 	a.uniform, a.nodePool = a.OneIn(12), Pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
-	if a.large = a.OneIn(30); a.large {
+	a.large = a.OneIn(30)
+	if a.large {
 		a.nodePool = largeSize
 	}
 	a.limited, a.preempting = a.OneIn(3), a.OneIn(2)

@@ -226,7 +226,8 @@ func (a *Generator) ReloadConfig() configs.Partition {
 	if a.OneIn(2) {
 		a.Conf = conf
 	}
-	if a.reloads++; a.reloads%3 > 0 {
+	a.reloads++
+	if a.reloads%3 > 0 {
 		conf.Root, conf.QuotaPreemptionEnabled = a.withLoweredMax(conf.Root, a.reloads), true
 	}
 	return conf

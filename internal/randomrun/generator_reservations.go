@@ -18,7 +18,8 @@ func (s *Run) addReservations(source rand.Source) {
 			NodePercent: Pick(a, 5, 50, 100),
 		}
 	}
-	if s.Partition.Reservation = settings(); a.OneIn(2) {
+	s.Partition.Reservation = settings()
+	if a.OneIn(2) {
 		s.Partition.Reservation = configs.Reservation{}
 	}
 	now := s.Partition.Reservation

@@ -56,7 +56,8 @@ func (a *Generator) topology() gangs.Topology {
 	case 1, 2:
 		t.Preferred = first
 	case 3:
-		if t.Required = first; first+1 < len(levels) {
+		t.Required = first
+		if first+1 < len(levels) {
 			t.Preferred = first + 1
 		}
 	default:

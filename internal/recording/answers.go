@@ -80,7 +80,8 @@ func (a givenAnswers) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID
 	}
 	if size <= 0 || n > uint64(len(nodes)) || n > uint64(len(a.left)-1-size) {
 		for _, node := range nodes { // up to an acceptance
-			if fits = append(fits, a.notRecorded(ask, node)); fits[len(fits)-1] {
+			fits = append(fits, a.notRecorded(ask, node))
+			if fits[len(fits)-1] {
 				return fits
 			}
 		}

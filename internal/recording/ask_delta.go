@@ -104,7 +104,8 @@ func (d *askDelta) appendAsk(b []byte, p *askCommand) []byte {
 	var changed uint64
 	if kind == d.kind && group == d.group && node == d.node {
 		var same bool
-		if changed, same = d.take(tags); same {
+		changed, same = d.take(tags)
+		if same {
 			mask |= sameTagNames
 		}
 	}

@@ -11,7 +11,8 @@ func (r *Recorder) Close() {
 	if !r.held {
 		r.mu.Lock()
 	}
-	if r.held = false; !r.closed {
+	r.held = false
+	if !r.closed {
 		if r.inStep && r.oracle != nil && len(r.oracle.answers) > 0 {
 			r.appended(appendText(append(r.open.data, answersRecord), string(r.oracle.answers)))
 		}
@@ -71,7 +72,8 @@ func (r *Recorder) recycle(c chunk) {
 		r.checkpoints.waiting -= len(c.data)
 		return
 	}
-	if r.bytes -= len(c.data); len(r.spare) < spareChunks && cap(c.data) <= 2*chunkBytes {
+	r.bytes -= len(c.data)
+	if len(r.spare) < spareChunks && cap(c.data) <= 2*chunkBytes {
 		r.spare = append(r.spare, c.data[:0])
 	}
 }

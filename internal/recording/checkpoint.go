@@ -58,7 +58,8 @@ func (p *pieces) add(x *piece) *Checkpoint {
 		return nil
 	}
 	p.state = append(p.state, x.data...)
-	if p.next++; p.next < x.of {
+	p.next++
+	if p.next < x.of {
 		return nil
 	}
 	k := &Checkpoint{x.oracle, p.state}

@@ -73,7 +73,8 @@ func TestCheckpoint_OfAnotherProcess(t *testing.T) {
 			if x.Checkpoint == nil {
 				continue
 			}
-			if checkpoints++; checkpoints%3 == 0 {
+			checkpoints++
+			if checkpoints%3 == 0 {
 				_, notReplayed := play(t, items[i:])
 				assert.Equal(t, notReplayed, 0)
 			}

@@ -35,7 +35,8 @@ func (c *cursor) next(x *Item) (done bool, err error) {
 	switch kind {
 	case beginRecord:
 		body := c.bytes()
-		if x.Begin = new(Begin); c.failed == nil {
+		x.Begin = new(Begin)
+		if c.failed == nil {
 			c.failed = decode(body, x.Begin)
 		}
 		done = true

@@ -63,7 +63,8 @@ func openFrames(name string, data []byte) (*frames, error) {
 func (f *frames) next() (kind byte, payload []byte, skipped int, ok bool) {
 	from := f.at
 	for f.at < len(f.data) {
-		if kind, payload, ok = f.frame(); ok {
+		kind, payload, ok = f.frame()
+		if ok {
 			skipped = f.at - from
 			f.at += frameStart + len(payload)
 			return kind, payload, skipped, true

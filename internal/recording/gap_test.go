@@ -90,7 +90,8 @@ func TestSlowDisk_StepsAreDroppedAndAGapIsRecorded(t *testing.T) {
 				synctest.Wait() // what waits is written
 			}
 			r.step(b)
-			if r.recorder.Flush(); i == 0 || i >= slow-fast {
+			r.recorder.Flush()
+			if i == 0 || i >= slow-fast {
 				synctest.Wait() // first the writer waits for the disk, later it keeps up
 			}
 		}

@@ -18,7 +18,8 @@ func (evenNodes) Fits(_ objects.AllocationKey, node objects.NodeID) bool { retur
 
 func (o evenNodes) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
 	for _, n := range nodes {
-		if fits = append(fits, o.Fits(ask, n)); fits[len(fits)-1] {
+		fits = append(fits, o.Fits(ask, n))
+		if fits[len(fits)-1] {
 			break
 		}
 	}

@@ -215,7 +215,8 @@ func (r *Reader) note(format string, args ...any) {
 
 func (r *Reader) takeGap(steps uint64) Item {
 	gap := Gap{steps, strings.Join(r.notes, "; ")}
-	if r.notes = nil; gap.Reason == "" {
+	r.notes = nil
+	if gap.Reason == "" {
 		gap.Reason = "the steps are not in the recording"
 	}
 	return Item{Gap: &gap}

@@ -145,7 +145,8 @@ func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
 		b = appendText(append(b, answersRecord), string(answers))
 	}
 	r.appended(appendDone(b, len(effects), digest, more))
-	if r.inStep = false; r.flushDue {
+	r.inStep = false
+	if r.flushDue {
 		r.seal()
 	}
 	r.mu.Unlock()
@@ -157,7 +158,8 @@ func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
 // beginStep begins a step, and locks mu if the step is not dropped.
 func (r *Recorder) beginStep(now time.Time) bool {
 	r.mu.Lock()
-	if r.drops = !r.accepts(); r.drops {
+	r.drops = !r.accepts()
+	if r.drops {
 		r.step++
 		r.lost++
 		r.mu.Unlock()
@@ -213,7 +215,8 @@ func (r *Recorder) appended(data []byte) {
 
 // seal ends the open chunk. The caller must hold mu, and no step may be open.
 func (r *Recorder) seal() {
-	if r.flushDue = false; r.open.data == nil {
+	r.flushDue = false
+	if r.open.data == nil {
 		return
 	}
 	r.sealed = append(r.sealed, r.open)

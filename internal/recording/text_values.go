@@ -172,7 +172,8 @@ func itemOf(text any, t reflect.Type) (any, error) {
 		items := make([]any, len(list))
 		for i := range list {
 			var err error
-			if items[i], err = itemOf(list[i], t.Elem()); err != nil {
+			items[i], err = itemOf(list[i], t.Elem())
+			if err != nil {
 				return nil, err
 			}
 		}

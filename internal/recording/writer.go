@@ -171,7 +171,8 @@ func (w *writer) closeSegment() {
 	if closed := w.file.Close(); err == nil {
 		err = closed
 	}
-	if w.file = nil; w.frames == 0 {
+	w.file = nil
+	if w.frames == 0 {
 		_ = os.Remove(w.path)
 		w.index--
 	}

@@ -73,7 +73,8 @@ func (d *Disk) open() (err error) {
 		if err := d.checkLength(tx); err != nil {
 			return err
 		}
-		if fresh = isEmpty(tx); fresh {
+		fresh = isEmpty(tx)
+		if fresh {
 			return nil
 		}
 		if err := checkFormat(tx); err != nil {

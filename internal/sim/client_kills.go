@@ -53,7 +53,8 @@ func (c *Client) answered() {
 	if k.scheduler == nil || k.recovering || c.failed != nil {
 		return
 	}
-	if k.answers++; k.answers < k.every {
+	k.answers++
+	if k.answers < k.every {
 		return
 	}
 	k.answers, k.killed, k.at = 0, true, time.Now()

@@ -88,7 +88,8 @@ func (d *LiveDemo) submit(tasks ...*liveTask) error {
 		}
 		if t.job.kind >= 0 {
 			k := &liveKinds[t.job.kind]
-			if a.Priority = k.priority; k.gang {
+			a.Priority = k.priority
+			if k.gang {
 				a.TaskGroupName = "workers"
 			}
 		}

@@ -177,7 +177,8 @@ func (x *PreemptionDemo) preempted(ctx context.Context, s *Server, c *Client) er
 	var freed, spare resources.Amounts
 	for i, v := range victims {
 		x.Victims = append(x.Victims, PreemptionDemoVictim{v.Key, v.Priority, v.Node})
-		if freed = freed.Add(v.Amounts); i > 0 {
+		freed = freed.Add(v.Amounts)
+		if i > 0 {
 			spare = spare.Add(v.Amounts)
 		}
 		switch {

@@ -166,7 +166,8 @@ func (s Synth) drawQoS(rng *rand.Rand) string {
 	}
 	n := rng.IntN(sum)
 	for _, class := range sortedKeys(s.QoS) {
-		if n -= s.QoS[class]; n < 0 {
+		n -= s.QoS[class]
+		if n < 0 {
 			return class
 		}
 	}
@@ -180,7 +181,8 @@ func drawSize(rng *rand.Rand, from []synthSize) synthSize {
 	}
 	n := rng.Int64N(sum)
 	for _, x := range from {
-		if n -= x.weight; n < 0 {
+		n -= x.weight
+		if n < 0 {
 			return x
 		}
 	}

@@ -79,7 +79,8 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	if unknown && constraintsUnreadable(ask) {
 		t.refuse("constraints", "unreadable")
 	}
-	if w = t.upsertAsk(ask, c.Class); w.node == "" {
+	w = t.upsertAsk(ask, c.Class)
+	if w.node == "" {
 		t.bind(w, on)
 	}
 	if unknown && w.created.Before(w.boundAt) {

@@ -57,7 +57,8 @@ func (t *Twin) setAttributes(c scheduler.SetAttributes) {
 		return
 	}
 	changed := !maps.Equal(n.attributes, c.Attributes)
-	if n.attributes = c.Attributes; changed {
+	n.attributes = c.Attributes
+	if changed {
 		t.forgetRefusals(n.id)
 	}
 	t.unlinkOn(n.id, func(w *allocation) bool { return !n.admits(w.ask) })

@@ -62,7 +62,8 @@ func (t *Twin) operate(c scheduler.Operate) {
 }
 
 func (t *Twin) setHeld(id objects.AppID, held bool) {
-	if t.held[id] = held; !held {
+	t.held[id] = held
+	if !held {
 		delete(t.held, id)
 	}
 }

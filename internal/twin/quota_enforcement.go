@@ -56,7 +56,8 @@ func (t *Twin) updateViolations() {
 	c, still := t.total(), map[objects.QueuePath]*violation{}
 	for _, q := range t.allQueues(t.root) {
 		if _, is := t.quotaViolation(c, q); is {
-			if still[q.path] = t.violations[q.path]; still[q.path] == nil {
+			still[q.path] = t.violations[q.path]
+			if still[q.path] == nil {
 				still[q.path] = &violation{since: t.now}
 			}
 		}

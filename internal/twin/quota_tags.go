@@ -33,17 +33,20 @@ func (t *Twin) applyQuotaTags(c scheduler.AddApplication, leaf objects.QueuePath
 		var valid bool
 		switch strings.ToLower(tag) {
 		case "namespace.resourcequota":
-			if valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text])); valid {
+			valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text]))
+			if valid {
 				most := resources.LimitFromMap(randomrun.QuotaTexts[text])
 				q.conf.Max, q.dynamic.tags.Max = most, &most
 			}
 		case "namespace.resourceguaranteed":
-			if valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text])); valid {
+			valid = randomrun.QuotaTexts[text] != nil && t.namesWithinLimit(true, maps.All(randomrun.QuotaTexts[text]))
+			if valid {
 				least := resources.GuaranteeFromMap(randomrun.QuotaTexts[text])
 				q.conf.Guaranteed, q.dynamic.tags.Guaranteed = least, &least
 			}
 		case "namespace.resourcemaxapps":
-			if valid = randomrun.ApplicationTexts[text] >= 0; randomrun.ApplicationTexts[text] > 0 {
+			valid = randomrun.ApplicationTexts[text] >= 0
+			if randomrun.ApplicationTexts[text] > 0 {
 				q.conf.MaxApplications = uint64(randomrun.ApplicationTexts[text])
 				q.dynamic.tags.MaxApplications = q.conf.MaxApplications
 			}

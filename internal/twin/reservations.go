@@ -150,7 +150,8 @@ func (t *Twin) reserve() (changed bool) {
 			free -= boolToInt(unbound)
 		case len(nodes) > 0:
 			t.reservationRefused[w.ask.Key] = t.now.Add(reservationRefusalRetry)
-			if refusals++; refusals == reservationRefusals {
+			refusals++
+			if refusals == reservationRefusals {
 				return changed
 			}
 		}

@@ -37,7 +37,8 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 			if !ok || slices.Compare(p.cost, best.cost) < 0 {
 				best, ok = p, true
 			}
-			if compared++; t.maxCandidates > 0 && compared >= t.maxCandidates && best.cost[0] == 0 {
+			compared++
+			if t.maxCandidates > 0 && compared >= t.maxCandidates && best.cost[0] == 0 {
 				break
 			}
 		}
@@ -79,7 +80,8 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		})
 		slices.SortFunc(removable, func(a, b *allocation) int { return cmp.Compare(t.victimPriority(a), t.victimPriority(b)) })
 		for _, y := range removable {
-			if free = free.Add(y.ask.Amounts); free.Covers(w.ask.Amounts) {
+			free = free.Add(y.ask.Amounts)
+			if free.Covers(w.ask.Amounts) {
 				return int64(t.victimPriority(y))
 			}
 		}
@@ -194,7 +196,8 @@ func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 	}
 	priority := t.victimPriority(y)
 	for _, z := range t.victimUnit(y) {
-		if priority = max(priority, t.victimPriority(z)); z.ask.RequiredNode() != "" {
+		priority = max(priority, t.victimPriority(z))
+		if z.ask.RequiredNode() != "" {
 			return false
 		}
 	}

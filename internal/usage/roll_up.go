@@ -48,7 +48,8 @@ func (s *Store) loadLevels() error {
 		case err != nil:
 			return damaged(err)
 		}
-		if s.levels[i].done, err = strconv.ParseInt(text, 10, 64); err != nil {
+		s.levels[i].done, err = strconv.ParseInt(text, 10, 64)
+		if err != nil {
 			return fmt.Errorf("it is damaged: the roll-up by %s: %w", s.levels[i].name, err)
 		}
 	}

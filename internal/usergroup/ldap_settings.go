@@ -74,7 +74,8 @@ func readSettings(dir string) (ldapSettings, error) {
 			continue
 		}
 		if err == nil {
-			if *f.to, err = strconv.ParseBool(text); err != nil {
+			*f.to, err = strconv.ParseBool(text)
+			if err != nil {
 				err = fmt.Errorf("%q is neither true nor false", text)
 			}
 		}

@@ -53,7 +53,8 @@ func TestEmbedded_NamesOnlyItsOwnFiles(t *testing.T) {
 				continue
 			}
 			seen++
-			if to = filepath.ToSlash(filepath.Join(filepath.Dir(name), to)); site[to] == nil {
+			to = filepath.ToSlash(filepath.Join(filepath.Dir(name), to))
+			if site[to] == nil {
 				t.Errorf("%s names %s, which does not exist", name, to)
 			}
 		}

@@ -82,7 +82,8 @@ func (p *history) duration(recorded *request, queue objects.QueuePath, until tim
 	var ran time.Duration
 	if recorded != nil && !recorded.started.IsZero() {
 		ended := false
-		if ran, ended = recorded.ran(until); ended {
+		ran, ended = recorded.ran(until)
+		if ended {
 			return ran, false, true
 		}
 	}

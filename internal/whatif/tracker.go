@@ -130,7 +130,8 @@ func (t *tracker) end(r *request, at time.Time) {
 	if r != nil && r.ended.IsZero() {
 		r.ended = at
 		t.application(r.app).lastEnd = at
-		if delete(t.live[r.app], r); len(t.live[r.app]) == 0 {
+		delete(t.live[r.app], r)
+		if len(t.live[r.app]) == 0 {
 			t.emptied = append(t.emptied, r.app)
 		}
 	}

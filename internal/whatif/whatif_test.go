@@ -191,7 +191,8 @@ func simulate(t *testing.T, p configs.Partition, nodes []string, jobs []job) *re
 					continue // a victim that has ended before it was confirmed
 				}
 				over[e.Key] = true
-				if left[e.App]--; left[e.App] == 0 {
+				left[e.App]--
+				if left[e.App] == 0 {
 					events = append(events, event{now + 1, scheduler.RemoveApplication{App: e.App}})
 				}
 			}

@@ -82,7 +82,8 @@ func (s *Shape) RM(b []byte, yield func()) (rm []byte, err error) {
 	r := reader{rest: b}
 	n := 0
 	for tag := r.next(); tag != 0; tag = r.next() {
-		if n++; n%yieldInterval == 0 {
+		n++
+		if n%yieldInterval == 0 {
 			yield()
 		}
 		if tag == uint64(s.rm)*field|lengthDelimited {
@@ -114,7 +115,8 @@ func (s *Shape) measure(b []byte, m *measurement) error {
 	var maps uint64 // bits of the maps that have an entry
 	r := reader{rest: b}
 	for tag := r.next(); tag != 0; tag = r.next() {
-		if m.fields++; m.fields%yieldInterval == 0 {
+		m.fields++
+		if m.fields%yieldInterval == 0 {
 			m.yield()
 		}
 		n := tag / field

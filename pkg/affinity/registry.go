@@ -181,7 +181,8 @@ func (t *Tracker) forget(k *Kind) {
 		all = append(all, p.counter)
 	}
 	for _, c := range all {
-		if c.users--; c.users > 0 {
+		c.users--
+		if c.users > 0 {
 			continue
 		}
 		delete(t.counters, c.id)
@@ -194,7 +195,8 @@ func (t *Tracker) forget(k *Kind) {
 		}
 	}
 	for _, h := range k.holds {
-		if h.users--; h.users > 0 {
+		h.users--
+		if h.users > 0 {
 			continue
 		}
 		delete(t.holders, h.id)

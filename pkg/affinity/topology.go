@@ -36,7 +36,8 @@ func (t *Tracker) topologyOf(key string) *topology {
 
 // dropTopology ends one use of top.
 func (t *Tracker) dropTopology(top *topology) {
-	if top.users--; top.users > 0 {
+	top.users--
+	if top.users > 0 {
 		return
 	}
 	delete(t.topologies, top.key)
@@ -63,7 +64,8 @@ func (n *Node) enter(top *topology) {
 		}
 		top.domains[value] = domain
 	}
-	if top.nodes[domain]++; top.nodes[domain] == 2 {
+	top.nodes[domain]++
+	if top.nodes[domain] == 2 {
 		top.shared++
 	}
 	top.slots[domain] += n.slot
@@ -78,7 +80,8 @@ func (n *Node) leave(top *topology) {
 	}
 	n.domains[top.index] = noDomain
 	top.slots[domain] -= n.slot
-	if top.nodes[domain]--; top.nodes[domain] == 1 {
+	top.nodes[domain]--
+	if top.nodes[domain] == 1 {
 		top.shared--
 	}
 	if top.nodes[domain] == 0 {

@@ -152,7 +152,8 @@ func (t *Tracker) Place(a *Ask, tags map[string]string, n *Node) (matters bool) 
 // Unplace reverts Place.
 func (t *Tracker) Unplace(a *Ask, tags map[string]string, n *Node) {
 	k := t.kindOf(a, tags)
-	if n.kinds[k]--; n.kinds[k] == 0 {
+	n.kinds[k]--
+	if n.kinds[k] == 0 {
 		delete(n.kinds, k)
 	}
 	k.count(n, -1)
@@ -182,7 +183,8 @@ func (n *Node) usePorts(k *Kind, users int32) {
 			i = len(n.ports)
 			n.ports = append(n.ports, usedPort{Port: port})
 		}
-		if n.ports[i].users += users; n.ports[i].users == 0 {
+		n.ports[i].users += users
+		if n.ports[i].users == 0 {
 			n.ports = slices.Delete(n.ports, i, i+1)
 		}
 	}
@@ -209,7 +211,8 @@ func (t *Tracker) dropUsers(k *Kind, users int) {
 	if k.ask != nil {
 		t.needed -= users
 	}
-	if k.users -= users; k.users == 0 {
+	k.users -= users
+	if k.users == 0 {
 		t.unused++
 	}
 }

@@ -67,7 +67,8 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 				assert.Equal(t, check.ScoreWithout(n, nil), score, "seed %d", seed)
 				assert.Equal(t, check.NodeScore(n)+check.DomainScore(n), score, "seed %d: the parts are the whole", seed)
 				assert.Equal(t, check.ScoreWithout(n, gone), scoreReadAnew(left, ask, tags, n), "seed %d, without %d", seed, len(gone))
-				if scores[score]++; !check.Prefers() {
+				scores[score]++
+				if !check.Prefers() {
 					assert.Equal(t, score, int64(0))
 				}
 			}

@@ -81,7 +81,8 @@ type fencedRawConn struct {
 func (r fencedRawConn) Write(write func(fd uintptr) (done bool)) error {
 	refused := false
 	err := r.RawConn.Write(func(fd uintptr) bool {
-		if refused = !r.conn.maySend(); refused {
+		refused = !r.conn.maySend()
+		if refused {
 			return true
 		}
 		return write(fd)

@@ -15,7 +15,8 @@ func (c *handedConn) writeFenced(text []byte) (written int, err error) {
 		err = raw.Write(func(fd uintptr) bool {
 			n, err := syscall.Write(int(fd), text[written:])
 			written += max(n, 0)
-			if failed = err; err == syscall.EINTR {
+			failed = err
+			if err == syscall.EINTR {
 				failed = nil
 			}
 			return err != syscall.EAGAIN

@@ -174,7 +174,8 @@ func (m *Member) run() {
 		case <-resume:
 			m.campaign.Resume()
 		case <-ended:
-			if resume = m.afterTerm(term); m.ctx.Err() != nil {
+			resume = m.afterTerm(term)
+			if m.ctx.Err() != nil {
 				return
 			}
 		case <-m.ctx.Done():

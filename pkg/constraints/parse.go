@@ -59,7 +59,8 @@ func (t tagTexts) parse() (*Ask, error) {
 			return nil, fmt.Errorf("tag %s: %w", part.tag, err)
 		}
 	}
-	if a.setKey(); a.key == "" {
+	a.setKey()
+	if a.key == "" {
 		return nil, nil
 	}
 	if scored := a.content.scored(); len(scored.Preferred)+len(scored.Tolerations) > 0 {
@@ -70,7 +71,8 @@ func (t tagTexts) parse() (*Ask, error) {
 
 // setKey sets the key of a, after its content was.
 func (a *Ask) setKey() {
-	if a.key = textOf(&a.content); a.key == "{}" {
+	a.key = textOf(&a.content)
+	if a.key == "{}" {
 		a.key = ""
 	}
 }

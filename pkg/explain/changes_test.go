@@ -30,7 +30,8 @@ func (s *situation) core() (*scheduler.Core, time.Time) {
 	core := scheduler.NewWith(s.run.Partition, s.run.Oracle.Oracle(), objects.Options{Lifetimes: s.run.Lifetimes, Evaluations: 1 << 30, Candidates: s.run.MaxCandidates})
 	now := randomrun.StartTime()
 	for _, step := range s.run.Steps {
-		if now = now.Add(step.After); step.Command != nil {
+		now = now.Add(step.After)
+		if step.Command != nil {
 			core.Step(now, step.Command)
 			continue
 		}

@@ -31,7 +31,8 @@ func (q *question) beginLargest() {
 // offerLargest considers what is free on n. Requires: n accepts the ask, and other allocations allow it.
 func (q *question) offerLargest(n *objects.Node) {
 	l := &q.largest
-	if l.buffer = append(l.buffer[:0], l.within...); q.clip(l.buffer, n) && q.isLarger(l.buffer, l.best) {
+	l.buffer = append(l.buffer[:0], l.within...)
+	if q.clip(l.buffer, n) && q.isLarger(l.buffer, l.best) {
 		l.best = append(l.best[:0], l.buffer...)
 	}
 }
@@ -50,7 +51,8 @@ func (q *question) clip(part resources.Vector, n *objects.Node) bool {
 		if requested <= 0 {
 			continue
 		}
-		if part[k] = min(part[k], q.part.Reservations().FreeFor(q.ask, n, resources.Index(k))); part[k] <= 0 {
+		part[k] = min(part[k], q.part.Reservations().FreeFor(q.ask, n, resources.Index(k)))
+		if part[k] <= 0 {
 			return false
 		}
 	}

@@ -79,10 +79,12 @@ func queueLevel(parent, child *objects.Queue) Level {
 	found := false
 	for other := range parent.OrderedChildren() {
 		l.Of++
-		if found = found || other == child; found {
+		found = found || other == child
+		if found {
 			continue
 		}
-		if l.Before++; len(l.First) < maxAhead {
+		l.Before++
+		if len(l.First) < maxAhead {
 			k := other.OrderKey()
 			by, _ := policies.QueueCriterion(&k, &key, parent.PrioritySort())
 			l.First = append(l.First, Ahead{queueMember(other), by})
@@ -109,10 +111,12 @@ func applicationLevel(a *objects.Application) Level {
 	found := false
 	for other := range leaf.OrderedApplications() {
 		l.Of++
-		if found = found || other == a; found {
+		found = found || other == a
+		if found {
 			continue
 		}
-		if l.Before++; len(l.First) < maxAhead {
+		l.Before++
+		if len(l.First) < maxAhead {
 			k := other.OrderKey()
 			by, _ := leaf.AppSort().AppCriterion(&k, &key, leaf.PrioritySort())
 			l.First = append(l.First, Ahead{applicationMember(other), by})
@@ -147,7 +151,8 @@ func askLevel(x *objects.Allocation) Level {
 		Orders: []policies.Criterion{policies.ByPriority, policies.ByCreation, policies.ByArrival},
 	}
 	count, first := x.AsksBefore()
-	if l.Before = count; first != nil {
+	l.Before = count
+	if first != nil {
 		k, key := first.OrderKey(), x.OrderKey()
 		by, _ := policies.AskCriterion(&k, &key)
 		l.First = []Ahead{{askMember(first), by}}

@@ -61,7 +61,8 @@ func (b *block[T]) setSlot(i int, key uint64, mask Mask) (changed wordSet) {
 		changed.add(0)
 	}
 	s.key, s.mask = key, first
-	if b.widen(len(mask) - 1); b.width() == 0 {
+	b.widen(len(mask) - 1)
+	if b.width() == 0 {
 		return changed
 	}
 	words := b.wideOf(i)

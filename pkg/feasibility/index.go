@@ -231,7 +231,8 @@ func (x *Index[T]) insert(sought search[T], m *Entry[T]) {
 func (x *Index[T]) remove(item T, m *Entry[T]) {
 	b := m.block
 	m.block = nil
-	if x.n--; x.n == 0 {
+	x.n--
+	if x.n == 0 {
 		x.root, x.few.union[0] = nil, 0
 		return
 	}

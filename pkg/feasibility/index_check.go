@@ -56,7 +56,8 @@ func (x *Index[T]) consistent(b, above *block[T]) bool {
 				return false
 			}
 		}
-		if union.UnionWith(mask); s.key != last || !mask.Equal(append(Mask{s.mask}, b.wideOf(i)...)) {
+		union.UnionWith(mask)
+		if s.key != last || !mask.Equal(append(Mask{s.mask}, b.wideOf(i)...)) {
 			return false
 		}
 	}

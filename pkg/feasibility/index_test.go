@@ -135,7 +135,8 @@ func TestIndex_EachWithSlotIsOrdered(t *testing.T) {
 	var want []int
 	for id := range 1000 {
 		m := &indexItem{key: id, id: id}
-		if m.randomizeMask(r, 4); m.entry.Mask.Has(2) {
+		m.randomizeMask(r, 4)
+		if m.entry.Mask.Has(2) {
 			want = append(want, id)
 		}
 		x.Reindex(m, true)

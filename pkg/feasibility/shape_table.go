@@ -53,7 +53,8 @@ func NewTable(maxExact int) *Table {
 // or its bucket, and the caller must set its slot in all masks; nil: nothing has.
 func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape) {
 	key := t.keyOf(r)
-	if s = t.byKey[string(key)]; s == nil {
+	s = t.byKey[string(key)]
+	if s == nil {
 		s = NewShape(r, names.Hold(r.Amounts, resources.Asks))
 		t.byKey[string(key)] = s
 		added = t.assign(s)
@@ -64,7 +65,8 @@ func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape)
 
 // Release ends one use of s, which is removed with its last user.
 func (t *Table) Release(names *resources.NameTable, s *Shape) {
-	if s.refs--; s.refs == 0 {
+	s.refs--
+	if s.refs == 0 {
 		delete(t.byKey, string(t.keyOf(s.request)))
 		t.release(s)
 		names.Release(s.vector, resources.Asks)
@@ -83,7 +85,8 @@ func (t *Table) AcquireVariant(s *Shape, v Variant) (added *Shape) {
 
 // ReleaseVariant ends one use of variant v of s.
 func (t *Table) ReleaseVariant(s *Shape, v Variant) {
-	if s.variants[v].refs--; s.variants[v].refs == 0 {
+	s.variants[v].refs--
+	if s.variants[v].refs == 0 {
 		t.release(s.variants[v])
 		s.variants[v] = nil
 	}
@@ -161,7 +164,8 @@ func (t *Table) release(s *Shape) {
 	if s.bucket == t.catchAll && s.request.RequiredNode != "" {
 		t.requiredInCatchAll--
 	}
-	if s.bucket.refs--; s.bucket.refs == 0 && s.bucket != t.catchAll {
+	s.bucket.refs--
+	if s.bucket.refs == 0 && s.bucket != t.catchAll {
 		key, _ := bucketOf(s)
 		delete(t.buckets, key)
 		t.remove(s.bucket)
@@ -229,7 +233,8 @@ func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 func (t *Table) removeRequired(s *Shape) {
 	t.requiredNodeSlots.Set(s.slot, false)
 	left := slices.DeleteFunc(t.byRequiredNode[s.request.RequiredNode], func(slot int) bool { return slot == s.slot })
-	if t.byRequiredNode[s.request.RequiredNode] = left; len(left) == 0 {
+	t.byRequiredNode[s.request.RequiredNode] = left
+	if len(left) == 0 {
 		delete(t.byRequiredNode, s.request.RequiredNode)
 	}
 }

@@ -84,7 +84,8 @@ func (g *Gang) Add(taskGroup string, amounts resources.Amounts, now time.Time) (
 		t = &g.groups[len(g.groups)-1]
 	}
 	t.Count++
-	if g.live++; g.live == 1 || g.deadline.IsZero() {
+	g.live++
+	if g.live == 1 || g.deadline.IsZero() {
 		g.deadline, g.started = g.spec.deadline(now), false
 	}
 	return t.Live() == 1
@@ -116,7 +117,8 @@ func (g *Gang) less(t *TaskGroup) (released bool) {
 	if t.Live() < 0 {
 		panic("gangs: more placeholders of task group " + t.Name + " have ended than there were")
 	}
-	if g.live--; g.live == 0 {
+	g.live--
+	if g.live == 0 {
 		g.deadline = time.Time{}
 	}
 	return t.Live() == 0

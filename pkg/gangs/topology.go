@@ -111,7 +111,8 @@ func levelOf(levels []string, name string, label *string) (level int, err error)
 	if label == nil {
 		return NoLevel, nil
 	}
-	if level = slices.Index(levels, *label); level < 0 {
+	level = slices.Index(levels, *label)
+	if level < 0 {
 		return level, fmt.Errorf("%s %q is none of the levels", name, shortened(*label))
 	}
 	return level, nil

@@ -87,7 +87,8 @@ func readTaskGroups(text string) (groups []VirtualGroup, err error) {
 		if slices.ContainsFunc(groups, func(other VirtualGroup) bool { return other.Name == g.Name }) {
 			return nil, fmt.Errorf("task group %s is there twice", shortened(g.Name))
 		}
-		if members += g.MinMember; members > maxMembers {
+		members += g.MinMember
+		if members > maxMembers {
 			return nil, fmt.Errorf("the task groups need more than %d members", maxMembers)
 		}
 		groups = append(groups, g)
@@ -192,7 +193,8 @@ func (g *Gang) CountMember(taskGroup string, n int) (waits bool) {
 		return false
 	}
 	i := slices.IndexFunc(g.groups, func(t TaskGroup) bool { return t.Name == taskGroup })
-	if g.members[i] += n; g.members[i] < 0 {
+	g.members[i] += n
+	if g.members[i] < 0 {
 		panic("gangs: fewer than no members of task group " + taskGroup)
 	}
 	g.refusal = ""

@@ -34,7 +34,8 @@ func (x *nameIndex) add(index int, users, groups []string) {
 
 // forUser is the index of the element that names the user, or else of the one with the wildcard.
 func (x *nameIndex) forUser(user string) (index int, ok bool) {
-	if index, ok = x.users[user]; !ok {
+	index, ok = x.users[user]
+	if !ok {
 		index, ok = x.users[Wildcard]
 	}
 	return index, ok

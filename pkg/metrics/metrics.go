@@ -91,7 +91,8 @@ func (m *Metrics) countersOf(partition string) *partitionCounters {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t = m.counters[partition]; t == nil {
+	t = m.counters[partition]
+	if t == nil {
 		t = &partitionCounters{}
 		m.counters[partition] = t
 	}

@@ -168,7 +168,8 @@ func (l AffinityLedger) requeueRefused() {
 		if group.id.affinity == nil {
 			return false
 		}
-		if group.requeue(); !group.empty() {
+		group.requeue()
+		if !group.empty() {
 			group.app.reindex()
 		}
 		return true
@@ -177,7 +178,8 @@ func (l AffinityLedger) requeueRefused() {
 
 func (g *AskGroup) requeueRefused() {
 	g.clearRefused()
-	if g.app.askGroups.reindex(g); !g.empty() {
+	g.app.askGroups.reindex(g)
+	if !g.empty() {
 		g.app.reindex()
 	}
 }

@@ -158,7 +158,8 @@ func (c *affinityChanges) nodeAttributesChanged(n *Node) {
 func (c *affinityChanges) noteSoftTaints(n *Node, some bool) {
 	switch {
 	case !some:
-		if delete(c.softTainted, n); len(c.softTainted) == 0 {
+		delete(c.softTainted, n)
+		if len(c.softTainted) == 0 {
 			c.softTainted = nil
 		}
 	case c.softTainted == nil:

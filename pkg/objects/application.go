@@ -169,7 +169,8 @@ func (p *Partition) removePending(x *Allocation) {
 	a, group := x.app, x.group
 	group.remove(x)
 	x.group = nil
-	if a.askGroups.reindex(group); group.empty() {
+	a.askGroups.reindex(group)
+	if group.empty() {
 		a.askGroups.remove(group)
 		p.setMaxAppsCheck(group, quota.MaxAppsUnchecked)
 	}

@@ -49,7 +49,8 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	}
 	for at, ok := p.deadlines.completingDue(); ok && !now.Before(at); at, ok = p.deadlines.completingDue() {
 		a := p.deadlines.completing.Remove(p.deadlines.completing.Front()).(deadlineSince).app
-		if a.extra.deadlineEntry = nil; a.boundCount == 0 {
+		a.extra.deadlineEntry = nil
+		if a.boundCount == 0 {
 			p.complete(a, lifecycle.ReasonIdleTimeout, now)
 			continue
 		}

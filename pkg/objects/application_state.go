@@ -25,7 +25,8 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 	}
 	p.deadlines.clear(a)
 	change := lifecycle.NewChange(to, reason, now)
-	if a.state = to; to == lifecycle.Completing {
+	a.state = to
+	if to == lifecycle.Completing {
 		a.setDeadline(&p.deadlines.completing, now)
 	}
 	a.log = a.log.With(change)

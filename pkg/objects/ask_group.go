@@ -119,7 +119,8 @@ func (g *AskGroup) remove(x *Allocation) {
 		return
 	}
 	g.asks[g.head] = nil
-	if g.head++; g.head > 64 && int(g.head) > len(g.asks)/2 {
+	g.head++
+	if g.head > 64 && int(g.head) > len(g.asks)/2 {
 		g.asks, g.head = slices.Clone(g.asks[g.head:]), 0
 	}
 }

@@ -78,7 +78,8 @@ func (s *askGroups) find(id askGroupID) *AskGroup {
 
 func (s *askGroups) add(c *AskGroup) {
 	c.listIndex = int32(len(s.list))
-	if s.list = append(s.list, c); s.byID != nil {
+	s.list = append(s.list, c)
+	if s.byID != nil {
 		s.byID.add(c)
 		return
 	}
@@ -96,8 +97,10 @@ func (s *askGroups) remove(c *AskGroup) {
 	last := s.list[end]
 	last.listIndex = c.listIndex
 	s.list[c.listIndex], s.list[end] = last, nil
-	if s.list = s.list[:end]; s.byID != nil {
-		if s.byID.remove(c); end == 0 {
+	s.list = s.list[:end]
+	if s.byID != nil {
+		s.byID.remove(c)
+		if end == 0 {
 			s.byID = nil
 		}
 	}

@@ -88,7 +88,8 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 
 // decrement moves a cursor down a list that may have become shorter. ok is false at its end.
 func decrement(cursor *int, length int) (ok bool) {
-	if *cursor = min(*cursor, length); *cursor == 0 {
+	*cursor = min(*cursor, length)
+	if *cursor == 0 {
 		return false
 	}
 	*cursor--

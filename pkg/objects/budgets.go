@@ -20,7 +20,8 @@ func (p *Partition) applyBudgets() {
 		p.journal.nodeBudgetsChanged(x.node)
 	}
 	all := p.conf.Budgets.All()
-	if p.budgets = budgets.NewTracker[*Allocation](all); len(all) == 0 {
+	p.budgets = budgets.NewTracker[*Allocation](all)
+	if len(all) == 0 {
 		return
 	}
 	for x := range p.allocations.all {

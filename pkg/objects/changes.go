@@ -49,7 +49,8 @@ func (p *Partition) Unwatch() { p.journal.snapshots.unwatch() }
 
 func (s *snapshotChanges) unwatch() {
 	c := s.watch
-	if s.watch = nil; c == nil {
+	s.watch = nil
+	if c == nil {
 		return
 	}
 	for _, x := range c.accounts {
@@ -131,13 +132,15 @@ func (c *Changes) nextAllocation() any {
 	}
 	for {
 		if c.initialApp != nil {
-			if c.initialAllocations = min(c.initialAllocations, len(c.initialApp.allocations)); c.initialAllocations > 0 {
+			c.initialAllocations = min(c.initialAllocations, len(c.initialApp.allocations))
+			if c.initialAllocations > 0 {
 				c.initialAllocations--
 				return c.initialApp.allocations[c.initialAllocations]
 			}
 			c.initialApp = nil
 		}
-		if c.initialApps = min(c.initialApps, len(c.p.lists.apps.all)); c.initialApps == 0 {
+		c.initialApps = min(c.initialApps, len(c.p.lists.apps.all))
+		if c.initialApps == 0 {
 			return nil
 		}
 		c.initialApps--

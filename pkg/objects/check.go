@@ -336,7 +336,8 @@ func (c *recount) checkQueue(q *Queue) error {
 	}
 	var mask feasibility.Mask
 	mask.CopyFrom(q.feasibleBelow())
-	if q.RestrictToHeadroom(mask); q.entry.Indexed() && !q.entry.Mask.Equal(mask) {
+	q.RestrictToHeadroom(mask)
+	if q.entry.Indexed() && !q.entry.Mask.Equal(mask) {
 		return fmt.Errorf("the mask of queue %s differs from the feasible shapes below it", q.path)
 	}
 	return cmp.Or(q.children.Check("children of "+string(q.path)), q.checkStarting(),
@@ -366,7 +367,8 @@ func (c *recount) checkLists() error {
 		asks, bound = asks+int(a.pendingCount), bound+int(a.boundCount)
 	}
 	for s := range p.shapes.Shapes {
-		if refs += s.Users(); s.Users() <= 0 {
+		refs += s.Users()
+		if s.Users() <= 0 {
 			return fmt.Errorf("shape %v counts %d asks and allocations", s.Amounts(), s.Users())
 		}
 	}

@@ -25,7 +25,8 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 		case !slices.Contains(n.extra.reserved, x) || !slices.Contains(r.byApp[x.app], x):
 			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.ID(), x.app.ID(), x.Key())
 		case r.byAsk[x].together:
-			if together++; x.app != r.gang || !x.group.WaitsForMembers() {
+			together++
+			if x.app != r.gang || !x.group.WaitsForMembers() {
 				return fmt.Errorf("%s has a reservation together with others, and is no member of the gang that has some", x.Key())
 			}
 		case len(n.extra.reserved) > 1 && x.ask.RequiredNode() == "":
@@ -37,7 +38,8 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 		if r.gang != nil && together != r.gang.membersNeeded() {
 			return fmt.Errorf("%d members of application %s have reservations, it needs %d", together, r.gang.ID(), r.gang.membersNeeded())
 		}
-		if ofApps += len(asks); c.p.apps[a.ID()] != a || len(asks) == 0 {
+		ofApps += len(asks)
+		if c.p.apps[a.ID()] != a || len(asks) == 0 {
 			return fmt.Errorf("application %s is listed with %d reservations", a.ID(), len(asks))
 		}
 	}

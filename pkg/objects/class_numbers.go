@@ -47,7 +47,8 @@ func (c *classNumbers) release(n uint32) {
 		return
 	}
 	x := &c.named[n-1]
-	if x.refs--; x.refs > 0 {
+	x.refs--
+	if x.refs > 0 {
 		return
 	}
 	delete(c.numbers, x.name)

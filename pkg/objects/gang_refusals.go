@@ -94,7 +94,8 @@ func (s *nodeSlots) fit(shapes []shapeCount) bool {
 // count is how many asks of shape x the nodes take, at most bound.
 func (s *nodeSlots) count(x *feasibility.Shape, bound int) (n int) {
 	for node := range s.p.FittingNodes(x) {
-		if n += node.slots(x, bound-n); n >= bound {
+		n += node.slots(x, bound-n)
+		if n >= bound {
 			break
 		}
 	}

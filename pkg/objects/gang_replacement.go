@@ -100,7 +100,8 @@ func (l GangLedger) takeReplacement(y *Allocation) (x *Allocation, n *Node) {
 		return nil, nil
 	}
 	mark := l.p.gangs.ending[y]
-	if x, n = mark.by, mark.node; x == nil {
+	x, n = mark.by, mark.node
+	if x == nil {
 		return nil, nil
 	}
 	l.unlink(x)

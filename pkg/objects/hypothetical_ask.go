@@ -98,7 +98,8 @@ func (a *Application) mustStartBefore(priority int32) *Application {
 	key, priorities := a.key, policies.PriorityCounter{}
 	priorities.Add(a.priority.Max())
 	priorities.Add(policies.Pending(priority))
-	if key.Priority = priorities.Max(); policies.CompareStateAware(&key, &first.key, a.queue.policy.prioritySort) < 0 {
+	key.Priority = priorities.Max()
+	if policies.CompareStateAware(&key, &first.key, a.queue.policy.prioritySort) < 0 {
 		return nil
 	}
 	return first

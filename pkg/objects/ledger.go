@@ -253,7 +253,8 @@ func (p *Partition) bindToNode(x *Allocation, n *Node, now time.Time) {
 	p.countInBudgets(x)
 	x.postBound(&p.journal, n)
 	if a.allocationsMade < policies.RampAllocations {
-		if a.allocationsMade++; a.allocationsMade == 1 {
+		a.allocationsMade++
+		if a.allocationsMade == 1 {
 			a.firstAllocatedAt = now.UnixNano()
 			p.deadlines.ramping.add(a)
 		}
@@ -323,7 +324,8 @@ func (x *Allocation) postInApplication(j *journal, v resources.Vector, sign int)
 	if x.ask.Placeholder {
 		total = &x.app.ownExtra().placeholders
 	}
-	if addSigned(total, v, sign); sign > 0 {
+	addSigned(total, v, sign)
+	if sign > 0 {
 		x.app.peak.SetMax(*total)
 	}
 	for _, m := range x.app.quota.Memberships() {

@@ -233,7 +233,8 @@ func (p *Partition) AddForeign(f Foreign) error {
 
 // RemoveForeign removes a foreign allocation. ok is false if key has none.
 func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
-	if f, ok = p.foreign.byKey[key]; !ok {
+	f, ok = p.foreign.byKey[key]
+	if !ok {
 		return nil, false
 	}
 	n := p.nodes[f.Node]

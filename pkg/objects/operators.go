@@ -27,7 +27,8 @@ func (q *Queue) Recovery() bool { return q.policy.recovery }
 func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
 	stopped := isStopped(q.path) || q.parent != nil && q.parent.policy.stopped
 	changed := q.policy.stopped != stopped
-	if q.policy.stopped = stopped; changed {
+	q.policy.stopped = stopped
+	if changed {
 		p.journal.queueChanged(q)
 		for _, a := range q.Applications() {
 			mayBeAllocatedChanged(p, a)

@@ -51,7 +51,8 @@ func (o *ordering) schedulabilityChanged(n *Node) {
 		former = &o.schedulable
 	}
 	former.Reindex(n, false)
-	if o.fitNode(n); n.schedulable {
+	o.fitNode(n)
+	if n.schedulable {
 		o.joining = append(o.joining, n)
 	} else {
 		o.reindexNode(n)

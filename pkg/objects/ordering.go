@@ -53,7 +53,8 @@ func (a *Application) reindex() (firstStartingChanged bool) {
 // reindexEntry updates the mask and the position of a in the order of its leaf. The mask has the
 // shapes that a may be allocated; an application with nothing pending is not in the order (ORD-24).
 func (a *Application) reindexEntry() {
-	if a.entry.Mask = a.entry.Mask[:0]; a.MayBeAllocated() {
+	a.entry.Mask = a.entry.Mask[:0]
+	if a.MayBeAllocated() {
 		a.entry.Mask.CopyFrom(a.askGroups.order.Union())
 		a.RestrictToHeadroom(a.entry.Mask)
 	}

@@ -114,7 +114,8 @@ func (g *AskGroup) ClearPreemptorListed() { g.preemptorListed = false }
 // updatePolicy updates the part of the policy of q that depends on more than its own settings.
 func (q *Queue) updatePolicy(conf *configs.Partition) {
 	q.policy.mayPreempt = q.Leaf() && q.asksMayPreempt(conf)
-	if q.policy.prioritySort = q.conf.PrioritySort; conf.PriorityDisabled {
+	q.policy.prioritySort = q.conf.PrioritySort
+	if conf.PriorityDisabled {
 		q.policy.prioritySort = policies.PriorityIgnored
 	}
 	q.applyOrders()

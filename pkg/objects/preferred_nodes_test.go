@@ -80,7 +80,8 @@ func (c *preferringCluster) ask() *Allocation {
 	if len(c.former) > 0 && c.rng.IntN(2) == 0 { // of a known kind
 		tags = c.former[c.rng.IntN(len(c.former))]
 	}
-	if c.former = append(c.former, tags); len(c.former) > max(c.kinds, 4) {
+	c.former = append(c.former, tags)
+	if len(c.former) > max(c.kinds, 4) {
 		c.former = c.former[1:]
 	}
 	return c.askWith(tags, resources.Quantity(1+c.rng.IntN(3)))

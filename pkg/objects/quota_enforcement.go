@@ -36,7 +36,8 @@ func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 			return nil
 		}
 		q := p.queueOf(x)
-		if p.journal.queueChanged(q); search {
+		p.journal.queueChanged(q)
+		if search {
 			return q
 		}
 	}

@@ -80,7 +80,8 @@ func applicationsBelow(q *Queue, n int, ids []AppID) (int, []AppID) {
 	n += len(q.byID)
 	if len(q.byID) > 0 && len(ids) < maxNamed {
 		for _, a := range q.Applications() {
-			if ids = append(ids, a.ID()); len(ids) == maxNamed {
+			ids = append(ids, a.ID())
+			if len(ids) == maxNamed {
 				break
 			}
 		}

@@ -102,7 +102,8 @@ func (r *reload) drainQueue(q *Queue) {
 		r.visited[at].changed = true
 		r.p.journal.queueChanged(q)
 	}
-	if r.p.prune(q); q.draining && !was && !q.removed {
+	r.p.prune(q)
+	if q.draining && !was && !q.removed {
 		r.p.journal.queueStateChanged(q, QueueDraining)
 	}
 }
@@ -124,7 +125,8 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 		r.templatesChanged = append(r.templatesChanged, q)
 	}
 	q.setConf(conf)
-	if q.managed = managed; managed && q.draining {
+	q.managed = managed
+	if managed && q.draining {
 		q.draining = false
 		p.journal.queueStateChanged(q, QueueRestored)
 	}
@@ -188,7 +190,8 @@ func (r *reload) finish(global bool) {
 // changed, and below them.
 func (r *reload) refreshDenominators() {
 	p := r.p
-	if p.journal.order.sharesStale = p.journal.order.sharesStale || p.journal.order.namesGivenAtRefresh != p.names.Assigned(); p.journal.order.sharesStale {
+	p.journal.order.sharesStale = p.journal.order.sharesStale || p.journal.order.namesGivenAtRefresh != p.names.Assigned()
+	if p.journal.order.sharesStale {
 		return // RefreshShares updates all
 	}
 	for i := range r.visited {
@@ -263,7 +266,8 @@ func (q *Queue) clearOrdering(sort policies.AppSort, r *ramping) {
 
 // refreshMayPreempt updates which leaves at and below q let their asks preempt.
 func (r *reload) refreshMayPreempt(q *Queue) {
-	if q.updatePolicy(&r.p.conf); q.policy.mayPreempt {
+	q.updatePolicy(&r.p.conf)
+	if q.policy.mayPreempt {
 		for _, a := range q.byID {
 			r.p.journal.mayPreemptChanged(a)
 		}

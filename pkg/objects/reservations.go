@@ -111,7 +111,8 @@ func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	c, ended := n.ownExtra(), EndedReservation{x, n, r.byAsk[x].at, end}
 	delete(r.byAsk, x)
 	r.asks, c.reserved = removeAllocationFrom(r.asks, x), removeAllocationFrom(c.reserved, x)
-	if r.byApp[x.app] = removeAllocationFrom(r.byApp[x.app], x); len(r.byApp[x.app]) == 0 {
+	r.byApp[x.app] = removeAllocationFrom(r.byApp[x.app], x)
+	if len(r.byApp[x.app]) == 0 {
 		delete(r.byApp, x.app)
 	}
 	c.held.Sub(x.shape.Vector())
@@ -210,7 +211,8 @@ func (n *Node) MissingShare(s *feasibility.Shape, used resources.Vector, limit f
 		if requested <= 0 || missing <= 0 {
 			continue
 		}
-		if share = max(share, float64(missing)/float64(n.total.At(k))); share > limit {
+		share = max(share, float64(missing)/float64(n.total.At(k)))
+		if share > limit {
 			return share, true
 		}
 	}
@@ -293,7 +295,8 @@ func (l ReservationLedger) RequeueUnfitting() {
 		if l.p.FirstFittingNode(group.id.shape) != nil {
 			return false
 		}
-		if group.requeue(); !group.empty() {
+		group.requeue()
+		if !group.empty() {
 			group.app.reindex()
 		}
 		return true

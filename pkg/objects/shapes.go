@@ -34,10 +34,12 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 		}
 		fits := n.Fits(s)
 		different := fits != n.entry.Mask.Has(s.Slot())
-		if n.entry.Mask.Set(s.Slot(), fits); !different {
+		n.entry.Mask.Set(s.Slot(), fits)
+		if !different {
 			continue
 		}
-		if changed = true; !n.schedulable {
+		changed = true
+		if !n.schedulable {
 			p.journal.order.reindexNode(n)
 		}
 	}

@@ -55,7 +55,8 @@ func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators
 		overlay(q.shareDenominators, guaranteed)
 		return
 	}
-	if fairMax = q.shareDenominators; len(guaranteed) > 0 {
+	fairMax = q.shareDenominators
+	if len(guaranteed) > 0 {
 		fairMax = slices.Clone(fairMax)
 		overlay(q.shareDenominators, guaranteed)
 	}

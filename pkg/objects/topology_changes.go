@@ -100,7 +100,8 @@ func (c *topologyChanges) note(n *Node) {
 }
 
 func (c *topologyChanges) noteTracked(n *Node) {
-	if c.changed = append(c.changed, n); len(c.changed) > 2*len(c.nodes.all)+64 {
+	c.changed = append(c.changed, n)
+	if len(c.changed) > 2*len(c.nodes.all)+64 {
 		c.update()
 	}
 }

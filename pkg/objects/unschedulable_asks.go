@@ -56,7 +56,8 @@ func (r *retries) requeue() {
 	parked := r.parked
 	r.parked = nil
 	for _, group := range parked {
-		if group.requeue(); !group.empty() {
+		group.requeue()
+		if !group.empty() {
 			group.app.reindex()
 		}
 	}

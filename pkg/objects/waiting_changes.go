@@ -57,7 +57,8 @@ func (w *waitingChanges) unsettleApplication(a *Application) {
 func (w *waitingChanges) takeUnsettled() (apps []*Application) {
 	apps = make([]*Application, 0, len(w.unsettled)-w.removed)
 	for _, a := range w.unsettled {
-		if a.unsettled = a.unsettled && a.entry.Indexed(); a.unsettled {
+		a.unsettled = a.unsettled && a.entry.Indexed()
+		if a.unsettled {
 			apps = append(apps, a)
 		}
 	}
@@ -72,7 +73,8 @@ func (w *waitingChanges) applicationRemoved(a *Application) {
 		return
 	}
 	a.unsettled = false
-	if w.removed++; 2*w.removed > len(w.unsettled) {
+	w.removed++
+	if 2*w.removed > len(w.unsettled) {
 		w.unsettled = slices.DeleteFunc(w.unsettled, func(a *Application) bool { return !a.unsettled })
 		w.removed = 0
 	}

@@ -22,7 +22,8 @@ func (b *Builder[T]) Len() int { return b.n }
 func (b *Builder[T]) Put(x *T) (previous *T) {
 	at, i, found := b.find(x)
 	if found {
-		if previous = b.pages[at].items[i]; previous != x {
+		previous = b.pages[at].items[i]
+		if previous != x {
 			b.writablePage(at).items[i] = x
 		}
 		return previous
@@ -52,7 +53,8 @@ func (b *Builder[T]) Remove(x *T) (removed *T) {
 	b.n--
 	p := b.writablePage(at)
 	removed = p.items[i]
-	if p.items = slices.Delete(p.items, i, i+1); len(p.items) == 0 {
+	p.items = slices.Delete(p.items, i, i+1)
+	if len(p.items) == 0 {
 		b.pages = slices.Delete(b.pages, at, at+1)
 	} else if len(p.items) < pageFill/4 {
 		b.mergePage(at)

@@ -80,7 +80,8 @@ func BenchmarkPlace_WorstFilters(b *testing.B) {
 	var expressions, lists []Rule
 	for size := 0; ; {
 		r := Rule{Kind: Fixed, Value: "a", Filter: Filter{UserPattern: regexp.MustCompile(slowPattern)}}
-		if size += r.Filter.PatternSize(); size > MaxPatternSize {
+		size += r.Filter.PatternSize()
+		if size > MaxPatternSize {
 			break
 		}
 		expressions = append(expressions, r)

@@ -84,7 +84,8 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 	if _, ok := t.Lookup(DefaultQueue); ok {
 		step := Step{Rule: DefaultQueue, Outcome: Named, Path: DefaultQueue}
 		step.checkUsable(s.User, t)
-		if e.Steps = append(e.Steps, step); step.Outcome == Named {
+		e.Steps = append(e.Steps, step)
+		if step.Outcome == Named {
 			e.Path = DefaultQueue
 			return e
 		}

@@ -7,7 +7,8 @@ import (
 
 // tagName is the value of a tag of the application (PLC-19).
 func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string) {
-	if name = findTag(s.Tags, r.Value); name == "" {
+	name = findTag(s.Tags, r.Value)
+	if name == "" {
 		return "", false, fmt.Sprintf("the application has no tag %s", r.Value)
 	}
 	return name, isQualified(name), ""

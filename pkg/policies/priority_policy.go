@@ -110,7 +110,8 @@ func (t *PriorityCounter) Remove(c CurrentPriority) {
 		return
 	}
 	if t.top.n > 0 && c.Value == t.top.priority {
-		if t.top.n--; t.top.n == 0 && len(t.rest) > 0 {
+		t.top.n--
+		if t.top.n == 0 && len(t.rest) > 0 {
 			t.top = t.rest[0]
 			t.rest = slices.Delete(t.rest, 0, 1)
 		}
@@ -120,7 +121,8 @@ func (t *PriorityCounter) Remove(c CurrentPriority) {
 	if !ok {
 		panic("policies: priority " + c.String() + " was never counted")
 	}
-	if t.rest[i].n--; t.rest[i].n == 0 {
+	t.rest[i].n--
+	if t.rest[i].n == 0 {
 		t.rest = slices.Delete(t.rest, i, i+1)
 	}
 }

@@ -188,7 +188,8 @@ func (eng *Engine) addDueGroups(now time.Time) {
 	eng.refreshFirstAskChanges()
 	for b := &eng.backOff; len(b.delays) > 0 && !b.delays[0].delayEndsAt.After(now); {
 		e := b.delays[0]
-		if eng.refreshDelay(e); e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {
+		eng.refreshDelay(e)
+		if e.delayEndsAt.IsZero() || e.delayEndsAt.After(now) {
 			continue // the group has another first ask by now
 		}
 		b.setDelayEnd(e, time.Time{})
@@ -211,7 +212,8 @@ func (eng *Engine) nextDelayEnd() (time.Time, bool) {
 			b.setDelayEnd(e, time.Time{})
 			continue
 		}
-		if eng.refreshDelay(e); !e.delayEndsAt.IsZero() && !e.delayEndsAt.After(eng.servedUntil) {
+		eng.refreshDelay(e)
+		if !e.delayEndsAt.IsZero() && !e.delayEndsAt.After(eng.servedUntil) {
 			return time.Time{}, false
 		}
 	}

@@ -104,7 +104,8 @@ func (c *CycleDetector) record(from, to vertex, now time.Time) Cycle {
 	if n := len(r.times); n > 0 && c.withinWindow(r.times[n-1], now) && c.lastGain[from] < r.last {
 		return nil
 	}
-	if r.last = c.clock; len(r.times) == c.rule.Cycles {
+	r.last = c.clock
+	if len(r.times) == c.rule.Cycles {
 		r.times = slices.Delete(r.times, 0, 1)
 	}
 	r.times = append(r.times, now)
@@ -142,7 +143,8 @@ func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 			if _, seen := before[s]; seen {
 				continue
 			}
-			if before[s] = queue[0]; s == m.from {
+			before[s] = queue[0]
+			if s == m.from {
 				return pathTo(s, m.to, before)
 			}
 			queue = append(queue, s)

@@ -44,7 +44,8 @@ func (eng *Engine) recordPreemption(x *objects.Allocation, victims []*objects.Al
 // counts as resources moved back.
 func (eng *Engine) recordNominationEnd(x *objects.Allocation, end NominationState, now time.Time) {
 	leaves := eng.victimLeaves[x]
-	if delete(eng.victimLeaves, x); len(leaves) > 0 && (end == NominationGivenUp || end == NominationTimedOut) {
+	delete(eng.victimLeaves, x)
+	if len(leaves) > 0 && (end == NominationGivenUp || end == NominationTimedOut) {
 		eng.reportCycles(eng.cycles.RecordGiveUp(x.Application().Queue().Path(), leaves, now), now)
 	}
 }

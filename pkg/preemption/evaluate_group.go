@@ -39,11 +39,13 @@ func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []v
 			group.ResumeAfter(lastRefused)
 			return nil, current
 		}
-		if tried++; tried == 1 {
+		tried++
+		if tried == 1 {
 			current.first = x
 		}
 		eng.oracleRefused = false
-		if plans = eng.evaluateAsk(x, previous, current); len(plans) > 0 {
+		plans = eng.evaluateAsk(x, previous, current)
+		if len(plans) > 0 {
 			if lastRefused != nil {
 				group.ResumeAfter(lastRefused)
 			}

@@ -39,7 +39,8 @@ func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.A
 	for _, l := range eng.part.TakeEndedNominations() {
 		end, message := end, message
 		if end == NominationWaiting {
-			if end = eng.nominationEnd(l); end == NominationPlaced {
+			end = eng.nominationEnd(l)
+			if end == NominationPlaced {
 				message = "placed on node " + string(l.Ask.Node().ID())
 			}
 			eng.log.endNomination(l.Ask, Nomination{State: end, EndedAt: now})

@@ -93,7 +93,8 @@ func (eng *Engine) dropIfGone(e *evaluation) bool {
 func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason) (plan victim.Plan, found bool) {
 	eng.searches++
 	for _, r := range reasons {
-		if plan, found = eng.search().Find(x, r, eng.checkPredicates); found {
+		plan, found = eng.search().Find(x, r, eng.checkPredicates)
+		if found {
 			break
 		}
 	}

@@ -33,7 +33,8 @@ func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	c, named := r.Default(), q.Class != ""
 	if named {
 		var ok bool
-		if c, ok = r.Get(registry.Key{Name: q.Class}); !ok {
+		c, ok = r.Get(registry.Key{Name: q.Class})
+		if !ok {
 			return Admission{}, &Problem{UnknownClass, q.Class, NameField, "the ask names it, but there is no such class"}
 		}
 	}

@@ -52,7 +52,8 @@ func (a *Application) RestrictToHeadroom(f feasibility.Mask) {
 // and the user has (LIM-6). ok is false if there is none.
 func (a *Application) LimitGroup() (group string, ok bool) {
 	for q := a.leaf; q != nil; q = q.parent {
-		if group, ok = q.limits.ResolveGroup(a.user.Groups); ok {
+		group, ok = q.limits.ResolveGroup(a.user.Groups)
+		if ok {
 			return group, true
 		}
 	}

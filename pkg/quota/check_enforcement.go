@@ -10,7 +10,8 @@ import (
 func (e *Enforcement) CheckOrder(exists func(*Queue) bool) (listed map[*Queue]int, err error) {
 	listed = map[*Queue]int{}
 	for _, q := range slices.Concat(e.violating, e.due) {
-		if listed[q]++; q.violation == nil || !exists(q) {
+		listed[q]++
+		if q.violation == nil || !exists(q) {
 			return nil, fmt.Errorf("queue %s is listed as above its max, and has no violation or does not exist", q.path)
 		}
 	}

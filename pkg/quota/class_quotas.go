@@ -139,10 +139,12 @@ func (a *Application) PostClassUsage(class string, v resources.Vector, sign int)
 			of.usage[c.id] = m
 		}
 		addSigned(&m.used, v, sign)
-		if m.pods += sign; m.pods > 0 {
+		m.pods += sign
+		if m.pods > 0 {
 			return true
 		}
-		if delete(of.usage, c.id); len(of.usage) == 0 {
+		delete(of.usage, c.id)
+		if len(of.usage) == 0 {
 			of.usage = nil
 		}
 		return true

@@ -217,7 +217,8 @@ func (c Constraint) Availability(k resources.Index) (free, bound resources.Quant
 
 // availabilityAfter is Availability if used is what counts within c.
 func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) (free, bound resources.Quantity, ok bool) {
-	if bound, ok = c.bound(k); c.kind == ClusterCapacity {
+	bound, ok = c.bound(k)
+	if c.kind == ClusterCapacity {
 		return c.queue.freeCapacity(used, k), bound, ok
 	}
 	return resources.SubSaturated(bound, used.At(k)), bound, ok

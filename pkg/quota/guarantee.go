@@ -87,7 +87,8 @@ func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (out []OverGua
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
 		k, left := q.max.Remaining(i, q.allocated)
-		if left += q.preemptingOf(k); left < 0 {
+		left += q.preemptingOf(k)
+		if left < 0 {
 			for len(over) <= int(k) {
 				over = append(over, 0)
 			}

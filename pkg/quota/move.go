@@ -93,7 +93,8 @@ func (t *Tree) ClassQuotasOfMove(a *Application, leaf *Queue, names *resources.N
 func (m *ClassQuotasOfMove) Add(class string, v resources.Vector) error {
 	covered := false
 	m.moved.eachClassQuota(class, func(c classQuotaRef) bool {
-		if covered = true; !c.queue.IsSelfOrAncestorOf(m.from.leaf) {
+		covered = true
+		if !c.queue.IsSelfOrAncestorOf(m.from.leaf) {
 			m.count(c, class, v)
 		}
 		return true

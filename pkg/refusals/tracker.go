@@ -206,7 +206,8 @@ func (t *Tracker) remove(r *Refusal, ended []*Refusal) []*Refusal {
 
 func drop[K comparable](from map[K][]*Refusal, key K, r *Refusal) {
 	left := slices.DeleteFunc(from[key], func(other *Refusal) bool { return other == r })
-	if from[key] = left; len(left) == 0 {
+	from[key] = left
+	if len(left) == 0 {
 		delete(from, key)
 	}
 }

@@ -172,7 +172,8 @@ func TestNew_EqualsAddingOneByOne(t *testing.T) {
 		refused := false
 		for _, x := range list {
 			next, err := one.With(x)
-			if refused = refused || err != nil; err == nil {
+			refused = refused || err != nil
+			if err == nil {
 				one = next
 			}
 		}

@@ -75,7 +75,8 @@ func (s *candidateSearch) of(a *objects.Application, level int) {
 			if s.left == 0 {
 				continue
 			}
-			if s.left--; s.left == 0 {
+			s.left--
+			if s.left == 0 {
 				for depth := range level + 1 {
 					s.eng.part.Reservations().KeepRequiredNodes(s.eng.maskByDepth[depth])
 				}

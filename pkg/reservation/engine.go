@@ -128,7 +128,8 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 				return nil, nil
 			}
 		case !eng.part.Reservations().Fits(x):
-			if n = eng.host.FeasibleNode(x, now); n == nil {
+			n = eng.host.FeasibleNode(x, now)
+			if n == nil {
 				continue
 			}
 		case !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()):

@@ -253,7 +253,8 @@ func naiveSearch(p *objects.Partition, asks []*objects.Allocation, s configs.Res
 			continue
 		}
 		if bound == "" {
-			if candidates++; free <= 0 || candidates > most {
+			candidates++
+			if free <= 0 || candidates > most {
 				continue
 			}
 		}

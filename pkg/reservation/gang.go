@@ -139,7 +139,8 @@ func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []o
 			plan = append(plan, objects.MemberNode{Ask: x, Node: n})
 			sum := used[n]
 			sum.Add(g.Shape.Vector())
-			if used[n] = sum; n.MayReserveTogether(a, g.Shape, sum) {
+			used[n] = sum
+			if n.MayReserveTogether(a, g.Shape, sum) {
 				heap.Push(nodes, lackOf(n, g.Shape, sum))
 			}
 		}

@@ -42,12 +42,14 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 			eng.part.Reservations().Reserve(x, n, now)
 			eng.ReportEnded()
 			eng.host.OnReserved(x, n)
-			if changed = true; unbound {
+			changed = true
+			if unbound {
 				free--
 			}
 		case refused:
 			eng.refuseUntil(x, now.Add(refusalRetry))
-			if refusals++; refusals == maxRefusals {
+			refusals++
+			if refusals == maxRefusals {
 				eng.eligibleAt(now) // the others are examined by the next search
 				return changed
 			}
@@ -98,7 +100,8 @@ func (eng *Engine) free() int {
 func (eng *Engine) nodeFor(x *objects.Allocation) (n *objects.Node, refused bool) {
 	var except []*objects.Node
 	for len(except) < maxRefusals {
-		if n = eng.bestCovering(x, except); n == nil || eng.accepts(x, n) {
+		n = eng.bestCovering(x, except)
+		if n == nil || eng.accepts(x, n) {
 			return n, len(except) > 0
 		}
 		except = append(except, n)

@@ -76,7 +76,8 @@ func FormatAmounts(a Amounts) string {
 			b.WriteString(" and " + strconv.Itoa(a.Len()-n) + " more")
 			break
 		}
-		if n++; n > 1 {
+		n++
+		if n > 1 {
 			b.WriteByte(' ')
 		}
 		b.WriteString(name + "=" + FormatQuantity(name, quantity))

@@ -296,7 +296,8 @@ func (n *NameTable) PinNumbers() { n.pins++ }
 
 // UnpinNumbers undoes one PinNumbers. The last one frees the names that are not held.
 func (n *NameTable) UnpinNumbers() {
-	if n.pins--; n.pins > 0 {
+	n.pins--
+	if n.pins > 0 {
 		return
 	}
 	slices.Sort(n.unheld)

@@ -148,7 +148,8 @@ func (in badInput) run(t *testing.T) {
 	}
 	counts := r.counts()
 	for kind, n := range before {
-		if counts[kind] -= n; counts[kind] == 0 {
+		counts[kind] -= n
+		if counts[kind] == 0 {
 			delete(counts, kind)
 		}
 	}

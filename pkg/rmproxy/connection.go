@@ -161,7 +161,8 @@ func (s *session) checkReplaceable(by string) (wait time.Duration, err error) {
 		return 0, fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d, and is connected",
 			ErrOtherRM, s.rm, len(s.p.cluster.Partitions()))
 	}
-	if wait = s.replaceableAt().Sub(s.p.clock()); wait > 0 {
+	wait = s.replaceableAt().Sub(s.p.clock())
+	if wait > 0 {
 		return wait, fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d: "+
 			"it is disconnected, and can be replaced in %v, or when an administrator releases it",
 			ErrOtherRM, s.rm, len(s.p.cluster.Partitions()), wait.Round(time.Second))

@@ -35,7 +35,8 @@ func (s *session) sendEvents(source EventSource, next uint64) {
 		case <-ticker.C:
 		}
 		var records []events.Record
-		if records, next = source.About(next, eventBatch); len(records) == 0 || s.ended() {
+		records, next = source.About(next, eventBatch)
+		if len(records) == 0 || s.ended() {
 			continue
 		}
 		message := make([]*si.EventRecord, len(records))

@@ -212,7 +212,8 @@ func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) er
 	case x.App != "":
 		r := scheduler.Release{App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type), Scope: scope}
 		var reason string
-		if reason, r.NodeRefused = strings.CutPrefix(x.Message, wire.NodeRefused); r.NodeRefused {
+		reason, r.NodeRefused = strings.CutPrefix(x.Message, wire.NodeRefused)
+		if r.NodeRefused {
 			r.Message = events.Message(strings.ToValidUTF8(strings.TrimLeft(reason, ": "), "?"))
 		}
 		batch.add(r)

@@ -41,7 +41,8 @@ func (o oracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fit
 	}
 	for _, node := range nodes {
 		accepted := s.fits(o.partition, ask, node)
-		if fits = append(fits, accepted); accepted {
+		fits = append(fits, accepted)
+		if accepted {
 			break // nothing is gained by further calls
 		}
 	}

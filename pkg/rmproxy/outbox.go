@@ -99,7 +99,8 @@ func (b *outbox) takeBatch() []outboundEffect {
 	waiting := b.effects[b.head:]
 	n, bytes := 0, 0
 	for n < min(len(waiting), maxEntries) && listOf(waiting[n].effect) == listOf(waiting[0].effect) {
-		if bytes += wireSize(waiting[n].effect); n > 0 && bytes > maxBytes {
+		bytes += wireSize(waiting[n].effect)
+		if n > 0 && bytes > maxBytes {
 			break
 		}
 		n++

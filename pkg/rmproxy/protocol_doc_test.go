@@ -167,7 +167,8 @@ func (r *replay) send(method, text string) {
 			registration.Config = r.config
 		}
 		answer, err := r.client.RegisterResourceManager(r.ctx, registration)
-		if r.failed[method] = err; err == nil {
+		r.failed[method] = err
+		if err == nil {
 			r.answers[method] = entriesOf(r.t, answer)
 		}
 		return

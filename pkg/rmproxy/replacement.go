@@ -57,7 +57,8 @@ func (p *Proxy) noteReplaced(c managerChange) {
 	if !c.replaces() {
 		return
 	}
-	if p.replaced = append(p.replaced, c.former); len(p.replaced) > maxReplaced {
+	p.replaced = append(p.replaced, c.former)
+	if len(p.replaced) > maxReplaced {
 		p.replaced = slices.Delete(p.replaced, 0, 1)
 	}
 	p.replacements++

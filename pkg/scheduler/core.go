@@ -87,7 +87,8 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	c.recordFirstUse(now)
 	c.runContinues = false
 	draining := c.draining
-	if c.apply(now, cmd); c.draining != draining {
+	c.apply(now, cmd)
+	if c.draining != draining {
 		c.stateSince = now
 	}
 	c.drainWaits = len(c.operators.draining) > 0

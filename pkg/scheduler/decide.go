@@ -30,7 +30,8 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 		a.RestrictToHeadroom(c.feasible)
 		group := a.NextAskGroup(c.feasible)
 		if !group.Exact() {
-			if group = c.findGroup(); group == nil {
+			group = c.findGroup()
+			if group == nil {
 				return nil, nil
 			}
 		}

@@ -118,7 +118,8 @@ func (s *dryRunState) entitlementTime() time.Time {
 
 // startReason is Core.startReason, for the application of an ask that may be hypothetical.
 func (s *dryRunState) startReason() (o PendingReason, subject string) {
-	if o, subject = s.c.operatorReason(s.ask.Application()); o != NotPending {
+	o, subject = s.c.operatorReason(s.ask.Application())
+	if o != NotPending {
 		return o, subject
 	}
 	if s.mustStartFirst != nil {
@@ -142,10 +143,12 @@ func (s *dryRunState) firstFeasibleNode() *objects.Node {
 func (s *dryRunState) setVerdict(n *objects.Node) {
 	v := &s.result.Verdict
 	taken := n != nil || s.hasFittingNode()
-	if v.Reason, v.Subject = s.c.permanentReason(s.ask, taken); v.Reason != NotPending {
+	v.Reason, v.Subject = s.c.permanentReason(s.ask, taken)
+	if v.Reason != NotPending {
 		return
 	}
-	if v.Reason, v.Subject = s.c.quotaReason(s.ask); v.Reason != NotPending {
+	v.Reason, v.Subject = s.c.quotaReason(s.ask)
+	if v.Reason != NotPending {
 		return
 	}
 	v.Reason, v.Subject = WaitsForTurn, ""

@@ -44,7 +44,8 @@ func BenchmarkDryRun(b *testing.B) {
 		b.Run(fmt.Sprint("guaranteed=", guaranteed), func(b *testing.B) {
 			conf := core.Partition().Config()
 			conf.Root.Children = slices.Clone(conf.Root.Children) // configurations in force are immutable
-			if conf.Root.Children[1].Guaranteed = protected.Guaranteed; !guaranteed {
+			conf.Root.Children[1].Guaranteed = protected.Guaranteed
+			if !guaranteed {
 				conf.Root.Children[1].Guaranteed = resources.Guarantee{}
 			}
 			apply(scheduler.UseConfig{Partition: conf})

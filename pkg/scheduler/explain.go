@@ -183,7 +183,8 @@ func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Exp
 		return e
 	}
 	reasons, due := preemption.EntitledReasons(c.part, x, now)
-	if e.SearchedAt = now; len(reasons) == 0 {
+	e.SearchedAt = now
+	if len(reasons) == 0 {
 		e.SearchedAt = due
 	}
 	e.Searches = c.preemption.Searches(x, now, e.SearchedAt)

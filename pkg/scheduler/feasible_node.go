@@ -76,7 +76,8 @@ func (c *Core) firstAcceptedBehind(x *objects.Allocation, check objects.NodeChec
 		case known:
 			continue
 		}
-		if batch = append(batch, n); len(batch) < size {
+		batch = append(batch, n)
+		if len(batch) < size {
 			continue
 		}
 		if accepted := c.firstAcceptedOf(x, batch); accepted != nil {
@@ -103,7 +104,8 @@ func (c *Core) firstAcceptedOf(x *objects.Allocation, batch []*objects.Node) (fi
 		c.batchIDs = append(c.batchIDs, n.ID())
 	}
 	for i, accepted := range c.batchOracle.FitsEach(x.Key(), c.batchIDs) {
-		if batch[i].RememberAnswer(x, accepted); accepted && first == nil {
+		batch[i].RememberAnswer(x, accepted)
+		if accepted && first == nil {
 			first = batch[i]
 		}
 	}

@@ -23,7 +23,8 @@ func (c *Core) switchQueue(path objects.QueuePath, action OperatorAction) (chang
 	default:
 		changed = o.stopped[path] || o.drained[path]
 		delete(o.stopped, path)
-		if delete(o.drained, path); len(o.drained) == 0 {
+		delete(o.drained, path)
+		if len(o.drained) == 0 {
 			o.admitted = nil
 		}
 	}

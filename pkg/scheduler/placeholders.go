@@ -25,7 +25,8 @@ const (
 func (c *Core) replacePlaceholders(now time.Time, budget int) (made int) {
 	c.part.Gangs().MayReplace(func(asks, placeholders []*objects.Allocation) bool {
 		r := replacementRun{c: c, budget: budget, now: now, asks: asks, placeholders: placeholders}
-		if r.inPlace(); r.made < budget {
+		r.inPlace()
+		if r.made < budget {
 			r.onOtherNodes()
 		}
 		made = r.made

@@ -95,7 +95,8 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 			st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 			report := func(i int, usage string) []scheduler.Effect {
 				ask := usageOnNode{Key: fmt.Sprint("w", i), Priority: int32(i), Request: 2, Used: 2}.ask("memory")
-				if ask.Tags()[objects.UsageTag] = usage; i == 1 {
+				ask.Tags()[objects.UsageTag] = usage
+				if i == 1 {
 					ask.Details.RequiredNode = "n"
 				} else if i == 7 {
 					ask.Priority = 2_000_000_000

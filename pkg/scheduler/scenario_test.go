@@ -138,7 +138,8 @@ func (st *scenarioCore) applyStep(t *testing.T, s scenarioStep) {
 	case "configure":
 		i := slices.IndexFunc(st.queues, func(q scenarioQueue) bool { return q.Path == s.Queue })
 		for name, value := range s.Set {
-			if st.queues[i].Properties[name] = value; value == "<remove>" {
+			st.queues[i].Properties[name] = value
+			if value == "<remove>" {
 				delete(st.queues[i].Properties, name)
 			}
 		}
@@ -205,7 +206,8 @@ func child(of map[string]any, name string) map[string]any {
 func yamlAmounts(m map[string]int64) map[string]string {
 	out := map[string]string{}
 	for name, n := range m {
-		if out[name] = fmt.Sprint(n); name == resources.VCore {
+		out[name] = fmt.Sprint(n)
+		if name == resources.VCore {
 			out[name] += "m"
 		}
 	}

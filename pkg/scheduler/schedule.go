@@ -19,7 +19,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 	c.resetEffects()
 	routine := c.routineAt(now)
 	if !routine {
-		if c.beginRun(now); c.notListening {
+		c.beginRun(now)
+		if c.notListening {
 			c.reservations.ReportEnded() // of asks that ended with their gang
 			c.finishStep(now)
 			return c.effects, false
@@ -33,7 +34,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 		if routine {
 			if x, n := c.decide(now); x != nil {
 				c.place(x, n, now)
-				if budget--; c.part.Routine() {
+				budget--
+				if c.part.Routine() {
 					continue
 				}
 			}
@@ -60,7 +62,8 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 func (c *Core) routineAt(now time.Time) bool {
 	if c.routine && c.routineUntil.IsZero() {
 		var some bool
-		if c.routineUntil, some = c.NextDeadline(); !some {
+		c.routineUntil, some = c.NextDeadline()
+		if !some {
 			c.routineUntil = now.Add(maxRoutine)
 		}
 	}
@@ -99,7 +102,8 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	c.part.RefreshShares() // nominations that ended change usage
 	x, n := c.preemption.PlaceableNominee()
 	if x == nil {
-		if x, n = c.reservations.Placeable(now); x != nil && c.part.Reservations().Together(x) {
+		x, n = c.reservations.Placeable(now)
+		if x != nil && c.part.Reservations().Together(x) {
 			return c.placeReservedGang(now), false
 		}
 	}
@@ -108,7 +112,8 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 			return made, false
 		}
 		c.part.Gangs().RetryRefused()
-		if x, n = c.decide(now); len(c.gangPlan.members) > 0 {
+		x, n = c.decide(now)
+		if len(c.gangPlan.members) > 0 {
 			return c.placeGang(now), false
 		}
 	}
@@ -119,7 +124,8 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 		return 1, false
 	}
 	found, more := c.preemption.Preempt(now)
-	if c.reservations.ReportEnded(); found || !more && c.reservations.Search(now) {
+	c.reservations.ReportEnded()
+	if found || !more && c.reservations.Search(now) {
 		return 1, false
 	}
 	if !more {

@@ -90,7 +90,8 @@ func BenchmarkPlacement_WithSnapshots(b *testing.B) {
 				if left == 0 {
 					b.StopTimer()
 					c, now = loadedWithApplications(b, treeConfig(2, 100), 10_000, 10_000, 100_000)
-					if left = 100_000; read {
+					left = 100_000
+					if read {
 						c.Snapshot(now)
 					}
 					b.StartTimer()

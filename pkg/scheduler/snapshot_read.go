@@ -26,7 +26,8 @@ func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 	q := s.Root
 	left := q.HeadroomBelow(resources.Limit{})
 	for q.Path != path {
-		if q = q.childTowards(path); q == nil {
+		q = q.childTowards(path)
+		if q == nil {
 			break
 		}
 		left = q.HeadroomBelow(left)

@@ -257,7 +257,8 @@ func (m *viewCache) viewQueue() (ok bool) {
 		}
 		q := m.stale[d][end]
 		m.stale[d], q.stale = m.stale[d][:end], false
-		if m.staleCount--; q.removed {
+		m.staleCount--
+		if q.removed {
 			return true
 		}
 		q.view = viewQueue(m.part, q.queue, q.children.List(), q.applications.List(), q.limits.List())

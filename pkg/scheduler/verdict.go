@@ -274,7 +274,8 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 
 // startReason is why no ask of a can be placed; NotPending: no such reason (ORD-55).
 func (c *Core) startReason(a *objects.Application) (o PendingReason, subject string) {
-	if o, subject = c.operatorReason(a); o != NotPending {
+	o, subject = c.operatorReason(a)
+	if o != NotPending {
 		return o, subject
 	}
 	if !a.StateAwareAllows() {
@@ -367,7 +368,8 @@ func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 		v.Reason, v.Subject = NominatedNodeFull, string(n.ID())
 		return v
 	}
-	if v.Reason, v.Subject = c.startReason(x.Application()); v.Reason != NotPending {
+	v.Reason, v.Subject = c.startReason(x.Application())
+	if v.Reason != NotPending {
 		return v
 	}
 	if shortfalls := c.part.QuotaShortfalls(x); len(shortfalls) > 0 {

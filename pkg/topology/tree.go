@@ -136,7 +136,8 @@ func (t *Tree[N]) leave(e *entry[N]) {
 	for d := e.domain; d != nil; d = d.parent {
 		d.free.Sub(e.free)
 		d.changed = t.changes
-		if d.count--; d.count == 0 && d.parent != nil {
+		d.count--
+		if d.count == 0 && d.parent != nil {
 			d.parent.children = slices.DeleteFunc(d.parent.children, func(c *Domain[N]) bool { return c == d })
 		}
 	}

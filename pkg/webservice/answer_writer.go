@@ -90,7 +90,8 @@ func (p *answerWriter) add(piece []byte) bool {
 	for len(piece) > 0 {
 		n := min(len(piece), pageBytes-len(p.text))
 		p.text = append(p.text, piece[:n]...)
-		if piece = piece[n:]; len(piece) > 0 && !p.flushPage() {
+		piece = piece[n:]
+		if len(piece) > 0 && !p.flushPage() {
 			return false
 		}
 	}

@@ -100,7 +100,8 @@ func parseEndedPlace(after string) (p endedPlace, err error) {
 		p.number = uint32(n)
 		return p, err
 	}
-	if p.former = true; after == "" {
+	p.former = true
+	if after == "" {
 		p.finished = math.MinInt64
 		return p, nil
 	}

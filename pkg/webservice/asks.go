@@ -65,7 +65,8 @@ func (s *service) asks(r *http.Request) (any, error) {
 	}
 	top := snap.Root
 	if f.queue != "" {
-		if top = snap.Queue(objects.QueuePath(f.queue)); top == nil {
+		top = snap.Queue(objects.QueuePath(f.queue))
+		if top == nil {
 			return nil, notFound("queue " + f.queue)
 		}
 	}
@@ -97,7 +98,8 @@ func readAskFilter(r *http.Request) (f askFilter, err error) {
 	case f.limit == 0:
 		f.limit = defaultAskLimit
 	}
-	if f.queue = strings.ToLower(f.queue); f.queue != "" {
+	f.queue = strings.ToLower(f.queue)
+	if f.queue != "" {
 		for _, level := range strings.Split(f.queue, ".") {
 			if !queueLevel.MatchString(level) {
 				return f, badQueueName(f.queue)
@@ -155,7 +157,8 @@ func (f *askFilter) search(ctx context.Context, top *scheduler.QueueView, now ti
 			if view.Node != "" || !f.matches(a, now) {
 				continue
 			}
-			if total++; f.isAfter(a) {
+			total++
+			if f.isAfter(a) {
 				first.add(a, f.limit+1)
 			}
 		}

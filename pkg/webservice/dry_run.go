@@ -104,7 +104,8 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 	preempts := w.preempts
 	if g.Class != nil {
 		preempts, h.Class = g.Preempts, g.Class.Name
-		if h.AllowedUsers = g.Class.SubmitACL; w.class == "" {
+		h.AllowedUsers = g.Class.SubmitACL
+		if w.class == "" {
 			h.AllowedUsers = nil // the ACL of the default class is not checked when it is not named
 		} else if h.AllowedUsers == nil && g.Class.IsSystem() {
 			noUsers := security.AllowList(nil, nil)

@@ -200,7 +200,8 @@ func (l eventWriter) sendLine() error {
 		return err
 	}
 	_, err := l.Write(append(l.text, '\n'))
-	if l.text, l.comma = l.text[:0], false; err != nil {
+	l.text, l.comma = l.text[:0], false
+	if err != nil {
 		return err
 	}
 	return l.Flush()

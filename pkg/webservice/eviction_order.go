@@ -61,7 +61,8 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	var all []*objects.Ask
 	for w := range n.Allocations.All() {
 		ask := w.Ask
-		if all = append(all, ask); w.Preempting {
+		all = append(all, ask)
+		if w.Preempting {
 			preempting[ask.Key] = true
 			load.Available = load.Available.Add(ask.Amounts)
 		} else {

@@ -58,7 +58,8 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	for _, c := range checks {
 		found := findings{slot: slot}
 		for i := range all {
-			if found.partition = all[i].name; !all[i].removed {
+			found.partition = all[i].name
+			if !all[i].removed {
 				c.run(&all[i], &found)
 			}
 		}

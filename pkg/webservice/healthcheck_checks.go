@@ -63,7 +63,8 @@ type findings struct {
 }
 
 func (f *findings) add(format string, about ...any) {
-	if f.count++; f.count <= maxFindings {
+	f.count++
+	if f.count <= maxFindings {
 		f.messages = append(f.messages, "partition "+f.partition+": "+fmt.Sprintf(format, about...))
 	}
 }

@@ -35,7 +35,8 @@ func (t *indenter) add(piece []byte) {
 			t.inString = c != '"'
 			t.out = append(t.out, c)
 		case c == '}' || c == ']':
-			if t.depth--; !t.opened {
+			t.depth--
+			if !t.opened {
 				t.newline()
 			}
 			t.opened = false

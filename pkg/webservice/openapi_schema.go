@@ -141,7 +141,8 @@ func (s *schemas) fields(t reflect.Type, properties schema, required *[]string) 
 		if nullable := field.Type.Kind() == reflect.Slice || field.Type.Kind() == reflect.Pointer; nullable && !optional {
 			value = schema{"anyOf": []schema{value, {"type": "null"}}}
 		}
-		if properties[name] = value; !optional {
+		properties[name] = value
+		if !optional {
 			*required = append(*required, name)
 		}
 	}

@@ -54,7 +54,8 @@ func readPage(r *http.Request, element any) (page, error) {
 	known := fieldNames(reflect.TypeOf(element))
 	p.fields = map[string]bool{}
 	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); !slices.Contains(known, name) {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
 			return p, badRequest(unknownListField(name, known))
 		}
 		p.fields[name] = true

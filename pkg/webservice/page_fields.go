@@ -60,7 +60,8 @@ func (f *fieldFilter) add(piece []byte) {
 // endName begins the field whose name is complete.
 func (f *fieldFilter) endName() {
 	f.inName = false
-	if f.kept = f.wanted[string(f.name)]; !f.kept {
+	f.kept = f.wanted[string(f.name)]
+	if !f.kept {
 		return
 	}
 	if f.any {
@@ -76,13 +77,15 @@ func (f *fieldFilter) structure(c byte) {
 	case '"':
 		f.inString = true
 	case '{', '[':
-		if f.depth++; f.depth == 1 {
+		f.depth++
+		if f.depth == 1 {
 			f.atName = true
 			f.out = append(f.out, c)
 			return
 		}
 	case '}', ']':
-		if f.depth--; f.depth == 0 {
+		f.depth--
+		if f.depth == 0 {
 			f.out = append(f.out, c)
 			return
 		}

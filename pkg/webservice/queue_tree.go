@@ -84,7 +84,8 @@ func encodeQueue(e *encoder, q *scheduler.QueueView, before *encodedQueue, parti
 		x.size += c.size
 		v.AddChild(string(child.Path), c.runningApps)
 	}
-	if x.runningApps = v.RunningApps; len(x.children) > 0 {
+	x.runningApps = v.RunningApps
+	if len(x.children) > 0 {
 		v.Children = []dao.Queue{{}}
 	}
 	head, after, found := bytes.Cut(e.piece(v), headroomPlaceholderText)

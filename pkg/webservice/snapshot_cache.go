@@ -80,7 +80,8 @@ func (d *snapshotCache[T]) get(ctx context.Context, from *snapshots, l *loop.Loo
 			var none T
 			return none, err
 		}
-		if on.snapshot, on.last = snap, value; !keep {
+		on.snapshot, on.last = snap, value
+		if !keep {
 			var none T
 			on.snapshot, on.last = nil, none
 		}

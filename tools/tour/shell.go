@@ -103,7 +103,8 @@ func (s *shell) run(ctx context.Context, x step, timeout time.Duration) (output 
 		return output, nil
 	case x.inBackground():
 		output, err = s.wait(ctx, backgroundTimeout, func(text string) bool { return matches(x.prints, s.clean(text)) })
-		if output = s.clean(output); err == nil {
+		output = s.clean(output)
+		if err == nil {
 			return output, nil
 		}
 	}

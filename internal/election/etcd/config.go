@@ -115,7 +115,8 @@ func (c *Config) tls() (*tls.Config, error) {
 		if err != nil {
 			return nil, &ConfigError{"CAFile", err}
 		}
-		if t.RootCAs = x509.NewCertPool(); !t.RootCAs.AppendCertsFromPEM(text) {
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(text) {
 			return nil, &ConfigError{"CAFile", fmt.Errorf("%s has no certificate", c.CAFile)}
 		}
 	}

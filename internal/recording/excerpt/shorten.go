@@ -100,7 +100,8 @@ func (s *shortening) fixAnswers(e *Excerpt) (*Excerpt, error) {
 	for _, answers := range []map[question]bool{last, ever, first} {
 		fixed := e.clone()
 		fixed.fits = answers
-		if s.best = fixed; s.try(fixed) {
+		s.best = fixed
+		if s.try(fixed) {
 			return fixed, nil
 		}
 	}

@@ -85,7 +85,8 @@ func (p *Player) Make(s *recording.Step) (out Played) {
 	out.Digest = p.digester.Digest(out.Effects, questions)
 	switch {
 	case out.Panic != "":
-		if p.core = nil; s.Done {
+		p.core = nil
+		if s.Done {
 			out.Difference = "this version of Canopy panics"
 		}
 	case !out.Compared:

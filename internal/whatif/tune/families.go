@@ -53,7 +53,8 @@ func guaranteeFamily(targets []string, queues map[string]*configs.Queue, base *w
 	from, own := map[string]map[string]resources.Quantity{}, map[string]bool{}
 	for _, path := range targets {
 		from[path] = guaranteed(queues[path])
-		if own[path] = len(from[path]) > 0; !own[path] {
+		own[path] = len(from[path]) > 0
+		if !own[path] {
 			from[path] = used(path, base)
 			ladder = append([]factor{{1, 1}}, guaranteeLadder...)
 		}

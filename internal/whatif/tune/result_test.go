@@ -147,7 +147,8 @@ func TestRun_AnErrorEndsIt(t *testing.T) {
 	broken, n := errors.New("broken"), 0
 	o := prodBelow(40 * time.Second)
 	o.Evaluate = func(c *configs.Config) (*whatif.Comparison, error) {
-		if n++; n == 3 {
+		n++
+		if n == 3 {
 			return nil, broken
 		}
 		return offsets(c)

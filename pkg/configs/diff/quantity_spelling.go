@@ -37,7 +37,8 @@ func quantityOf(name string) (resource string, ok bool) {
 	}
 	name = strings.TrimPrefix(name, "childtemplate ")
 	for _, key := range []string{"max ", "guaranteed ", "maxresources "} {
-		if resource, ok = strings.CutPrefix(name, key); ok {
+		resource, ok = strings.CutPrefix(name, key)
+		if ok {
 			return strings.TrimSuffix(resource, " of its own"), true
 		}
 	}

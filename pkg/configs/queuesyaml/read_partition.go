@@ -30,7 +30,8 @@ func (r *reader) read(text []byte) (d validation.DocumentDraft) {
 	d.Classes = PriorityClasses.readList(r, fields[PriorityClasses.key])
 	d.Budgets = DisruptionBudgets.readList(r, fields[budgetsKey])
 	for _, n := range r.mappings(nil, "partitions", fields["partitions"]) {
-		if d.Partitions = append(d.Partitions, r.partition(n)); r.queueCount > r.options.MaxQueues {
+		d.Partitions = append(d.Partitions, r.partition(n))
+		if r.queueCount > r.options.MaxQueues {
 			break // reported; the partitions beyond the bound are not read
 		}
 	}

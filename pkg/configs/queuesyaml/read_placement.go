@@ -30,7 +30,8 @@ func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node, 
 			r.options.MaxDepth), "")
 		return nil
 	}
-	if r.placementRuleCount++; r.placementRuleCount > maxRules {
+	r.placementRuleCount++
+	if r.placementRuleCount > maxRules {
 		if r.placementRuleCount == maxRules+1 {
 			r.Add(p, d.Position, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
 		}

@@ -66,7 +66,8 @@ func (r *reader) countQueue(q *validation.QueueDraft) bool {
 			r.options.MaxDepth), "")
 		return false
 	}
-	if r.queueCount++; r.queueCount > r.options.MaxQueues {
+	r.queueCount++
+	if r.queueCount > r.options.MaxQueues {
 		if r.queueCount == r.options.MaxQueues+1 {
 			r.Add(q, q.Position, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
 				r.options.MaxQueues), "")

@@ -151,7 +151,8 @@ func findIndentationMistake(lines []string) *mistake {
 		for strings.HasPrefix(code, "- ") { // a dash opens a block of its own
 			inner := strings.TrimLeft(code[1:], " ")
 			column += len(code) - len(inner)
-			if code = inner; isKey(code) || strings.HasPrefix(code, "- ") {
+			code = inner
+			if isKey(code) || strings.HasPrefix(code, "- ") {
 				open = append(open, column)
 			}
 		}

@@ -132,7 +132,8 @@ type errorLimitReached struct{}
 // MaxProblems errors it ends UntilErrorLimit by a panic.
 func (r *Report) Add(o Subject, where Position, rule, message, hint string) {
 	severity := severityOf(rule)
-	if r.counts[severity]++; r.counts[severity] > MaxProblems {
+	r.counts[severity]++
+	if r.counts[severity] > MaxProblems {
 		if severity == Error && r.stopAtLimit {
 			panic(errorLimitReached{})
 		}

@@ -19,7 +19,8 @@ func (s *budgetUsage) hasNoBudgets() bool { return len(s.part.Budgets()) == 0 }
 
 // begin starts a plan without victims.
 func (s *budgetUsage) begin(p *objects.Partition) {
-	if s.part = p; s.used == nil {
+	s.part = p
+	if s.used == nil {
 		s.used = map[*budgets.Tracked]int{}
 	}
 	clear(s.used)

@@ -55,7 +55,8 @@ func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue)
 	plan.Victims = slices.Clone(plan.Victims)
 	for i := range t.selected {
 		u := &t.selected[i]
-		if t.countUnitFreed(u, -1); !t.fitsQuotas() {
+		t.countUnitFreed(u, -1)
+		if !t.fitsQuotas() {
 			t.countUnitFreed(u, 1)
 			plan.Victims = append(plan.Victims, u.members()...)
 		}

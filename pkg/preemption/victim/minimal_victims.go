@@ -81,7 +81,8 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 			if enough == 0 {
 				enough = t.countUntilFits(shape, quotas)
 			}
-			if waiting++; waiting < enough {
+			waiting++
+			if waiting < enough {
 				continue
 			}
 		} else {
@@ -90,7 +91,8 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 			m.rows++
 		}
 		t.freeCandidates(shape, quotas, waiting)
-		if waiting, enough = 0, 0; t.askFits() {
+		waiting, enough = 0, 0
+		if t.askFits() {
 			return true
 		}
 	}

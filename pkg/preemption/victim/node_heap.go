@@ -27,7 +27,8 @@ func (q nodeHeap) each(yield func(index int) bool) {
 		if index == last {
 			continue
 		}
-		if last = index; !yield(int(index)) {
+		last = index
+		if !yield(int(index)) {
 			return
 		}
 	}

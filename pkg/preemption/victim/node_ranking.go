@@ -91,7 +91,8 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation, s *fe
 		case k >= l.resourceKinds: // the ask of a dry run may request an unknown resource
 			return rankInfeasible
 		case n > row[k]:
-			if fits = false; resources.SubSaturated(n, row[k]) > row[l.resourceKinds+k] {
+			fits = false
+			if resources.SubSaturated(n, row[k]) > row[l.resourceKinds+k] {
 				return rankInfeasible
 			}
 		}

@@ -68,7 +68,8 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 		c.hasBudgets = c.hasBudgets || len(l.part.BudgetsOf(y)) > 0
 		c.hasGroups, c.mixedProtection, severalLevels = c.hasGroups || y.PreemptedAsUnit(), c.mixedProtection || w.softProtection != l.scratchCandidates[0].softProtection, severalLevels || w.priority != l.scratchCandidates[0].priority
 	}
-	if c.candidates = slices.Grow(c.candidates[:0], len(l.scratchCandidates)); !severalLevels {
+	c.candidates = slices.Grow(c.candidates[:0], len(l.scratchCandidates))
+	if !severalLevels {
 		c.candidates = append(c.candidates, l.scratchCandidates...)
 		return
 	}

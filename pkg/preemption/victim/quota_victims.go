@@ -30,7 +30,8 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 		for len(s.selected) > 0 {
 			s.undoLast()
 		}
-		if s.prepareSearch(); !s.search(0) {
+		s.prepareSearch()
+		if !s.search(0) {
 			s.takeInOrder()
 		}
 	}
@@ -124,7 +125,8 @@ func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees 
 // newCandidate computes the sort keys of a unit.
 func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) quotaCandidate {
 	c := quotaCandidate{victimUnit: u, guarantees: guarantees, boundAt: u.startedAt, softProtection: softProtectionOf(u.optedOut, u.originator)}
-	if c.held = u.first.Shape().Vector(); u.group != nil {
+	c.held = u.first.Shape().Vector()
+	if u.group != nil {
 		c.held = nil
 		for _, y := range c.members() {
 			c.held.Add(y.Shape().Vector())
@@ -189,7 +191,8 @@ func (s *quotaSearch) search(i int) bool {
 	if !s.reducesExcess(c) || s.protectedByGuarantee(c) || s.skippedAlike[c.alikeKey()] > 0 {
 		return s.search(i + 1)
 	}
-	if s.take(c); s.search(i + 1) {
+	s.take(c)
+	if s.search(i + 1) {
 		return true
 	}
 	s.undoLast()

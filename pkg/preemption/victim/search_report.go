@@ -117,7 +117,8 @@ func (e *reportRecorder) keepIfBest(plan Plan) {
 		return
 	}
 	plan.Victims = slices.Clone(plan.Victims) // the selector reuses the slice
-	if e.report.Best = slices.Insert(e.report.Best, at, plan); len(e.report.Best) > MaxBestPlans {
+	e.report.Best = slices.Insert(e.report.Best, at, plan)
+	if len(e.report.Best) > MaxBestPlans {
 		e.report.Best = e.report.Best[:MaxBestPlans]
 	}
 }

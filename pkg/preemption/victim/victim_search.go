@@ -77,7 +77,8 @@ func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (b
 	s.selector.begin(&s.current)
 	s.stats.Searches++
 	s.outcomes = OutcomeCounts{}
-	if best, ok = s.findOnOneNode(predicates); !ok && r != ReasonRequiredNode && s.selector.needsOtherNodes() {
+	best, ok = s.findOnOneNode(predicates)
+	if !ok && r != ReasonRequiredNode && s.selector.needsOtherNodes() {
 		s.outcomes = OutcomeCounts{}
 		best, ok = s.findAcrossNodes(predicates)
 	}
@@ -108,7 +109,8 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 			if exact { // reselectForPredicates needs every eligible allocation removed
 				s.selector.selectVictimsOnNode(n)
 			}
-			if plan, found = s.selector.reselectForPredicates(predicates); !found {
+			plan, found = s.selector.reselectForPredicates(predicates)
+			if !found {
 				s.recordOutcome(n, plan, OutcomeRejected)
 				return
 			}

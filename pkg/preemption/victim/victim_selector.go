@@ -122,7 +122,8 @@ func (t *victimSelector) reprieveVictims(predicates Predicates) {
 			i++
 			continue
 		}
-		if t.selected = slices.Delete(t.selected, i, i+1); predicates != nil && !predicates(t.search.ask, t.node, t.plan().Victims) {
+		t.selected = slices.Delete(t.selected, i, i+1)
+		if predicates != nil && !predicates(t.search.ask, t.node, t.plan().Victims) {
 			t.selected = slices.Insert(t.selected, i, u)
 			t.removeUnit(&u)
 			i++

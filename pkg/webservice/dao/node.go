@@ -65,7 +65,8 @@ func NewNode(n *scheduler.NodeView) Node {
 	if n.Allocations.Len() > 0 {
 		v.Allocations = listPlaceholder{}
 	}
-	if v.LeftToDrain = n.LeftToDrain; n.Draining {
+	v.LeftToDrain = n.LeftToDrain
+	if n.Draining {
 		v.Drain = map[bool]string{true: "draining", false: "drained"}[n.LeftToDrain > 0]
 	}
 	for _, f := range n.Foreign {

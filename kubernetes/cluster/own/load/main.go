@@ -197,7 +197,8 @@ func (l *load) result(r result, begin time.Time) result {
 		latencies = append(latencies, max(0, at.Sub(l.created[name]).Seconds()))
 		r.AllBound = max(r.AllBound, at.Sub(begin).Seconds())
 	}
-	if slices.Sort(latencies); len(latencies) > 0 {
+	slices.Sort(latencies)
+	if len(latencies) > 0 {
 		quantile := func(q float64) float64 { return latencies[int(q*float64(len(latencies)-1))] }
 		r.Median, r.P99 = quantile(0.5), quantile(0.99)
 	}
