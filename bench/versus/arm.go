@@ -64,18 +64,21 @@ func load(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) err
 		return err
 	}
 	if w.preempts() { // no ask is pending yet, and running allocations need their nodes
-		return errors.Join(loadNodes(scheduler, s, w, callback), loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, callback))
+		return errors.Join(loadNodes(scheduler, s, w, callback),
+			loadAllocations(scheduler, s.Running, w.Nodes*w.Cores, s.Sentinel, callback))
 	}
 	return errors.Join(loadAllocations(scheduler, s.Asks, 0, s.Sentinel, callback), loadNodes(scheduler, s, w, callback))
 }
 
-func loadAllocations(scheduler api.SchedulerAPI, all []*si.AllocationRequest, running int, last *si.AllocationRequest, callback *shim) error {
+func loadAllocations(scheduler api.SchedulerAPI, all []*si.AllocationRequest, running int, last *si.AllocationRequest,
+	callback *shim) error {
 	for _, m := range append(slices.Clone(all), last) {
 		if err := scheduler.UpdateAllocation(m); err != nil {
 			return err
 		}
 	}
-	return callback.await("the last ask", loadLimit, func() bool { return callback.sentinel && callback.running == running })
+	return callback.await("the last ask", loadLimit,
+		func() bool { return callback.sentinel && callback.running == running })
 }
 
 func loadNodes(scheduler api.SchedulerAPI, s *Stream, w Workload, callback *shim) error {

@@ -46,7 +46,8 @@ func (w Workload) preemptConfig() string {
               guaranteed: {vcore: %dm, memory: %dGi}
 `, w.NodeSort, int64(w.Preemptors)*preemptorShape[0], int64(w.Preemptors)*preemptorShape[1])
 	for i := range w.FanOut[0] {
-		text += fmt.Sprintf("          - name: q%03d\n            resources:\n              guaranteed: {vcore: %dm, memory: %dGi}\n",
+		text += fmt.Sprintf("          - name: q%03d\n            resources:\n              guaranteed: {vcore: %dm, "+
+			"memory: %dGi}\n",
 			i, victimShape[0], victimShape[1])
 	}
 	return text

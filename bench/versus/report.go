@@ -140,11 +140,15 @@ func (r *Report) writeJSON(out io.Writer) error {
 }
 
 func (r *Report) writeText(out io.Writer) error {
-	fmt.Fprintf(out, "yunikorn-core %s and Canopy in process, %d runs each, scale %s, seed %d, %d CPUs, %s, load %s to %s\n",
+	fmt.Fprintf(out,
+		"yunikorn-core %s and Canopy in process, %d runs each, scale %s, seed %d, %d CPUs, %s, load %s to %s\n",
 		r.Yunikorn, r.Runs, r.Scale, r.Seed, r.CPUs, r.Go, r.LoadBefore, r.LoadAfter)
-	fmt.Fprint(out, "Medians in µs per allocation, deciding only. Canopy decides once per delivery, as its delivery to the shim does.\n\n")
+	fmt.Fprint(out,
+		"Medians in µs per allocation, deciding only. Canopy decides once per delivery, as its delivery to the shim "+
+			"does.\n\n")
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "workload\tnodes\tleaves\tapps\tasks\tyunikorn CPU\twall\tcanopy CPU\twall\tCPU ratio (95 %)\twall ratio (95 %)")
+	fmt.Fprintln(t,
+		"workload\tnodes\tleaves\tapps\tasks\tyunikorn CPU\twall\tcanopy CPU\twall\tCPU ratio (95 %)\twall ratio (95 %)")
 	for _, c := range r.Workloads {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%s\n",
 			c.Workload, c.Nodes, c.Leaves, c.Apps, c.Asks,

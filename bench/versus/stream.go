@@ -74,7 +74,8 @@ func newStream(w Workload, seed uint64) *Stream {
 			s.Asks = append(s.Asks, &si.AllocationRequest{RmID: rmID, Allocations: some})
 		}
 	}
-	s.Sentinel = &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{ask(sentinelKey, "no-such-app", askShapes[0])}}
+	s.Sentinel = &si.AllocationRequest{RmID: rmID,
+		Allocations: []*si.Allocation{ask(sentinelKey, "no-such-app", askShapes[0])}}
 	s.Digest = s.digest()
 	return s
 }

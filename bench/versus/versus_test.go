@@ -89,7 +89,8 @@ func TestNotes_ExcessVictims(t *testing.T) {
 
 func TestShim_UnexpectedReleaseIsProblem(t *testing.T) {
 	callback := newShim(1)
-	victim := &si.AllocationRelease{AllocationKey: "a", ApplicationID: "b", TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
+	victim := &si.AllocationRelease{AllocationKey: "a", ApplicationID: "b",
+		TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER}
 	answer := &si.AllocationResponse{Released: []*si.AllocationRelease{victim}}
 	assert.NilError(t, callback.UpdateAllocation(answer))
 	_, _, err := callback.outcome()

@@ -80,7 +80,8 @@ func refusalText(response *http.Response) string {
 }
 
 // credentialsHint says how to give credentials.
-const credentialsHint = "\nThe server needs credentials: give --token-file (or " + tokenFileVariable + "), or --client-cert and --client-key"
+const credentialsHint = "\nThe server needs credentials: give --token-file (or " + tokenFileVariable +
+	"), or --client-cert and --client-key"
 
 // connectionError says in words why there is no connection with TLS. Other errors stay.
 func connectionError(host string, err error) error {
@@ -89,11 +90,13 @@ func connectionError(host string, err error) error {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &verification):
-		return &accessError{fmt.Sprintf("the certificate of %s is not accepted: %v\nGive the file of its authority with --ca-cert", host, verification.Err)}
+		return &accessError{fmt.Sprintf("the certificate of %s is not accepted: %v\nGive the file of its authority with "+
+			"--ca-cert", host, verification.Err)}
 	case errors.As(err, &record):
 		return &accessError{host + " does not speak TLS: leave out --tls, --ca-cert and --client-cert"}
 	case errors.As(err, &operation) && operation.Op == "remote error":
-		return &accessError{fmt.Sprintf("%s refuses the connection: %v; is the certificate of --client-cert the right one?", host, operation.Err)}
+		return &accessError{fmt.Sprintf("%s refuses the connection: %v; is the certificate of --client-cert the right one?",
+			host, operation.Err)}
 	}
 	return err
 }

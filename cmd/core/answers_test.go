@@ -22,8 +22,10 @@ func TestClientCommands_RefuseAnswersOfAnotherKind(t *testing.T) {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }))
 		defer s.Close()
 		for _, command := range []string{
-			"top --watch=0", "queues", "usage", "queue stop root.a", "queue drain root.a", "queue start root.a", "app hold a", "app release a",
-			"app cancel a", "app move a root.b", "node cordon n", "node drain n", "node uncordon n", "events --since 1m", "explain k",
+			"top --watch=0", "queues", "usage", "queue stop root.a", "queue drain root.a", "queue start root.a", "app hold a",
+			"app release a",
+			"app cancel a", "app move a root.b", "node cordon n", "node drain n", "node uncordon n", "events --since 1m",
+			"explain k",
 			"explain --application a", "preempt --list", "preempt --show 1", "preempt --dry-run --ask " + ask,
 			"plan --config " + config, "nodes", "apps", "validate " + config,
 		} {
@@ -34,7 +36,8 @@ func TestClientCommands_RefuseAnswersOfAnotherKind(t *testing.T) {
 			code, out, errs := runCanopy(args...)
 			assert.Assert(t, code == exitRefused || code == exitUsage, "%v of %s: code %d\n%s%s", args, body, code, out, errs)
 			assert.Equal(t, out, "", "%v of %s", args, body)
-			assert.Assert(t, strings.HasPrefix(errs, "canopy: ") && !strings.Contains(errs, "panic"), "%v of %s: %s", args, body, errs)
+			assert.Assert(t, strings.HasPrefix(errs, "canopy: ") && !strings.Contains(errs, "panic"), "%v of %s: %s", args, body,
+				errs)
 		}
 	}
 }

@@ -35,7 +35,8 @@ type application struct {
 
 // summary is an application in JSON: without the lists of its asks and allocations, which are counted.
 func (a *application) summary() applicationSummary {
-	s := applicationSummary{Application: a.Application, PendingAsks: len(a.Requests), RunningAllocations: len(a.Allocations)}
+	s := applicationSummary{Application: a.Application, PendingAsks: len(a.Requests),
+		RunningAllocations: len(a.Allocations)}
 	s.Application.Requests, s.Application.Allocations = nil, nil
 	return s
 }
@@ -69,7 +70,8 @@ func appsCommand() *cobra.Command {
 	flags.StringVar(&f.queue, "queue", "", "only applications in the queue with this `PATH`, and below")
 	flags.StringVar(&f.user, "user", "", "only applications of the user of this `NAME`")
 	flags.StringVar(&f.state, "state", "active", "active, completed or rejected")
-	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore, or the first that there is")
+	flags.StringVar(&f.resource, "resource", "",
+		"`NAME` of the resource in text; not given: vcore, or the first that there is")
 	flags.StringVar(&f.sort, "sort", "", "used, pending, age or name; not given: used, or the newest first for ended ones")
 	flags.IntVar(&f.limit, "limit", 50, "how many to print in text; 0: all")
 	f.add(flags, 0)
@@ -116,7 +118,8 @@ func (f *appsFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	}
 	resource := mainResource(f.resource, amounts...)
 	sortApplications(all, cmp.Or(f.sort, map[bool]string{true: "used", false: "age"}[f.state == "active"]), resource)
-	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, plural(len(all), f.state+" application"), printableLine(resource))
+	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, plural(len(all), f.state+" application"),
+		printableLine(resource))
 	summaries := make([]applicationSummary, len(all))
 	for i := range all {
 		summaries[i] = all[i].summary()
@@ -153,11 +156,13 @@ func printApplications(out io.Writer, all []applicationSummary, active bool, res
 		}
 		submitted, finished := time.Unix(0, a.SubmissionTime), time.Unix(0, a.FinishedTime)
 		if active {
-			t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.UsedResource, resource), amount(a.PendingResource, resource),
+			t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.UsedResource, resource),
+				amount(a.PendingResource, resource),
 				strconv.Itoa(a.PendingAsks), dao.TimeText(submitted))
 			continue
 		}
-		t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.MaxUsedResource, resource), dao.TimeText(finished), shortDuration(finished.Sub(submitted)))
+		t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.MaxUsedResource, resource),
+			dao.TimeText(finished), shortDuration(finished.Sub(submitted)))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -90,7 +90,8 @@ type assertionFile struct {
 
 // testFiles checks the assertions of files. All files are read, so that all mistakes are reported;
 // from the first file with mistakes on no assertion is checked, and the result is an error.
-func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer, o queuesyaml.Options) (*assertionReport, error) {
+func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Writer,
+	o queuesyaml.Options) (*assertionReport, error) {
 	t, bad := &assertionReport{}, 0
 	for _, name := range files {
 		text, err := readConfig(name, in, o)

@@ -45,7 +45,8 @@ func TestTestCommand_JSON(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.DeepEqual(t, got, assertionReport{Passed: 1, Failed: 1, Files: []assertionFile{{"a.yaml", []offline.Result{
 		{Line: 2, Name: "it is", OK: true, Differences: []offline.Difference{}},
-		{Line: 5, Name: "queue root.teams", Differences: []offline.Difference{{What: "root.teams maxapplications", Expected: "3", Actual: "0"}}},
+		{Line: 5, Name: "queue root.teams",
+			Differences: []offline.Difference{{What: "root.teams maxapplications", Expected: "3", Actual: "0"}}},
 	}}}})
 }
 
@@ -60,7 +61,8 @@ func TestTestCommand_InvalidInput(t *testing.T) {
 		"--config valid.yaml x.yaml":             "no such file",
 		"--config broken.yaml gpu.yaml":          "--config: broken.yaml has 2 errors",
 		"--config valid.yaml gpu.yaml typo.yaml": "gpu.yaml: line 1: there is no partition",
-		"--config valid.yaml typo.yaml":          `typo.yaml:1:28: unknown key "expects" in an assertion (hint: did you mean "expect"?)`,
+		"--config valid.yaml typo.yaml": `typo.yaml:1:28: unknown key "expects" in an assertion (hint: did you ` +
+			`mean "expect"?)`,
 		"--config valid.yaml --max-config-bytes 99 long.yaml": "long.yaml is longer than max-config-bytes (99)",
 		"--config valid.yaml gpu.yaml -o xml":                 "--output is text or json",
 	} {

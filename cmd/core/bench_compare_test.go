@@ -148,7 +148,9 @@ func TestBenchCompare_JSON(t *testing.T) {
 // Without a figure there is no verdict: exit code 0 would mean that no figure is worse.
 func TestBenchCompare_NothingComparedIsNoVerdict(t *testing.T) {
 	inReportDirectory(t)
-	assert.NilError(t, os.WriteFile("other.json", []byte(strings.Replace(benchReport(10, 11, 12, 13), `"digest": "d"`, `"digest": "e"`, 1)), 0o600))
+	assert.NilError(t,
+		os.WriteFile("other.json", []byte(strings.Replace(benchReport(10, 11, 12, 13), `"digest": "d"`, `"digest": "e"`, 1)),
+			0o600))
 	for output, want := range map[string]struct{ out, errs string }{
 		"text": {out: "\nnot compared:\n"}, "json": {out: `"figures": []`, errs: report.NothingCompared + "\n"},
 	} {

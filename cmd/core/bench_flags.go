@@ -47,37 +47,52 @@ var preemptorFlags = []string{"preempt-by", "victims", "preemptor-sizes", "at-on
 func (f *benchFlags) define(set *pflag.FlagSet) {
 	f.set, f.spec = set, workload.DefaultSpec()
 	s := &f.spec
-	set.StringSliceVar(&f.suites, "suite", nil, "measure this suite, or several separated by commas; without it and the flags of a workload, all")
+	set.StringSliceVar(&f.suites, "suite", nil,
+		"measure this suite, or several separated by commas; without it and the flags of a workload, all")
 	set.IntVar(&s.Depth, "depth", s.Depth, "workload: levels of queues below root")
 	set.IntVar(&s.Fanout, "fanout", s.Fanout, "workload: children of each parent queue")
 	set.IntVar(&s.AppsPerLeaf, "apps-per-leaf", s.AppsPerLeaf, "workload: applications in each leaf")
 	set.IntVar(&s.Asks, "asks", s.Asks, "workload: asks of all applications, assigned to them in turn")
 	set.IntVar(&s.Nodes, "nodes", s.Nodes, "workload: nodes, all of one size")
-	set.IntVar(&s.Shapes, "shapes", s.Shapes, "workload: different sizes of asks, the n-th 1/n as frequent as the first; equal to --asks: all sizes differ")
+	set.IntVar(&s.Shapes, "shapes", s.Shapes,
+		"workload: different sizes of asks, the n-th 1/n as frequent as the first; equal to --asks: all sizes differ")
 	set.IntVar(&s.Types, "types", s.Types, "workload: types of resources: vcore, memory, then others")
 	set.IntVar(&s.Priorities, "priorities", s.Priorities, "workload: different priorities of asks")
 	set.IntVar(&s.Tags, "tags", s.Tags, "workload: tags on each ask")
-	set.Float64Var(&s.Bound, "bound", s.Bound, "workload: share of the leaves that have a max of half of the resources that their asks request")
+	set.Float64Var(&s.Bound, "bound", s.Bound,
+		"workload: share of the leaves that have a max of half of the resources that their asks request")
 	set.StringVar(&s.Sort, "sort", s.Sort, "workload: order of applications in a leaf: fifo, fair or stateaware")
 	set.StringVar(&s.NodeSort, "node-sort", s.NodeSort, "workload: order of nodes: fair or binpacking")
-	set.StringVar(&s.Constraint, "constraint", s.Constraint, "workload: constraint of every ask: "+strings.Join(workload.Constraints(), ", ")+"; empty: none")
-	set.IntVar(&s.Kinds, "kinds", s.Kinds, "workload: different labels and selectors of asks with --constraint, in turn; 0: 1")
-	set.Float64Var(&s.Churn, "churn", s.Churn, "workload: once the cluster is filled, this share of its allocations is released, each followed by a new ask")
-	set.Float64Var(&s.Saturation, "saturation", s.Saturation, "workload: requested resources as a share of the cluster; above 1 some asks stay pending")
-	set.Float64Var(&s.Rate, "rate", s.Rate, "workload: asks, or with --churn releases, per second at random times; 0: as fast as possible")
-	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors, "workload: asks that preempt once the cluster is full; --shapes and --saturation are 1 then unless given")
-	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy, "preemptors: reason of the preemption: leaf or fence (priority within that scope), or guarantee (of a queue of their own)")
+	set.StringVar(&s.Constraint, "constraint", s.Constraint,
+		"workload: constraint of every ask: "+strings.Join(workload.Constraints(), ", ")+"; empty: none")
+	set.IntVar(&s.Kinds, "kinds", s.Kinds,
+		"workload: different labels and selectors of asks with --constraint, in turn; 0: 1")
+	set.Float64Var(&s.Churn, "churn", s.Churn,
+		"workload: once the cluster is filled, this share of its allocations is released, each followed by a new ask")
+	set.Float64Var(&s.Saturation, "saturation", s.Saturation,
+		"workload: requested resources as a share of the cluster; above 1 some asks stay pending")
+	set.Float64Var(&s.Rate, "rate", s.Rate,
+		"workload: asks, or with --churn releases, per second at random times; 0: as fast as possible")
+	set.IntVar(&s.Preemptors, "preemptors", s.Preemptors,
+		"workload: asks that preempt once the cluster is full; --shapes and --saturation are 1 then unless given")
+	set.StringVar(&s.PreemptBy, "preempt-by", s.PreemptBy,
+		"preemptors: reason of the preemption: leaf or fence (priority within that scope), or guarantee (of a queue of "+
+			"their own)")
 	set.IntVar(&s.Victims, "victims", s.Victims, "preemptors: size of each, in allocations of the most frequent size")
-	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes, "preemptors: different sizes, a few bytes apart; equal to --preemptors: all sizes differ")
+	set.IntVar(&s.PreemptorSizes, "preemptor-sizes", s.PreemptorSizes,
+		"preemptors: different sizes, a few bytes apart; equal to --preemptors: all sizes differ")
 	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many are submitted together, before any victim ends")
 	set.StringVar(&s.Via, "via", s.Via, "API of the scheduler: core, inprocess or grpc; also restricts suites to it")
 	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
-	set.IntVar(&f.runs, "runs", defaultRuns, "samples of each cell, each in a process of its own; with --quick 2 unless given")
+	set.IntVar(&f.runs, "runs", defaultRuns,
+		"samples of each cell, each in a process of its own; with --quick 2 unless given")
 	set.Uint64Var(&f.seed, "seed", 1, "seed of sizes, priorities, times and the order of the samples")
-	set.BoolVar(&f.quick, "quick", false, "a tenth of the work in each suite, and fewer runs: the figures are too few to compare")
+	set.BoolVar(&f.quick, "quick", false,
+		"a tenth of the work in each suite, and fewer runs: the figures are too few to compare")
 	set.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	set.StringVar(&f.html, "html", "", "also write the result as a page to `FILE`")
-	set.StringVar(&f.cpuProfile, "cpuprofile", "", "write a CPU profile of the last run of a single workload to `FILE`; distorts its figures")
+	set.StringVar(&f.cpuProfile, "cpuprofile", "",
+		"write a CPU profile of the last run of a single workload to `FILE`; distorts its figures")
 	set.StringVar(&f.memProfile, "memprofile", "", "write a heap profile of the last run of a single workload to `FILE`")
 }
 

@@ -34,7 +34,8 @@ func TestBenchHostile_ServerMemoryIsBounded(t *testing.T) {
 			if name != "unregistered" && !testscale.Full() {
 				t.Skip("a quick run leaves it out; make check runs it")
 			}
-			job := `{"measure": "hostile", "seed": 1, "spec": ` + string(spec) + `, "self": ["` + program + `", "bench", "sample"],
+			job := `{"measure": "hostile", "seed": 1, "spec": ` + string(spec) + `, "self": ["` + program +
+				`", "bench", "sample"],
 				"hostile": {"attack": "messages", ` + attack + `}}`
 			cmd := exec.CommandContext(t.Context(), program, "bench", "sample")
 			// The process ends when its input does, so the input stays open.

@@ -114,7 +114,8 @@ func TestBenchRun_SamplesAreProcesses(t *testing.T) {
 	}
 	errs := measure("one.json", "--html", "one.html", "--cpuprofile", "cpu.pprof")
 	for _, want := range []string{
-		"1 of 3: custom custom, run 1 of 2, about ", "2 of 3: custom custom, run 2 of 2, about ", "3 of 3: custom custom, audit\n",
+		"1 of 3: custom custom, run 1 of 2, about ", "2 of 3: custom custom, run 2 of 2, about ",
+		"3 of 3: custom custom, audit\n",
 	} {
 		assert.Assert(t, strings.Contains(errs, want), errs)
 	}
@@ -144,7 +145,8 @@ func TestBenchRun_SamplesAreProcesses(t *testing.T) {
 func TestBenchRun_BrokenPipeStillWritesHTML(t *testing.T) {
 	for _, output := range []string{"text", "json"} {
 		page := filepath.Join(t.TempDir(), "page.html")
-		cmd := exec.Command(buildProgram(t), "bench", "run", "--asks", "100", "--nodes", "5", "--runs", "1", "--output", output, "--html", page)
+		cmd := exec.Command(buildProgram(t), "bench", "run", "--asks", "100", "--nodes", "5", "--runs", "1", "--output",
+			output, "--html", page)
 		reader, writer, err := os.Pipe()
 		assert.NilError(t, err)
 		assert.NilError(t, reader.Close())
@@ -162,7 +164,8 @@ func TestBenchRun_BrokenPipeStillWritesHTML(t *testing.T) {
 func TestBenchRun_InterruptKeepsResults(t *testing.T) {
 	file := buildProgram(t)
 	page := filepath.Join(t.TempDir(), "page.html")
-	cmd := exec.Command(file, "bench", "run", "--asks", "500", "--nodes", "20", "--runs", "1000", "--output", "json", "--html", page)
+	cmd := exec.Command(file, "bench", "run", "--asks", "500", "--nodes", "20", "--runs", "1000", "--output", "json",
+		"--html", page)
 	var out bytes.Buffer
 	cmd.Stdout = &out
 	stderr, err := cmd.StderrPipe()

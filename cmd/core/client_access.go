@@ -30,9 +30,11 @@ type clientAccess struct {
 }
 
 func (a *clientAccess) add(flags *pflag.FlagSet) {
-	flags.StringVar(&a.tokenFile, "token-file", "", "`FILE` with the token for the server (default the one that "+tokenFileVariable+" names)")
+	flags.StringVar(&a.tokenFile, "token-file", "",
+		"`FILE` with the token for the server (default the one that "+tokenFileVariable+" names)")
 	flags.StringVar(&a.caCert, "ca-cert", "", "PEM `FILE` with the authority of the server, which speaks TLS")
-	flags.StringVar(&a.clientCert, "client-cert", "", "PEM `FILE` with the certificate of this client; the server speaks TLS")
+	flags.StringVar(&a.clientCert, "client-cert", "",
+		"PEM `FILE` with the certificate of this client; the server speaks TLS")
 	flags.StringVar(&a.clientKey, "client-key", "", "PEM `FILE` with the private key of --client-cert")
 	flags.BoolVar(&a.tls, "tls", false, "the server speaks TLS, with a certificate that this system accepts")
 	flags.BoolVar(&a.insecure, "insecure", false, "send the token without TLS to another machine, too")
@@ -89,7 +91,9 @@ func (a *clientAccess) token(address string) (string, error) {
 		return "", fmt.Errorf("%s: %s has no token, which is one word", flag, name)
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil && !a.usesTLS() && !a.insecure && !isLoopback(host) {
-		return "", fmt.Errorf("%s: the token would be sent to %s without TLS: give --tls or --ca-cert, or --insecure to do it", flag, address)
+		return "",
+			fmt.Errorf("%s: the token would be sent to %s without TLS: give --tls or --ca-cert, or --insecure to do it", flag,
+				address)
 	}
 	return token, nil
 }
@@ -105,8 +109,8 @@ func (a *clientAccess) load(address string) (c *tls.Config, token string, err er
 	return c, token, nil
 }
 
-// httpClient is a client of the REST API of a server. It speaks TLS if the flags say so, also for a URL that begins with
-// http. timeout bounds each answer; 0: nothing does. An error is an exitError with exitUsage.
+// httpClient is a client of the REST API of a server. It speaks TLS if the flags say so, also for a URL that begins
+// with http. timeout bounds each answer; 0: nothing does. An error is an exitError with exitUsage.
 func (a *clientAccess) httpClient(address string, timeout time.Duration) (*http.Client, error) {
 	c, token, err := a.load(address)
 	if err != nil {

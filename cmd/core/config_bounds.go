@@ -42,7 +42,8 @@ func checkBounds(o queuesyaml.Options) error {
 	if o.MaxBytes > maxConfigBytes {
 		large = fmt.Errorf("--max-config-bytes is %d, and can be %d (1 GiB) at most", o.MaxBytes, maxConfigBytes)
 	}
-	return errors.Join(above("max-config-bytes", o.MaxBytes), large, above("max-config-values", o.MaxValues), above("max-queues", o.MaxQueues),
+	return errors.Join(above("max-config-bytes", o.MaxBytes), large, above("max-config-values", o.MaxValues),
+		above("max-queues", o.MaxQueues),
 		above("max-depth", o.MaxDepth))
 }
 

@@ -71,7 +71,8 @@ func TestReadConfig_NamedPipeIsRejected(t *testing.T) {
 		} {
 			code, _, errs := runCanopy(args...)
 			assert.Assert(t, code != 0, "%v", args)
-			assert.Assert(t, strings.Contains(errs, name+" is not a regular file: the name - reads standard input"), "%v: %s", args, errs)
+			assert.Assert(t, strings.Contains(errs, name+" is not a regular file: the name - reads standard input"), "%v: %s",
+				args, errs)
 		}
 	}
 }

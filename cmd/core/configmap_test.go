@@ -9,7 +9,8 @@ import (
 
 // configMapQueues is the text of a ConfigMap with a queues.yaml.
 func configMapQueues(queues string) string {
-	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yunikorn-configs}\ndata:\n  log.level: INFO\n  queues.yaml: |\n    " +
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yunikorn-configs}\ndata:\n  log.level: INFO\n  " +
+		"queues.yaml: |\n    " +
 		strings.ReplaceAll(strings.TrimSuffix(queues, "\n"), "\n", "\n    ") + "\n"
 }
 
@@ -19,7 +20,8 @@ func TestCommands_ReadAConfigMap(t *testing.T) {
 	const queues = "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues: [{name: a}]\n"
 	writeFile(t, "plain.yaml", queues)
 	writeFile(t, "map.yaml", configMapQueues(queues))
-	writeFile(t, "assertions.yaml", "assertions:\n- {name: a, place: {user: ann, queue: root.a}, expect: {queue: root.a}}\n")
+	writeFile(t, "assertions.yaml",
+		"assertions:\n- {name: a, place: {user: ann, queue: root.a}, expect: {queue: root.a}}\n")
 	for args, want := range map[string]string{
 		"validate map.yaml": "map.yaml: valid\n",
 		"place --config map.yaml --user ann --queue root.a": "root.a: placed by",

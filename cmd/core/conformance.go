@@ -71,8 +71,10 @@ func conformanceCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler")
 	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
-	flags.StringSliceVar(&f.features, "features", nil, "also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
-	flags.StringVar(&f.report, "report", "", "also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
+	flags.StringSliceVar(&f.features, "features", nil,
+		"also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
+	flags.StringVar(&f.report, "report", "",
+		"also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
 	flags.BoolVar(&f.list, "list", false, "print the cases with what they demand, and run none")
@@ -164,7 +166,8 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 		if err := printJSON(out, report); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed%s\n", len(report.Results)-failed, failed, skippedText(report.Skipped)); err != nil {
+	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed%s\n", len(report.Results)-failed, failed,
+		skippedText(report.Skipped)); err != nil {
 		return err
 	}
 	switch {
@@ -204,5 +207,6 @@ func printResult(out io.Writer, r conformance.Result) {
 		fmt.Fprintf(out, "pass  %s (%.1f s)\n", r.Case.Name, r.Duration.Seconds())
 		return
 	}
-	fmt.Fprintf(out, "FAIL  %s (%.1f s)\n      demanded: %s (%s)\n      %v\n", r.Case.Name, r.Duration.Seconds(), r.Case.Demand, r.Case.Source, r.Failure)
+	fmt.Fprintf(out, "FAIL  %s (%.1f s)\n      demanded: %s (%s)\n      %v\n", r.Case.Name, r.Duration.Seconds(),
+		r.Case.Demand, r.Case.Source, r.Failure)
 }

@@ -16,7 +16,8 @@ func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {
 	p, s := startServing(t, buildProgram(t))
 	address := s.conn.Target()
 	inDirectory(t)
-	code, out, errs := runCanopy("conformance", "--address", address, "--run", "asks/*", "--output", "json", "--report", "junit.xml")
+	code, out, errs := runCanopy("conformance", "--address", address, "--run", "asks/*", "--output", "json", "--report",
+		"junit.xml")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0, out)
 	var report struct {
@@ -43,8 +44,10 @@ func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {
 	code, out, errs = runCanopy("conformance", "--address", address, "--run", "*/pr*")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0, out)
-	assert.Assert(t, !strings.Contains(out, "canopy/") && strings.HasSuffix(out, "\n1 passed, 0 failed, 1 skipped (--features)\n"), out)
-	code, out, errs = runCanopy("conformance", "--address", address, "--run", "canopy/preferred-node", "--features", "canopy")
+	assert.Assert(t, !strings.Contains(out, "canopy/") &&
+		strings.HasSuffix(out, "\n1 passed, 0 failed, 1 skipped (--features)\n"), out)
+	code, out, errs = runCanopy("conformance", "--address", address, "--run", "canopy/preferred-node", "--features",
+		"canopy")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0, out)
 	assert.Assert(t, strings.HasPrefix(out, "pass  canopy/preferred-node ("), out)
@@ -61,7 +64,8 @@ func TestConformanceCommand_FeaturesAreListed(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, `"feature": "canopy"`), out)
 	code, _, errs := runCanopy("conformance", "--run", "canopy/*")
 	assert.Equal(t, code, exitUsage)
-	assert.Assert(t, strings.Contains(errs, "--run: the cases called \"canopy/*\" are about features that were not named"), errs)
+	assert.Assert(t, strings.Contains(errs, "--run: the cases called \"canopy/*\" are about features that were not named"),
+		errs)
 	code, _, errs = runCanopy("conformance", "--features", "magic")
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "--features: no feature is called \"magic\": the features are canopy"), errs)
@@ -70,13 +74,16 @@ func TestConformanceCommand_FeaturesAreListed(t *testing.T) {
 // A server with a configuration of its own ignores that of the cases, and fails those that need its queues.
 func TestConformanceCommand_FailureSaysWhatIsMissing(t *testing.T) {
 	inDirectory(t)
-	writeFile(t, "own.yaml", "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: own}]}]}]")
+	writeFile(t, "own.yaml",
+		"partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: own}]}]}]")
 	p, s := startServing(t, buildProgram(t), "--config", "own.yaml")
-	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "asks/priority", "--timeout", "500ms")
+	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "asks/priority", "--timeout",
+		"500ms")
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, exitRefused)
 	for _, part := range []string{
-		"FAIL  asks/priority", "demanded: When resources are freed", "missing, waited for 500ms at most: UpdateApplication accepted",
+		"FAIL  asks/priority", "demanded: When resources are freed",
+		"missing, waited for 500ms at most: UpdateApplication accepted",
 		"received instead: UpdateApplication rejected", "0 passed, 1 failed",
 	} {
 		assert.Assert(t, strings.Contains(out, part), "%q is not in %s", part, out)
@@ -89,12 +96,14 @@ func TestConformanceCommand_FailureSaysWhatIsMissing(t *testing.T) {
 func TestConformanceCommand_UnwritableReport(t *testing.T) {
 	p, s := startServing(t, buildProgram(t))
 	inDirectory(t)
-	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report", "missing/junit.xml")
+	code, out, errs := runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report",
+		"missing/junit.xml")
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "")
 	assert.Assert(t, strings.HasPrefix(errs, "canopy: --report: open missing/junit.xml: "), errs)
 	if runtime.GOOS == "linux" {
-		code, out, errs = runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report", "/dev/full", "-o", "json")
+		code, out, errs = runCanopy("conformance", "--address", s.conn.Target(), "--run", "nodes/unknown", "--report",
+			"/dev/full", "-o", "json")
 		assert.Equal(t, code, exitRefused)
 		assert.Assert(t, strings.Contains(out, `"passed": 1`), out)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: --report: write /dev/full: "), errs)

@@ -28,7 +28,8 @@ func startCore(ctx context.Context, bounds queuesyaml.Options) (*coreProcess, er
 	return p, p.start(ctx)
 }
 
-// start starts the process and waits until it is ready. After an error there is none, or that of before, which has ended.
+// start starts the process and waits until it is ready. After an error there is none, or that of before, which has
+// ended.
 func (p *coreProcess) start(ctx context.Context) error {
 	file, err := os.Executable()
 	if err != nil {

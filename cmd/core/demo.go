@@ -99,8 +99,9 @@ func checkSize(s sim.Size) error {
 // demoReport is the result of a demo. Its JSON form is stable: other programs read it.
 type demoReport struct {
 	*sim.DemoReport
-	Queues     int                 `json:"queuesBelowRoot"`
-	WaitingAsk *dao.Explanation    `json:"waitingAsk,omitempty"` // an ask of the full cluster, as REST explains it; missing: none was pending
+	Queues int `json:"queuesBelowRoot"`
+	// an ask of the full cluster, as REST explains it; missing: none was pending
+	WaitingAsk *dao.Explanation    `json:"waitingAsk,omitempty"`
 	Preemption *sim.PreemptionDemo `json:"preemption"`
 }
 

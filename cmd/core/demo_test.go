@@ -90,7 +90,8 @@ func TestDemo_InJSON(t *testing.T) {
 	code, out, errs := runCanopy(smallDemo("--output", "json")...)
 	assert.Equal(t, code, 0, errs)
 	assert.DeepEqual(t, fieldsOf(t, out), []string{
-		"seed", "nodes", "applications", "asks", "allocated", "preempted", "released", "pending", "rejected", "allocatedResources",
+		"seed", "nodes", "applications", "asks", "allocated", "preempted", "released", "pending", "rejected",
+		"allocatedResources",
 		"steps", "full", "queuesBelowRoot", "waitingAsk", "preemption",
 	})
 	var r demoReport
@@ -110,7 +111,8 @@ func TestDemo_InJSON(t *testing.T) {
 	assert.Assert(t, last.Wave == 0 && last.Waiting == 0)
 
 	full := r.Full
-	assert.Assert(t, full.Wave > 1 && full.Waiting > full.Running/2, "the table is that of a full cluster: %+v", full.DemoStep)
+	assert.Assert(t, full.Wave > 1 && full.Waiting > full.Running/2, "the table is that of a full cluster: %+v",
+		full.DemoStep)
 	assert.Equal(t, len(full.Queues), 13)
 	root := full.Queues[0]
 	assert.Equal(t, root.Path, objects.RootPath)
@@ -138,7 +140,8 @@ func TestDemo_InText(t *testing.T) {
 		`\nAfter wave 1 the cluster is full: \d+ asks run and \d+ wait\.\n`,
 		`\nQUEUE +PRIORITY +RUNNING +VCORE +WAITING +VCORE +GUARANTEED +MAX\nroot `,
 		`\n  production .*\n    team-01 `,
-		`\nThe pending ask with the highest priority: 'canopy explain ask-\d+' prints\n\nask-\d+ of application app-\d+, user user-\d\d, queue root\.`,
+		`\nThe pending ask with the highest priority: 'canopy explain ask-\d+' prints\n\nask-\d+ of application app-\d+, ` +
+			`user user-\d\d, queue root\.`,
 		`\nRESOURCE .*\n(.*\n)*vcore `,
 		`\nAt the end: 50 placed, 0 rejected, 0 waiting\. `,
 		`\n +0 s  ask urgent is submitted: 2 vcore, priority 1000; it fits on no node\n`,

@@ -29,19 +29,25 @@ const demoNext = `Try next:
 // write prints the report as text.
 func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Seed %d: %s with %s, %s queues below root, %s in %s.\n\n", r.Seed, counted(withThousands(r.Nodes), "nodes"),
-		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore], "memory": r.Full.Queues[0].Max["memory"]}),
+	fmt.Fprintf(&b, "Seed %d: %s with %s, %s queues below root, %s in %s.\n\n", r.Seed,
+		counted(withThousands(r.Nodes), "nodes"),
+		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore],
+			"memory": r.Full.Queues[0].Max["memory"]}),
 		withThousands(r.Queues), counted(withThousands(r.Asks), "asks"), plural(r.Full.Wave, "wave"))
 	r.writeSteps(&b)
-	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave, withThousands(r.Full.Running), withThousands(r.Full.Waiting))
+	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave,
+		withThousands(r.Full.Running), withThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
 	if r.WaitingAsk != nil {
-		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n", r.WaitingAsk.AllocationKey)
+		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n",
+			r.WaitingAsk.AllocationKey)
 		if err := printExplanation(&b, r.WaitingAsk); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(&b, "\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was consistent.\n",
+	fmt.Fprintf(&b,
+		"\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was "+
+			"consistent.\n",
 		withThousands(r.Allocated), withThousands(r.Rejected), withThousands(r.Pending), len(r.Steps))
 	b.WriteString("\nA preemption\n\n")
 	for _, line := range r.Preemption.Lines() {
@@ -61,14 +67,16 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 			what = fmt.Sprintf("wave %d", s.Wave)
 		}
 		fmt.Fprintf(b, "%-7d %-8s %8s %8s %8s %8s %8s\n", s.Second/60, what,
-			withThousands(s.Ended), withThousands(s.Submitted), withThousands(s.Placed), withThousands(s.Running), withThousands(s.Waiting))
+			withThousands(s.Ended), withThousands(s.Submitted), withThousands(s.Placed), withThousands(s.Running),
+			withThousands(s.Waiting))
 	}
 }
 
 // writeTree writes the table of queues: root, the tenants, and of each tenant the leaves with the
 // most pending vcore.
 func writeTree(b *strings.Builder, queues []sim.QueueLine) {
-	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE", "GUARANTEED", "MAX")
+	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE",
+		"GUARANTEED", "MAX")
 	shown := shownQueues(queues)
 	for _, q := range queues {
 		if !shown[q.Path] {
@@ -81,7 +89,8 @@ func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 			priority = strconv.Itoa(int(q.CurrentPriority))
 		}
 		fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", name, priority,
-			withThousands(int(q.Allocated[podCount])), vcores(q.Allocated), withThousands(int(q.Pending[podCount])), vcores(q.Pending),
+			withThousands(int(q.Allocated[podCount])), vcores(q.Allocated), withThousands(int(q.Pending[podCount])),
+			vcores(q.Pending),
 			vcores(q.Guaranteed), vcores(q.Max))
 	}
 	if n := len(queues) - len(shown); n > 0 {

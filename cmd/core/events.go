@@ -89,7 +89,8 @@ func (f *eventsFlags) check() error {
 	if f.follow && f.until != "" {
 		wrong = append(wrong, errors.New("--until and --follow exclude each other"))
 	}
-	return errors.Join(append(wrong, checkTime("--since", f.since), checkTime("--until", f.until), checkOutput(f.output))...)
+	return errors.Join(append(wrong, checkTime("--since", f.since), checkTime("--until", f.until),
+		checkOutput(f.output))...)
 }
 
 // checkTime rejects a text that is neither RFC 3339 nor a duration of zero or more; empty: not given.

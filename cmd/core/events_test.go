@@ -57,9 +57,12 @@ func TestEventsCommand_Text(t *testing.T) {
 `)
 	changes, _, other := historyServer(t)
 	changes.OnEffects("default", []scheduler.Effect{
-		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, After: one}, scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeUnschedulable},
-		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved}, scheduler.AskCancelled{Key: "k", App: "app-1", Reason: "application app-1 was removed"},
-		scheduler.QueueChanged{Queue: "root.d", Dynamic: true}, scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true},
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeResized, After: one},
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeMadeUnschedulable},
+		scheduler.NodeChanged{Node: "n1", Change: scheduler.NodeRemoved},
+		scheduler.AskCancelled{Key: "k", App: "app-1", Reason: "application app-1 was removed"},
+		scheduler.QueueChanged{Queue: "root.d", Dynamic: true},
+		scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueRemoved, Dynamic: true},
 		scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved},
 	})
 	_, out, _ = runCanopy("events", "--address", other)
@@ -131,7 +134,8 @@ func TestEventsCommand_EndsWithoutAnAnswer(t *testing.T) {
 	assert.NilError(t, err)
 	defer silent.Close()
 	for _, follow := range [][]string{nil, {"--follow"}} {
-		code, out, errs := runCanopy(append([]string{"events", "--address", silent.Addr().String(), "--timeout", "50ms"}, follow...)...)
+		code, out, errs := runCanopy(append([]string{"events", "--address", silent.Addr().String(), "--timeout", "50ms"},
+			follow...)...)
 		assert.Equal(t, code, exitRefused)
 		assert.Equal(t, out, "")
 		assert.Equal(t, errs, "canopy: "+silent.Addr().String()+" did not answer within 50ms (--timeout)\n")
@@ -145,7 +149,8 @@ func TestEventsCommand_InvalidFlagsAreRejected(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--since", "yesterday"}, exitUsage, `--since is a time such as 2026-01-02T15:04:05Z, or how long ago, such as 5m; not "yesterday"`},
+		{[]string{"--since", "yesterday"}, exitUsage,
+			`--since is a time such as 2026-01-02T15:04:05Z, or how long ago, such as 5m; not "yesterday"`},
 		{[]string{"--until", "-5m"}, exitUsage, "--until is a time"},
 		{[]string{"--follow", "--until", "1m"}, exitUsage, "exclude each other"},
 		{[]string{"--output", "yaml"}, exitUsage, "--output is text or json"},

@@ -49,7 +49,8 @@ func (f *eventsFlags) print(out *bufio.Writer, record json.RawMessage) error {
 }
 
 // eventTypes are the printed names of the event types.
-var eventTypes = map[string]string{"REQUEST": "ask", "APP": "application", "NODE": "node", "QUEUE": "queue", "USERGROUP": "user"}
+var eventTypes = map[string]string{"REQUEST": "ask", "APP": "application", "NODE": "node", "QUEUE": "queue",
+	"USERGROUP": "user"}
 
 // String is the event in words: the time, the type, the object, what happened.
 func (e event) String() string {

@@ -87,7 +87,8 @@ func TestExampleShims_FollowTheLeader(t *testing.T) {
 	}
 }
 
-// standbyOf is the address of a server that answers as a standby, whose leader is at another address; empty: it knows none.
+// standbyOf is the address of a server that answers as a standby, whose leader is at another address; empty: it knows
+// none.
 func standbyOf(t *testing.T, leader string) (address string) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -12,39 +12,63 @@ import (
 // table of docs/EXIT_CODES.md; a test compares them.
 var exitCodes = []struct{ command, zero, one, two string }{
 	{"serve", "a signal ended it", "the configuration has errors, or a port cannot be opened", "a file cannot be read"},
-	{"validate", "all files are valid, perhaps with warnings", "a file has errors, or with --strict warnings", "a file cannot be read, or the server cannot be reached"},
-	{"plan", "nothing would change", "a file has errors or cannot be read, the server cannot be reached, or the arguments are invalid", "something would change"},
+	{"validate", "all files are valid, perhaps with warnings", "a file has errors, or with --strict warnings",
+		"a file cannot be read, or the server cannot be reached"},
+	{"plan", "nothing would change",
+		"a file has errors or cannot be read, the server cannot be reached, or the arguments are invalid",
+		"something would change"},
 	{"place", "the application would be placed", "it would be rejected", "the file has errors or cannot be read"},
 	{"test", "all assertions hold", "an assertion fails", "a file has mistakes or cannot be read"},
 	{"usage", "the usage was printed", "the name is unknown, or the server does not answer", ""},
 	{"queues", "the queues were printed", "the queue is unknown, or the server does not answer", ""},
 	{"apps", "the applications were printed", "the queue is unknown, or the server does not answer", ""},
 	{"nodes", "the nodes were printed", "the node is unknown, or the server does not answer", ""},
-	{"top", "they were printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer", ""},
+	{"top", "they were printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer",
+		""},
 	{"explain", "the key or the application is known", "it is unknown, or the server does not answer", ""},
-	{"queue stop", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"queue drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"queue start", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"app cancel", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"app hold", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"app move", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"app release", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"node cordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"node drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"node uncordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer", ""},
-	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed", "the ask is invalid, or the server does not answer"},
+	{"queue stop", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"queue drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"queue start", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"app cancel", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"app hold", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"app move", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"app release", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"node cordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"node drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
+		""},
+	{"node uncordon", "it is so, also if it was so before",
+		"the name is unknown, or the server refuses or does not answer", ""},
+	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed",
+		"the ask is invalid, or the server does not answer"},
 	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
 	{"demo", "every invariant held", "an invariant was violated", ""},
-	{"replay", "every invariant held, and every task that could be placed was", "an invariant was violated, a task that could be placed was not, or kills of the scheduler have changed how many were placed", "a file cannot be read, or the server does not answer or refuses the registration"},
-	{"recording play", "all steps that could be compared are equal", "a step differs, or none could be compared", "the recording cannot be read"},
-	{"what-if", "the comparison was printed", "the configuration has errors, or the recorded decisions are not made", "the recording cannot be read, or has no asks"},
-	{"tune", "a change meets the objective, or none is needed", "no change was found, the configuration has errors, or the recorded decisions are not made", "the recording cannot be read, or has no asks of the queue"},
+	{"replay", "every invariant held, and every task that could be placed was",
+		"an invariant was violated, a task that could be placed was not, or kills of the scheduler have changed how many " +
+			"were placed", "a file cannot be read, or the server does not answer or refuses the registration"},
+	{"recording play", "all steps that could be compared are equal", "a step differs, or none could be compared",
+		"the recording cannot be read"},
+	{"what-if", "the comparison was printed", "the configuration has errors, or the recorded decisions are not made",
+		"the recording cannot be read, or has no asks"},
+	{"tune", "a change meets the objective, or none is needed",
+		"no change was found, the configuration has errors, or the recorded decisions are not made",
+		"the recording cannot be read, or has no asks of the queue"},
 	{"recording show", "everything was shown", "the replay differs", "the recording cannot be read"},
-	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it", "the recording cannot be read"},
-	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint does not answer or refuses the registration", ""},
+	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it",
+		"the recording cannot be read"},
+	{"conformance", "all cases passed, or were listed",
+		"a case failed, or the endpoint does not answer or refuses the registration", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
-	{"bench compare", "no figure is worse", "a figure is worse", "nothing was compared, or a file cannot be read or is no report"},
+	{"bench compare", "no figure is worse", "a figure is worse",
+		"nothing was compared, or a file cannot be read or is no report"},
 	{"bench list", "it was printed", "", ""},
 	{"token new", "a token was made", "the file of --append cannot be written, or has errors", ""},
 	{"token check", "the file is right", "the file has errors", "the file cannot be read"},
@@ -72,7 +96,8 @@ func exitCodesCommand() *cobra.Command {
 			}
 		}
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of the commands mean", Long: strings.TrimSuffix(b.String(), "\n")}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes of the commands mean",
+		Long: strings.TrimSuffix(b.String(), "\n")}
 }
 
 // helpCommand is cobra's help command, but an unknown topic is a usage error.
@@ -84,7 +109,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return exitError{exitUsage, fmt.Errorf("there is no help about %q; 'canopy help' lists all commands and topics", strings.Join(args, " "))}
+				return exitError{exitUsage,
+					fmt.Errorf("there is no help about %q; 'canopy help' lists all commands and topics", strings.Join(args, " "))}
 			}
 			about.InitDefaultHelpFlag()
 			return about.Help()
@@ -118,7 +144,8 @@ func rejectUnknownSubcommands(c *cobra.Command) {
 // writeExitCodes writes docs/EXIT_CODES.md.
 func writeExitCodes(out io.Writer) error {
 	l := &lineWriter{out: out}
-	l.add("# Exit codes\n\n" + exitCodesIntro + "\n\n`canopy help exit-codes` prints the same.\n\n| Command | 0 | 1 | 2 |\n|---|---|---|---|")
+	l.add("# Exit codes\n\n" + exitCodesIntro + "\n\n`canopy help exit-codes` prints the same.\n\n| Command | 0 | 1 | 2 " +
+		"|\n|---|---|---|---|")
 	for _, c := range exitCodes {
 		l.add(fmt.Sprintf("| `%s` | %s | %s | %s |", c.command, c.zero, c.one, c.two))
 	}

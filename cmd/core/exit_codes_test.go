@@ -69,7 +69,8 @@ func TestExitCodes_InvalidCommandLines(t *testing.T) {
 		count++
 	})
 	assert.Equal(t, count, len(exitCodes))
-	for _, args := range [][]string{{"nonsense"}, {"--nonsense"}, {"bench", "nonsense"}, {"help", "nonsense"}, {"help", "bench", "nonsense"}, {"completion", "nonsense"}} {
+	for _, args := range [][]string{{"nonsense"}, {"--nonsense"}, {"bench", "nonsense"}, {"help", "nonsense"},
+		{"help", "bench", "nonsense"}, {"completion", "nonsense"}} {
 		wrong(exitUsage, args...)
 	}
 	for _, args := range [][]string{{}, {"help"}, {"bench"}, {"--help"}, {"help", "exit-codes"}, {"completion", "bash"}} {
@@ -87,21 +88,30 @@ func TestExitCodes_Verdicts(t *testing.T) {
 	writeFile(t, "wrong.yaml", "assertions:\n- {name: a, place: {user: ann, queue: root.a}, expect: {queue: root.b}}\n")
 	const nowhere = " --address 127.0.0.1:1"
 	for args, want := range map[string]int{
-		"validate valid.yaml": 0, "validate warned.yaml": 0, "validate --strict warned.yaml": 1, "validate broken.yaml": 1, "validate empty.yaml": 1,
-		"validate missing.yaml": 2, "validate broken.yaml missing.yaml": 2, "validate": 2, "validate valid.yaml" + nowhere: 2, "validate --rules": 0,
+		"validate valid.yaml": 0, "validate warned.yaml": 0, "validate --strict warned.yaml": 1, "validate broken.yaml": 1,
+		"validate empty.yaml":   1,
+		"validate missing.yaml": 2, "validate broken.yaml missing.yaml": 2, "validate": 2, "validate valid.yaml" + nowhere: 2,
+		"validate --rules": 0,
 		"plan --config valid.yaml --against valid.yaml": 0, "plan --config other.yaml --against valid.yaml": 2,
-		"plan --config broken.yaml --against valid.yaml": 1, "plan --config missing.yaml --against valid.yaml": 1, "plan --config valid.yaml": 1,
+		"plan --config broken.yaml --against valid.yaml": 1, "plan --config missing.yaml --against valid.yaml": 1,
+		"plan --config valid.yaml":           1,
 		"plan --config valid.yaml" + nowhere: 1, "plan --config empty.yaml --against valid.yaml": 1,
 		"place --config other.yaml --user ann --queue root.a": 0, "place --config other.yaml --user ann --queue root.b": 1,
-		"place --config other.yaml": 2, "place --config broken.yaml --user ann": 2, "place --config missing.yaml --user ann": 2, "place --config empty.yaml --user ann": 2,
-		"test --config other.yaml right.yaml": 0, "test --config other.yaml wrong.yaml": 1, "test --config other.yaml valid.yaml": 2,
-		"test --config broken.yaml right.yaml": 2, "test --config other.yaml missing.yaml": 2, "test --config empty.yaml right.yaml": 2,
-		"serve --config broken.yaml": 1, "serve --config empty.yaml": 1, "serve --config missing.yaml": 2, "serve --log-level loud": 2, "serve --audit-interval=-1s": 2,
+		"place --config other.yaml": 2, "place --config broken.yaml --user ann": 2,
+		"place --config missing.yaml --user ann": 2, "place --config empty.yaml --user ann": 2,
+		"test --config other.yaml right.yaml": 0, "test --config other.yaml wrong.yaml": 1,
+		"test --config other.yaml valid.yaml":  2,
+		"test --config broken.yaml right.yaml": 2, "test --config other.yaml missing.yaml": 2,
+		"test --config empty.yaml right.yaml": 2,
+		"serve --config broken.yaml":          1, "serve --config empty.yaml": 1, "serve --config missing.yaml": 2,
+		"serve --log-level loud": 2, "serve --audit-interval=-1s": 2,
 		"explain": 2, "explain key" + nowhere: 1, "explain key --address x": 2,
 		"preempt": 2, "preempt --list" + nowhere: 2, "events" + nowhere: 1, "events --since x": 2,
 		"replay": 2, "replay --nodes missing.csv --pods missing.csv": 2, "trace-synth": 2, "demo --nodes 0": 2,
-		"conformance --list": 0, "conformance" + nowhere: 1, "conformance --run nothing": 2, "conformance --features nothing": 2, "conformance --timeout 0s": 2,
-		"bench run --suite nonsense": 2, "bench compare missing.json missing.json": 2, "bench list": 0, "schema": 0, "version": 0,
+		"conformance --list": 0, "conformance" + nowhere: 1, "conformance --run nothing": 2,
+		"conformance --features nothing": 2, "conformance --timeout 0s": 2,
+		"bench run --suite nonsense": 2, "bench compare missing.json missing.json": 2, "bench list": 0, "schema": 0,
+		"version": 0,
 	} {
 		code, out, errs := runCanopy(strings.Fields(args)...)
 		assert.Equal(t, code, want, "%s: %s%s", args, out, errs)

@@ -64,7 +64,8 @@ func explainCommand() *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 1:
-				return exitError{exitUsage, errors.New("explain takes one argument: the key of an ask or an allocation, or an application")}
+				return exitError{exitUsage,
+					errors.New("explain takes one argument: the key of an ask or an allocation, or an application")}
 			case args[0] == "":
 				return exitError{exitUsage, errors.New("explain: the key is empty")}
 			}
@@ -82,8 +83,11 @@ func explainCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
 	flags.BoolVar(&f.application, "application", false, "explain the application of this ID, and no key")
-	flags.BoolVar(&f.expectedStart, "expected-start", true, "also say when the ask is expected to start, which a large partition takes seconds for")
-	flags.BoolVar(&f.victims, "victims", true, "also say of one ask that may preempt what it would preempt or lacks, which delays decisions of a large partition by milliseconds")
+	flags.BoolVar(&f.expectedStart, "expected-start", true,
+		"also say when the ask is expected to start, which a large partition takes seconds for")
+	flags.BoolVar(&f.victims, "victims", true,
+		"also say of one ask that may preempt what it would preempt or lacks, which delays decisions of a large partition "+
+			"by milliseconds")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
@@ -102,7 +106,8 @@ func (f *explainFlags) check() error {
 	return errors.Join(append(wrong, checkOutput(f.output))...)
 }
 
-// run prints the explanation of a key or of an application. An unknown name is exitRefused; its JSON is printed as well.
+// run prints the explanation of a key or of an application. An unknown name is exitRefused; its JSON is printed as
+// well.
 func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) error {
 	var text []byte
 	known := false
@@ -114,7 +119,8 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 		}
 		var e dao.Explanation // the body of a 404 has its fields too
 		if json.Unmarshal(text, &e) != nil || e.Message == "" {
-			return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
+			return exitError{exitRefused,
+				fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
 		}
 		switch known = status == http.StatusOK; {
 		case known && f.output == "text":
@@ -142,7 +148,8 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 		_ = json.Unmarshal(text, &e)
 		return f.unknown(out, text, e.Message)
 	case json.Unmarshal(application, &refused) != nil || refused.Message == "":
-		return exitError{exitRefused, fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
+		return exitError{exitRefused,
+			fmt.Errorf("%s answers with status %d and a body that is no explanation", f.address, status)}
 	}
 	return f.unknown(out, application, fmt.Sprintf("%s: %s", name, refused.Message))
 }
@@ -160,7 +167,8 @@ func (f *explainFlags) path(kind, name string) string {
 	if len(wanted) > 0 {
 		query = "?" + strings.Join(wanted, "&")
 	}
-	return "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(name)) + "/explain" + query
+	return "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" +
+		url.PathEscape(url.QueryEscape(name)) + "/explain" + query
 }
 
 // unknown ends with what the server says of an unknown name, as text or JSON.

@@ -32,8 +32,10 @@ func printExpectedStart(t preemptText, s *dao.ExpectedStart) {
 		t.line("  so far no ask with an expected start has started")
 		return
 	}
-	t.line("  of %s that started after an answer: %s by its 10 %% time, %s by its 50 %% time, %s by its 90 %% time; median error %s",
-		plural(c.Started, "ask"), share(c.WithinP10, c.Started), share(c.WithinP50, c.Started), share(c.WithinP90, c.Started), forecast.Text(durationOf(c.MedianErrorSeconds)))
+	t.line("  of %s that started after an answer: %s by its 10 %% time, %s by its 50 %% time, %s by its 90 %% time; "+
+		"median error %s",
+		plural(c.Started, "ask"), share(c.WithinP10, c.Started), share(c.WithinP50, c.Started), share(c.WithinP90, c.Started),
+		forecast.Text(durationOf(c.MedianErrorSeconds)))
 }
 
 func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

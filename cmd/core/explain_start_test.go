@@ -12,15 +12,21 @@ import (
 func TestPrintExplanation_ExpectedStart(t *testing.T) {
 	printed := func(s *dao.ExpectedStart) string {
 		var out strings.Builder
-		assert.NilError(t, printExplanation(&out, &dao.Explanation{AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits", ExpectedStart: s}))
+		assert.NilError(t,
+			printExplanation(&out,
+				&dao.Explanation{AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits",
+					ExpectedStart: s}))
 		_, text, _ := strings.Cut(trimLines(out.String()), "no node fits\n")
 		return text
 	}
 	assert.Equal(t, printed(nil), "")
-	assert.Equal(t, printed(&dao.ExpectedStart{Message: "no expected start: gangs are not forecast"}), "no expected start: gangs are not forecast\n")
+	assert.Equal(t, printed(&dao.ExpectedStart{Message: "no expected start: gangs are not forecast"}),
+		"no expected start: gangs are not forecast\n")
 	s := &dao.ExpectedStart{
-		Message: "expected to start in 3 to 12 min (even odds: 5 min)", Runs: 20, Started: 20, Assumptions: []string{"no new asks come"},
-		BasedOn: []dao.DurationGroup{{QueueName: "root.a", Tag: "team", Value: "red", Durations: 40, MedianSeconds: 90}, {QueueName: "root", Durations: 256, MedianSeconds: 300}},
+		Message: "expected to start in 3 to 12 min (even odds: 5 min)", Runs: 20, Started: 20,
+		Assumptions: []string{"no new asks come"},
+		BasedOn: []dao.DurationGroup{{QueueName: "root.a", Tag: "team", Value: "red", Durations: 40, MedianSeconds: 90},
+			{QueueName: "root", Durations: 256, MedianSeconds: 300}},
 	}
 	assert.Equal(t, printed(s), `expected to start in 3 to 12 min (even odds: 5 min)
 
@@ -31,7 +37,9 @@ expected start, from 20 runs of a copy of the scheduler:
   so far no ask with an expected start has started
 `)
 	s.Corrected = true
-	s.Calibration = dao.StartCalibration{Started: 200, WithinP10: 25, WithinP50: 110, WithinP90: 178, MedianErrorSeconds: 47}
+	s.Calibration = dao.StartCalibration{Started: 200, WithinP10: 25, WithinP50: 110, WithinP90: 178,
+		MedianErrorSeconds: 47}
 	assert.Assert(t, strings.HasSuffix(printed(s),
-		"  assumed: no new asks come\n  corrected by how right earlier answers were\n  of 200 asks that started after an answer: 12 % by its 10 % time, 55 % by its 50 % time, 89 % by its 90 % time; median error 47 s\n"), printed(s))
+		"  assumed: no new asks come\n  corrected by how right earlier answers were\n  of 200 asks that started after an "+
+			"answer: 12 % by its 10 % time, 55 % by its 50 % time, 89 % by its 90 % time; median error 47 s\n"), printed(s))
 }

@@ -34,7 +34,9 @@ preemption:
 `)
 	code, out, _ = runCanopy("explain", "low", "--address", address)
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(out, "low of application x, user ann, queue root.a, priority 1: vcore 2\nit was preempted at 2026-01-02T12:00:00Z"), out)
+	assert.Assert(t,
+		strings.HasPrefix(out,
+			"low of application x, user ann, queue root.a, priority 1: vcore 2\nit was preempted at 2026-01-02T12:00:00Z"), out)
 
 	code, out, _ = runCanopy("explain", "high", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
@@ -49,7 +51,9 @@ func TestExplainCommand_Application(t *testing.T) {
 	code, out, errs := runCanopy("explain", "x", "--address", address)
 	assert.Equal(t, errs, "")
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(out, "application x, Running, user ann, queue root.a: 1 pending ask\n\n1 ask like this one:\nhigh of application x"), out)
+	assert.Assert(t,
+		strings.HasPrefix(out,
+			"application x, Running, user ann, queue root.a: 1 pending ask\n\n1 ask like this one:\nhigh of application x"), out)
 
 	code, out, _ = runCanopy("explain", "x", "--application", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
@@ -68,7 +72,8 @@ func TestPrintExplanation_BackOff(t *testing.T) {
 		AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits",
 		Verdict: &dao.Verdict{BackOff: []dao.BackOff{{Message: "preemption is evaluated again at noon"}}},
 	}))
-	assert.Assert(t, strings.HasSuffix(out.String(), "no node fits\npreemption is evaluated again at noon\n"), out.String())
+	assert.Assert(t, strings.HasSuffix(out.String(), "no node fits\npreemption is evaluated again at noon\n"),
+		out.String())
 }
 
 // An ask that may preempt, and has no victims: the explanation says what it lacks on nodes and of quotas (EXP-18).
@@ -76,10 +81,15 @@ func TestPrintExplanation_VictimSearches(t *testing.T) {
 	var out strings.Builder
 	assert.NilError(t, printExplanation(&out, &dao.Explanation{
 		AllocationKey: "k", ApplicationID: "a", Time: 1, SearchedAt: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC).UnixNano(),
-		Entitlements: []dao.Entitlement{{PreemptionReason: "priority", Reason: "the preemption delay of the queue has not passed"}},
+		Entitlements: []dao.Entitlement{{PreemptionReason: "priority",
+			Reason: "the preemption delay of the queue has not passed"}},
 		Searches: []dao.VictimSearch{
-			{PreemptionReason: "guarantee", TotalNodes: 5, Nodes: &dao.NodeOutcomes{NoPlan: 3}, Infeasible: 2, NoPlanReasons: map[string]int{"no eligible victim": 1, "eligible victims hold too little": 2}, BlockingQuotas: []dao.BlockingQuota{{Quota: "queue root.a has too little headroom", Shortfall: dao.Quantities{"vcore": 2000}, Nodes: 3}}},
-			{PreemptionReason: "priority", Found: true, TotalNodes: 5, Nodes: &dao.NodeOutcomes{Compared: 5}, Plans: []dao.Plan{{NodeID: "n1", Victims: []dao.Victim{{AllocationKey: "v", Priority: 3}}}}},
+			{PreemptionReason: "guarantee", TotalNodes: 5, Nodes: &dao.NodeOutcomes{NoPlan: 3}, Infeasible: 2,
+				NoPlanReasons: map[string]int{"no eligible victim": 1, "eligible victims hold too little": 2},
+				BlockingQuotas: []dao.BlockingQuota{{Quota: "queue root.a has too little headroom",
+					Shortfall: dao.Quantities{"vcore": 2000}, Nodes: 3}}},
+			{PreemptionReason: "priority", Found: true, TotalNodes: 5, Nodes: &dao.NodeOutcomes{Compared: 5},
+				Plans: []dao.Plan{{NodeID: "n1", Victims: []dao.Victim{{AllocationKey: "v", Priority: 3}}}}},
 		},
 	}))
 	_, found, _ := strings.Cut(trimLines(out.String()), "\npreemption:\n")
@@ -96,7 +106,8 @@ func TestPrintExplanation_VictimSearches(t *testing.T) {
 
 func TestExplainCommand_OldAgesAreInDays(t *testing.T) {
 	for age, want := range map[time.Duration]string{
-		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s", 48 * time.Hour: "2d0h",
+		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s",
+		48 * time.Hour:                   "2d0h",
 		235741*time.Hour + 8*time.Minute: "9822d13h",
 	} {
 		assert.Equal(t, ageText(age), want)
@@ -114,7 +125,8 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
 		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
 		{[]string{""}, exitUsage, "canopy: explain: the key is empty"},
-		{[]string{"a", "b"}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
+		{[]string{"a", "b"}, exitUsage,
+			"canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
 		{[]string{"high", "--output", "xml"}, exitUsage, ""},
 		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},
 	} {

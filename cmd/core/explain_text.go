@@ -16,7 +16,8 @@ func printExplanation(out io.Writer, e *dao.Explanation) error {
 		t.line("%s: %s", e.AllocationKey, e.Message)
 		return t.Flush()
 	}
-	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User, e.QueueName, e.Priority, amountsText(e.Resource))
+	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User,
+		e.QueueName, e.Priority, amountsText(e.Resource))
 	if e.State == "pending" {
 		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
 	}
@@ -44,7 +45,8 @@ func printHeadrooms(t preemptText, e *dao.Explanation) {
 	t.line("\nRESOURCE\tREQUESTED\tQUEUE HEADROOM\tLIMIT HEADROOM\tCLUSTER HEADROOM\tMOST FREE ON A NODE\tLARGEST NODE")
 	for i := range e.Resources {
 		r := &e.Resources[i]
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true), headroomText(r, r.Limit, true),
+		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true),
+			headroomText(r, r.Limit, true),
 			headroomText(r, r.Cluster, false), r.Text(r.MaxFreeOnNode), r.Text(r.LargestNode))
 	}
 }
@@ -176,7 +178,8 @@ func printEntitlements(t preemptText, e *dao.Explanation) {
 
 // printApplicationExplanation prints an application, and the explanation of the first ask of each group.
 func printApplicationExplanation(out io.Writer, e *dao.ApplicationExplanation) error {
-	if _, err := fmt.Fprintf(out, "application %s, %s, user %s, queue %s: %s\n", e.ApplicationID, e.State, e.User, e.QueueName, plural(e.PendingAsks, "pending ask")); err != nil {
+	if _, err := fmt.Fprintf(out, "application %s, %s, user %s, queue %s: %s\n", e.ApplicationID, e.State, e.User,
+		e.QueueName, plural(e.PendingAsks, "pending ask")); err != nil {
 		return err
 	}
 	for _, group := range e.Groups {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// securityFlagNames are the flags of all commands without which a process is less secure, so that an empty value must be a
-// mistake, such as a variable that is not set (SEC-17).
+// securityFlagNames are the flags of all commands without which a process is less secure, so that an empty value must
+// be a mistake, such as a variable that is not set (SEC-17).
 var securityFlagNames = map[string]bool{
 	"tokens": true, "tls-cert": true, "tls-key": true, "tls-client-ca": true, "admin-listen": true, "ldap-secrets": true,
 	"etcd-ca": true, "etcd-cert": true, "etcd-key": true, "etcd-user": true, "etcd-password-file": true,
@@ -32,7 +32,8 @@ func checkSecurityFlags(cmd *cobra.Command) error {
 
 // wantedValues says what a flag of a type takes, by pflag.Value.Type.
 var wantedValues = map[string]string{
-	"bool": "true or false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number that is not negative",
+	"bool": "true or false", "int": "a whole number", "int64": "a whole number",
+	"uint64":  "a whole number that is not negative",
 	"float64": "a number", "duration": "a duration such as 30s or 5m",
 }
 
@@ -47,5 +48,6 @@ func plainFlagError(err error) error {
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("invalid argument %q for %q flag: it must be %s", invalid.GetValue(), "--"+invalid.GetFlag().Name, wanted)
+	return fmt.Errorf("invalid argument %q for %q flag: it must be %s", invalid.GetValue(), "--"+invalid.GetFlag().Name,
+		wanted)
 }

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// SEC-17: each flag about security, of each command, is refused with an empty value. A flag whose name is about security must be in
-// the table.
+// SEC-17: each flag about security, of each command, is refused with an empty value. A flag whose name is about
+// security must be in the table.
 func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 	aboutSecurity := regexp.MustCompile(`(^|-)(tls|tokens?|certs?|ca|key|password|secrets)(-|$)`)
 	tried := map[string]bool{}
@@ -38,10 +38,12 @@ func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 	assert.Equal(t, len(tried), len(securityFlagNames))
 
 	for line, want := range map[string]int{
-		"serve --tokens=": exitUsage, "serve --tls-cert= --tls-key=": exitUsage, "top --token-file=": exitUsage, "plan --config x --address localhost:1 --ca-cert=": exitRefused,
+		"serve --tokens=": exitUsage, "serve --tls-cert= --tls-key=": exitUsage, "top --token-file=": exitUsage,
+		"plan --config x --address localhost:1 --ca-cert=": exitRefused,
 	} {
 		code, _, errs := runCanopy(strings.Fields(line)...)
 		assert.Equal(t, code, want, "%s: %s", line, errs)
-		assert.Equal(t, strings.Count(errs, " is empty: give it a value, or leave the flag out"), strings.Count(line+" ", "= "), errs)
+		assert.Equal(t, strings.Count(errs, " is empty: give it a value, or leave the flag out"),
+			strings.Count(line+" ", "= "), errs)
 	}
 }

@@ -23,7 +23,8 @@ func addLifetimes(flags *pflag.FlagSet, lifetimes *lifecycle.Lifetimes) {
 	flags.DurationVar(&lifetimes.Rejected, "rejected-retention", defaults.Rejected,
 		"how long a rejected application is shown")
 	flags.IntVar(&lifetimes.MaxEnded, "ended-limit", defaults.MaxEnded,
-		"how many completed, and how many rejected, applications of a partition are shown at most; the oldest is forgotten first")
+		"how many completed, and how many rejected, applications of a partition are shown at most; the oldest is forgotten "+
+			"first")
 }
 
 // checkLifetimes reports negative lifetimes.

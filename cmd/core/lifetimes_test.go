@@ -39,8 +39,10 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 
 // Zero is a lifetime, and not the default of an option.
 func TestServe_LifetimesAreOptions(t *testing.T) {
-	f := serveFlags{grpcAddress: ":0", httpAddress: ":0", lifetimes: lifecycle.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
+	f := serveFlags{grpcAddress: ":0", httpAddress: ":0",
+		lifetimes: lifecycle.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
 	opt, err := f.options(t.Context(), nil, nil, nil)
 	assert.NilError(t, err)
-	assert.Equal(t, opt.Applications, canopy.Applications{CompletingTimeout: -1, CompletedRetention: time.Hour, RejectedRetention: -1, MaxEnded: 1})
+	assert.Equal(t, opt.Applications,
+		canopy.Applications{CompletingTimeout: -1, CompletedRetention: time.Hour, RejectedRetention: -1, MaxEnded: 1})
 }

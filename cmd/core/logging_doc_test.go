@@ -26,7 +26,8 @@ type loggedLine struct {
 func (l loggedLine) String() string { return l.level + " " + strconv.Quote(l.message) }
 
 // levels are the methods of a logger.
-var levels = map[string]string{"Debug": "debug", "Info": "info", "Warn": "warn", "Error": "error", "Panic": "panic", "Fatal": "fatal"}
+var levels = map[string]string{"Debug": "debug", "Info": "info", "Warn": "warn", "Error": "error", "Panic": "panic",
+	"Fatal": "fatal"}
 
 // logCalls finds the calls of loggers below a directory. A logger is an expression whose last name is
 // log, in any case. The message of a call that has no literal is empty.
@@ -156,7 +157,8 @@ func documentedLines(t *testing.T) (rows []loggedLine) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "LOGGING.md"))
 	assert.NilError(t, err)
-	for _, m := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `([^`]+)` \\|([^|]*)\\| [^| ][^|]* \\|$").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(
+		"(?m)^\\| (\\w+) \\| `([^`]+)` \\|([^|]*)\\| [^| ][^|]* \\|$").FindAllStringSubmatch(string(text), -1) {
 		row := loggedLine{level: m[1], message: m[2]}
 		for _, f := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(m[3], -1) {
 			row.fields = append(row.fields, f[1])
@@ -171,7 +173,8 @@ func documentedLines(t *testing.T) (rows []loggedLine) {
 func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 	var calls []loggedLine
 	for _, dir := range []string{
-		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/httpserver", "internal/logging", "internal/loop",
+		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/httpserver",
+		"internal/logging", "internal/loop",
 		"internal/reload", "internal/usage", "internal/usergroup", "pkg",
 	} {
 		calls = append(calls, logCalls(t, filepath.Join(moduleRoot, dir))...)
@@ -186,7 +189,8 @@ func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 			continue
 		}
 		for _, f := range c.fields {
-			assert.Check(t, f == "" || slices.Contains(rows[i].fields, f), "%s: the row of %s does not have its field %s", c.where, c, f)
+			assert.Check(t, f == "" || slices.Contains(rows[i].fields, f), "%s: the row of %s does not have its field %s",
+				c.where, c, f)
 		}
 	}
 	for _, r := range rows {

@@ -72,8 +72,11 @@ func rootCommand() *cobra.Command {
 	root.Version = thisBuild().String()
 	root.SetVersionTemplate("{{.Version}}")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
-	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(), explainCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), recordingCommand(), whatIfCommand(), tuneCommand(), traceSynthCommand(), conformanceCommand(), benchCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(), nodesCommand(), topCommand(), tokenCommand(), versionCommand(), exitCodesCommand())
+	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(),
+		explainCommand(), preemptCommand(), demoCommand(),
+		replayCommand(), recordingCommand(), whatIfCommand(), tuneCommand(), traceSynthCommand(), conformanceCommand(),
+		benchCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(), nodesCommand(), topCommand(),
+		tokenCommand(), versionCommand(), exitCodesCommand())
 	root.AddCommand(operatorCommands()...)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()

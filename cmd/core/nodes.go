@@ -48,7 +48,8 @@ type nodesFlags struct {
 func nodesCommand() *cobra.Command {
 	var f nodesFlags
 	cmd := &cobra.Command{
-		Use: "nodes", Short: "Print nodes and what is free on them", Long: nodesHelp, Example: nodesExamples, Args: noArguments,
+		Use: "nodes", Short: "Print nodes and what is free on them", Long: nodesHelp, Example: nodesExamples,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -58,7 +59,8 @@ func nodesCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.node, "node", "", "only the node with this `ID`")
-	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore, or the first that there is")
+	flags.StringVar(&f.resource, "resource", "",
+		"`NAME` of the resource in text; not given: vcore, or the first that there is")
 	flags.StringVar(&f.sort, "sort", "name", "name, used or free")
 	flags.BoolVar(&f.drained, "drained", false, "only nodes that take no new allocations")
 	flags.IntVar(&f.limit, "limit", 50, "how many to print in text; 0: all")
@@ -119,7 +121,8 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 			state += ", overcommitted by " + amountsText(n.Overcommitted)
 		}
 		t.row(n.NodeID, state, boundText(n.Capacity, resource), amount(n.Allocated, resource),
-			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount), map[bool]string{true: "yes", false: "-"}[n.IsReserved])
+			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount),
+			map[bool]string{true: "yes", false: "-"}[n.IsReserved])
 	}
 	if err := t.Flush(); err != nil {
 		return nil, err

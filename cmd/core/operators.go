@@ -39,7 +39,8 @@ func operatorCommand(kind, use, short string, actions ...operatorAction) *cobra.
 	for _, a := range actions {
 		var f operatorFlags
 		sub := &cobra.Command{
-			Use: strings.TrimSpace(a.verb + " " + use + " " + a.to), Short: a.help, Long: a.help + ".\n\n" + operatorHelp, Example: a.example(kind),
+			Use: strings.TrimSpace(a.verb + " " + use + " " + a.to), Short: a.help, Long: a.help + ".\n\n" + operatorHelp,
+			Example: a.example(kind),
 			Args: func(_ *cobra.Command, args []string) error {
 				return a.checkArguments(kind, use, args)
 			},
@@ -87,15 +88,21 @@ func operatorCommands() []*cobra.Command {
 	return []*cobra.Command{
 		operatorCommand("queue", "QUEUE", "Stop, drain and start queues of a running server",
 			operatorAction{verb: "stop", help: "Place nothing more in a queue and those below; what runs stays"},
-			operatorAction{verb: "drain", help: "Accept no new applications in a queue and those below; those that are there run to the end"},
+			operatorAction{verb: "drain",
+				help: "Accept no new applications in a queue and those below; those that are there run to the end"},
 			operatorAction{verb: "start", help: "End the stop and the drain of a queue"}),
 		operatorCommand("app", "APPLICATION", "Hold, move and cancel applications of a running server",
-			operatorAction{verb: "hold", help: "Place no further asks of an application; what runs stays"}, operatorAction{verb: "release", help: "End the hold of an application"},
-			operatorAction{verb: "move", help: "Move an application with all that it has to another leaf queue, within the quotas of that", to: "QUEUE"},
-			operatorAction{verb: "cancel", help: "End an application: withdraw its asks, and have the resource manager end what runs"}),
+			operatorAction{verb: "hold", help: "Place no further asks of an application; what runs stays"},
+			operatorAction{verb: "release", help: "End the hold of an application"},
+			operatorAction{verb: "move",
+				help: "Move an application with all that it has to another leaf queue, within the quotas of that", to: "QUEUE"},
+			operatorAction{verb: "cancel",
+				help: "End an application: withdraw its asks, and have the resource manager end what runs"}),
 		operatorCommand("node", "NODE", "Cordon and drain nodes of a running server",
-			operatorAction{verb: "cordon", help: "Place nothing more on a node, whatever the resource manager says of it; what runs stays"},
-			operatorAction{verb: "drain", help: "Cordon a node, and have the resource manager end what runs there, within disruption budgets"},
+			operatorAction{verb: "cordon",
+				help: "Place nothing more on a node, whatever the resource manager says of it; what runs stays"},
+			operatorAction{verb: "drain",
+				help: "Cordon a node, and have the resource manager end what runs there, within disruption budgets"},
 			operatorAction{verb: "uncordon", help: "Let what the resource manager says of a node count again, and end a drain"}),
 	}
 }
@@ -134,7 +141,8 @@ func (f *operatorFlags) run(ctx context.Context, kind, verb string, names []stri
 		return err
 	}
 	// The server decodes a name twice, as YuniKorn does.
-	path := "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" + url.PathEscape(url.QueryEscape(names[0])) + "/" + verb
+	path := "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + kind + "/" +
+		url.PathEscape(url.QueryEscape(names[0])) + "/" + verb
 	for _, name := range names[1:] {
 		path += "/" + url.PathEscape(url.QueryEscape(name))
 	}
@@ -154,7 +162,8 @@ func (f *operatorFlags) run(ctx context.Context, kind, verb string, names []stri
 	if got.StatusCode != http.StatusOK {
 		var refused dao.Error
 		if json.Unmarshal(text, &refused) != nil || refused.Message == "" {
-			return exitError{exitRefused, fmt.Errorf("%s answers with status %d: is it an admin listener?", f.address, got.StatusCode)}
+			return exitError{exitRefused,
+				fmt.Errorf("%s answers with status %d: is it an admin listener?", f.address, got.StatusCode)}
 		}
 		return exitError{exitRefused, errors.New(refused.Message)}
 	}
@@ -174,4 +183,5 @@ func (f *operatorFlags) run(ctx context.Context, kind, verb string, names []stri
 }
 
 // pastOf are the actions as they are reported.
-var pastOf = map[string]string{"stop": "stopped", "start": "started", "drain": "set draining", "hold": "put on hold", "release": "released", "cancel": "cancelled", "move": "moved to", "cordon": "cordoned", "uncordon": "uncordoned"}
+var pastOf = map[string]string{"stop": "stopped", "start": "started", "drain": "set draining", "hold": "put on hold",
+	"release": "released", "cancel": "cancelled", "move": "moved to", "cordon": "cordoned", "uncordon": "uncordoned"}

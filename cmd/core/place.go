@@ -74,7 +74,8 @@ func placeCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVar(&f.user, "user", "", "`NAME` of the user of the application")
-	flags.StringSliceVar(&f.groups, "groups", nil, "groups of the user, the primary one first; default: one of the user's name")
+	flags.StringSliceVar(&f.groups, "groups", nil,
+		"groups of the user, the primary one first; default: one of the user's name")
 	flags.StringVar(&f.queue, "queue", "", "queue that the application names")
 	flags.StringArrayVar(&f.tags, "tag", nil, "tag `NAME=VALUE` of the application; may be repeated")
 	flags.BoolVar(&f.forced, "create-forced", false, "the application already runs and must be placed in any case")

@@ -56,18 +56,22 @@ func TestPlace_Text(t *testing.T) {
 				"creates root.teams.bob, a leaf with the childtemplate of root.teams\n" +
 				"  max: vcore 3\n  guaranteed: vcore 2\n  maxapplications: 5\n  priority.offset: 10\n" +
 				"warning: tag namespace.resourcemaxapps: \"x\" is not a number of applications\n"},
-		{"a rejection", "--user ann --queue root.open.x", "rejected: no placement rule matched: rule provided: queue root.open.x does not exist," +
-			" and the rule does not create it; rule user: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
-			" (submitacl of root.teams, root)\n" +
-			"  provided: passed over: queue root.open.x does not exist, and the rule does not create it\n" +
-			"  user: passed over: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
-			" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n"},
-		{"a forced one", "--user eve --create-forced", "root.@recovery@: placed by the recovery rule, because no other rule placed it and it is forced\n" +
-			"  provided: passed over: the application names no queue\n" +
-			"  user: passed over: user eve has no submit access to root.teams, below which root.teams.eve would be created" +
-			" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n" +
-			"  recovery: named: root.@recovery@\ncreates root.@recovery@, a leaf without limits\n"},
-		{"a forced one by its tag, in another partition", "--partition gpu --user eve --queue root.a --tag application.create.force=true --tag x=",
+		{"a rejection", "--user ann --queue root.open.x",
+			"rejected: no placement rule matched: rule provided: queue root.open.x does not exist," +
+				" and the rule does not create it; rule user: user ann has no submit access to root.teams, below which " +
+				"root.teams.ann would be created" +
+				" (submitacl of root.teams, root)\n" +
+				"  provided: passed over: queue root.open.x does not exist, and the rule does not create it\n" +
+				"  user: passed over: user ann has no submit access to root.teams, below which root.teams.ann would be created" +
+				" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n"},
+		{"a forced one", "--user eve --create-forced",
+			"root.@recovery@: placed by the recovery rule, because no other rule placed it and it is forced\n" +
+				"  provided: passed over: the application names no queue\n" +
+				"  user: passed over: user eve has no submit access to root.teams, below which root.teams.eve would be created" +
+				" (submitacl of root.teams, root)\n    parent fixed root.teams: named: root.teams\n" +
+				"  recovery: named: root.@recovery@\ncreates root.@recovery@, a leaf without limits\n"},
+		{"a forced one by its tag, in another partition",
+			"--partition gpu --user eve --queue root.a --tag application.create.force=true --tag x=",
 			"root.a: placed by rule provided\n  provided: named: root.a\naccess: submitacl of root has *\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,8 +162,11 @@ func TestOfflineCommands_ExitCodesOfProcess(t *testing.T) {
 
 func TestPlace_QuantitiesKeepTheirUnits(t *testing.T) {
 	inDirectory(t)
-	writeFile(t, "queues.yaml", "partitions:\n- placementrules: [{name: user, create: true, parent: {name: fixed, value: root.a}}]\n  queues:\n  - name: root\n    submitacl: '*'\n"+
-		"    queues: [{name: a, parent: true, childtemplate: {resources: {max: {memory: 488281250Ki, pods: 1}, guaranteed: {memory: 1024Mi}}}}]\n")
+	writeFile(t, "queues.yaml",
+		"partitions:\n- placementrules: [{name: user, create: true, parent: {name: fixed, value: root.a}}]\n  queues:\n  - "+
+			"name: root\n    submitacl: '*'\n"+
+			"    queues: [{name: a, parent: true, childtemplate: {resources: {max: {memory: 488281250Ki, pods: 1}, guaranteed: "+
+			"{memory: 1024Mi}}}}]\n")
 	code, out, errs := runCanopy("place", "--config", "queues.yaml", "--user", "ann")
 	assert.Equal(t, code, 0, errs)
 	assert.Assert(t, strings.Contains(out, "\n  max: memory 488281250Ki, 1 pod\n  guaranteed: memory 1024Mi\n"), out)

@@ -86,7 +86,8 @@ func planCommand() *cobra.Command {
 	flags.StringVar(&f.against, "against", "", "queues.yaml `FILE` that is in force now")
 	flags.StringVar(&f.partition, "partition", "", "compare only the partition with this `NAME`; default: all")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
-	flags.StringVar(&f.color, "color", "auto", "colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
+	flags.StringVar(&f.color, "color", "auto",
+		"colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	f.access.add(flags)
 	addBounds(flags, &f.bounds)
@@ -116,7 +117,8 @@ func (f *planFlags) check() error {
 	note(f.config == "", "--config names no file")
 	note(f.address == "" && f.against == "", "nothing to compare with: give --address or --against")
 	note(f.config == "-" && f.against == "-", "--config and --against cannot both be standard input")
-	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q", f.color)
+	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q",
+		f.color)
 	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
 	return errors.Join(append(wrong, checkAddress(f.address), checkOutput(f.output), checkBounds(f.bounds))...)
 }

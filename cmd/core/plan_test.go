@@ -92,19 +92,24 @@ without --address the impact on applications is not known
 `
 	assert.Equal(t, out, want)
 
-	code, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color", "always")
+	code, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--partition", "gpu", "--color",
+		"always")
 	assert.Equal(t, code, exitImpact)
-	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is removed when it is empty)\x1b[0m\n"), "%q", out)
+	assert.Assert(t, strings.HasPrefix(out, "\x1b[31m- partition gpu (drains, and is removed when it is empty)\x1b[0m\n"),
+		"%q", out)
 	_, out, _ = runCanopy("plan", "--config", "new.yaml", "--against", "old.yaml", "--color", "never")
 	assert.Assert(t, !strings.Contains(out, "\x1b"))
 
 	writeFile(t, "classes.yaml", oldPlan+"priorityclasses: [{name: high, value: 5, submitacl: ann}]\n")
 	code, out, _ = runCanopy("plan", "--config", "classes.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
-	assert.Equal(t, out, "+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: \"ann\"\n"+
-		"    value: 5\nwithout --address the impact on applications is not known\n1 priority class created\n")
+	assert.Equal(t, out,
+		"+ priority class high\n    globalDefault: false\n    preemptionPolicy: PreemptLowerPriority\n    submitacl: "+
+			"\"ann\"\n"+
+			"    value: 5\nwithout --address the impact on applications is not known\n1 priority class created\n")
 
-	writeFile(t, "budgets.yaml", oldPlan+"disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, maxUnavailable: 25%}]\n")
+	writeFile(t, "budgets.yaml",
+		oldPlan+"disruptionbudgets: [{name: db, selector: {matchLabels: {app: db}}, maxUnavailable: 25%}]\n")
 	code, out, _ = runCanopy("plan", "--config", "budgets.yaml", "--against", "old.yaml")
 	assert.Equal(t, code, exitImpact)
 	assert.Equal(t, out, "+ disruption budget default/db\n    maxUnavailable: 25%\n    selector: app=db\n"+
@@ -132,7 +137,8 @@ func TestPlan_JSON(t *testing.T) {
 func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 	inDirectory(t)
 	for args, want := range map[string]string{
-		"--config valid.yaml":                                            "nothing to compare with: give --address or --against",
+		"--config valid.yaml": "nothing to compare with: give --address or " +
+			"--against",
 		"--against valid.yaml":                                           "--config names no file",
 		"--config - --against -":                                         "cannot both be standard input",
 		"--config valid.yaml --against valid.yaml --color red":           `--color is auto, always or never, not "red"`,
@@ -187,32 +193,43 @@ func TestPlan_AgainstServer(t *testing.T) {
 	assert.Equal(t, ask(0, "--config", old), "nothing changes\n")
 
 	// There is a warning for a resource that no node has; the JSON form has the warnings, too.
-	absent := write("absent.yaml", strings.Replace(oldPlan, "name: x", "name: x, resources: {max: {nvidia.com/gpu: 1}}", 1))
+	absent := write("absent.yaml",
+		strings.Replace(oldPlan, "name: x", "name: x, resources: {max: {nvidia.com/gpu: 1}}", 1))
 	out := ask(exitImpact, "--config", absent)
-	assert.Assert(t, strings.Contains(out, `warning [resource-absent] root.a.x: max is for a resource "nvidia.com/gpu", which no node has (hint: the nodes have "memory", "vcore")`), out)
+	assert.Assert(t,
+		strings.Contains(out,
+			`warning [resource-absent] root.a.x: max is for a resource "nvidia.com/gpu", which no node has (hint: the nodes `+
+				`have "memory", "vcore")`), out)
 	out = ask(exitImpact, "--config", absent, "-o", "json")
 	assert.Assert(t, strings.Contains(out, `"rule": "resource-absent",`), out)
 
 	out = ask(exitImpact, "--config", write("new.yaml", newPlan))
-	assert.Assert(t, strings.Contains(out, "\n! root.a is over its new max by vcore 1500m: it holds 2, and may hold 500m\n"), out)
+	assert.Assert(t,
+		strings.Contains(out, "\n! root.a is over its new max by vcore 1500m: it holds 2, and may hold 500m\n"), out)
 	assert.Assert(t, !strings.Contains(out, "without --address"), out)
 	assert.Assert(t, !strings.Contains(out, "\x1b"), "a pipe has no colours")
 
-	changed := strings.Replace(strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1), "submitacl: '*'", "submitacl: bob", 1)
+	changed := strings.Replace(strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1), "submitacl: '*'",
+		"submitacl: bob", 1)
 	limited := strings.Replace(oldPlan, "maxapplications: 5", "maxapplications: 5, maxresources: {vcore: 1500m}", 1)
 	out = ask(exitImpact, "--config", write("limited.yaml", limited))
-	assert.Assert(t, strings.Contains(out, "\n! user ann is over the new limit in root by vcore 500m: 2 used, and 1500m allowed\n"), out)
+	assert.Assert(t,
+		strings.Contains(out, "\n! user ann is over the new limit in root by vcore 500m: 2 used, and 1500m allowed\n"), out)
 
 	out = ask(exitImpact, "--config", write("changed.yaml", changed), "--against", old)
 	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
-	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"), out)
+	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"),
+		out)
 
 	// In the file of --against root.a.x is not a leaf that becomes a parent; at the server it is.
 	without := write("without.yaml", strings.Replace(oldPlan, "{name: x}", "{name: z}", 1))
-	out = ask(exitImpact, "--config", write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
-	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") && strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
+	out = ask(exitImpact, "--config",
+		write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
+	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") &&
+		strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	other := write("other.yaml", strings.Replace(oldPlan, "name: gpu", "name: cpu", 1))
-	assert.Equal(t, ask(exitRefused, "--config", old, "--against", other), "canopy: "+address+" has no partition cpu; it has default, gpu\n")
+	assert.Equal(t, ask(exitRefused, "--config", old, "--against", other),
+		"canopy: "+address+" has no partition cpu; it has default, gpu\n")
 	assert.Equal(t, ask(0, "--config", old, "--against", other, "--partition", "default"), "nothing changes\n")
 	assert.Assert(t, strings.Contains(ask(exitRefused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
 	p.stop()

@@ -93,9 +93,12 @@ func preemptCommand() *cobra.Command {
 	flags.Uint64Var(&f.show, "show", 0, "show the preemption with this `NUMBER`")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
-	flags.StringVar(&f.application, "application", "", "list only those with an ask or a victim of the application with this `ID`")
-	flags.StringVar(&f.queue, "queue", "", "list only those with an ask or a victim in the queue at this `PATH`, or below it")
-	flags.StringVar(&f.reason, "reason", "", "list only those for this reason: node, guarantee, priority, quota, pressure or operator")
+	flags.StringVar(&f.application, "application", "",
+		"list only those with an ask or a victim of the application with this `ID`")
+	flags.StringVar(&f.queue, "queue", "",
+		"list only those with an ask or a victim in the queue at this `PATH`, or below it")
+	flags.StringVar(&f.reason, "reason", "",
+		"list only those for this reason: node, guarantee, priority, quota, pressure or operator")
 	flags.IntVar(&f.limit, "limit", 20, "list so many at most")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")
@@ -117,7 +120,8 @@ func (f *preemptFlags) check() error {
 			modes++
 		}
 	}
-	note(modes == 0, "preemption cannot be triggered by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show")
+	note(modes == 0,
+		"preemption cannot be triggered by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show")
 	note(modes > 1, "--dry-run, --list and --show exclude each other")
 	note(f.dryRun && f.ask == "", "--ask names no file")
 	note(!f.dryRun && f.ask != "", "--ask is for --dry-run")

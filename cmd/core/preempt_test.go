@@ -38,7 +38,8 @@ func preemptServer(t *testing.T) (address string) {
 `))
 	assert.Assert(t, conf != nil, "%v", problems)
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }}, func(string) loop.Sink { return discardSink{} }, nil)
+	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }},
+		func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -46,13 +47,15 @@ func preemptServer(t *testing.T) (address string) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	ask := func(key string, priority int32) *objects.Ask {
-		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority, Created: objects.TimestampOf(noon.Add(-time.Hour)),
-			Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
+		return &objects.Ask{Key: objects.AllocationKey(key), App: "x", Amounts: vcore(2000), Priority: priority,
+			Created: objects.TimestampOf(noon.Add(-time.Hour)),
+			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
 	}
 	for _, cmd := range []scheduler.Command{
 		scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true},
 		scheduler.AddApplication{App: "x", User: security.User{Name: "ann"}, Queue: "root.a"},
-		scheduler.ReportAllocation{Ask: ask("low", 1), Node: "n1"}, scheduler.ReportAllocation{Ask: ask("mid", 2), Node: "n1"},
+		scheduler.ReportAllocation{Ask: ask("low", 1), Node: "n1"},
+		scheduler.ReportAllocation{Ask: ask("mid", 2), Node: "n1"},
 		scheduler.SubmitAsk{Ask: ask("high", 9)},
 	} {
 		_, err := l.Call(t.Context(), cmd)
@@ -109,7 +112,8 @@ mid         x            root.a  2         victim
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.HasPrefix(out, "does not fit, and has no victims\n"), out)
-	assert.Assert(t, strings.Contains(out, "the preemption delay of the queue has not passed: root.b, until 2026-01-02T12:00:30Z\n"), out)
+	assert.Assert(t,
+		strings.Contains(out, "the preemption delay of the queue has not passed: root.b, until 2026-01-02T12:00:30Z\n"), out)
 }
 
 // trimLines is a text without the space that tables put behind their last column.
@@ -130,7 +134,8 @@ func TestPreemptCommand_ListAndShow(t *testing.T) {
 1       2026-01-02T12:00:00Z  priority  high  n1    1        waits
 1 listed, 1 remembered, 1 in total
 `)
-	_, out, _ = runCanopy("preempt", "--list", "--application", "y", "--queue", "root.a", "--reason", "priority", "--limit", "3", "--address", address)
+	_, out, _ = runCanopy("preempt", "--list", "--application", "y", "--queue", "root.a", "--reason", "priority",
+		"--limit", "3", "--address", address)
 	assert.Assert(t, strings.Contains(out, "0 listed, 1 remembered, 1 in total\n"), out)
 
 	code, out, _ = runCanopy("preempt", "--show", "1", "--address", address)
@@ -161,28 +166,30 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 	writeFile(t, "long.yaml", strings.Repeat("# nothing\n", 7000))
 	at := " --address " + address
 	for args, want := range map[string]string{
-		"--ask ask.yaml" + at:               "preemption cannot be triggered by hand, there is a dry run only: give --dry-run with --ask, or --list, or --show",
-		"--dry-run" + at:                    "--ask names no file",
-		"--list --ask ask.yaml" + at:        "--ask is for --dry-run",
-		"--list --show 1" + at:              "--dry-run, --list and --show exclude each other",
-		"--show 1 --reason node" + at:       "--application, --queue, --reason and --limit are for --list",
-		"--show 0" + at:                     "--show takes the number of a preemption, from 1 on",
-		"--show x" + at:                     `invalid argument "x" for "--show" flag`,
-		"--list --limit 0" + at:             "--limit is 0, and must be above 0",
-		"--list --timeout 0s" + at:          "--timeout is 0s, and must be above 0",
-		"--list -o xml" + at:                "--output is text or json",
-		"--list":                            "--address names no server",
-		"--list --address nowhere":          "--address: address nowhere: missing port",
-		"--list --address 127.0.0.1:1":      "127.0.0.1:1",
-		"--list more" + at:                  "more",
-		"--list --partition gpu" + at:       "Partition not found",
-		"--list --reason might" + at:        `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`,
-		"--show 7" + at:                     "preemption 7 not found",
-		"--dry-run --ask missing.yaml" + at: "--ask: open missing.yaml",
-		"--dry-run --ask ask.yaml" + at:     "the ask would be rejected: unknown queue root.x",
-		"--dry-run --ask odd.yaml" + at:     `unknown field "usr": did you mean "user"?`,
-		"--dry-run --ask long.yaml" + at:    "the body is longer than 65536 bytes",
-		"--dry-run --ask -" + at:            "the body is empty: send an ask",
+		"--ask ask.yaml" + at: "preemption cannot be triggered by hand, there is a dry run only: give " +
+			"--dry-run with --ask, or --list, or --show",
+		"--dry-run" + at:               "--ask names no file",
+		"--list --ask ask.yaml" + at:   "--ask is for --dry-run",
+		"--list --show 1" + at:         "--dry-run, --list and --show exclude each other",
+		"--show 1 --reason node" + at:  "--application, --queue, --reason and --limit are for --list",
+		"--show 0" + at:                "--show takes the number of a preemption, from 1 on",
+		"--show x" + at:                `invalid argument "x" for "--show" flag`,
+		"--list --limit 0" + at:        "--limit is 0, and must be above 0",
+		"--list --timeout 0s" + at:     "--timeout is 0s, and must be above 0",
+		"--list -o xml" + at:           "--output is text or json",
+		"--list":                       "--address names no server",
+		"--list --address nowhere":     "--address: address nowhere: missing port",
+		"--list --address 127.0.0.1:1": "127.0.0.1:1",
+		"--list more" + at:             "more",
+		"--list --partition gpu" + at:  "Partition not found",
+		"--list --reason might" +
+			at: `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`,
+		"--show 7" + at:                                                 "preemption 7 not found",
+		"--dry-run --ask missing.yaml" + at:                             "--ask: open missing.yaml",
+		"--dry-run --ask ask.yaml" + at:                                 "the ask would be rejected: unknown queue root.x",
+		"--dry-run --ask odd.yaml" + at:                                 `unknown field "usr": did you mean "user"?`,
+		"--dry-run --ask long.yaml" + at:                                "the body is longer than 65536 bytes",
+		"--dry-run --ask -" + at:                                        "the body is empty: send an ask",
 		"--dry-run --ask ask.yaml --partition a/b --address " + address: "Partition not found",
 	} {
 		code, out, errs := runCanopy(append([]string{"preempt"}, strings.Fields(args)...)...)

@@ -67,7 +67,8 @@ func printDryRun(out io.Writer, s *dao.DryRunResult) error {
 
 // search prints the result of a victim search: the nodes, what they and the quotas lack, and the plans.
 func (t preemptText) search(s *dao.VictimSearch, indent string) {
-	t.line("%sreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", indent, s.PreemptionReason,
+	t.line("%sreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", indent,
+		s.PreemptionReason,
 		s.Nodes.Compared, s.TotalNodes, s.Nodes.NoPlan, s.Nodes.Rejected, s.Infeasible, s.NotEvaluated)
 	for _, what := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
 		t.line("%s  %s: nodes %d", indent, what, s.NoPlanReasons[what])
@@ -97,7 +98,8 @@ func printPreemptions(out io.Writer, all *dao.PreemptionList) error {
 	}
 	t.line("%d listed, %d remembered, %d in total", len(all.Preemptions), all.Remembered, all.Total)
 	for _, p := range all.CoolDowns {
-		t.line("queues %s and %s may not preempt each other until %s: cool-down after a preemption cycle", p.QueueNames[0], p.QueueNames[1], timeText(p.Until))
+		t.line("queues %s and %s may not preempt each other until %s: cool-down after a preemption cycle", p.QueueNames[0],
+			p.QueueNames[1], timeText(p.Until))
 	}
 	if all.UnknownConfirmations > 0 {
 		t.line("%d confirmations were of unknown victims", all.UnknownConfirmations)
@@ -141,9 +143,11 @@ func printPreemption(out io.Writer, p *dao.Preemption) error {
 	}
 	switch {
 	case p.Ask != nil:
-		t.line("for ask %s of application %s of user %s in queue %s, priority %d: %s", p.Ask.AllocationKey, p.Ask.ApplicationID,
+		t.line("for ask %s of application %s of user %s in queue %s, priority %d: %s", p.Ask.AllocationKey,
+			p.Ask.ApplicationID,
 			p.Ask.User, p.Ask.QueueName, p.Ask.Priority, amountsText(p.Ask.Resource))
-		t.line("on node %s; nodes compared %d, without a plan %d, rejected %d", p.NodeID, p.Nodes.Compared, p.Nodes.NoPlan, p.Nodes.Rejected)
+		t.line("on node %s; nodes compared %d, without a plan %d, rejected %d", p.NodeID, p.Nodes.Compared, p.Nodes.NoPlan,
+			p.Nodes.Rejected)
 		nomination := p.Nomination.State
 		if p.Nomination.LostTo != "" {
 			nomination += ": " + p.Nomination.LostTo
@@ -158,7 +162,8 @@ func printPreemption(out io.Writer, p *dao.Preemption) error {
 		t.line("node %s lacked %s", p.NodeID, amountsText(p.Shortfall))
 	}
 	if p.Placed != nil {
-		t.line("placed on node %s at %s, %s later", p.Placed.NodeID, timeText(p.Placed.Time), time.Duration(p.Placed.AfterSeconds)*time.Second)
+		t.line("placed on node %s at %s, %s later", p.Placed.NodeID, timeText(p.Placed.Time),
+			time.Duration(p.Placed.AfterSeconds)*time.Second)
 	}
 	if p.Cancelled != 0 {
 		t.line("cancelled at %s", timeText(p.Cancelled))

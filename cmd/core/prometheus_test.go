@@ -31,8 +31,8 @@ var quietQueries = []string{
 	`state="preempting"`, "canopy_config_generation{instance=~\".*\"}[1m])",
 }
 
-// startPrometheus starts Prometheus with the alert rules, scraping a server as docs/SECURITY.md says, and returns the base
-// of its URLs.
+// startPrometheus starts Prometheus with the alert rules, scraping a server as docs/SECURITY.md says, and returns the
+// base of its URLs.
 func startPrometheus(t *testing.T, s *secureFiles, target string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,8 @@ scrape_configs:
     tls_config: {ca_file: ca.crt}
     static_configs: [{targets: [%q]}]
 `, filepath.Join(moduleRoot, "deploy", "prometheus", "canopy-rules.yml"), target)})
-	cmd := exec.Command("prometheus", "--config.file", s.file("prometheus.yml"), "--storage.tsdb.path", s.file("data"), "--web.listen-address", address)
+	cmd := exec.Command("prometheus", "--config.file", s.file("prometheus.yml"), "--storage.tsdb.path", s.file("data"),
+		"--web.listen-address", address)
 	var logs lockedBuffer
 	cmd.Stderr = &logs
 	assert.NilError(t, cmd.Start())
@@ -131,8 +132,8 @@ func query(base, expr string) (series int, err error) {
 	return series, nil
 }
 
-// Every query of the dashboard, and every alert rule, against a real Prometheus that scrapes a server with TLS and tokens while
-// a cluster is filled and preempted: make test-prometheus.
+// Every query of the dashboard, and every alert rule, against a real Prometheus that scrapes a server with TLS and
+// tokens while a cluster is filled and preempted: make test-prometheus.
 func TestPrometheus_DashboardAndRules(t *testing.T) {
 	s := newSecureFiles(t)
 	p, service := startServing(t, buildProgram(t), append([]string{"--data-dir", s.file("state")}, s.server...)...)
@@ -142,7 +143,8 @@ func TestPrometheus_DashboardAndRules(t *testing.T) {
 	queues := writeTempFile(t, "queues.yaml", string(contested)+"            resources: {guaranteed: {vcore: 100}}\n")
 	base := startPrometheus(t, s, strings.TrimPrefix(service.http, "http://"))
 
-	load := exec.Command(buildProgram(t), "replay", "--nodes", sampleNodes, "--pods", samplePods, "--nodes-percent", "50", "--order", "qos",
+	load := exec.Command(buildProgram(t), "replay", "--nodes", sampleNodes, "--pods", samplePods, "--nodes-percent", "50",
+		"--order", "qos",
 		"--priority-from", "qos", "--queue", "root.shared", "--config", queues,
 		"--address", service.conn.Target(), "--ca-cert", s.file("ca.crt"), "--token-file", s.file("submit.token"))
 	var loadOutput lockedBuffer

@@ -18,7 +18,8 @@ import (
 )
 
 // grpcurlLine is a command of docs/PROTOCOL.md: its data, "list", what is described, and the service and method.
-var grpcurlLine = regexp.MustCompile(`(?m)^grpcurl -plaintext(?: -d '(.*)')? 127\.0\.0\.1:3333 (?:(list)|describe (\S+)|(\S+)/(\S+))$`)
+var grpcurlLine = regexp.MustCompile(`(?m)^grpcurl -plaintext(?: -d '(.*)')? 127\.0\.0\.1:3333 (?:(list)|describe ` +
+	`(\S+)|(\S+)/(\S+))$`)
 
 // What docs/PROTOCOL.md does with grpcurl is done with the same services: reflection, and the methods that it calls.
 func TestProtocolDoc_GrpcurlLinesWork(t *testing.T) {
@@ -26,7 +27,8 @@ func TestProtocolDoc_GrpcurlLinesWork(t *testing.T) {
 	assert.NilError(t, err)
 	p, s := startServing(t, buildProgram(t), "--debug")
 	lines := grpcurlLine.FindAllStringSubmatch(string(doc), -1)
-	assert.Equal(t, len(lines), len(regexp.MustCompile(`(?m)^grpcurl`).FindAllString(string(doc), -1)), "a line has another form")
+	assert.Equal(t, len(lines), len(regexp.MustCompile(`(?m)^grpcurl`).FindAllString(string(doc), -1)),
+		"a line has another form")
 	var listed, described, called int
 	for _, line := range lines {
 		t.Log(line[0])
@@ -88,7 +90,8 @@ func (s *runningService) callByName(service protoreflect.FullName, method protor
 	if data != "" {
 		assert.NilError(s.t, protojson.Unmarshal([]byte(data), request))
 	}
-	stream, err := s.conn.NewStream(s.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/"+string(service)+"/"+string(method))
+	stream, err := s.conn.NewStream(s.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true},
+		"/"+string(service)+"/"+string(method))
 	assert.NilError(s.t, err)
 	assert.NilError(s.t, stream.SendMsg(request))
 	assert.NilError(s.t, stream.CloseSend())

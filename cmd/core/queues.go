@@ -59,7 +59,8 @@ type queuesFlags struct {
 func queuesCommand() *cobra.Command {
 	var f queuesFlags
 	cmd := &cobra.Command{
-		Use: "queues", Short: "Print what each queue has, is owed and waits for", Long: queuesHelp, Example: queuesExamples, Args: noArguments,
+		Use: "queues", Short: "Print what each queue has, is owed and waits for", Long: queuesHelp, Example: queuesExamples,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -69,7 +70,8 @@ func queuesCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.queue, "queue", "", "only the queue with this `PATH`, and those below")
-	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore, or the first that there is")
+	flags.StringVar(&f.resource, "resource", "",
+		"`NAME` of the resource in text; not given: vcore, or the first that there is")
 	flags.StringVar(&f.sort, "sort", "path", "path (a tree), used, pending, wait or fairness")
 	flags.BoolVar(&f.leaves, "leaves", false, "only leaf queues")
 	flags.BoolVar(&f.pending, "pending", false, "only queues with pending asks")
@@ -146,8 +148,10 @@ func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree b
 		if q.Status == "Draining" || q.Status == "Stopped" {
 			marks = strings.TrimSpace(marks + " " + strings.ToLower(q.Status))
 		}
-		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource), boundText(q.Max, resource),
-			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks), shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)
+		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource),
+			boundText(q.Max, resource),
+			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks),
+			shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)
 	}
 	return t.Flush()
 }

@@ -34,9 +34,11 @@ type readerFlags struct {
 func (f *readerFlags) add(flags *pflag.FlagSet, watch time.Duration) {
 	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text, or json; with --watch, json is one object per line")
+	flags.StringVarP(&f.output, "output", "o", "text",
+		"how to print: text, or json; with --watch, json is one object per line")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
-	flags.DurationVarP(&f.watch, "watch", "w", watch, "print again after each `INTERVAL`, until an interrupt: --watch, or --watch=10s; 0: print once")
+	flags.DurationVarP(&f.watch, "watch", "w", watch,
+		"print again after each `INTERVAL`, until an interrupt: --watch, or --watch=10s; 0: print once")
 	flags.Lookup("watch").NoOptDefVal = defaultWatch.String()
 	f.access.add(flags)
 }
@@ -59,7 +61,8 @@ func (f *readerFlags) check() error {
 }
 
 // show runs once, or after each interval, what prints an answer: show to text, or the value that it returns as JSON.
-func (f *readerFlags) show(cmd *cobra.Command, show func(ctx context.Context, text io.Writer) (value any, err error)) error {
+func (f *readerFlags) show(cmd *cobra.Command,
+	show func(ctx context.Context, text io.Writer) (value any, err error)) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	out := cmd.OutOrStdout()
@@ -136,7 +139,8 @@ func (f *readerFlags) read(ctx context.Context, path string, into any) error {
 	var refusal dao.Error
 	switch {
 	case json.Unmarshal(text, &refusal) != nil || refusal.Message == "":
-		return fmt.Errorf("%s answers %s: it does not have this; is it a canopy server of this version, with usage kept?", f.address, got.Status)
+		return fmt.Errorf("%s answers %s: it does not have this; is it a canopy server of this version, with usage kept?",
+			f.address, got.Status)
 	case refusal.Message == "Partition not found":
 		return fmt.Errorf("there is no partition %q%s", f.partition, f.partitionHint(ctx))
 	}

@@ -35,7 +35,8 @@ func (f *recordingFlags) add(flags *pflag.FlagSet) {
 
 func (f *recordingFlags) addWindow(flags *pflag.FlagSet) {
 	flags.StringVar(&f.partition, "partition", "", "only the partition of this `NAME`; not given: all")
-	flags.StringVar(&f.from, "from", "", "the begin of the window, a `TIME`: RFC 3339, or how long ago; not given: the beginning")
+	flags.StringVar(&f.from, "from", "",
+		"the begin of the window, a `TIME`: RFC 3339, or how long ago; not given: the beginning")
 	flags.StringVar(&f.to, "to", "", "the end of the window, a `TIME`: RFC 3339, or how long ago; not given: the end")
 }
 

@@ -47,7 +47,8 @@ type excerptFlags struct {
 func recordingExcerptCommand() *cobra.Command {
 	f := excerptFlags{recordingFlags: recordingFlags{output: "text"}}
 	cmd := &cobra.Command{
-		Use: "excerpt DIRECTORY", Short: "Print what led to an effect, as short as possible, as a test", Long: recordingExcerptHelp, Example: recordingExcerptExamples,
+		Use: "excerpt DIRECTORY", Short: "Print what led to an effect, as short as possible, as a test",
+		Long: recordingExcerptHelp, Example: recordingExcerptExamples,
 		Args: directoryArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(f.check(), f.checkExcerpt()); err != nil {
@@ -58,11 +59,13 @@ func recordingExcerptCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.addWindow(flags)
-	flags.StringVar(&f.about, "until-effect", "", "the excerpt ends with the last effect about the ask, allocation, application or node of this `NAME`")
+	flags.StringVar(&f.about, "until-effect", "",
+		"the excerpt ends with the last effect about the ask, allocation, application or node of this `NAME`")
 	flags.StringVar(&f.matching, "matching", "", "only effects that have this `TEXT`, such as preempted")
 	flags.BoolVar(&f.panics, "until-panic", false, "the excerpt ends with the panic with which the recording ends")
 	flags.BoolVar(&f.whole, "whole", false, "leave nothing out")
-	flags.IntVar(&f.maxReplays, "max-replays", 10_000, "how many replays are made at most to find what can be left out; above 0")
+	flags.IntVar(&f.maxReplays, "max-replays", 10_000,
+		"how many replays are made at most to find what can be left out; above 0")
 	return cmd
 }
 
@@ -96,7 +99,8 @@ func (f *excerptFlags) print(dir string, out, errs io.Writer) error {
 			all.Steps, all.Without = all.Steps+none.Steps, all.Without+none.Without
 			continue
 		case errors.As(err, &different):
-			return exitError{exitRefused, fmt.Errorf("partition %s: %w\nAn excerpt would be of other decisions", sessions[i].Partition, err)}
+			return exitError{exitRefused,
+				fmt.Errorf("partition %s: %w\nAn excerpt would be of other decisions", sessions[i].Partition, err)}
 		case err != nil:
 			return exitError{exitUsage, err}
 		}
@@ -115,13 +119,15 @@ func (f *excerptFlags) match() func(scheduler.Effect) bool {
 	}
 }
 
-func (f *excerptFlags) printShort(e *excerpt.Excerpt, target excerpt.Target, s recording.Session, out, errs io.Writer) error {
+func (f *excerptFlags) printShort(e *excerpt.Excerpt, target excerpt.Target, s recording.Session, out,
+	errs io.Writer) error {
 	short, note := e, "nothing is left out"
 	if !f.whole {
 		p := progressOn(errs)
-		found, complete, err := e.Shorten(target, excerpt.Shortening{MaxReplays: f.maxReplays, Progress: func(replays, steps int) {
-			p.count(fmt.Sprintf("replays, %d steps are left", steps), replays, f.maxReplays)
-		}})
+		found, complete, err := e.Shorten(target,
+			excerpt.Shortening{MaxReplays: f.maxReplays, Progress: func(replays, steps int) {
+				p.count(fmt.Sprintf("replays, %d steps are left", steps), replays, f.maxReplays)
+			}})
 		p.end()
 		switch {
 		case err != nil:
@@ -129,9 +135,11 @@ func (f *excerptFlags) printShort(e *excerpt.Excerpt, target excerpt.Target, s r
 		case complete:
 			short, note = found, fmt.Sprintf("%d of %d steps; none can be left out", found.Len(), e.Len())
 		default:
-			short, note = found, fmt.Sprintf("%d of %d steps; more could be left out with more than %d replays", found.Len(), e.Len(), f.maxReplays)
+			short, note = found,
+				fmt.Sprintf("%d of %d steps; more could be left out with more than %d replays", found.Len(), e.Len(), f.maxReplays)
 		}
 	}
-	fmt.Fprintf(out, "# Excerpt of a recording of partition %s, begun at %s: %s.\n\n", s.Partition, s.Began.UTC().Format(time.RFC3339), note)
+	fmt.Fprintf(out, "# Excerpt of a recording of partition %s, begun at %s: %s.\n\n", s.Partition,
+		s.Began.UTC().Format(time.RFC3339), note)
 	return short.Write(out)
 }

@@ -28,8 +28,9 @@ const recordingPlayExamples = `  canopy recording play /var/lib/canopy/recording
 func recordingPlayCommand() *cobra.Command {
 	var f recordingFlags
 	cmd := &cobra.Command{
-		Use: "play DIRECTORY", Short: "Make the decisions of a recording again, and compare", Long: recordingPlayHelp, Example: recordingPlayExamples,
-		Args: directoryArgument,
+		Use: "play DIRECTORY", Short: "Make the decisions of a recording again, and compare", Long: recordingPlayHelp,
+		Example: recordingPlayExamples,
+		Args:    directoryArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -79,7 +80,8 @@ func (f *recordingFlags) play(dir string, out io.Writer) error {
 
 // printPlayed prints the result of a session.
 func printPlayed(out io.Writer, r playback.Result, w playback.Window) {
-	fmt.Fprintf(out, "partition %s, recorded since %s by canopy %s: %d steps", r.Partition, r.Began.Format(time.RFC3339), orUnknown(r.Canopy), r.Steps)
+	fmt.Fprintf(out, "partition %s, recorded since %s by canopy %s: %d steps", r.Partition, r.Began.Format(time.RFC3339),
+		orUnknown(r.Canopy), r.Steps)
 	if r.Steps > 0 {
 		fmt.Fprintf(out, " from %s to %s", r.First.Format(time.RFC3339Nano), r.Last.Format(time.RFC3339Nano))
 	}

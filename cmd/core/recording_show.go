@@ -31,8 +31,9 @@ const recordingShowExamples = `  canopy recording show rec --partition default -
 func recordingShowCommand() *cobra.Command {
 	var f recordingFlags
 	cmd := &cobra.Command{
-		Use: "show DIRECTORY", Short: "Show commands, decisions and their effects", Long: recordingShowHelp, Example: recordingShowExamples,
-		Args: directoryArgument,
+		Use: "show DIRECTORY", Short: "Show commands, decisions and their effects", Long: recordingShowHelp,
+		Example: recordingShowExamples,
+		Args:    directoryArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -94,7 +95,8 @@ func (f *recordingFlags) show(dir string, out io.Writer) error {
 func (f *recordingFlags) showStep(out io.Writer, partition string, p playback.Played) error {
 	s := p.Step
 	if f.output == "json" {
-		line := shownStep{partition, s.Number, s.At, recording.CommandName(s.Command), s.Fields(), s.Budget, playback.Texts(p.Effects), p.Replayed}
+		line := shownStep{partition, s.Number, s.At, recording.CommandName(s.Command), s.Fields(), s.Budget,
+			playback.Texts(p.Effects), p.Replayed}
 		return json.NewEncoder(out).Encode(line)
 	}
 	_, err := fmt.Fprintf(out, "%s %s %d %s\n", s.At.Format(time.RFC3339Nano), partition, s.Number, s.Describe())

@@ -22,8 +22,8 @@ import (
 
 var recordedFrom = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// recordedSession records a placement in a directory: a step each second. wrongStep is a step whose recorded effects are
-// others; below 0: none.
+// recordedSession records a placement in a directory: a step each second. wrongStep is a step whose recorded effects
+// are others; below 0: none.
 func recordedSession(t *testing.T, wrongStep int) (dir string) {
 	t.Helper()
 	return recordedSessionWith(t, wrongStep, 0)
@@ -33,9 +33,11 @@ func recordedSession(t *testing.T, wrongStep int) (dir string) {
 func recordedSessionWith(t *testing.T, wrongStep int, every time.Duration) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", CheckpointEvery: every, Now: func() time.Time { return recordedFrom }})
+	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", CheckpointEvery: every,
+		Now: func() time.Time { return recordedFrom }})
 	assert.NilError(t, err)
-	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', " +
+		"queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
 	core := scheduler.New(conf.Partitions[0], nil)
 	r := store.Recorder("default", core, objects.DefaultOptions())
@@ -71,10 +73,12 @@ func TestRecordingPlay_Equal(t *testing.T) {
 	dir := recordedSession(t, -1)
 	code, out, errs := runCanopy("recording", "play", dir)
 	assert.Equal(t, code, 0, errs)
-	assert.Equal(t, out, `partition default, recorded since 2026-01-02T15:04:05Z by canopy v7: 4 steps from 2026-01-02T15:04:05Z to 2026-01-02T15:04:08Z
+	assert.Equal(t, out,
+		`partition default, recorded since 2026-01-02T15:04:05Z by canopy v7: 4 steps from 2026-01-02T15:04:05Z to 2026-01-02T15:04:08Z
   equal: 4 steps with 5 effects
 `)
-	code, out, _ = runCanopy("recording", "play", dir, "--from", "2026-01-02T15:04:06Z", "--to", "2026-01-02T15:04:07Z", "--output", "json")
+	code, out, _ = runCanopy("recording", "play", dir, "--from", "2026-01-02T15:04:06Z", "--to", "2026-01-02T15:04:07Z",
+		"--output", "json")
 	assert.Equal(t, code, 0)
 	var results []playback.Result
 	assert.NilError(t, json.Unmarshal([]byte(out), &results))
@@ -88,7 +92,8 @@ func TestRecordingPlay_FirstDifference(t *testing.T) {
 	code, out, _ := runCanopy("recording", "play", recordedSession(t, 3))
 	assert.Equal(t, code, 1)
 	_, difference, _ := strings.Cut(out, "\n")
-	assert.Equal(t, difference, `step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: the number of effects is the same, 2, but not what they say
+	assert.Equal(t, difference,
+		`step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: the number of effects is the same, 2, but not what they say
   schedule budget=256
   this version of Canopy makes these effects:
     application x is Running
@@ -124,7 +129,8 @@ func TestRecordingShow_StepsAndEffects(t *testing.T) {
 `)
 	code, out, _ = runCanopy("recording", "show", dir, "--output", "json", "--to", "2026-01-02T15:04:05Z")
 	assert.Equal(t, code, 0)
-	assert.Equal(t, out, `{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
+	assert.Equal(t, out,
+		`{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
 `)
 }
 
@@ -133,7 +139,10 @@ func TestRecordingExcerpt_IsShort(t *testing.T) {
 	dir := recordedSession(t, -1)
 	code, out, errs := runCanopy("recording", "excerpt", dir, "--until-effect", "x", "--matching", "Accepted")
 	assert.Equal(t, code, 0, errs)
-	assert.Assert(t, strings.HasPrefix(out, "# Excerpt of a recording of partition default, begun at 2026-01-02T15:04:05Z: 2 of 3 steps; none can be left out.\n\nbegin {"), out)
+	assert.Assert(t,
+		strings.HasPrefix(out,
+			"# Excerpt of a recording of partition default, begun at 2026-01-02T15:04:05Z: 2 of 3 steps; none can be left "+
+				"out.\n\nbegin {"), out)
 	_, steps, _ := strings.Cut(out, "}\n\n")
 	assert.Equal(t, steps, `2026-01-02T15:04:06Z add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}
     accepted application x
@@ -163,7 +172,10 @@ func TestRecording_WithoutItsStart(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "segments before ") && strings.Contains(out, "equal: 1 steps with "), out)
 	code, _, errs = runCanopy("recording", "excerpt", dir, "--until-effect", "k")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, strings.Contains(errs, "none of the 0 steps in the window has such an effect; 1 more cannot be made, because an excerpt needs all steps since a start"), errs)
+	assert.Assert(t,
+		strings.Contains(errs,
+			"none of the 0 steps in the window has such an effect; 1 more cannot be made, because an excerpt needs all steps "+
+				"since a start"), errs)
 }
 
 func TestRecordingExcerpt_Refuses(t *testing.T) {
@@ -176,7 +188,8 @@ func TestRecordingExcerpt_Refuses(t *testing.T) {
 	assert.Assert(t, strings.Contains(errs, "none of the 4 steps"), errs)
 	code, _, errs = runCanopy("recording", "excerpt", recordedSession(t, 2), "--until-effect", "k")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, strings.Contains(errs, "partition default: step 2 at") && strings.Contains(errs, "An excerpt would be of other decisions"), errs)
+	assert.Assert(t, strings.Contains(errs, "partition default: step 2 at") &&
+		strings.Contains(errs, "An excerpt would be of other decisions"), errs)
 	for want, args := range map[string][]string{
 		"one of --until-effect and --until-panic is needed": {dir},
 		"--matching is about --until-effect":                {dir, "--until-panic", "--matching", "a"},
@@ -202,7 +215,8 @@ func TestRecording_InvalidArguments(t *testing.T) {
 		assert.Equal(t, code, 2, "%v", args)
 		assert.Assert(t, strings.Contains(errs, want), errs)
 	}
-	code, _, errs := runCanopy("serve", "--record", dir, "--record-max-size", "0", "--record-max-age", "-1s", "--record-segment-size", "0")
+	code, _, errs := runCanopy("serve", "--record", dir, "--record-max-size", "0", "--record-max-age", "-1s",
+		"--record-segment-size", "0")
 	assert.Equal(t, code, 2)
 	assert.Equal(t, strings.Count(errs, "must be above 0"), 2, errs)
 	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 0, and must be from 1 to 268435456"), errs)

@@ -156,7 +156,8 @@ func replay(ctx context.Context, f replayFlags, stderr io.Writer) (*replayReport
 }
 
 // replay replays the trace, or compares two replays of it.
-func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport, error) {
+func (t *trace) replay(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport,
+	error) {
 	if f.killEvery > 0 {
 		return t.replayWithKills(ctx, f, decisions, progress)
 	}
@@ -199,7 +200,8 @@ func (t *trace) runOnce(
 // runSession replays the trace with a session that is not registered yet, writes the decisions, and closes the
 // session.
 func (t *trace) runSession(
-	ctx context.Context, f *replayFlags, p *simSession, clock *sim.Clock, preempts bool, decisions io.Writer, progress *progress,
+	ctx context.Context, f *replayFlags, p *simSession, clock *sim.Clock, preempts bool, decisions io.Writer,
+	progress *progress,
 ) (*replayReport, error) {
 	r, err := t.run(ctx, f, p, clock, preempts, progress)
 	// Decisions are written after a failure too: they may explain it.
@@ -241,11 +243,13 @@ func (t *trace) run(
 	if p.forecasts != nil {
 		player.AskWaits = p.forecasts.askWaits
 	}
-	start := map[string]func(context.Context) error{"fill": player.Fill, "lifetimes": player.Lifetimes, "durations": player.Durations}[f.mode]
+	start := map[string]func(context.Context) error{"fill": player.Fill, "lifetimes": player.Lifetimes,
+		"durations": player.Durations}[f.mode]
 	if err := start(ctx); err != nil {
 		return nil, err
 	}
-	r := &replayReport{Report: p.client.Report(), log: p.client.Log(), Rejections: firstRejections(p.client.Rejections()), ExpectedStart: p.forecasts.report()}
+	r := &replayReport{Report: p.client.Report(), log: p.client.Log(), Rejections: firstRejections(p.client.Rejections()),
+		ExpectedStart: p.forecasts.report()}
 	r.Preemption = replayPreemption{Mode: onOff(preempts), Possible: player.Preempts, Preemption: player.Preemption()}
 	var err error
 	if r.Balance, err = p.client.Balance(); err != nil {

@@ -85,10 +85,11 @@ func (f *replayForecasts) askWaits(ctx context.Context, key objects.AllocationKe
 		return nil
 	}
 	from := time.Now()
-	answers, err := f.forecaster.Starts(ctx, sim.Partition, []objects.AllocationKey{key}, func(ctx context.Context) (forecast.State, error) {
-		snap, err := f.server.Snapshot(ctx)
-		return forecast.State{Snapshot: snap, Config: f.partition, Lifetimes: f.lifetimes}, err
-	})
+	answers, err := f.forecaster.Starts(ctx, sim.Partition, []objects.AllocationKey{key},
+		func(ctx context.Context) (forecast.State, error) {
+			snap, err := f.server.Snapshot(ctx)
+			return forecast.State{Snapshot: snap, Config: f.partition, Lifetimes: f.lifetimes}, err
+		})
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,8 @@ func (f *replayForecasts) report() *replayCalibration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &replayCalibration{
-		Asked: f.made, Answers: maps.Clone(f.codes), Started: c.Started, WithinP10: c.WithinP10, WithinP50: c.WithinP50, WithinP90: c.WithinP90,
+		Asked: f.made, Answers: maps.Clone(f.codes), Started: c.Started, WithinP10: c.WithinP10, WithinP50: c.WithinP50,
+		WithinP90:          c.WithinP90,
 		MedianErrorSeconds: c.MedianError.Seconds(),
 	}
 	if len(f.waits) > 0 {
@@ -132,14 +134,18 @@ func (r *replayCalibration) lines() []string {
 	for _, code := range slices.Sorted(maps.Keys(r.Answers)) {
 		codes = append(codes, fmt.Sprintf("%s %s", withThousands(r.Answers[code]), code))
 	}
-	lines := []string{fmt.Sprintf("%s that waited were asked about: %s", counted(withThousands(r.Asked), "asks"), strings.Join(codes, ", "))}
+	lines := []string{fmt.Sprintf("%s that waited were asked about: %s", counted(withThousands(r.Asked), "asks"),
+		strings.Join(codes, ", "))}
 	if r.Asked == 0 {
 		return []string{"no ask was asked about"}
 	}
 	if r.Started > 0 {
-		lines = append(lines, fmt.Sprintf("of %s that started: %s by the 10 %% time, %s by the 50 %% time, %s by the 90 %% time; median wait %s, median error %s",
-			withThousands(r.Started), share(r.WithinP10, r.Started), share(r.WithinP50, r.Started), share(r.WithinP90, r.Started),
-			forecast.Text(durationOf(r.MedianWaitSeconds)), forecast.Text(durationOf(r.MedianErrorSeconds))))
+		lines = append(lines,
+			fmt.Sprintf("of %s that started: %s by the 10 %% time, %s by the 50 %% time, %s by the 90 %% time; median wait "+
+				"%s, median error %s",
+				withThousands(r.Started), share(r.WithinP10, r.Started), share(r.WithinP50, r.Started),
+				share(r.WithinP90, r.Started),
+				forecast.Text(durationOf(r.MedianWaitSeconds)), forecast.Text(durationOf(r.MedianErrorSeconds))))
 	}
 	return append(lines, fmt.Sprintf("a forecast took %s ms", millis(r.ForecastMillis)))
 }

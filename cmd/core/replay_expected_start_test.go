@@ -40,12 +40,14 @@ func TestReplayCalibration_Lines(t *testing.T) {
 	assert.Equal(t, len(none.lines()), 0)
 	assert.DeepEqual(t, (&replayCalibration{}).lines(), []string{"no ask was asked about"})
 	r := &replayCalibration{
-		Asked: 1200, Answers: map[string]int{"expected": 1000, "busy": 200}, Started: 1000, WithinP10: 110, WithinP50: 480, WithinP90: 893,
+		Asked: 1200, Answers: map[string]int{"expected": 1000, "busy": 200}, Started: 1000, WithinP10: 110, WithinP50: 480,
+		WithinP90:          893,
 		MedianErrorSeconds: 90, MedianWaitSeconds: 660, ForecastMillis: 317.25,
 	}
 	assert.DeepEqual(t, r.lines(), []string{
 		"1,200 asks that waited were asked about: 200 busy, 1,000 expected",
-		"of 1,000 that started: 11 % by the 10 % time, 48 % by the 50 % time, 89 % by the 90 % time; median wait 11 min, median error 90 s",
+		"of 1,000 that started: 11 % by the 10 % time, 48 % by the 50 % time, 89 % by the 90 % time; median wait 11 min, " +
+			"median error 90 s",
 		"a forecast took 317.2 ms",
 	})
 }

@@ -43,14 +43,16 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mode, "mode", "fill", "what is replayed: fill, lifetimes or durations")
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` with a leaf for each QoS class, or the one of --queue")
 	flags.IntVar(&f.limit, "limit", 0, "replay only the first `N` tasks; 0: all")
-	flags.IntVar(&f.nodesPercent, "nodes-percent", 100, "percentage of the nodes that are used, evenly spread over the file")
+	flags.IntVar(&f.nodesPercent, "nodes-percent", 100,
+		"percentage of the nodes that are used, evenly spread over the file")
 	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: seed to shuffle tasks that are submitted together")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a running scheduler to use; its state is replaced")
 	f.access.add(flags)
 	flags.StringVar(&f.decisions, "decisions", "",
 		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
-	flags.StringVar(&f.order, "order", "age", "order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")
+	flags.StringVar(&f.order, "order", "age",
+		"order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")
 	flags.StringVar(&f.priorities, "priority-from", "none", "source of the priority of a task: none (all have 0) or qos")
 	flags.Var(&f.qosNumbers, "qos-priorities",
 		"priorities of QoS classes, as `CLASS=N,...`; default: BE=0,Burstable=100,Guaranteed=200,LS=300")
@@ -59,10 +61,13 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 		"preemption where the configuration allows it: on, off, or compare (one replay without, one with)")
 	flags.BoolVar(&f.resubmit, "resubmit", false, "submit a preempted task again")
 	flags.Float64Var(&f.load, "load", 1, "tasks arrive so many times as fast, and run as long as before")
-	flags.IntVar(&f.expectedStart, "expected-start", 0, "ask for the expected start of every `N`th ask that waits, and report how right it was; 0: of none")
+	flags.IntVar(&f.expectedStart, "expected-start", 0,
+		"ask for the expected start of every `N`th ask that waits, and report how right it was; 0: of none")
 	flags.IntVar(&f.killEvery, "kill-core-every", 0,
 		"replay with a scheduler in a process of its own, and kill it (SIGKILL) after every `N` answers; 0: never")
-	flags.StringVar(&f.record, "record", "", "record the scheduler of the replay, with its virtual time, in `DIRECTORY`, for 'canopy recording' and 'canopy what-if'")
+	flags.StringVar(&f.record, "record", "",
+		"record the scheduler of the replay, with its virtual time, in `DIRECTORY`, for 'canopy recording' and 'canopy "+
+			"what-if'")
 	addBounds(flags, &f.bounds)
 }
 
@@ -75,29 +80,41 @@ func (f *replayFlags) check() error {
 	}
 	note(f.nodes == "", "--nodes names no file")
 	note(f.pods == "", "--pods names no file")
-	note(f.mode != "fill" && f.mode != "lifetimes" && f.mode != "durations", "--mode is fill, lifetimes or durations, not %q", f.mode)
+	note(f.mode != "fill" && f.mode != "lifetimes" && f.mode != "durations",
+		"--mode is fill, lifetimes or durations, not %q", f.mode)
 	note(f.limit < 0, "--limit is %d, and cannot be below 0", f.limit)
 	note(f.nodesPercent < 1 || f.nodesPercent > 100, "--nodes-percent is %d, and must be from 1 to 100", f.nodesPercent)
 	note(f.order != "age" && f.order != "qos", "--order is age or qos, not %q", f.order)
-	note(f.order == "qos" && (f.mode == "lifetimes" || f.mode == "durations"), "--order qos is for --mode fill: in the other modes tasks come in the order of the trace")
+	note(f.order == "qos" && (f.mode == "lifetimes" || f.mode == "durations"),
+		"--order qos is for --mode fill: in the other modes tasks come in the order of the trace")
 	note(!(f.load > 0 && f.load <= 1e6), "--load is %v, and must be above 0 and at most 1000000", f.load)
-	note(f.load != 1 && f.mode != "durations", "--load is for --mode durations: in the other modes tasks end at the times of the trace")
+	note(f.load != 1 && f.mode != "durations",
+		"--load is for --mode durations: in the other modes tasks end at the times of the trace")
 	note(f.expectedStart < 0, "--expected-start is %d, and cannot be below 0", f.expectedStart)
-	note(f.expectedStart > 0 && f.mode != "durations", "--expected-start is for --mode durations, in which asks wait until they start")
-	note(f.expectedStart > 0 && f.address != "", "--expected-start reads the scheduler of the replay, and --address names another")
+	note(f.expectedStart > 0 && f.mode != "durations",
+		"--expected-start is for --mode durations, in which asks wait until they start")
+	note(f.expectedStart > 0 && f.address != "",
+		"--expected-start reads the scheduler of the replay, and --address names another")
 	note(f.expectedStart > 0 && f.killEvery > 0, "--expected-start is for a scheduler that is not killed")
 	note(f.priorities != "none" && f.priorities != "qos", "--priority-from is none or qos, not %q", f.priorities)
 	note(len(f.qosNumbers) > 0 && f.priorities != "qos" && f.order != "qos",
 		"--qos-priorities are for --priority-from qos or --order qos")
 	note(f.preemption != "on" && f.preemption != "off" && f.preemption != "compare",
 		"--preemption is on, off or compare, not %q", f.preemption)
-	note(f.resubmit && f.preemption == "off", "--resubmit is for preempted tasks, and with --preemption off there are none")
-	note(f.record != "" && (f.address != "" || f.killEvery > 0 || f.preemption == "compare"), "--record is for one scheduler in the process of the replay: not with --address, --kill-core-every or --preemption compare")
+	note(f.resubmit && f.preemption == "off",
+		"--resubmit is for preempted tasks, and with --preemption off there are none")
+	note(f.record != "" && (f.address != "" || f.killEvery > 0 || f.preemption == "compare"),
+		"--record is for one scheduler in the process of the replay: not with --address, --kill-core-every or --preemption "+
+			"compare")
 	note(f.killEvery < 0, "--kill-core-every is %d, and cannot be below 0", f.killEvery)
-	note(f.killEvery > 0 && f.address != "", "--kill-core-every kills a scheduler that the replay has started itself, and --address names another")
-	note(f.killEvery > 0 && f.preemption == "compare", "--kill-core-every is for replays without preemption, not for --preemption compare")
-	note(f.killEvery > 0 && f.resubmit, "--kill-core-every is for replays without preemption, and --resubmit is for preempted tasks")
-	note(f.queue != "" && !strings.HasPrefix(strings.ToLower(f.queue), "root."), "--queue is the path of a leaf, such as root.a, not %q", f.queue)
+	note(f.killEvery > 0 && f.address != "",
+		"--kill-core-every kills a scheduler that the replay has started itself, and --address names another")
+	note(f.killEvery > 0 && f.preemption == "compare",
+		"--kill-core-every is for replays without preemption, not for --preemption compare")
+	note(f.killEvery > 0 && f.resubmit,
+		"--kill-core-every is for replays without preemption, and --resubmit is for preempted tasks")
+	note(f.queue != "" && !strings.HasPrefix(strings.ToLower(f.queue), "root."),
+		"--queue is the path of a leaf, such as root.a, not %q", f.queue)
 	for _, class := range slices.Sorted(maps.Keys(f.qosNumbers)) {
 		n := f.qosNumbers[class]
 		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is not a 32-bit integer", class, n)

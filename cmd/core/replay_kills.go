@@ -33,7 +33,8 @@ type recoveryLine struct {
 
 // replayWithKills replays the trace without kills, and then with a scheduler in another process that is killed. Both
 // must place as many tasks.
-func (t *trace) replayWithKills(ctx context.Context, f *replayFlags, decisions io.Writer, progress *progress) (*replayReport, error) {
+func (t *trace) replayWithKills(ctx context.Context, f *replayFlags, decisions io.Writer,
+	progress *progress) (*replayReport, error) {
 	progress.phase("first without kills")
 	without, err := t.runOnce(ctx, f, f.preemption == "on", io.Discard, progress)
 	if err != nil {
@@ -61,7 +62,8 @@ func (t *trace) replayWithKills(ctx context.Context, f *replayFlags, decisions i
 }
 
 func recoveryText(number int, r sim.Recovery) string {
-	return fmt.Sprintf("kill %d: restarted in %s ms; %s nodes, %s applications, %s allocations and %s asks reported in %s ms",
+	return fmt.Sprintf("kill %d: restarted in %s ms; %s nodes, %s applications, %s allocations and %s asks reported in "+
+		"%s ms",
 		number, millis(milliseconds(r.Restart)), withThousands(r.Nodes), withThousands(r.Applications),
 		withThousands(r.Allocations), withThousands(r.Asks), millis(milliseconds(r.Report)))
 }
@@ -114,10 +116,12 @@ func (k *replayKills) lines() []string {
 		return fmt.Sprintf("%s ms median, %s ms 95%%, %s ms 99%%", millis(l.P50), millis(l.P95), millis(l.P99))
 	}
 	return []string{
-		fmt.Sprintf("the scheduler was killed %s times, after every %s answers", withThousands(k.Restarts), withThousands(k.Every)),
+		fmt.Sprintf("the scheduler was killed %s times, after every %s answers", withThousands(k.Restarts),
+			withThousands(k.Every)),
 		"restart         " + at(k.RestartMillis) + ", from the kill to being ready",
 		"recovery        " + at(k.RecoveryMillis) + ", until everything was reported and the nodes schedulable",
-		fmt.Sprintf("%s were placed without kills, %s of them on the same node", withThousands(k.PlacedWithout), withThousands(k.SameNode)),
+		fmt.Sprintf("%s were placed without kills, %s of them on the same node", withThousands(k.PlacedWithout),
+			withThousands(k.SameNode)),
 	}
 }
 

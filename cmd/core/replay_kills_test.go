@@ -24,7 +24,8 @@ func TestReplay_KillCore(t *testing.T) {
 	for mode, restarts := range map[string]int{"fill": 7, "lifetimes": 13} {
 		t.Run(mode, func(t *testing.T) {
 			decisions := filepath.Join(t.TempDir(), "decisions")
-			code, out, errs := replaySample("--mode", mode, "--kill-core-every", "12", "--decisions", decisions, "--output", "json")
+			code, out, errs := replaySample("--mode", mode, "--kill-core-every", "12", "--decisions", decisions, "--output",
+				"json")
 			assert.Equal(t, code, 0, errs)
 			var r replayReport
 			assert.NilError(t, json.Unmarshal([]byte(out), &r))
@@ -62,7 +63,8 @@ func TestReplay_KillCoreWithoutPreemption(t *testing.T) {
 }
 
 func TestReplayKills_OtherNumberOfPlacements(t *testing.T) {
-	placed := []sim.Event{{Kind: sim.Placed, Key: "a", Node: "n1"}, {Kind: sim.Placed, Key: "b", Node: "n1"}, {Kind: sim.Released, Key: "b", Node: "n1"}}
+	placed := []sim.Event{{Kind: sim.Placed, Key: "a", Node: "n1"}, {Kind: sim.Placed, Key: "b", Node: "n1"},
+		{Kind: sim.Released, Key: "b", Node: "n1"}}
 	k := newReplayKills(10, []sim.Recovery{{Nodes: 1, Restart: time.Millisecond, Report: 2500 * time.Microsecond}})
 	k.compare([]sim.Event{{Kind: sim.Placed, Key: "a", Node: "n2"}, {Kind: sim.Placed, Key: "b", Node: "n1"}}, placed)
 	assert.Equal(t, k.PlacedWithout, 2)
@@ -100,7 +102,8 @@ func TestCoreProcess_KillIsNoError(t *testing.T) {
 func TestCoreProcess_NotReady(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	p := &coreProcess{args: []string{serveName, "--grpc-address", "nowhere"}}
-	assert.ErrorContains(t, p.start(t.Context()), "the scheduler did not become ready: EOF\nexit status 2\nits log: canopy: ")
+	assert.ErrorContains(t, p.start(t.Context()),
+		"the scheduler did not become ready: EOF\nexit status 2\nits log: canopy: ")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -68,14 +68,17 @@ func TestReplay_PreemptionText(t *testing.T) {
 	code, out, errs := replayContested("--preemption", "compare", "--resubmit", "--decisions", decisions)
 	assert.Equal(t, code, 0, errs)
 	for _, want := range []string{
-		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +NOT RESUBMITTED +RUNNING WITHOUT PREEMPTION\nls +300 +\d`,
+		`\nQOS +PRIORITY +TASKS +PLACED +PREEMPTED +RESUBMITTED +PLACED AGAIN +RUNNING +WAITING +NOT RESUBMITTED +RUNNING ` +
+			`WITHOUT PREEMPTION\nls +300 +\d`,
 		`\nbe +0 +\d+ `, `\n\d+ tasks preempted \d+ others\n\d+ were submitted again, and \d+ of them were placed again\n`,
 		`\nwork lost +[\d.]+ vcore, `, `\n\d+ of 80 tasks were placed; \d+ run at the end, with [\d.]+ GPUs\n`,
-		`\nthe accounting balances: \d+ placed - \d+ preempted - 0 released = \d+ running\n`, `\nasks +\d+: \d+ placed, \d+ preempted, `,
+		`\nthe accounting balances: \d+ placed - \d+ preempted - 0 released = \d+ running\n`,
+		`\nasks +\d+: \d+ placed, \d+ preempted, `,
 	} {
 		assert.Assert(t, regexp.MustCompile(want).MatchString(out), "%s in\n%s", want, out)
 	}
-	assert.Assert(t, strings.Contains(errs, "first without preemption\n") && strings.Contains(errs, " tasks preempted\n"), errs)
+	assert.Assert(t, strings.Contains(errs, "first without preemption\n") && strings.Contains(errs, " tasks preempted\n"),
+		errs)
 	text, err := os.ReadFile(decisions)
 	assert.NilError(t, err)
 	assert.Assert(t, regexp.MustCompile(`(?m)^task-\d+ node-\d+ preempted$`).Match(text), "%s", text)
@@ -94,7 +97,8 @@ func TestReplay_QoSPriorities(t *testing.T) {
 // Without --priority-from all tasks have priority 0: the classes are submitted one by one, and no task
 // is preempted.
 func TestReplay_OrderByQoSWithoutPriorities(t *testing.T) {
-	code, out, errs := replaySample("--nodes-percent", "50", "--order", "qos", "--queue", "root.shared", "--output", "json",
+	code, out, errs := replaySample("--nodes-percent", "50", "--order", "qos", "--queue", "root.shared", "--output",
+		"json",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"))
 	assert.Equal(t, code, 0, errs)
 	r := readReplay(t, out)
@@ -102,7 +106,8 @@ func TestReplay_OrderByQoSWithoutPriorities(t *testing.T) {
 }
 
 func TestReplay_LifetimesWithPreemption(t *testing.T) {
-	code, out, errs := replaySample("--mode", "lifetimes", "--nodes-percent", "20", "--priority-from", "qos", "--queue", "root.shared", "--resubmit",
+	code, out, errs := replaySample("--mode", "lifetimes", "--nodes-percent", "20", "--priority-from", "qos", "--queue",
+		"root.shared", "--resubmit",
 		"--config", filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), "--output", "json")
 	assert.Equal(t, code, 0, errs)
 	r := readReplay(t, out)
@@ -112,7 +117,8 @@ func TestReplay_LifetimesWithPreemption(t *testing.T) {
 // A scheduler that does not preempt although the client expects it violates an invariant.
 func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	f := replayFlags{
-		nodes: sampleNodes, pods: samplePods, mode: "fill", nodesPercent: 50, order: "qos", priorities: "qos", queue: "root.shared", preemption: "on",
+		nodes: sampleNodes, pods: samplePods, mode: "fill", nodesPercent: 50, order: "qos", priorities: "qos",
+		queue: "root.shared", preemption: "on",
 		config: filepath.Join(moduleRoot, "examples", "openb-preemption.yaml"), bounds: queuesyaml.DefaultOptions(),
 	}
 	tr, err := readTrace(&f)

@@ -46,9 +46,11 @@ func (r *replayReport) summary() []string {
 	var lines []string
 	if r.Preempted > 0 || p.WithoutPreemption != nil {
 		lines = append(p.lines(), fmt.Sprintf("%s of %s tasks were placed; %s run at the end, with %s",
-			withThousands(placed), withThousands(tasks), withThousands(r.Balance.Running.Allocations), counted(gpus(r.Balance.Running), "GPUs")))
+			withThousands(placed), withThousands(tasks), withThousands(r.Balance.Running.Allocations),
+			counted(gpus(r.Balance.Running), "GPUs")))
 	} else {
-		lines = []string{fmt.Sprintf("%s of %s tasks were placed, with %s", withThousands(placed), withThousands(tasks), counted(gpus(r.Balance.Placed), "GPUs"))}
+		lines = []string{fmt.Sprintf("%s of %s tasks were placed, with %s", withThousands(placed), withThousands(tasks),
+			counted(gpus(r.Balance.Placed), "GPUs"))}
 	}
 	if n := r.Asks - r.Allocated - r.Rejected - r.Pending; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s ended while they were pending", withThousands(n)))
@@ -60,7 +62,8 @@ func (r *replayReport) summary() []string {
 	}
 	b := &r.Balance
 	return append(lines,
-		fmt.Sprintf("the accounting balances: %s placed - %s preempted - %s released = %s running", withThousands(b.Placed.Allocations),
+		fmt.Sprintf("the accounting balances: %s placed - %s preempted - %s released = %s running",
+			withThousands(b.Placed.Allocations),
 			withThousands(b.Preempted.Allocations), withThousands(b.Released.Allocations), withThousands(b.Running.Allocations)),
 		"every invariant held, and "+placeable)
 }
@@ -86,7 +89,8 @@ func gpus(s sim.Sum) string { return oneDecimal(float64(s.Resources[sim.GPU]) / 
 func (p *replayPreemption) lines() []string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\nQOS\tPRIORITY\tTASKS\tPLACED\tPREEMPTED\tRESUBMITTED\tPLACED AGAIN\tRUNNING\tWAITING\tNOT RESUBMITTED")
+	fmt.Fprint(t,
+		"\nQOS\tPRIORITY\tTASKS\tPLACED\tPREEMPTED\tRESUBMITTED\tPLACED AGAIN\tRUNNING\tWAITING\tNOT RESUBMITTED")
 	rejected := slices.ContainsFunc(p.ByQoS, func(l sim.QoSLine) bool { return l.Rejected > 0 })
 	if rejected {
 		fmt.Fprint(t, "\tREJECTED")
@@ -97,7 +101,8 @@ func (p *replayPreemption) lines() []string {
 	fmt.Fprintln(t)
 	for i, c := range p.ByQoS {
 		fmt.Fprintf(t, "%s\t%d", c.QoS, c.Priority)
-		for _, n := range []int{c.Tasks, c.Placed, c.Preempted, c.Resubmitted, c.PlacedAgain, c.Running, c.Waiting, c.NotResubmitted} {
+		for _, n := range []int{c.Tasks, c.Placed, c.Preempted, c.Resubmitted, c.PlacedAgain, c.Running, c.Waiting,
+			c.NotResubmitted} {
 			fmt.Fprintf(t, "\t%s", withThousands(n))
 		}
 		if rejected {
@@ -109,13 +114,16 @@ func (p *replayPreemption) lines() []string {
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush() // of a strings.Builder
-	text := b.String() + fmt.Sprintf("\n%s tasks preempted %s others", withThousands(p.Preemptions), withThousands(p.Victims))
+	text := b.String() + fmt.Sprintf("\n%s tasks preempted %s others", withThousands(p.Preemptions),
+		withThousands(p.Victims))
 	if p.Unsuccessful > 0 {
 		text += fmt.Sprintf("; %s of them were not placed there", withThousands(p.Unsuccessful))
 	}
 	lines := strings.Split(text, "\n")
 	if p.Resubmitted > 0 {
-		lines = append(lines, fmt.Sprintf("%s were submitted again, and %s of them were placed again", withThousands(p.Resubmitted), withThousands(p.PlacedAgain)))
+		lines = append(lines,
+			fmt.Sprintf("%s were submitted again, and %s of them were placed again", withThousands(p.Resubmitted),
+				withThousands(p.PlacedAgain)))
 	}
 	return append(lines, "work lost       "+amountText(p.Lost))
 }

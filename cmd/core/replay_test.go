@@ -140,7 +140,8 @@ func TestReplay_RejectedTasksAreListed(t *testing.T) {
 		assert.Equal(t, code, 0, errs)
 		want := fmt.Sprintf("\n%d of 80 asks were rejected:\n  %s: %s\n", r.Rejected, r.Rejections[0].Key, reason)
 		assert.Assert(t, strings.Contains(out, want), "%s in\n%s", want, out)
-		assert.Assert(t, strings.Contains(out, "every invariant held, and every task that was accepted and could be placed was\n"), out)
+		assert.Assert(t,
+			strings.Contains(out, "every invariant held, and every task that was accepted and could be placed was\n"), out)
 	}
 }
 
@@ -157,7 +158,8 @@ func TestReplay_RejectionsInText(t *testing.T) {
 
 	p := replayPreemption{Preemption: sim.Preemption{ByQoS: []sim.QoSLine{{QoS: "ls", Tasks: 9, Rejected: 4}}}}
 	lines := strings.Join(p.lines(), "\n")
-	assert.Assert(t, strings.Contains(lines, "NOT RESUBMITTED  REJECTED\n") && strings.Contains(lines, "  0                4\n"), lines)
+	assert.Assert(t, strings.Contains(lines, "NOT RESUBMITTED  REJECTED\n") &&
+		strings.Contains(lines, "  0                4\n"), lines)
 }
 
 // The report of a scheduler at --address is the same, apart from times.
@@ -232,33 +234,52 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"decisions over an input", append(files, "--decisions", samplePods), "--decisions and --pods name the same file"},
 		{"decisions that cannot be written", append(files, "--decisions", filepath.Join(t.TempDir(), "no", "where")),
 			"no such file"},
-		{"more than 100 percent of the nodes", append(files, "--nodes-percent", "101"), "--nodes-percent is 101, and must be from 1 to 100"},
+		{"more than 100 percent of the nodes", append(files, "--nodes-percent", "101"),
+			"--nodes-percent is 101, and must be from 1 to 100"},
 		{"no node", append(files, "--nodes-percent", "5"), "--nodes-percent 5 leaves no node"},
 		{"an unknown order", append(files, "--order", "size"), `--order is age or qos, not "size"`},
 		{"an order with lifetimes", append(files, "--order", "qos", "--mode", "lifetimes"), "--order qos is for --mode fill"},
 		{"a load of a fill", append(files, "--load", "2"), "--load is for --mode durations"},
-		{"no load", append(files, "--load", "0", "--mode", "durations"), "--load is 0, and must be above 0 and at most 1000000"},
-		{"forecasts of a fill", append(files, "--expected-start", "1"), "--expected-start is for --mode durations, in which asks wait until they start"},
-		{"a negative number of forecasts", append(files, "--expected-start", "-1"), "--expected-start is -1, and cannot be below 0"},
-		{"forecasts of another scheduler", append(files, "--expected-start", "1", "--mode", "durations", "--address", "127.0.0.1:1"),
+		{"no load", append(files, "--load", "0", "--mode", "durations"),
+			"--load is 0, and must be above 0 and at most 1000000"},
+		{"forecasts of a fill", append(files, "--expected-start", "1"),
+			"--expected-start is for --mode durations, in which asks wait until they start"},
+		{"a negative number of forecasts", append(files, "--expected-start", "-1"),
+			"--expected-start is -1, and cannot be below 0"},
+		{"forecasts of another scheduler",
+			append(files, "--expected-start", "1", "--mode", "durations", "--address", "127.0.0.1:1"),
 			"--expected-start reads the scheduler of the replay, and --address names another"},
-		{"forecasts and kills", append(files, "--expected-start", "1", "--mode", "durations", "--kill-core-every", "1"), "--expected-start is for a scheduler that is not killed"},
-		{"an unknown source of priorities", append(files, "--priority-from", "user"), `--priority-from is none or qos, not "user"`},
-		{"priorities that are not used", append(files, "--qos-priorities", "LS=1"), "--qos-priorities are for --priority-from qos or --order qos"},
-		{"a priority that is not a number", append(files, "--qos-priorities", "LS=high"), `invalid argument "LS=high" for "--qos-priorities"`},
-		{"a priority above 32 bits", append(files, "--order", "qos", "--qos-priorities", "LS=2147483648"), "--qos-priorities: LS=2147483648 is not a 32-bit integer"},
-		{"a class that no task has", append(files, "--order", "qos", "--qos-priorities", "NOPE=5"), "--qos-priorities: " + samplePods + ": no task has QoS class NOPE"},
+		{"forecasts and kills", append(files, "--expected-start", "1", "--mode", "durations", "--kill-core-every", "1"),
+			"--expected-start is for a scheduler that is not killed"},
+		{"an unknown source of priorities", append(files, "--priority-from", "user"),
+			`--priority-from is none or qos, not "user"`},
+		{"priorities that are not used", append(files, "--qos-priorities", "LS=1"),
+			"--qos-priorities are for --priority-from qos or --order qos"},
+		{"a priority that is not a number", append(files, "--qos-priorities", "LS=high"),
+			`invalid argument "LS=high" for "--qos-priorities"`},
+		{"a priority above 32 bits", append(files, "--order", "qos", "--qos-priorities", "LS=2147483648"),
+			"--qos-priorities: LS=2147483648 is not a 32-bit integer"},
+		{"a class that no task has", append(files, "--order", "qos", "--qos-priorities", "NOPE=5"),
+			"--qos-priorities: " + samplePods + ": no task has QoS class NOPE"},
 		{"a class twice", append(files, "--order", "qos", "--qos-priorities", "LS=5,ls=6"), `class ls is given twice`},
-		{"a class in two flags", append(files, "--order", "qos", "--qos-priorities", "LS=5", "--qos-priorities", "LS=6"), `class LS is given twice`},
-		{"a class without a number", append(files, "--order", "qos", "--qos-priorities", "LS"), `it is CLASS=NUMBER,..., and "LS" is not`},
-		{"a class without a priority", []string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
+		{"a class in two flags", append(files, "--order", "qos", "--qos-priorities", "LS=5", "--qos-priorities", "LS=6"),
+			`class LS is given twice`},
+		{"a class without a number", append(files, "--order", "qos", "--qos-priorities", "LS"),
+			`it is CLASS=NUMBER,..., and "LS" is not`},
+		{"a class without a priority",
+			[]string{"--nodes", sampleNodes, "--pods", strange, "--order", "qos", "--queue", "root.ls"},
 			"task task-003 has QoS class Odd, which has no priority: --qos-priorities Odd=N sets it"},
-		{"an unknown mode of preemption", append(files, "--preemption", "maybe"), `--preemption is on, off or compare, not "maybe"`},
-		{"resubmission without preemption", append(files, "--preemption", "off", "--resubmit"), "with --preemption off there are none"},
-		{"a queue name without root", append(files, "--queue", "shared"), `--queue is the path of a leaf, such as root.a, not "shared"`},
+		{"an unknown mode of preemption", append(files, "--preemption", "maybe"),
+			`--preemption is on, off or compare, not "maybe"`},
+		{"resubmission without preemption", append(files, "--preemption", "off", "--resubmit"),
+			"with --preemption off there are none"},
+		{"a queue name without root", append(files, "--queue", "shared"),
+			`--queue is the path of a leaf, such as root.a, not "shared"`},
 		{"an unknown queue", append(files, "--queue", "root.shared"), "there is no leaf root.shared, which --queue names"},
-		{"a queue path with an empty name", append(files, "--queue", "root.", "--config", fewer), "there is no leaf root., which --queue names"},
-		{"a negative number of answers", append(files, "--kill-core-every", "-1"), "--kill-core-every is -1, and cannot be below 0"},
+		{"a queue path with an empty name", append(files, "--queue", "root.", "--config", fewer),
+			"there is no leaf root., which --queue names"},
+		{"a negative number of answers", append(files, "--kill-core-every", "-1"),
+			"--kill-core-every is -1, and cannot be below 0"},
 		{"kills of another scheduler", append(files, "--kill-core-every", "1", "--address", "127.0.0.1:1"),
 			"--kill-core-every kills a scheduler that the replay has started itself, and --address names another"},
 		{"kills and a comparison", append(files, "--kill-core-every", "1", "--preemption", "compare"),
@@ -266,7 +287,8 @@ func TestReplay_InvalidInput(t *testing.T) {
 		{"kills and victims", append(files, "--kill-core-every", "1", "--resubmit"),
 			"--kill-core-every is for replays without preemption, and --resubmit is for preempted tasks"},
 		{"kills and preemption", append(files, "--kill-core-every", "1", "--queue", "root.shared", "--config", preempting),
-			preempting + ": --kill-core-every is for replays without preemption, which this configuration allows: add --preemption off"},
+			preempting + ": --kill-core-every is for replays without preemption, which this configuration allows: add " +
+				"--preemption off"},
 		{"no server at the address", append(files, "--address", "127.0.0.1:1"),
 			"connecting to 127.0.0.1:1: connection error: "},
 		{"an address without a port", append(files, "--address", "localhost"),

@@ -108,7 +108,8 @@ func (t *trace) configure(name string, f *replayFlags) error {
 		if p.Name == sim.Partition {
 			t.partition, t.preemptionTimeout = p, sim.VictimWait(p)
 			if f.killEvery > 0 && f.preemption == "on" && t.preemptionTimeout > 0 {
-				return fmt.Errorf("%s: --kill-core-every is for replays without preemption, which this configuration allows: add --preemption off", name)
+				return fmt.Errorf("%s: --kill-core-every is for replays without preemption, which this configuration allows: add "+
+					"--preemption off", name)
 			}
 			return t.findLeaves(name, f)
 		}

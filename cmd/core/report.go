@@ -41,7 +41,8 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 		preempted = withThousands(r.Preempted) + " preempted, "
 	}
 	fmt.Fprintf(t, "asks\t%s: %s placed, %s%s released, %s rejected, %s pending at the end\n",
-		withThousands(r.Asks), withThousands(r.Allocated), preempted, withThousands(r.Released), withThousands(r.Rejected), withThousands(r.Pending))
+		withThousands(r.Asks), withThousands(r.Allocated), preempted, withThousands(r.Released), withThousands(r.Rejected),
+		withThousands(r.Pending))
 	fmt.Fprintf(t, "allocated\t%s at the end\n", amountText(r.AllocatedResources))
 	fmt.Fprintf(t, "time\t%.1f s, %s allocations a second\n", r.WallSeconds, withThousands(int(r.AllocationsPerSecond)))
 	fmt.Fprintf(t, "latency\t%s ms median, %s ms 95%%, %s ms 99%%, from sending an ask to receiving its allocation\n",

@@ -17,7 +17,8 @@ func refuseSameFile(output namedFile, others ...namedFile) error {
 	}
 	for _, other := range others {
 		if other.name != "" && isSameFile(output.name, other.name) {
-			return fmt.Errorf("--%s and --%s name the same file, %s, which would be overwritten", output.flag, other.flag, output.name)
+			return fmt.Errorf("--%s and --%s name the same file, %s, which would be overwritten", output.flag, other.flag,
+				output.name)
 		}
 	}
 	return nil

@@ -12,11 +12,15 @@ import (
 
 // flagsWithoutLimit are the flags of serve that are not limits.
 var flagsWithoutLimit = []string{
-	"admin", "admin-listen", "anonymous-metrics", "anonymous-read", "audit-interval", "completed-retention", "completing-timeout", "config", "config-watch",
-	"data-dir", "debug", "grpc-address", "help", "http-address", "http-cors-origin", "http-host", "insecure", "ldap-secrets", "log-format", "log-level", "new-timeout",
+	"admin", "admin-listen", "anonymous-metrics", "anonymous-read", "audit-interval", "completed-retention",
+	"completing-timeout", "config", "config-watch",
+	"data-dir", "debug", "grpc-address", "help", "http-address", "http-cors-origin", "http-host", "insecure",
+	"ldap-secrets", "log-format", "log-level", "new-timeout",
 	"rejected-retention", "strict-priority-classes", "tls-cert", "tls-client-ca", "tls-key", "tokens",
-	"demo", "demo-load", "demo-seed", "duration-tag", "web-root", "usage-interval", "usage-retention", "record", "record-checkpoint-every", "record-max-age",
-	"ha", "ha-name", "advertise-grpc", "advertise-http", "etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca", "etcd-cert", "etcd-key", "etcd-user", "etcd-password-file",
+	"demo", "demo-load", "demo-seed", "duration-tag", "web-root", "usage-interval", "usage-retention", "record",
+	"record-checkpoint-every", "record-max-age",
+	"ha", "ha-name", "advertise-grpc", "advertise-http", "etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca",
+	"etcd-cert", "etcd-key", "etcd-user", "etcd-password-file",
 }
 
 // TestSecurityDoc_HasEveryLimit compares the tables of docs/SECURITY.md with the flags of serve.
@@ -24,7 +28,8 @@ func TestSecurityDoc_HasEveryLimit(t *testing.T) {
 	text, err := os.ReadFile("../../docs/SECURITY.md")
 	assert.NilError(t, err)
 	rows := map[string]string{} // default by flag
-	for _, m := range regexp.MustCompile("(?m)^\\| [^|]+ \\| ([^|]+) \\| `--([a-z-]+)` \\| [^|]+ \\|$").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(
+		"(?m)^\\| [^|]+ \\| ([^|]+) \\| `--([a-z-]+)` \\| [^|]+ \\|$").FindAllStringSubmatch(string(text), -1) {
 		rows[m[2]] = strings.TrimSpace(m[1])
 	}
 	flags := serveCommand().Flags()

@@ -137,7 +137,10 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(), f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(), f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes),
+				f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(),
+				f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(),
+				f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
 				return exitError{exitUsage, err}
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
@@ -153,13 +156,16 @@ func serveCommand() *cobra.Command {
 	flags.BoolVar(&f.configWatch, "config-watch", true, "reload the file of --config when it changes")
 	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the history of configurations; default: it is not stored")
 	flags.IntVar(&f.history, "config-history", 50, "how many configurations the history keeps")
-	flags.BoolVar(&f.admin, "admin", false, "let local clients change the configuration, its priority classes and disruption budgets over REST")
+	flags.BoolVar(&f.admin, "admin", false,
+		"let local clients change the configuration, its priority classes and disruption budgets over REST")
 	flags.BoolVar(&f.debug, "debug", false, "serve stacks and profiles of the process below /debug, and gRPC reflection")
-	flags.StringVar(&f.adminListen, "admin-listen", "", "where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
+	flags.StringVar(&f.adminListen, "admin-listen", "",
+		"where --admin listens: a loopback address or unix:/path (default "+defaultAdmin+")")
 	flags.StringVar(&f.logLevel, "log-level", "info", "least level that is logged: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "console", "format of the log: console or json")
 	flags.DurationVar(&f.auditInterval, "audit-interval", time.Minute,
-		"how often the accounting is audited, in steps between decisions; /healthz shows the result; 0: only when health is asked for")
+		"how often the accounting is audited, in steps between decisions; /healthz shows the result; 0: only when health "+
+			"is asked for")
 	flags.IntVar(&f.logBuffer, "log-buffer", logging.DefaultBuffer,
 		"bytes of log lines that wait for a reader of standard error; further lines are dropped and counted")
 	flags.IntVar(&f.logBurst, "log-burst", logging.DefaultBurst,
@@ -170,7 +176,8 @@ func serveCommand() *cobra.Command {
 	f.http.add(flags)
 	f.usage.add(flags)
 	f.record.add(flags)
-	flags.StringVar(&f.durationTag, "duration-tag", "", "`TAG` of applications by whose values durations are learnt for the expected start of asks, besides by queue")
+	flags.StringVar(&f.durationTag, "duration-tag", "",
+		"`TAG` of applications by whose values durations are learnt for the expected start of asks, besides by queue")
 	addLifetimes(flags, &f.lifetimes)
 	addBounds(flags, &f.bounds)
 	f.grpc.add(flags)
@@ -224,7 +231,8 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 }
 
 // start starts the server. Its errors have exit codes, except that of ctx.
-func (f *serveFlags) start(ctx context.Context, in io.Reader, errs io.Writer, log *zap.Logger, level *zap.AtomicLevel) (runningScheduler, error) {
+func (f *serveFlags) start(ctx context.Context, in io.Reader, errs io.Writer, log *zap.Logger,
+	level *zap.AtomicLevel) (runningScheduler, error) {
 	opt, err := f.options(ctx, in, log, level)
 	if err != nil {
 		return nil, err

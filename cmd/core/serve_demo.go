@@ -26,7 +26,9 @@ const demoRetention = 15 * time.Minute
 
 func (f *demoFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "demo", false, "run a simulated cluster of tenants, in real time, to look at")
-	flags.Float64Var(&f.load, "demo-load", 1, fmt.Sprintf("what the tenants of --demo ask for, in multiples of an almost full cluster; %v to %v", sim.MinLiveLoad, sim.MaxLiveLoad))
+	flags.Float64Var(&f.load, "demo-load", 1,
+		fmt.Sprintf("what the tenants of --demo ask for, in multiples of an almost full cluster; %v to %v", sim.MinLiveLoad,
+			sim.MaxLiveLoad))
 	flags.Uint64Var(&f.seed, "demo-seed", 1, "seed of the jobs of --demo")
 }
 
@@ -42,7 +44,8 @@ func (f *demoFlags) check(flags *pflag.FlagSet, config string) error {
 		wrong = append(wrong, errors.New("--demo brings its own queues: leave out --config"))
 	}
 	if !(f.load >= sim.MinLiveLoad && f.load <= sim.MaxLiveLoad) { // NaN too
-		wrong = append(wrong, fmt.Errorf("--demo-load is %v, and must be from %v to %v", f.load, sim.MinLiveLoad, sim.MaxLiveLoad))
+		wrong = append(wrong,
+			fmt.Errorf("--demo-load is %v, and must be from %v to %v", f.load, sim.MinLiveLoad, sim.MaxLiveLoad))
 	}
 	return errors.Join(wrong...)
 }
@@ -60,12 +63,14 @@ func (f *demoFlags) lifetimes(l lifecycle.Lifetimes) lifecycle.Lifetimes {
 }
 
 // run runs the demo in the background, if there is one, until ctx ends. wait waits for its end; failed gets its error.
-func (f *demoFlags) run(ctx context.Context, running runningScheduler, log *zap.Logger, failed chan<- error) (wait func()) {
+func (f *demoFlags) run(ctx context.Context, running runningScheduler, log *zap.Logger,
+	failed chan<- error) (wait func()) {
 	server, alone := running.(*canopy.Server) // check refuses --ha
 	if !f.on || !alone {
 		return func() {}
 	}
-	log.Info("the demo runs: open its page in a browser", zap.String("page", fmt.Sprintf("http://%s/", server.HTTPAddress())), zap.Float64("load", f.load))
+	log.Info("the demo runs: open its page in a browser",
+		zap.String("page", fmt.Sprintf("http://%s/", server.HTTPAddress())), zap.Float64("load", f.load))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

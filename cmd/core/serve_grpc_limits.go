@@ -27,13 +27,16 @@ func (l *grpcFlags) add(f *pflag.FlagSet) {
 	f.Int64Var(&l.DecodeBytes, "rm-decode-bytes", rmproxy.DefaultDecodeBytes,
 		"memory for decoding messages, in bytes: a message that needs more is refused; several that need more together wait")
 	f.IntVar(&l.MaxUndeliveredBytes, "rm-max-undelivered-bytes", rmproxy.DefaultUndeliveredBytes,
-		"stop reading from a resource manager while more bytes of answers of one kind wait for it; decisions pause at a quarter")
+		"stop reading from a resource manager while more bytes of answers of one kind wait for it; decisions pause at a "+
+			"quarter")
 	f.DurationVar(&l.UndeliveredTimeout, "rm-undelivered-timeout", rmproxy.DefaultUndeliveredTimeout,
 		"end the stream of a resource manager that reads nothing for this time while decisions or messages wait for that")
 	f.DurationVar(&l.ManagerTimeout, "rm-timeout", rmproxy.DefaultDisconnectedTimeout,
-		"another resource manager may register when the former one has had no stream for this time; one that ended all of its streams itself is replaced after 2s")
+		"another resource manager may register when the former one has had no stream for this time; one that ended all of "+
+			"its streams itself is replaced after 2s")
 	f.BoolVar(&l.ReplaceManager, "replace-rm", false,
-		"another resource manager may register at any time, in the place of a connected one too; a replaced one has to wait until its successor is gone")
+		"another resource manager may register at any time, in the place of a connected one too; a replaced one has to "+
+			"wait until its successor is gone")
 }
 
 // maxMessageBytes is the largest --rm-max-message-bytes: two such messages may be received at the same
@@ -63,7 +66,8 @@ func (l grpcFlags) check() error {
 		}
 	}
 	if l.MaxMessageBytes > maxMessageBytes {
-		wrong = append(wrong, fmt.Errorf("--rm-max-message-bytes is %d, and can be %d (1 GiB) at most", l.MaxMessageBytes, maxMessageBytes))
+		wrong = append(wrong,
+			fmt.Errorf("--rm-max-message-bytes is %d, and can be %d (1 GiB) at most", l.MaxMessageBytes, maxMessageBytes))
 	}
 	return errors.Join(wrong...)
 }

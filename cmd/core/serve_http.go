@@ -33,13 +33,16 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&f.cacheBytes, "http-cache-bytes", webservice.DefaultCacheBytes,
 		"bytes of encoded answers that are kept for further readers; the rest is encoded for each; 0: nothing is kept")
 	flags.StringArrayVar(&f.origins, "http-cors-origin", nil,
-		"let web pages of this origin, such as https://page.example.org, read REST in a browser, or of all (*); may be repeated")
+		"let web pages of this origin, such as https://page.example.org, read REST in a browser, or of all (*); may be "+
+			"repeated")
 	flags.StringArrayVar(&f.hosts, "http-host", nil,
-		"a further name of this server, such as that of a proxy or a service in front of it, or * for any; REST is refused for "+
+		"a further name of this server, such as that of a proxy or a service in front of it, or * for any; REST is refused "+
+			"for "+
 			"other names than localhost and that of --http-address; may be repeated")
 	flags.IntVar(&f.liveStreams, "http-max-live-streams", webservice.DefaultLiveStreams,
 		"open pages that are told of changes at once; the others ask every few seconds")
-	flags.StringVar(&f.webRoot, "web-root", "", "`DIR` with another page, such as a build of yunikorn-web, that is served at / in place of Canopy's")
+	flags.StringVar(&f.webRoot, "web-root", "",
+		"`DIR` with another page, such as a build of yunikorn-web, that is served at / in place of Canopy's")
 }
 
 // check reports invalid limits (OBS-87).

@@ -51,13 +51,15 @@ func TestServe_LogsSchedulingEvents(t *testing.T) {
 			return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 		}
 		assert.NilError(t, c.Register(t.Context(), factsConfig))
-		assert.NilError(t, c.AddNodes(t.Context(), sim.Node{ID: "n1", Capacity: vcore(4000)}, sim.Node{ID: "n2", Capacity: vcore(1000)}))
+		assert.NilError(t,
+			c.AddNodes(t.Context(), sim.Node{ID: "n1", Capacity: vcore(4000)}, sim.Node{ID: "n2", Capacity: vcore(1000)}))
 		assert.NilError(t, c.DrainNodes(t.Context(), "n2"))
 		assert.NilError(t, c.WaitIdle(t.Context()))
 		assert.NilError(t, c.AddApplications(t.Context(), sim.Application{ID: "app", Queue: "root.shared", User: "ann"}))
 		assert.NilError(t, c.Submit(t.Context(), sim.Ask{Key: "low", App: "app", Amounts: vcore(4000)}))
 		assert.NilError(t, c.WaitIdle(t.Context()))
-		assert.NilError(t, c.Submit(t.Context(), sim.Ask{Key: "high", App: "app", Amounts: vcore(3000), Priority: 10, Preempts: true}))
+		assert.NilError(t,
+			c.Submit(t.Context(), sim.Ask{Key: "high", App: "app", Amounts: vcore(3000), Priority: 10, Preempts: true}))
 		assert.NilError(t, c.WaitIdle(t.Context()))
 		assert.NilError(t, c.Confirm(t.Context(), "low"))
 		assert.NilError(t, c.WaitIdle(t.Context()))
@@ -97,7 +99,8 @@ func TestServe_LogsSchedulingEvents(t *testing.T) {
 			}
 		}
 		assert.Equal(t, sum, float64(bad), &p.logs)
-		for _, message := range []string{"ask received", "ask placed", "application accepted", "application entered a state"} {
+		for _, message := range []string{"ask received", "ask placed", "application accepted",
+			"application entered a state"} {
 			assert.Equal(t, len(found[message]) > 0, level == "debug", "%s at %s", message, level)
 		}
 	}

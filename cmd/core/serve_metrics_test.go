@@ -52,7 +52,8 @@ func TestServe_MetricsOfTheConfiguration(t *testing.T) {
 	assert.Equal(t, code, http.StatusBadRequest)
 	_, body = s.get("/metrics")
 	for _, want := range []string{
-		"\ncanopy_config_generation 2\n", "\ncanopy_config_stored 1\n", `canopy_config_rejections_total{source="rest"} 1` + "\n",
+		"\ncanopy_config_generation 2\n", "\ncanopy_config_stored 1\n",
+		`canopy_config_rejections_total{source="rest"} 1` + "\n",
 		`canopy_config_rejections_total{source="file"} 0` + "\n",
 	} {
 		assert.Assert(t, strings.Contains(body, want), "%s\n%s", want, body)

@@ -19,9 +19,11 @@ const defaultAdmin = "127.0.0.1:9081"
 
 // optionNames are the names of options of package canopy in this program.
 var optionNames = map[string]string{
-	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir", "Recording.Dir": "--record",
-	"GRPC.Address": "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
-	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root", "Debug": "--debug",
+	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
+	"Recording.Dir": "--record",
+	"GRPC.Address":  "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
+	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root",
+	"Debug": "--debug",
 }
 
 func optionName(field string) string {
@@ -39,11 +41,13 @@ func optionName(field string) string {
 
 // options are the options of a server. The text of a --config that can be read only once, such as
 // standard input, is read here, until ctx ends.
-func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger, level *zap.AtomicLevel) (opt canopy.Options, err error) {
+func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
+	level *zap.AtomicLevel) (opt canopy.Options, err error) {
 	opt = canopy.Options{
 		ConfigNotWatched: !f.configWatch, ConfigHistory: f.history, DataDir: f.dataDir,
 		ConfigLimits: canopy.ConfigLimits{
-			MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues, MaxDepth: f.bounds.MaxDepth,
+			MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues,
+			MaxDepth: f.bounds.MaxDepth,
 		},
 		GRPC: f.grpc.GRPC,
 		HTTP: canopy.HTTP{

@@ -12,7 +12,8 @@ import (
 
 func TestServe_WebRootWithoutPageIsUsageError(t *testing.T) {
 	for _, dir := range []string{filepath.Join(t.TempDir(), "missing"), t.TempDir()} {
-		code, out, errs := runCanopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--web-root", dir)
+		code, out, errs := runCanopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--web-root",
+			dir)
 		assert.Equal(t, code, exitUsage)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, "--web-root: "), errs)
@@ -28,7 +29,8 @@ func TestServe_DemoFlagsThatDoNotFit(t *testing.T) {
 		{"--demo --demo-load=NaN", "--demo-load is NaN"},
 		{"--demo --demo-load=11", "--demo-load is 11"},
 	} {
-		code, _, errs := runCanopy(append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, strings.Fields(c.flags)...)...)
+		code, _, errs := runCanopy(append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"},
+			strings.Fields(c.flags)...)...)
 		assert.Equal(t, code, exitUsage, c.flags)
 		assert.Assert(t, strings.Contains(errs, c.want), errs)
 	}

@@ -21,11 +21,17 @@ type recordFlags struct {
 }
 
 func (f *recordFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.dir, "record", "", "`DIRECTORY` in which all that is decided upon is recorded, for 'canopy recording'; default: nothing is recorded")
-	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes, "`BYTES` of all files of --record, beyond which the oldest are removed")
-	flags.DurationVar(&f.maxAge, "record-max-age", recording.DefaultMaxAge, "files of --record that were last written so long ago are removed")
-	flags.Int64Var(&f.segmentBytes, "record-segment-size", recording.DefaultSegmentBytes, "`BYTES` of a file of --record, after which the next one begins")
-	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0, "record the state so often with --record, so that a replay can begin there; decisions wait for it, 1 to 2 s for 100,000 allocations; 0: never")
+	flags.StringVar(&f.dir, "record", "",
+		"`DIRECTORY` in which all that is decided upon is recorded, for 'canopy recording'; default: nothing is recorded")
+	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes,
+		"`BYTES` of all files of --record, beyond which the oldest are removed")
+	flags.DurationVar(&f.maxAge, "record-max-age", recording.DefaultMaxAge,
+		"files of --record that were last written so long ago are removed")
+	flags.Int64Var(&f.segmentBytes, "record-segment-size", recording.DefaultSegmentBytes,
+		"`BYTES` of a file of --record, after which the next one begins")
+	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0,
+		"record the state so often with --record, so that a replay can begin there; decisions wait for it, 1 to 2 s for "+
+			"100,000 allocations; 0: never")
 }
 
 // check reports invalid flags (REC-1).
@@ -35,7 +41,8 @@ func (f *recordFlags) check() error {
 		wrong = append(wrong, fmt.Errorf("--record-max-size is %d, and must be above 0", f.maxBytes))
 	}
 	if f.segmentBytes < 1 || f.segmentBytes > recording.MaxSegmentBytes {
-		wrong = append(wrong, fmt.Errorf("--record-segment-size is %d, and must be from 1 to %d", f.segmentBytes, recording.MaxSegmentBytes))
+		wrong = append(wrong,
+			fmt.Errorf("--record-segment-size is %d, and must be from 1 to %d", f.segmentBytes, recording.MaxSegmentBytes))
 	}
 	if f.maxAge <= 0 {
 		wrong = append(wrong, fmt.Errorf("--record-max-age is %v, and must be above 0", f.maxAge))
@@ -48,6 +55,7 @@ func (f *recordFlags) check() error {
 
 func (f *recordFlags) options() canopy.Recording {
 	return canopy.Recording{
-		Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, CheckpointEvery: f.checkpoints, Program: version,
+		Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, CheckpointEvery: f.checkpoints,
+		Program: version,
 	}
 }

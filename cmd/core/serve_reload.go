@@ -11,7 +11,8 @@ import (
 )
 
 // reloadOnSignal reads the file of --config again on every signal, for SIGHUP, until ctx ends (CFG-92).
-func reloadOnSignal(ctx context.Context, signals <-chan os.Signal, server runningScheduler, log *zap.Logger, file string) {
+func reloadOnSignal(ctx context.Context, signals <-chan os.Signal, server runningScheduler, log *zap.Logger,
+	file string) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -24,7 +25,8 @@ func reloadOnSignal(ctx context.Context, signals <-chan os.Signal, server runnin
 		case errors.Is(err, canopy.ErrNoConfigFile):
 			log.Warn("SIGHUP: there is no file of --config to read again")
 		case err == nil || errors.Is(err, canopy.ErrNotStored):
-			log.Info("SIGHUP: the configuration of the file is in force", zap.String("file", file), zap.Uint64("generation", g.Number))
+			log.Info("SIGHUP: the configuration of the file is in force", zap.String("file", file),
+				zap.Uint64("generation", g.Number))
 		}
 	}
 }

@@ -155,8 +155,10 @@ func TestServe_FileWarningSaysWhenTheFileIsRead(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{[]string{"--config", file}, "--config " + file + " is read again when it changes, on SIGHUP and at a restart" + replaces},
-		{[]string{"--config", file, "--config-watch=false"}, "--config " + file + " is read again on SIGHUP and at a restart" + replaces},
+		{[]string{"--config", file},
+			"--config " + file + " is read again when it changes, on SIGHUP and at a restart" + replaces},
+		{[]string{"--config", file, "--config-watch=false"},
+			"--config " + file + " is read again on SIGHUP and at a restart" + replaces},
 	} {
 		p, s := startServing(t, program, append(c.args, "--admin", "--admin-listen", "127.0.0.1:0")...)
 		code, body := s.post("/ws/v1/config", "application/yaml", twoLeaves)

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// With --replace-rm a resource manager takes over from a connected one, and log, metric and event record say so (RMI-77,
-// RMI-78). Without the flag it is refused.
+// With --replace-rm a resource manager takes over from a connected one, and log, metric and event record say so
+// (RMI-77, RMI-78). Without the flag it is refused.
 func TestServe_ReplaceRM(t *testing.T) {
 	program := buildProgram(t)
 	p, s := startServing(t, program, "--replace-rm")

@@ -19,19 +19,25 @@ type securityFlags struct {
 }
 
 func (f *securityFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.CertFile, "tls-cert", "", "PEM `FILE` with the certificate of the listeners, which then speak TLS; it is read again when it changes")
+	flags.StringVar(&f.CertFile, "tls-cert", "",
+		"PEM `FILE` with the certificate of the listeners, which then speak TLS; it is read again when it changes")
 	flags.StringVar(&f.KeyFile, "tls-key", "", "PEM `FILE` with the private key of --tls-cert")
-	flags.StringVar(&f.ClientCAFile, "tls-client-ca", "", "PEM `FILE` with the authorities of client certificates, with which clients need no token")
-	flags.StringVar(&f.TokensFile, "tokens", "", "`FILE` of credentials, such as 'canopy token new' makes: clients need one of them")
-	flags.BoolVar(&f.AnonymousRead, "anonymous-read", false, "reading over HTTP needs no credentials, although the rest does")
+	flags.StringVar(&f.ClientCAFile, "tls-client-ca", "",
+		"PEM `FILE` with the authorities of client certificates, with which clients need no token")
+	flags.StringVar(&f.TokensFile, "tokens", "",
+		"`FILE` of credentials, such as 'canopy token new' makes: clients need one of them")
+	flags.BoolVar(&f.AnonymousRead, "anonymous-read", false,
+		"reading over HTTP needs no credentials, although the rest does")
 	flags.BoolVar(&f.AnonymousMetrics, "anonymous-metrics", false, "/metrics needs no credentials, although the rest does")
-	flags.BoolVar(&f.insecure, "insecure", false, "serve addresses that other machines can reach although TLS or authentication is missing")
+	flags.BoolVar(&f.insecure, "insecure", false,
+		"serve addresses that other machines can reach although TLS or authentication is missing")
 }
 
 // securityOptionNames are the flags of the options.
 var securityOptionNames = map[string]string{
 	"Security.CertFile": "--tls-cert", "Security.KeyFile": "--tls-key", "Security.ClientCAFile": "--tls-client-ca",
-	"Security.TokensFile": "--tokens", "Security.AnonymousRead": "--anonymous-read", "Security.AnonymousMetrics": "--anonymous-metrics",
+	"Security.TokensFile": "--tokens", "Security.AnonymousRead": "--anonymous-read",
+	"Security.AnonymousMetrics": "--anonymous-metrics",
 }
 
 // missing is what an address needs that other machines can reach; empty: nothing.
@@ -55,7 +61,8 @@ func (f *securityFlags) checkAddress(flag, address string) error {
 	if err != nil || f.insecure || missing == "" || isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("%s: other machines can reach %s, which needs %s, or --insecure to serve it to every client that reaches it", flag, address, missing)
+	return fmt.Errorf("%s: other machines can reach %s, which needs %s, or --insecure to serve it to every client that "+
+		"reaches it", flag, address, missing)
 }
 
 // checkAddresses checks the addresses of both listeners.
@@ -75,7 +82,8 @@ func (f *securityFlags) warnOfOpenAddresses(server runningScheduler, log *zap.Lo
 	if missing == "" {
 		return
 	}
-	for flag, at := range map[string]net.Addr{"--grpc-address": server.GRPCAddress(), "--http-address": server.HTTPAddress()} {
+	for flag, at := range map[string]net.Addr{"--grpc-address": server.GRPCAddress(),
+		"--http-address": server.HTTPAddress()} {
 		if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 			log.Warn("an address can be reached from other machines although it is not secure", zap.String("flag", flag),
 				zap.Stringer("address", at), zap.String("missing", missing))

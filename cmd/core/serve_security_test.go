@@ -27,7 +27,8 @@ func newSecureFiles(t *testing.T) *secureFiles {
 	s := &secureFiles{dir: t.TempDir(), clients: testcert.NewAuthority(t, "clients")}
 	ca := testcert.NewAuthority(t, "servers")
 	pair := ca.Server(t)
-	testcert.Write(t, s.dir, map[string][]byte{"tls.crt": pair.Cert, "tls.key": pair.Key, "ca.crt": ca.PEM, "clients.crt": s.clients.PEM})
+	testcert.Write(t, s.dir,
+		map[string][]byte{"tls.crt": pair.Cert, "tls.key": pair.Key, "ca.crt": ca.PEM, "clients.crt": s.clients.PEM})
 	for _, role := range []string{"read", "submit", "admin"} {
 		code, out, errs := runCanopy("token", "new", "--name", role+"er", "--role", role, "--append", s.file("tokens.yaml"))
 		assert.Equal(t, code, 0, errs)
@@ -35,7 +36,8 @@ func newSecureFiles(t *testing.T) *secureFiles {
 		testcert.Write(t, s.dir, map[string][]byte{role + ".token": []byte(out)})
 	}
 	s.server = []string{
-		"--tls-cert", s.file("tls.crt"), "--tls-key", s.file("tls.key"), "--tokens", s.file("tokens.yaml"), "--tls-client-ca", s.file("clients.crt"),
+		"--tls-cert", s.file("tls.crt"), "--tls-key", s.file("tls.key"), "--tokens", s.file("tokens.yaml"), "--tls-client-ca",
+		s.file("clients.crt"),
 	}
 	s.client = []string{"--ca-cert", s.file("ca.crt")}
 	return s
@@ -49,13 +51,16 @@ func TestServe_RefusesOpenAddressesWithoutSecurity(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--grpc-address", "0.0.0.0:0"}, "--grpc-address: other machines can reach 0.0.0.0:0, which needs TLS (--tls-cert and --tls-key) and authentication (--tokens or --tls-client-ca), or --insecure"},
+		{[]string{"--grpc-address", "0.0.0.0:0"},
+			"--grpc-address: other machines can reach 0.0.0.0:0, which needs TLS (--tls-cert and --tls-key) and " +
+				"authentication (--tokens or --tls-client-ca), or --insecure"},
 		{[]string{"--http-address", ":0"}, "--http-address: other machines can reach :0"},
 		{[]string{"--http-address", "[::]:0"}, "--http-address"},
 		{[]string{"--http-address", "192.0.2.1:9080"}, "--http-address"},
 		{[]string{"--http-address", "example.org:9080"}, "--http-address"},
 		{[]string{"--http-address", "127.0.0.1.example.org:9080"}, "--http-address"},
-		{append([]string{"--http-address", ":0"}, tls...), "which needs authentication (--tokens or --tls-client-ca), or --insecure"},
+		{append([]string{"--http-address", ":0"}, tls...),
+			"which needs authentication (--tokens or --tls-client-ca), or --insecure"},
 		{append([]string{"--http-address", ":0"}, tokens...), "which needs TLS (--tls-cert and --tls-key), or --insecure"},
 		{tls[:2], "--tls-cert: the file of the private key is missing"},
 		{[]string{"--tokens", s.file("missing")}, "--tokens: open "},
@@ -76,7 +81,8 @@ func TestServe_RefusesOpenAddressesWithoutSecurity(t *testing.T) {
 		{[]string{"--grpc-address", "0.0.0.0:0", "--insecure"}, 1},
 		{append([]string{"--grpc-address", "0.0.0.0:0", "--http-address", "0.0.0.0:0"}, s.server...), 0},
 	} {
-		p := startProgram(t, buildProgram(t), append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, c.args...)...)
+		p := startProgram(t, buildProgram(t),
+			append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, c.args...)...)
 		p.stop()
 		assert.Equal(t, strings.Count(p.logs.String(), "although it is not secure"), c.warns, "%s\n%s", c.args, &p.logs)
 	}
@@ -92,13 +98,15 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 	shim := s.clients.Client(t, "canopy-sim")
 	other := testcert.NewAuthority(t, "others").Client(t, "x")
 	testcert.Write(t, s.dir, map[string][]byte{
-		"shim.crt": shim.Cert, "shim.key": shim.Key, "other.crt": other.Cert, "other.key": other.Key, "no.token": []byte("x\n"), "two.token": []byte("a b"), "empty.token": nil,
+		"shim.crt": shim.Cert, "shim.key": shim.Key, "other.crt": other.Cert, "other.key": other.Key,
+		"no.token": []byte("x\n"), "two.token": []byte("a b"), "empty.token": nil,
 	})
 	queues := writeTempFile(t, "queues.yaml", "partitions: [{queues: [{name: root}]}]\n")
 	token := func(name string) []string {
 		return append([]string{"--token-file", s.file(name + ".token")}, s.client...)
 	}
-	readers := [][]string{{"events"}, {"explain", "x"}, {"preempt", "--list"}, {"plan", "--config", queues}, {"queues"}, {"apps"}, {"nodes"}, {"top", "--watch=0"}, {"usage", "--by", "queue"}}
+	readers := [][]string{{"events"}, {"explain", "x"}, {"preempt", "--list"}, {"plan", "--config", queues}, {"queues"},
+		{"apps"}, {"nodes"}, {"top", "--watch=0"}, {"usage", "--by", "queue"}}
 	for _, reader := range readers {
 		for _, c := range []struct {
 			flags []string
@@ -107,13 +115,18 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 			{token("read"), ""},
 			{token("admin"), ""},
 			{token("submit"), "submiter has the role submit, and this needs read"},
-			{token("no"), "the token is unknown\nThe server needs credentials: give --token-file (or CANOPY_TOKEN_FILE), or --client-cert"},
-			{s.client, "send a token (authorization: Bearer TOKEN), or use a client certificate\nThe server needs credentials: give --token-file"},
+			{token("no"),
+				"the token is unknown\nThe server needs credentials: give --token-file (or CANOPY_TOKEN_FILE), or --client-cert"},
+			{s.client,
+				"send a token (authorization: Bearer TOKEN), or use a client certificate\nThe server needs credentials: give " +
+					"--token-file"},
 			{nil, " speaks TLS: give --ca-cert with its authority, or --tls"},
-			{[]string{"--tls"}, "is not accepted: x509: certificate signed by unknown authority\nGive the file of its authority with --ca-cert"},
+			{[]string{"--tls"},
+				"is not accepted: x509: certificate signed by unknown authority\nGive the file of its authority with --ca-cert"},
 			{[]string{"--ca-cert", s.file("clients.crt")}, "is not accepted: x509: "},
 			{[]string{"--ca-cert", s.file("tokens.yaml")}, "--ca-cert: the file has no certificate"},
-			{append([]string{"--client-cert", s.file("other.crt"), "--client-key", s.file("other.key")}, s.client...), "credentials"},
+			{append([]string{"--client-cert", s.file("other.crt"), "--client-key", s.file("other.key")}, s.client...),
+				"credentials"},
 			{[]string{"--client-cert", s.file("shim.crt")}, "--client-cert needs --client-key"},
 			{[]string{"--client-key", s.file("shim.crt")}, "--client-key needs --client-cert"},
 			{token("two"), "has no token, which is one word"},
@@ -122,20 +135,23 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 		} {
 			_, out, errs := runCanopy(append(append(append([]string{}, reader...), "--address", rest), c.flags...)...)
 			if c.want == "" {
-				assert.Assert(t, !strings.Contains(errs, "needs credentials") && !strings.Contains(errs, " role ") && !strings.Contains(errs, "speak"), "%s: %s%s", reader, out, errs)
+				assert.Assert(t, !strings.Contains(errs, "needs credentials") && !strings.Contains(errs, " role ") &&
+					!strings.Contains(errs, "speak"), "%s: %s%s", reader, out, errs)
 				continue
 			}
 			assert.Assert(t, strings.Contains(errs, c.want), "%s %s: no %q in %s", reader, c.flags, c.want, errs)
 			assert.Assert(t, !strings.Contains(errs, "http://"), errs)
 		}
-		_, _, errs := runCanopy(append(append([]string{}, reader...), "--address", strings.TrimPrefix(plain.http, "http://"), "--tls")...)
+		_, _, errs := runCanopy(append(append([]string{}, reader...), "--address", strings.TrimPrefix(plain.http, "http://"),
+			"--tls")...)
 		assert.Assert(t, strings.Contains(errs, "does not speak TLS"), errs)
 	}
 	t.Setenv(tokenFileVariable, s.file("read.token"))
 	code, _, errs := runCanopy(append([]string{"events", "--address", rest}, s.client...)...)
 	assert.Equal(t, code, 0, errs)
 	_, _, errs = runCanopy("events", "--address", "192.0.2.1:9080")
-	assert.Assert(t, strings.Contains(errs, "CANOPY_TOKEN_FILE: the token would be sent to 192.0.2.1:9080 without TLS"), errs)
+	assert.Assert(t, strings.Contains(errs, "CANOPY_TOKEN_FILE: the token would be sent to 192.0.2.1:9080 without TLS"),
+		errs)
 	t.Setenv(tokenFileVariable, "")
 
 	for _, c := range []struct {
@@ -149,7 +165,8 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 		{s.client, "send a token (authorization: Bearer TOKEN), or use a client certificate\nThe server needs credentials"},
 		{nil, "Does the server speak TLS?"},
 	} {
-		code, out, errs := runCanopy(append([]string{"conformance", "--run", "registration/*", "--timeout", "5s", "--address", rpc}, c.flags...)...)
+		code, out, errs := runCanopy(append([]string{"conformance", "--run", "registration/*", "--timeout", "5s", "--address",
+			rpc}, c.flags...)...)
 		assert.Equal(t, code == 0, c.want == "", "%s: %s%s", c.flags, out, errs)
 		assert.Assert(t, strings.Contains(out+errs, c.want), "%s: no %q in %s%s", c.flags, c.want, out, errs)
 	}
@@ -175,7 +192,8 @@ func TestServe_ExampleShimWithCredentials(t *testing.T) {
 // The admin listener of a server with credentials: TLS, and the role.
 func TestServe_AdminNeedsItsRole(t *testing.T) {
 	s := newSecureFiles(t)
-	p, service := startServing(t, buildProgram(t), append([]string{"--admin", "--admin-listen", "unix:" + s.file("admin.sock")}, s.server...)...)
+	p, service := startServing(t, buildProgram(t),
+		append([]string{"--admin", "--admin-listen", "unix:" + s.file("admin.sock")}, s.server...)...)
 	code, body := service.post("/ws/v1/config", "application/yaml", twoLeaves)
 	assert.Equal(t, code, http.StatusOK, body)
 	p.stop()
@@ -188,7 +206,8 @@ func TestToken_NewAndCheck(t *testing.T) {
 	assert.Equal(t, code, 0, errs)
 	token, entry, _ := strings.Cut(out, "\n")
 	assert.Assert(t, strings.HasPrefix(token, "canopy_"), out)
-	assert.Assert(t, strings.HasPrefix(entry, "- {name: shim, role: submit, rmID: 'a: b', hash: 'sha256:") && !strings.Contains(entry, token), entry)
+	assert.Assert(t, strings.HasPrefix(entry, "- {name: shim, role: submit, rmID: 'a: b', hash: 'sha256:") &&
+		!strings.Contains(entry, token), entry)
 	testcert.Write(t, filepath.Dir(file), map[string][]byte{"tokens.yaml": []byte(strings.TrimSpace(entry))})
 	for _, name := range []string{"shim", "prometheus"} {
 		role, rm := "submit", "a: b"
@@ -212,7 +231,8 @@ func TestToken_NewAndCheck(t *testing.T) {
 		{[]string{"new", "--name", "x", "--role", "root"}, exitUsage, `role is "root"`},
 		{[]string{"new", "--name", "x", "--role", "read", "--rm-id", "y"}, exitUsage, "rmID is for the role submit"},
 		{[]string{"new", "--name", "a\nb", "--role", "read"}, exitUsage, "cannot be printed"},
-		{[]string{"new", "--name", "shim", "--role", "admin", "--append", file}, exitRefused, file + " is not changed: line 4: shim has another role"},
+		{[]string{"new", "--name", "shim", "--role", "admin", "--append", file}, exitRefused,
+			file + " is not changed: line 4: shim has another role"},
 		{[]string{"new", "--name", "x", "--role", "read", "--append", filepath.Join(file, "x")}, exitRefused, "--append: "},
 		{[]string{"check"}, exitUsage, "takes one argument"},
 		{[]string{"check", file + "x"}, exitUsage, "no such file"},

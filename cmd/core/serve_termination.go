@@ -104,14 +104,14 @@ func (t *termination) end() {
 	}
 }
 
-// repeatedWithin is how long the first signal, when it comes again, is not a second one: timeout and other programs send a signal to
-// the process and then to its group.
+// repeatedWithin is how long the first signal, when it comes again, is not a second one: timeout and other programs
+// send a signal to the process and then to its group.
 const repeatedWithin = 500 * time.Millisecond
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends the
-// process at once, with 128 plus the number of the signal, unless it repeats the first within repeatedWithin, by the clock now. It
-// calls exit for that, because the default action of a signal does not apply to the first process of a container. SIGPIPE does not
-// end the process: scheduling goes on without a reader of the log.
+// process at once, with 128 plus the number of the signal, unless it repeats the first within repeatedWithin, by the
+// clock now. It calls exit for that, because the default action of a signal does not apply to the first process of a
+// container. SIGPIPE does not end the process: scheduling goes on without a reader of the log.
 func untilSignal(exit func(code int), now func() time.Time) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
@@ -150,7 +150,8 @@ func untilSignal(exit func(code int), now func() time.Time) (ctx context.Context
 // reportStuck returns a function that writes the last line of the log, within reportLimit.
 func reportStuck(log *logging.Log) func(stuck []string) {
 	return func(stuck []string) {
-		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)), zap.Int("exitCode", exitStuck))
+		log.Error("termination took too long: the process ends", zap.String("stuck", stuckText(stuck)),
+			zap.Int("exitCode", exitStuck))
 		_ = log.Flush(reportLimit)
 	}
 }

@@ -38,7 +38,8 @@ func TestTermination_HangingStartExits(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, len(text) > 2, "the kernel waits %s s for a lease, and 10 are needed", text)
 
-	cmd := exec.Command(buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--data-dir", dir)
+	cmd := exec.Command(buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+		"--data-dir", dir)
 	assert.NilError(t, cmd.Start())
 	select {
 	case <-opened: // the program hangs in open now

@@ -109,7 +109,8 @@ func TestServe_SignalInterruptsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	in, never := io.Pipe()
 	defer never.Close()
-	f := serveFlags{bounds: queuesyaml.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
+	f := serveFlags{bounds: queuesyaml.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0",
+		httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, f, in, io.Discard, io.Discard) }()
 	_, err := never.Write([]byte("partitions:\n")) // returns once serve reads
@@ -128,7 +129,8 @@ func startUnread(t *testing.T, output bool, args ...string) (cmd *exec.Cmd, read
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = r.Close() })
-	cmd = exec.Command(buildProgram(t), append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, args...)...)
+	cmd = exec.Command(buildProgram(t),
+		append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"}, args...)...)
 	var read io.Reader
 	if output {
 		fillPipe(t, w)

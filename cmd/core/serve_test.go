@@ -50,7 +50,8 @@ func connect(t *testing.T, ready string) *runningService {
 	t.Cleanup(func() { assert.NilError(t, conn.Close()) })
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	s := &runningService{t: t, ctx: ctx, conn: conn, http: "http://" + web, client: &http.Client{Transport: &http.Transport{}}}
+	s := &runningService{t: t, ctx: ctx, conn: conn, http: "http://" + web,
+		client: &http.Client{Transport: &http.Transport{}}}
 	if file, ok := strings.CutPrefix(at["admin"], "unix:"); ok {
 		s.admin = "http://localhost"
 		s.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, to string) (net.Conn, error) {
@@ -149,7 +150,8 @@ func TestServe_StartToStop(t *testing.T) {
 	var logs lockedBuffer
 	ended := make(chan error, 1)
 	go func() {
-		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json", history: 5}
+		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json",
+			history: 5}
 		ended <- serve(ctx, f, strings.NewReader(""), out, &logs)
 		out.Close()
 	}()

@@ -23,7 +23,8 @@ func (f *usageStoreFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.maxAge, "usage-retention", 0,
 		"older usage and ended applications are deleted; 0: a year with --data-dir, a day in memory without")
 	flags.Int64Var(&f.maxBytes, "usage-max-bytes", 0,
-		"size of the database of usage, beyond which the oldest usage is deleted; 0: 1 GiB with --data-dir, 64 MiB in memory without")
+		"size of the database of usage, beyond which the oldest usage is deleted; 0: 1 GiB with --data-dir, 64 MiB in "+
+			"memory without")
 }
 
 // check reports invalid flags (USG-7).

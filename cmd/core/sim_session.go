@@ -36,7 +36,8 @@ func simLifetimes() lifecycle.Lifetimes {
 
 // startSession starts a scheduler in this process and connects to it. clock is the clock of the
 // scheduler; nil: the real time. forecasts are made of it; nil: none. It is recorded in a directory; empty: it is not.
-func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForecasts, record string) (*simSession, error) {
+func startSession(ctx context.Context, clock *sim.Clock, forecasts *replayForecasts, record string) (*simSession,
+	error) {
 	lifetimes := simLifetimes()
 	opt := sim.ServerOptions{Loop: loop.Options{Lifetimes: &lifetimes}, OnEffects: forecasts.onEffects()}
 	if clock != nil {
@@ -82,7 +83,8 @@ func connectSession(ctx context.Context, address string, access *clientAccess) (
 
 // startKilledSession starts a scheduler in another process and connects to it. The client kills it after every n
 // answers and calls recovered after each recovery.
-func startKilledSession(ctx context.Context, n int, bounds queuesyaml.Options, recovered func(sim.Recovery)) (*simSession, error) {
+func startKilledSession(ctx context.Context, n int, bounds queuesyaml.Options,
+	recovered func(sim.Recovery)) (*simSession, error) {
 	core, err := startCore(ctx, bounds)
 	if err != nil {
 		return nil, err

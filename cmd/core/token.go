@@ -27,7 +27,8 @@ The roles are read (GET requests), submit (the scheduler interface over gRPC) an
 it as a password.`
 
 func tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "token", Short: "Make and check the credentials of 'canopy serve --tokens'", Long: tokenHelp}
+	cmd := &cobra.Command{Use: "token", Short: "Make and check the credentials of 'canopy serve --tokens'",
+		Long: tokenHelp}
 	cmd.AddCommand(tokenNewCommand(), tokenCheckCommand())
 	return cmd
 }
@@ -93,7 +94,8 @@ func (f *tokenFlags) entry(token string) (string, error) {
 		fields = append(fields, plainNode("rmID"), plainNode(f.rm))
 	}
 	fields = append(fields, plainNode("hash"), plainNode(auth.HashToken(token)))
-	list := yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: fields}}}
+	list := yaml.Node{Kind: yaml.SequenceNode,
+		Content: []*yaml.Node{{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: fields}}}
 	text, err := yaml.Marshal(&list)
 	if err != nil {
 		return "", err

@@ -33,7 +33,8 @@ type topFlags struct {
 func topCommand() *cobra.Command {
 	var f topFlags
 	cmd := &cobra.Command{
-		Use: "top", Short: "Print the busiest queues and applications, again and again", Long: topHelp, Example: topExamples, Args: noArguments,
+		Use: "top", Short: "Print the busiest queues and applications, again and again", Long: topHelp, Example: topExamples,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -74,7 +75,8 @@ func (f *topFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := busiest{Total: queues[0], Resource: mainResource(f.resource, queues[0].Max, queues[0].Allocated), Applications: []applicationSummary{}}
+	b := busiest{Total: queues[0], Resource: mainResource(f.resource, queues[0].Max, queues[0].Allocated),
+		Applications: []applicationSummary{}}
 	queues = slices.DeleteFunc(queues, func(q dao.QueueFairness) bool { return !q.IsLeaf })
 	slices.SortStableFunc(queues, func(x, y dao.QueueFairness) int { return queueSorts["used"](b.Resource, &x, &y) })
 	b.Queues = queues[:min(f.limit, len(queues))]
@@ -85,8 +87,10 @@ func (f *topFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		}
 	}
 	t := &b.Total
-	fmt.Fprintf(out, "partition %s, %s: %s of %s %s, %s running, %s\n\n", f.partition, printableLine(t.QueueName), amount(t.Allocated, b.Resource),
-		boundText(t.Max, b.Resource), printableLine(b.Resource), plural(t.RunningApps, "application"), plural(t.PendingAsks, "pending ask"))
+	fmt.Fprintf(out, "partition %s, %s: %s of %s %s, %s running, %s\n\n", f.partition, printableLine(t.QueueName),
+		amount(t.Allocated, b.Resource),
+		boundText(t.Max, b.Resource), printableLine(b.Resource), plural(t.RunningApps, "application"),
+		plural(t.PendingAsks, "pending ask"))
 	if err := printQueues(out, b.Queues, b.Resource, false); err != nil {
 		return nil, err
 	}

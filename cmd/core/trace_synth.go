@@ -94,10 +94,13 @@ func (f *synthFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Nodes, "nodes", f.Nodes, "number of nodes")
 	flags.IntVar(&f.Tasks, "tasks", f.Tasks, "number of tasks")
 	flags.Uint64Var(&f.Seed, "seed", f.Seed, "seed of the random numbers")
-	flags.Float64Var(&f.Load, "load", f.Load, "load of the tasks, as a multiple of the capacity of the nodes while tasks are submitted")
+	flags.Float64Var(&f.Load, "load", f.Load,
+		"load of the tasks, as a multiple of the capacity of the nodes while tasks are submitted")
 	flags.Float64Var(&f.GPU, "gpu-share", f.GPU, "share of the tasks that request GPUs, from 0 to 1")
-	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU, "share of the tasks with one GPU that request a part of it, from 0 to 1")
-	flags.Float64Var(&f.GPUSpec, "gpu-spec-share", f.GPUSpec, "share of the tasks with GPUs that name their models, from 0 to 1")
+	flags.Float64Var(&f.SharedGPU, "shared-gpu-share", f.SharedGPU,
+		"share of the tasks with one GPU that request a part of it, from 0 to 1")
+	flags.Float64Var(&f.GPUSpec, "gpu-spec-share", f.GPUSpec,
+		"share of the tasks with GPUs that name their models, from 0 to 1")
 	flags.Var(&f.qos, "qos", "proportion of the tasks of each QoS class, as `CLASS=WEIGHT,...`; default: "+weights(f.QoS))
 	flags.StringVar(&f.nodes, "out-nodes", "", "CSV `FILE` to write the nodes to")
 	flags.StringVar(&f.pods, "out-pods", "", "CSV `FILE` to write the tasks to")
@@ -175,7 +178,8 @@ func (f *synthFlags) make(out io.Writer) error {
 	if err != nil {
 		return exitError{exitRefused, err}
 	}
-	s := synthSummary{Nodes: len(nodes), Tasks: len(tasks), LastArrival: tasks[len(tasks)-1].Created, ByQoS: map[string]int{}}
+	s := synthSummary{Nodes: len(nodes), Tasks: len(tasks), LastArrival: tasks[len(tasks)-1].Created,
+		ByQoS: map[string]int{}}
 	for _, n := range nodes {
 		s.GPUs += int64(n.Capacity.Get(sim.GPU)) / 1000
 	}
@@ -190,7 +194,8 @@ func (f *synthFlags) make(out io.Writer) error {
 		return printJSON(out, s)
 	}
 	_, err = fmt.Fprintf(out, "%s with %s: %s\n%s, %s of them with GPUs, submitted within %s h: %s\n",
-		counted(withThousands(s.Nodes), "nodes"), counted(withThousands(int(s.GPUs)), "GPUs"), f.nodes, counted(withThousands(s.Tasks), "tasks"), withThousands(s.GPUTasks), oneDecimal(float64(s.LastArrival)/3600), f.pods)
+		counted(withThousands(s.Nodes), "nodes"), counted(withThousands(int(s.GPUs)), "GPUs"), f.nodes,
+		counted(withThousands(s.Tasks), "tasks"), withThousands(s.GPUTasks), oneDecimal(float64(s.LastArrival)/3600), f.pods)
 	return err
 }
 

@@ -39,8 +39,10 @@ func TestTraceSynth_DefaultsMakeTheExample(t *testing.T) {
 }
 
 func TestTraceSynth_InJSON(t *testing.T) {
-	_, pods, out := synthesize(t, "--nodes", "3", "--tasks", "50", "--seed", "9", "--gpu-share", "0", "--qos", "BE=1", "--output", "json")
-	assert.DeepEqual(t, fieldsOf(t, out), []string{"nodes", "tasks", "gpus", "gpuTasks", "lastArrivalSeconds", "endSeconds", "tasksByQoS"})
+	_, pods, out := synthesize(t, "--nodes", "3", "--tasks", "50", "--seed", "9", "--gpu-share", "0", "--qos", "BE=1",
+		"--output", "json")
+	assert.DeepEqual(t, fieldsOf(t, out),
+		[]string{"nodes", "tasks", "gpus", "gpuTasks", "lastArrivalSeconds", "endSeconds", "tasksByQoS"})
 	var s synthSummary
 	assert.NilError(t, json.Unmarshal([]byte(out), &s))
 	assert.Assert(t, s.LastArrival > 0 && s.End > s.LastArrival)
@@ -53,7 +55,8 @@ func TestTraceSynth_InJSON(t *testing.T) {
 func TestTraceSynth_TraceCanBeReplayed(t *testing.T) {
 	dir := t.TempDir()
 	n, p := filepath.Join(dir, "nodes.csv"), filepath.Join(dir, "pods.csv")
-	code, _, errs := runCanopy("trace-synth", "--nodes", "5", "--tasks", "120", "--seed", "2", "--gpu-spec-share", "0.2", "--out-nodes", n, "--out-pods", p)
+	code, _, errs := runCanopy("trace-synth", "--nodes", "5", "--tasks", "120", "--seed", "2", "--gpu-spec-share", "0.2",
+		"--out-nodes", n, "--out-pods", p)
 	assert.Equal(t, code, 0, errs)
 	for _, mode := range []string{"fill", "lifetimes"} {
 		code, out, errs := runCanopy("replay", "--nodes", n, "--pods", p, "--mode", mode, "--output", "json")
@@ -76,17 +79,21 @@ func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 		{"no files", nil, exitUsage, "--out-nodes names no file\n--out-pods names no file"},
 		{"one file for both", []string{"--out-nodes", "a", "--out-pods", "a"}, exitUsage, "name the same file, a"},
 		{"no nodes", append(files, "--nodes", "0"), exitUsage, "--nodes is 0, and must be from 1 to 20000"},
-		{"too many tasks", append(files, "--tasks", "1000001"), exitUsage, "--tasks is 1000001, and must be from 1 to 1000000"},
+		{"too many tasks", append(files, "--tasks", "1000001"), exitUsage,
+			"--tasks is 1000001, and must be from 1 to 1000000"},
 		{"no load", append(files, "--load", "0"), exitUsage, "--load is 0, and must be above 0 and at most 1000"},
 		{"a load that is not a number", append(files, "--load", "NaN"), exitUsage, "--load is NaN"},
 		{"too little load", append(files, "--load", "0.000001"), exitUsage, "the tasks would arrive within"},
 		{"a share above 1", append(files, "--gpu-share", "80"), exitUsage, "--gpu-share is 80, and must be from 0 to 1"},
 		{"a share below 0", append(files, "--shared-gpu-share", "-0.1"), exitUsage, "--shared-gpu-share is -0.1"},
 		{"a share that is not a number", append(files, "--gpu-spec-share", "NaN"), exitUsage, "--gpu-spec-share is NaN"},
-		{"an unknown class", append(files, "--qos", "Best=1"), exitUsage, `--qos: there is no class "Best", only BE, Burstable, Guaranteed, LS`},
+		{"an unknown class", append(files, "--qos", "Best=1"), exitUsage,
+			`--qos: there is no class "Best", only BE, Burstable, Guaranteed, LS`},
 		{"a class twice", append(files, "--qos", "BE=1,BE=2"), exitUsage, "class BE is given twice"},
-		{"a weight that is not a number", append(files, "--qos", "BE=x"), exitUsage, `the number of class BE must be a whole number of at most 64 bits, not "x"`},
-		{"a negative weight", append(files, "--qos", "BE=-1,LS=2"), exitUsage, "the weight of BE is -1, and must be from 0 to 1000000"},
+		{"a weight that is not a number", append(files, "--qos", "BE=x"), exitUsage,
+			`the number of class BE must be a whole number of at most 64 bits, not "x"`},
+		{"a negative weight", append(files, "--qos", "BE=-1,LS=2"), exitUsage,
+			"the weight of BE is -1, and must be from 0 to 1000000"},
 		{"no weight", append(files, "--qos", "BE=0"), exitUsage, "--qos gives every class the weight 0"},
 		{"an unknown output format", append(files, "--output", "xml"), exitUsage, `--output is text or json, not "xml"`},
 		{"a missing directory", []string{"--out-nodes", filepath.Join(dir, "x", "n"), "--out-pods", filepath.Join(dir, "p")},

@@ -55,8 +55,10 @@ type tuneFlags struct {
 func tuneCommand() *cobra.Command {
 	var f tuneFlags
 	cmd := &cobra.Command{
-		Use: "tune DIRECTORY", Short: "Propose guarantees and priority offsets for an objective, by trying them on a recording", Long: tuneHelp, Example: tuneExamples,
-		Args: directoryArgument,
+		Use:   "tune DIRECTORY",
+		Short: "Propose guarantees and priority offsets for an objective, by trying them on a recording", Long: tuneHelp,
+		Example: tuneExamples,
+		Args:    directoryArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			objectives, err := f.check(args[0])
 			if err != nil {
@@ -73,13 +75,19 @@ func tuneCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "the `FILE` with the queues to begin with, in the form of queues.yaml; - for standard input; required")
-	flags.StringArrayVar(&f.objectives, "objective", nil, "what is to hold, such as `\"root.prod p95 < 60s\"`: p50, p95 or max of the waits of a queue; may be given several times, then all must hold; required")
-	flags.Float64Var(&f.others, "others", 2, "how many times as long the median of each other leaf may wait, and how many times as many of its asks may never run; 1 or more")
+	flags.StringVar(&f.config, "config", "",
+		"the `FILE` with the queues to begin with, in the form of queues.yaml; - for standard input; required")
+	flags.StringArrayVar(&f.objectives, "objective", nil,
+		"what is to hold, such as `\"root.prod p95 < 60s\"`: p50, p95 or max of the waits of a queue; may be given several "+
+			"times, then all must hold; required")
+	flags.Float64Var(&f.others, "others", 2,
+		"how many times as long the median of each other leaf may wait, and how many times as many of its asks may never "+
+			"run; 1 or more")
 	flags.StringVar(&f.write, "write", "", "write the queues.yaml with the proposed change to this `FILE`")
 	flags.IntVar(&f.maxTrials, "max-trials", 40, "how many changes are tried at most; each takes as long as one what-if")
 	flags.StringVar(&f.partition, "partition", "", "the partition of this `NAME`; required if several were recorded")
-	flags.StringVar(&f.at, "at", "", "the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
+	flags.StringVar(&f.at, "at", "",
+		"the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	addBounds(flags, &f.bounds)
 	return cmd
@@ -87,7 +95,8 @@ func tuneCommand() *cobra.Command {
 
 // check reads the objectives, and reports all that is wrong with the flags.
 func (f *tuneFlags) check(dir string) (objectives []tune.Objective, err error) {
-	wrong := []error{checkOutput(f.output), checkTime("--at", f.at), checkBounds(f.bounds), refuseSameFile(namedFile{"write", f.write}, namedFile{"config", f.config})}
+	wrong := []error{checkOutput(f.output), checkTime("--at", f.at), checkBounds(f.bounds),
+		refuseSameFile(namedFile{"write", f.write}, namedFile{"config", f.config})}
 	if f.config == "" {
 		wrong = append(wrong, errors.New("--config is missing: the queues.yaml to begin with"))
 	}
@@ -207,7 +216,9 @@ func (f *tuneFlags) session(dir string) (recording.Session, error) {
 		for i, s := range all {
 			names[i] = s.Partition
 		}
-		return recording.Session{}, exitError{exitUsage, fmt.Errorf("the recording has partitions %s: select one with --partition", strings.Join(names, ", "))}
+		return recording.Session{},
+			exitError{exitUsage,
+				fmt.Errorf("the recording has partitions %s: select one with --partition", strings.Join(names, ", "))}
 	}
 	return all[0], nil
 }

@@ -52,7 +52,8 @@ func TestTune_OfAReplay(t *testing.T) {
 	dir := t.TempDir()
 	rec, config, written := filepath.Join(dir, "rec"), filepath.Join(dir, "queues.yaml"), filepath.Join(dir, "new.yaml")
 	assert.NilError(t, os.WriteFile(config, []byte(crowdedYAML), 0o600))
-	code, _, errs := replaySample("--mode", "durations", "--load", "100", "--nodes-percent", "25", "--config", config, "--record", rec)
+	code, _, errs := replaySample("--mode", "durations", "--load", "100", "--nodes-percent", "25", "--config", config,
+		"--record", rec)
 	assert.Equal(t, code, 0, errs)
 	tune := func(want int, args ...string) (r tuneResult, text, errs string) {
 		t.Helper()
@@ -65,19 +66,24 @@ func TestTune_OfAReplay(t *testing.T) {
 	}
 	given, text, errs := tune(0, "--objective", "root.ls max < 10000h", "--write", written)
 	assert.Equal(t, given.Status, "not needed")
-	assert.Assert(t, strings.Contains(text, "no change is needed") && strings.Contains(errs, "is not written"), "%s%s", text, errs)
+	assert.Assert(t, strings.Contains(text, "no change is needed") && strings.Contains(errs, "is not written"), "%s%s",
+		text, errs)
 	_, err := os.Stat(written)
 	assert.Assert(t, os.IsNotExist(err))
 
 	// All asks of the queue start, so that its quantiles are those of what-if.
 	found, text, errs := tune(0, "--objective", "root.guaranteed p95 < 10m", "--write", written)
 	assert.Equal(t, found.Status, "found")
-	assert.DeepEqual(t, found.Proposal.Change, []map[string]string{{"queue": "root.guaranteed", "name": "priority.offset", "after": "1"}})
-	assert.Assert(t, found.Base.Figures[0] > 600 && found.Proposal.Figures[0] < 600, "%v > %v", found.Base.Figures, found.Proposal.Figures)
-	assert.Assert(t, strings.Contains(text, "proposal: root.guaranteed priority.offset none > 1\n") && strings.Contains(errs, "trial 1: root.guaranteed"), "%s%s", text, errs)
+	assert.DeepEqual(t, found.Proposal.Change,
+		[]map[string]string{{"queue": "root.guaranteed", "name": "priority.offset", "after": "1"}})
+	assert.Assert(t, found.Base.Figures[0] > 600 && found.Proposal.Figures[0] < 600, "%v > %v", found.Base.Figures,
+		found.Proposal.Figures)
+	assert.Assert(t, strings.Contains(text, "proposal: root.guaranteed priority.offset none > 1\n") &&
+		strings.Contains(errs, "trial 1: root.guaranteed"), "%s%s", text, errs)
 	edited, err := os.ReadFile(written)
 	assert.NilError(t, err)
-	assert.Equal(t, string(edited), strings.Replace(crowdedYAML, "{name: guaranteed}", "{name: guaranteed, properties: {priority.offset: 1}}", 1))
+	assert.Equal(t, string(edited),
+		strings.Replace(crowdedYAML, "{name: guaranteed}", "{name: guaranteed, properties: {priority.offset: 1}}", 1))
 	code, out, errs := runCanopy("what-if", rec, "--config", written, "-o", "json")
 	assert.Equal(t, code, 0, errs)
 	var all []whatif.Comparison
@@ -91,18 +97,23 @@ func TestTune_OfAReplay(t *testing.T) {
 	}
 	assert.Equal(t, written, "", "root.guaranteed is in what-if")
 
-	none, text, _ := tune(1, "--objective", "root.guaranteed p95 < 1s", "--max-trials", "2", "--partition", "default", "--write", filepath.Join(dir, "none.yaml"))
+	none, text, _ := tune(1, "--objective", "root.guaranteed p95 < 1s", "--max-trials", "2", "--partition", "default",
+		"--write", filepath.Join(dir, "none.yaml"))
 	assert.Equal(t, none.Status, "not found")
 	assert.Equal(t, len(none.Trials), 2)
-	assert.Assert(t, strings.Contains(strings.Join(none.Reasons, "\n"), "the search has ended after 2 trials"), "%v", none.Reasons)
+	assert.Assert(t, strings.Contains(strings.Join(none.Reasons, "\n"), "the search has ended after 2 trials"), "%v",
+		none.Reasons)
 	assert.Assert(t, strings.Contains(text, "no change was found that meets all"), text)
 	_, err = os.Stat(filepath.Join(dir, "none.yaml"))
 	assert.Assert(t, os.IsNotExist(err))
 
 	for want, args := range map[string][]string{
-		`unknown queue "root.guarantee" in the configuration; did you mean "root.guaranteed"?`: {"--objective", "root.guarantee p95 < 1s"},
-		`--partition: ` + rec + ` has no recording of partition "gpu"`:                         {"--objective", "root.ls p95 < 1s", "--partition", "gpu"},
-		`--at: nothing was recorded before`:                                                    {"--objective", "root.ls p95 < 1s", "--at", "1999-01-01T00:00:00Z"},
+		`unknown queue "root.guarantee" in the configuration; did you mean "root.guaranteed"?`: {"--objective",
+			"root.guarantee p95 < 1s"},
+		`--partition: ` + rec + ` has no recording of partition "gpu"`: {"--objective",
+			"root.ls p95 < 1s", "--partition", "gpu"},
+		`--at: nothing was recorded before`: {"--objective",
+			"root.ls p95 < 1s", "--at", "1999-01-01T00:00:00Z"},
 	} {
 		code, out, errs := runCanopy(append([]string{"tune", rec, "--config", config}, args...)...)
 		assert.Equal(t, code, exitUsage, errs)
@@ -131,15 +142,21 @@ func TestTune_WrongInput(t *testing.T) {
 		{"tune takes one argument, the DIRECTORY of --record", exitUsage, nil},
 		{"--config is missing", exitUsage, []string{rec, objective}},
 		{"--objective is missing", exitUsage, []string{rec, "--config", config}},
-		{`--objective: "root.ls p99 < 60s": unknown quantile "p99"`, exitUsage, []string{rec, "--config", config, "--objective", "root.ls p99 < 60s"}},
-		{"--others is 0.5, and must be 1 or more", exitUsage, []string{rec, "--config", config, objective, "--others", "0.5"}},
+		{`--objective: "root.ls p99 < 60s": unknown quantile "p99"`, exitUsage,
+			[]string{rec, "--config", config, "--objective", "root.ls p99 < 60s"}},
+		{"--others is 0.5, and must be 1 or more", exitUsage,
+			[]string{rec, "--config", config, objective, "--others", "0.5"}},
 		{"--others is NaN", exitUsage, []string{rec, "--config", config, objective, "--others", "NaN"}},
-		{"--max-trials is 0, and must be above 0", exitUsage, []string{rec, "--config", config, objective, "--max-trials", "0"}},
+		{"--max-trials is 0, and must be above 0", exitUsage,
+			[]string{rec, "--config", config, objective, "--max-trials", "0"}},
 		{"--output is text or json", exitUsage, []string{rec, "--config", config, objective, "-o", "yaml"}},
 		{"--at", exitUsage, []string{rec, "--config", config, objective, "--at", "yesterday"}},
-		{"--write and --config name the same file", exitUsage, []string{rec, "--config", config, objective, "--write", config}},
-		{"--write: " + filepath.Join(rec, "new.yaml") + " is in the recording", exitUsage, []string{rec, "--config", config, objective, "--write", filepath.Join(rec, "new.yaml")}},
-		{"--write: there is no directory", exitUsage, []string{rec, "--config", config, objective, "--write", filepath.Join(dir, "absent", "new.yaml")}},
+		{"--write and --config name the same file", exitUsage,
+			[]string{rec, "--config", config, objective, "--write", config}},
+		{"--write: " + filepath.Join(rec, "new.yaml") + " is in the recording", exitUsage,
+			[]string{rec, "--config", config, objective, "--write", filepath.Join(rec, "new.yaml")}},
+		{"--write: there is no directory", exitUsage,
+			[]string{rec, "--config", config, objective, "--write", filepath.Join(dir, "absent", "new.yaml")}},
 		{"no such file or directory", exitUsage, []string{rec, "--config", filepath.Join(dir, "absent.yaml"), objective}},
 		{"has 1 error", exitRefused, []string{rec, "--config", wrong, objective}},
 		{"no such file or directory", exitUsage, []string{filepath.Join(dir, "absent"), "--config", config, objective}},
@@ -173,7 +190,8 @@ func TestTune_OfSeveralPartitions(t *testing.T) {
 	}
 	code, _, errs := runCanopy("tune", rec, "--config", config, "--objective", "root.ls p95 < 1s")
 	assert.Equal(t, code, exitUsage)
-	assert.Assert(t, strings.Contains(errs, "the recording has partitions default, gpu: select one with --partition"), errs)
+	assert.Assert(t, strings.Contains(errs, "the recording has partitions default, gpu: select one with --partition"),
+		errs)
 	code, _, errs = runCanopy("tune", rec, "--config", config, "--objective", "root.ls p95 < 1s", "--partition", "default")
 	assert.Equal(t, code, exitUsage)
 	assert.Assert(t, strings.Contains(errs, "no ask was recorded"), errs)

@@ -80,7 +80,8 @@ func (f *usageFlags) check() error {
 	if f.limit < 0 {
 		wrong = append(wrong, fmt.Errorf("--limit is %d, and must not be below 0", f.limit))
 	}
-	return errors.Join(append(wrong, f.readerFlags.check(), checkTime("--since", f.since), checkTime("--until", f.until))...)
+	return errors.Join(append(wrong, f.readerFlags.check(), checkTime("--since", f.since),
+		checkTime("--until", f.until))...)
 }
 
 func (f *usageFlags) print(ctx context.Context, out io.Writer) (any, error) {

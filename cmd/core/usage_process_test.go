@@ -16,7 +16,8 @@ import (
 // startUsageProcess starts a server that samples each second.
 func startUsageProcess(t *testing.T, dir string) *serverprocess.Process {
 	t.Helper()
-	p, err := serverprocess.Start(t.Context(), buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+	p, err := serverprocess.Start(t.Context(), buildProgram(t), "serve", "--grpc-address", "127.0.0.1:0", "--http-address",
+		"127.0.0.1:0",
 		"--data-dir", dir, "--usage-interval", "1s")
 	assert.NilError(t, err)
 	t.Cleanup(func() {

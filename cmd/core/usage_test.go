@@ -21,8 +21,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// usageServer serves a full cluster of 8 vcore, of which root.b has 6, root.a waits for its guarantee of 4 since two hours, and
-// the usage of the last hour.
+// usageServer serves a full cluster of 8 vcore, of which root.b has 6, root.a waits for its guarantee of 4 since two
+// hours, and the usage of the last hour.
 func usageServer(t *testing.T) (address string) {
 	conf, problems := queuesyaml.Load([]byte(`partitions:
 - name: default
@@ -35,7 +35,8 @@ func usageServer(t *testing.T) (address string) {
 `))
 	assert.Assert(t, conf != nil, "%v", problems)
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }}, func(string) loop.Sink { return discardSink{} }, nil)
+	c := loop.NewCluster(loop.Options{Now: func() time.Time { return noon }},
+		func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -43,13 +44,15 @@ func usageServer(t *testing.T) (address string) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	ask := func(app, key string, n resources.Quantity) *objects.Ask {
-		return &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: vcore(n), Created: objects.TimestampOf(noon.Add(-2 * time.Hour))}
+		return &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: vcore(n),
+			Created: objects.TimestampOf(noon.Add(-2 * time.Hour))}
 	}
 	for _, cmd := range []scheduler.Command{
 		scheduler.AddNode{Node: "n1", Total: vcore(8000), Schedulable: true},
 		scheduler.AddApplication{App: "etl", User: security.User{Name: "ann"}, Queue: "root.a"},
 		scheduler.AddApplication{App: "train", User: security.User{Name: "bob"}, Queue: "root.b"},
-		scheduler.ReportAllocation{Ask: ask("etl", "e1", 2000), Node: "n1"}, scheduler.ReportAllocation{Ask: ask("train", "t1", 6000), Node: "n1"},
+		scheduler.ReportAllocation{Ask: ask("etl", "e1", 2000), Node: "n1"},
+		scheduler.ReportAllocation{Ask: ask("train", "t1", 6000), Node: "n1"},
 		scheduler.SubmitAsk{Ask: ask("etl", "e2", 3000)},
 	} {
 		_, err := l.Call(t.Context(), cmd)

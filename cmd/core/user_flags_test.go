@@ -29,8 +29,9 @@ func TestServe_ConfigWithoutLDAPSettingsIsRejected(t *testing.T) {
 	code, out, errs := runCanopy("serve", "--config", file, "--ldap-secrets", dir, "--grpc-address", taken.Addr().String())
 	assert.Equal(t, code, exitRefused)
 	assert.Equal(t, out, "")
-	assert.Assert(t, strings.Contains(errs, "--config: "+file+": partition gpu: usergroupresolver ldap: settings of LDAP in "+dir+
-		": missing: Port, BaseDN, Filter, GroupAttr, ReturnAttr, BindUser, BindPassword"), errs)
+	assert.Assert(t,
+		strings.Contains(errs, "--config: "+file+": partition gpu: usergroupresolver ldap: settings of LDAP in "+dir+
+			": missing: Port, BaseDN, Filter, GroupAttr, ReturnAttr, BindUser, BindPassword"), errs)
 }
 
 func TestUserFlags_InvalidValues(t *testing.T) {

@@ -58,7 +58,8 @@ func validateCommand() *cobra.Command {
 			case rules && len(files) > 0:
 				return exitError{exitUsage, errors.New("--rules takes no files")}
 			case countOf(files, "-") > 1:
-				return exitError{exitUsage, errors.New("- is standard input, which can be read only once, and it is given more than once")}
+				return exitError{exitUsage,
+					errors.New("- is standard input, which can be read only once, and it is given more than once")}
 			}
 			if err := f.check(); err != nil {
 				return exitError{exitUsage, err}
@@ -83,7 +84,9 @@ func validateCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
 	f.access.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server, to warn of resources and guarantees that its nodes do not have")
+	cmd.Flags().StringVar(&f.address, "address", "",
+		"`HOST:PORT` of the REST interface of a running server, to warn of resources and guarantees that its nodes do not "+
+			"have")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
 	addBounds(cmd.Flags(), &f.bounds)
 	return cmd

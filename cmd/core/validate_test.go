@@ -101,14 +101,16 @@ func TestValidate_Text(t *testing.T) {
 		{name: "an unknown flag", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
 			wantError: "unknown flag: --nonsense"},
 		{name: "with --strict a warning is an error", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
-			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, so no user can" +
+			want: "valid.yaml: valid\nwarned.yaml:1:31: error [no-submit-access] root: no queue has a submitacl or adminacl, " +
+				"so no user can" +
 				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: 1 error\n"},
 		{name: "an invalid address", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
 			wantError: "--address: address nowhere: missing port in address"},
 		{name: "a timeout of zero", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,
 			wantError: "--timeout is 0s, and must be above 0"},
 		{name: "an empty file", args: []string{"-"}, wantCode: 1,
-			want: "-:1:1: error [no-partition] the document is empty (hint: the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}])\n-: 1 error\n"},
+			want: "-:1:1: error [no-partition] the document is empty (hint: the smallest one is partitions: [{queues: [{name: " +
+				"root, submitacl: '*'}]}])\n-: 1 error\n"},
 		{name: "rules of a file", args: []string{"--rules", "valid.yaml"}, wantCode: 2,
 			wantError: "--rules takes no files"},
 	} {
@@ -180,8 +182,10 @@ func nodesServer(t *testing.T, capacity string) (address string) {
 }
 
 func TestValidate_WithNodesOfServer(t *testing.T) {
-	const file = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {nvidia.com/gpus: 2, memory: 1Gi}}}]}]}]\n"
-	const want = `-:1:90: warning [resource-absent] root.a: max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)` + "\n-: valid, 1 warning\n"
+	const file = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: " +
+		"{nvidia.com/gpus: 2, memory: 1Gi}}}]}]}]\n"
+	const want = `-:1:90: warning [resource-absent] root.a: max is for a resource "nvidia.com/gpus", which no node has ` +
+		`(hint: did you mean "nvidia.com/gpu"?)` + "\n-: valid, 1 warning\n"
 	address := nodesServer(t, `{"memory":1,"nvidia.com/gpu":8}`)
 	code, out, _ := runValidate(t, file, "--address", address, "-")
 	assert.Equal(t, code, 0)

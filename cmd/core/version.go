@@ -71,5 +71,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return exitError{exitUsage, fmt.Errorf("%s takes no argument such as %q", strings.TrimPrefix(cmd.CommandPath(), "canopy "), args[0])}
+	return exitError{exitUsage,
+		fmt.Errorf("%s takes no argument such as %q", strings.TrimPrefix(cmd.CommandPath(), "canopy "), args[0])}
 }

@@ -48,7 +48,8 @@ type whatIfFlags struct {
 func whatIfCommand() *cobra.Command {
 	var f whatIfFlags
 	cmd := &cobra.Command{
-		Use: "what-if DIRECTORY", Short: "Say what a recording would have come to with other queues or nodes", Long: whatIfHelp, Example: whatIfExamples,
+		Use: "what-if DIRECTORY", Short: "Say what a recording would have come to with other queues or nodes",
+		Long: whatIfHelp, Example: whatIfExamples,
 		Args: directoryArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scenario, err := f.scenario(cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -59,11 +60,16 @@ func whatIfCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "the `FILE` with the queues to try, in the form of queues.yaml; - for standard input; not given: those that were recorded")
-	flags.StringArrayVar(&f.nodes, "nodes", nil, "nodes to add or to take away: `+20:NAME` adds 20 like the node NAME, or like the first with an attribute of that value, -3:NAME takes 3 such away; may be given several times")
+	flags.StringVar(&f.config, "config", "",
+		"the `FILE` with the queues to try, in the form of queues.yaml; - for standard input; not given: those that were "+
+			"recorded")
+	flags.StringArrayVar(&f.nodes, "nodes", nil,
+		"nodes to add or to take away: `+20:NAME` adds 20 like the node NAME, or like the first with an attribute of that "+
+			"value, -3:NAME takes 3 such away; may be given several times")
 	flags.BoolVar(&f.withoutPreemption, "without-preemption", false, "nothing is preempted")
 	flags.StringVar(&f.partition, "partition", "", "only the partition of this `NAME`; not given: all")
-	flags.StringVar(&f.at, "at", "", "the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
+	flags.StringVar(&f.at, "at", "",
+		"the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.StringVar(&f.html, "html", "", "also write one page with charts to this `FILE`")
 	addBounds(flags, &f.bounds)
@@ -73,7 +79,8 @@ func whatIfCommand() *cobra.Command {
 // scenario is what the flags say.
 func (f *whatIfFlags) scenario(in io.Reader, errs io.Writer) (*whatif.Scenario, error) {
 	s := &whatif.Scenario{WithoutPreemption: f.withoutPreemption}
-	wrong := []error{checkOutput(f.output), checkTime("--at", f.at), checkBounds(f.bounds), refuseSameFile(namedFile{"html", f.html}, namedFile{"config", f.config})}
+	wrong := []error{checkOutput(f.output), checkTime("--at", f.at), checkBounds(f.bounds),
+		refuseSameFile(namedFile{"html", f.html}, namedFile{"config", f.config})}
 	for _, text := range f.nodes {
 		c, err := whatif.ParseNodeChange(text)
 		if err != nil {

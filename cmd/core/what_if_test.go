@@ -39,7 +39,8 @@ func TestWhatIf_OfAReplay(t *testing.T) {
 	assert.Assert(t, same.Same && same.Recorded.All.Asks > 10, "%+v", same.Recorded.All)
 	assert.DeepEqual(t, same.Recorded, same.Changed)
 	less := compare("--config", narrow, "--html", page)
-	assert.Assert(t, !less.Same && less.Changed.All.Rejected+less.Changed.All.Waiting+int(less.Changed.All.Wait.Max) > 0, "%+v", less.Changed.All)
+	assert.Assert(t, !less.Same && less.Changed.All.Rejected+less.Changed.All.Waiting+int(less.Changed.All.Wait.Max) > 0,
+		"%+v", less.Changed.All)
 	html, err := os.ReadFile(page)
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains(string(html), "root.ls"))
@@ -60,7 +61,8 @@ func TestWhatIf_WrongInput(t *testing.T) {
 		"--output is text or json":                              {"what-if", dir, "--output", "yaml"},
 		"--at":                                                  {"what-if", dir, "--at", "yesterday"},
 		"has 1 error":                                           {"what-if", dir, "--config", wrong},
-		"--record is for one scheduler":                         {"replay", "--nodes", sampleNodes, "--pods", samplePods, "--record", dir, "--preemption", "compare"},
+		"--record is for one scheduler": {"replay", "--nodes", sampleNodes, "--pods", samplePods,
+			"--record", dir, "--preemption", "compare"},
 	} {
 		code, _, errs := runCanopy(args...)
 		assert.Assert(t, code != 0, "%v", args)

@@ -30,7 +30,8 @@ const (
 
 func main() {
 	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
-	caCert := flag.String("ca-cert", "", "PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	caCert := flag.String("ca-cert", "",
+		"PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
 	tokenFile := flag.String("token-file", "", "file with the token for the scheduler; empty: none")
 	timeout := flag.Duration("timeout", 30*time.Second, "timeout of the whole run")
 	flag.Parse()

@@ -35,7 +35,8 @@ func (s *session) onNodes(ctx context.Context, m *si.NodeResponse) {
 	}
 }
 
-// onApplications takes the answers to applications, and their states. One that has ended is submitted again with its next pod.
+// onApplications takes the answers to applications, and their states. One that has ended is submitted again with its
+// next pod.
 func (s *session) onApplications(ctx context.Context, m *si.ApplicationResponse) {
 	for _, a := range m.Accepted {
 		if known := s.applications[a.ApplicationID]; known != nil {

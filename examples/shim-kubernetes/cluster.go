@@ -49,9 +49,12 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 	pods := factory.Core().V1().Pods().Informer()
 	c := &cluster{
 		client: client, factory: factory,
-		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(), classes: factory.Scheduling().V1().PriorityClasses().Lister(),
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
-		changes: make(chan object), calls: make(chan struct{}, maxCalls), recorder: record.NewBroadcaster(record.WithContext(ctx)),
+		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(),
+		classes: factory.Scheduling().V1().PriorityClasses().Lister(),
+		queue: workqueue.NewTypedRateLimitingQueue(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
+		changes: make(chan object), calls: make(chan struct{}, maxCalls),
+		recorder: record.NewBroadcaster(record.WithContext(ctx)),
 	}
 	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: schedulerName})
 	c.recorder.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -140,8 +143,8 @@ func (c *cluster) preemptible(class string) bool {
 
 var errGone = errors.New("the pod is gone, or another one has its name")
 
-// bind binds a pod. An error of the API server that says nothing about the pod, such as a lost connection, is not the end: the
-// call is made again until there is an answer, or the informer knows one.
+// bind binds a pod. An error of the API server that says nothing about the pod, such as a lost connection, is not the
+// end: the call is made again until there is an answer, or the informer knows one.
 func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 	return c.insist(ctx, "bind", pod, func() error {
 		switch now := c.pod(nameOf(pod)); {
@@ -150,10 +153,14 @@ func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 		case now.Spec.NodeName == node:
 			return nil
 		}
-		pods, target := c.client.CoreV1().Pods(pod.Namespace), metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
-		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: target, Target: v1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{})
-		if apierrors.IsConflict(err) { // a call before may have bound it, whose answer was lost, and the informer not know it yet
-			if now, e := pods.Get(ctx, pod.Name, metav1.GetOptions{}); e == nil && now.UID == pod.UID && now.Spec.NodeName == node {
+		pods, target := c.client.CoreV1().Pods(pod.Namespace),
+			metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+		err := pods.Bind(ctx, &v1.Binding{ObjectMeta: target, Target: v1.ObjectReference{Kind: "Node", Name: node}},
+			metav1.CreateOptions{})
+		// a call before may have bound it, whose answer was lost, and the informer not know it yet
+		if apierrors.IsConflict(err) {
+			if now, e := pods.Get(ctx, pod.Name, metav1.GetOptions{}); e == nil && now.UID == pod.UID &&
+				now.Spec.NodeName == node {
 				return nil
 			}
 		}
@@ -164,7 +171,8 @@ func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 // remove deletes a pod; that it is gone is success.
 func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
 	err := c.insist(ctx, "delete", pod, func() error {
-		return c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
+		return c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+			*metav1.NewPreconditionDeleteOptions(string(pod.UID)))
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // a conflict: another pod has the name
 		return nil
@@ -172,7 +180,8 @@ func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
-// maxCalls is how many calls are made at a time: for more than a connection has streams, usually 100, the client would open others.
+// maxCalls is how many calls are made at a time: for more than a connection has streams, usually 100, the client would
+// open others.
 const maxCalls = 64
 
 // insist makes a call until it succeeds, or fails in a way that will not change.

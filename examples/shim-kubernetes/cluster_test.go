@@ -92,7 +92,8 @@ func (f *fixture) startServer() {
 	}
 	config := filepath.Join(f.t.TempDir(), "queues.yaml")
 	assert.NilError(f.t, os.WriteFile(config, []byte(testQueues), 0o600))
-	f.server = exec.Command(program, "serve", "--config", config, "--grpc-address", f.address, "--http-address", "127.0.0.1:0")
+	f.server = exec.Command(program, "serve", "--config", config, "--grpc-address", f.address, "--http-address",
+		"127.0.0.1:0")
 	out, err := f.server.StdoutPipe()
 	assert.NilError(f.t, err)
 	assert.NilError(f.t, f.server.Start())
@@ -227,7 +228,8 @@ func (f *fixture) delete(names ...string) {
 	}
 }
 
-// staysAt checks that the number of pods with a node stays as it is while another pod, which is the last that is asked for, is bound.
+// staysAt checks that the number of pods with a node stays as it is while another pod, which is the last that is asked
+// for, is bound.
 func (f *fixture) staysAt(n int, last *v1.Pod) map[string]string {
 	f.t.Helper()
 	f.create(last)
@@ -245,9 +247,11 @@ func (f *fixture) staysAt(n int, last *v1.Pod) map[string]string {
 
 func testNode(name string, change func(*v1.Node)) *v1.Node {
 	n := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{v1.LabelHostname: name}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name),
+			Labels: map[string]string{v1.LabelHostname: name}},
 		Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-			v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"), v1.ResourcePods: resource.MustParse("110"),
+			v1.ResourceCPU: resource.MustParse("4"), v1.ResourceMemory: resource.MustParse("8Gi"),
+			v1.ResourcePods: resource.MustParse("110"),
 		}},
 	}
 	if change != nil {
@@ -258,7 +262,8 @@ func testNode(name string, change func(*v1.Node)) *v1.Node {
 
 func testPod(name, cpu string, change func(*v1.Pod)) *v1.Pod {
 	p := &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "work", UID: types.UID("uid-" + name), Labels: map[string]string{labelApplication: "app"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "work", UID: types.UID("uid-" + name),
+			Labels: map[string]string{labelApplication: "app"}},
 		Spec: v1.PodSpec{SchedulerName: "canopy", Containers: []v1.Container{{
 			Name: "c", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}},
 		}}},

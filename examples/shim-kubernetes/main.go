@@ -1,11 +1,12 @@
-// Command shim-kubernetes schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods, nodes and
-// priority classes, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler says.
+// Command shim-kubernetes schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods,
+// nodes and priority classes, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler
+// says.
 //
 //	informers  ->  session: what the scheduler has been told, against what the cluster has  ->  three streams
 //	API calls  <-  session                                                                 <-  their answers
 //
-// The state of a session is what the scheduler has been told, and one goroutine has it. When a stream ends, the session is thrown
-// away: the next one registers again, and tells everything that the informers know.
+// The state of a session is what the scheduler has been told, and one goroutine has it. When a stream ends, the session
+// is thrown away: the next one registers again, and tells everything that the informers know.
 package main
 
 import (
@@ -30,14 +31,18 @@ import (
 
 func main() {
 	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
-	caCert := flag.String("ca-cert", "", "PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	caCert := flag.String("ca-cert", "",
+		"PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
 	tokenFile := flag.String("token-file", "", "file with the token for the scheduler, read at each call; empty: none")
-	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "kubeconfig of the cluster; empty: the service account of this pod")
-	qps := flag.Float64("kube-api-qps", 200, "most API calls a second to the cluster, at least 1; bursts may have twice as many")
+	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"),
+		"kubeconfig of the cluster; empty: the service account of this pod")
+	qps := flag.Float64("kube-api-qps", 200,
+		"most API calls a second to the cluster, at least 1; bursts may have twice as many")
 	s := settings{}
 	flag.StringVar(&s.rmID, "rm-id", "kubernetes", "ID of this resource manager")
 	flag.StringVar(&s.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled")
-	flag.BoolVar(&s.classNames, "class-names", false, "send the names of priority classes, which the scheduler must have as well; otherwise only their numbers")
+	flag.BoolVar(&s.classNames, "class-names", false,
+		"send the names of priority classes, which the scheduler must have as well; otherwise only their numbers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -103,7 +108,8 @@ func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string
 func (t token) RequireTransportSecurity() bool { return true }
 
 // The waits between sessions: from half a second to 10 s, and from the beginning after a session of a minute.
-var sessionBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5, Cap: 10 * time.Second}
+var sessionBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 5,
+	Cap: 10 * time.Second}
 
 const sessionStable = time.Minute
 

@@ -166,7 +166,8 @@ func (s *session) submitted(p *v1.Pod) bool {
 	if a == nil {
 		a = &application{}
 		s.applications[id] = a
-		s.applicationStream.put(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApplication(p, p.Spec.NodeName != "")}})
+		s.applicationStream.put(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApplication(p,
+			p.Spec.NodeName != "")}})
 	}
 	return a.accepted
 }
@@ -200,7 +201,8 @@ func (s *session) reconcileNode(name string) {
 		return // the answer comes back here
 	}
 	info := newNode(now, si.NodeInfo_UPDATE)
-	if !proto.Equal(info.SchedulableResource, n.info.SchedulableResource) || !maps.Equal(info.Attributes, n.info.Attributes) {
+	if !proto.Equal(info.SchedulableResource, n.info.SchedulableResource) ||
+		!maps.Equal(info.Attributes, n.info.Attributes) {
 		n.info = info
 		s.sendNode(info)
 	}
@@ -227,7 +229,8 @@ func (s *session) sendNode(n *si.NodeInfo) {
 	s.nodeStream.put(&si.NodeRequest{Nodes: []*si.NodeInfo{n}})
 }
 
-// send sends an allocation or an ask. Those of a recovery go many at a time: what waits is compared, and not taken as it comes.
+// send sends an allocation or an ask. Those of a recovery go many at a time: what waits is compared, and not taken as
+// it comes.
 func (s *session) send(a *si.Allocation) {
 	s.held = append(s.held, a)
 	if s.live {
@@ -251,7 +254,8 @@ func (s *session) sendRelease(application, key string, why si.TerminationType, r
 		message = "canopy: node refused: " + refusal
 	}
 	why = cmp.Or(why, si.TerminationType_STOPPED_BY_RM) // without a type it is 0
-	s.allocationStream.put(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
-		{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why, Message: message},
-	}}})
+	s.allocationStream.put(
+		&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
+			{PartitionName: partition, ApplicationID: application, AllocationKey: key, TerminationType: why, Message: message},
+		}}})
 }

@@ -80,7 +80,8 @@ func (s *session) loop(ctx context.Context) error {
 	return err
 }
 
-// recover reports nodes, which stay unschedulable; then applications; then pods that run; then asks. Changes wait meanwhile.
+// recover reports nodes, which stay unschedulable; then applications; then pods that run; then asks. Changes wait
+// meanwhile.
 func (s *session) recover(ctx context.Context) error {
 	nodes, _ := s.nodeLister.List(labels.Everything()) // it has no error
 	for _, n := range nodes {
@@ -102,7 +103,8 @@ func (s *session) recover(ctx context.Context) error {
 	// The streams are not ordered among each other: a node may be schedulable before all asks are there.
 	slices.SortFunc(pending, func(a, b *v1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	pods = append(pods, pending...)
-	// The first pod of an application makes it: one that runs, so that the application is placed whatever the rules say now.
+	// The first pod of an application makes it: one that runs, so that the application is placed whatever the rules say
+	// now.
 	for _, p := range pods {
 		if s.ours(p) {
 			s.submitted(p)
@@ -119,13 +121,15 @@ func (s *session) recover(ctx context.Context) error {
 	for name := range s.nodes {
 		s.reconcileNode(name)
 	}
-	slog.Info("the scheduler knows the cluster", "nodes", len(s.nodes), "applications", len(s.applications), "running", running, "pending", len(pending))
+	slog.Info("the scheduler knows the cluster", "nodes", len(s.nodes), "applications", len(s.applications), "running",
+		running, "pending", len(pending))
 	return nil
 }
 
 // stepUntil takes answers until all are there.
 func (s *session) stepUntil(ctx context.Context, what string, done func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, recoveryTimeout, fmt.Errorf("not all %s were answered after %v", what, recoveryTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, recoveryTimeout,
+		fmt.Errorf("not all %s were answered after %v", what, recoveryTimeout))
 	defer cancel()
 	for !done() {
 		if err := s.step(ctx, nil); err != nil {

@@ -38,8 +38,8 @@ func TestShim_BindsWhatFits(t *testing.T) {
 	}
 }
 
-// The clock of the API server, which dates pods, may differ from that of the scheduler: the older pod still goes first, and the times of
-// long ago and of the future keep no pod from being bound.
+// The clock of the API server, which dates pods, may differ from that of the scheduler: the older pod still goes first,
+// and the times of long ago and of the future keep no pod from being bound.
 func TestShim_ClocksMayDiffer(t *testing.T) {
 	dated := func(name string, year int) *v1.Pod {
 		return testPod(name, "2", func(p *v1.Pod) {
@@ -76,14 +76,17 @@ func TestShim_KeepsConstraints(t *testing.T) {
 		testPod("plain-1", "1", nil),
 		testPod("gpu-1", "1", func(p *v1.Pod) {
 			p.Spec.NodeSelector = map[string]string{"kind": "gpu"}
-			p.Spec.Tolerations = []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists}, {Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
+			p.Spec.Tolerations = []v1.Toleration{{Key: "gpu", Operator: v1.TolerationOpExists},
+				{Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute,
+					TolerationSeconds: &seconds}}
 		}),
 	)
 	for i := range 3 {
 		f.create(testPod(fmt.Sprint("apart-", i), "100m", func(p *v1.Pod) {
 			p.Labels["app"] = "apart"
 			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
-				{TopologyKey: v1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "apart"}}},
+				{TopologyKey: v1.LabelHostname,
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "apart"}}},
 			}}}
 		}))
 	}
@@ -93,10 +96,12 @@ func TestShim_KeepsConstraints(t *testing.T) {
 	assert.Equal(t, len(f.staysAt(5, testPod("another", "100m", nil))), 5)
 	f.create(testPod("daemon", "100m", func(p *v1.Pod) {
 		controller := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", Controller: &controller}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d",
+			Controller: &controller}}
 		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
 		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"gpu"}}}}},
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name",
+				Operator: v1.NodeSelectorOpIn, Values: []string{"gpu"}}}}},
 		}}}
 	}))
 	assert.Equal(t, f.untilPlaced(7)["daemon"], "gpu")
@@ -129,8 +134,8 @@ func TestShim_Preempts(t *testing.T) {
 	f.untilEvent("low-0", "preempted")
 }
 
-// A server that is killed while a queue is full and pods wait loses nothing, moves nothing, and keeps to the max of the queue when
-// it is back; and so does a shim.
+// A server that is killed while a queue is full and pods wait loses nothing, moves nothing, and keeps to the max of the
+// queue when it is back; and so does a shim.
 func TestShim_RecoversWhatRuns(t *testing.T) {
 	f := start(t, testNode("n1", nil), testNode("n2", func(n *v1.Node) { n.Spec.Unschedulable = true }))
 	for i := range 30 {
@@ -157,7 +162,8 @@ func TestShim_FollowsNodes(t *testing.T) {
 	f.create(testPod("p1", "3", nil), testPod("p2", "3", nil))
 	f.untilPlaced(1)
 	nodes := f.client.CoreV1().Nodes()
-	_, err := nodes.Create(t.Context(), testNode("n2", func(n *v1.Node) { n.Spec.Unschedulable = true }), metav1.CreateOptions{})
+	_, err := nodes.Create(t.Context(), testNode("n2", func(n *v1.Node) { n.Spec.Unschedulable = true }),
+		metav1.CreateOptions{})
 	assert.NilError(t, err)
 	f.staysAt(1, testPod("small", "100m", nil))
 	_, err = nodes.Update(t.Context(), testNode("n2", nil), metav1.UpdateOptions{})
@@ -170,7 +176,9 @@ func TestShim_FollowsNodes(t *testing.T) {
 		}
 	}
 	f.create(testPod("p3", "3", nil))
-	_, err = nodes.Create(t.Context(), testNode("n1", func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = *n.Status.Allocatable.Pods() }), metav1.CreateOptions{})
+	_, err = nodes.Create(t.Context(),
+		testNode("n1", func(n *v1.Node) { n.Status.Allocatable[v1.ResourceCPU] = *n.Status.Allocatable.Pods() }),
+		metav1.CreateOptions{})
 	assert.NilError(t, err)
 	f.until(func() error {
 		if node := f.placed()["p3"]; node != "n1" {
@@ -191,8 +199,8 @@ func TestShim_SaysWhatIsRejected(t *testing.T) {
 	f.untilPlaced(1)
 }
 
-// A binding that gets no answer is tried again; one that is refused frees the place, and the pod is asked for again, and goes to
-// another node; a pod that is deleted meanwhile frees its place, too.
+// A binding that gets no answer is tried again; one that is refused frees the place, and the pod is asked for again,
+// and goes to another node; a pod that is deleted meanwhile frees its place, too.
 func TestShim_BindingFails(t *testing.T) {
 	f := start(t)
 	failed := map[string]int{}
@@ -224,8 +232,8 @@ func TestShim_BindingFails(t *testing.T) {
 	assert.DeepEqual(t, f.bindings, map[string]int{"lost": 1, "refused": 1, "all": 1})
 }
 
-// A pod that is bound, although the answer to that was lost and the informer does not know it yet, keeps its place: without it
-// another pod could take what it has.
+// A pod that is bound, although the answer to that was lost and the informer does not know it yet, keeps its place:
+// without it another pod could take what it has.
 func TestShim_AnswerToABindingIsLost(t *testing.T) {
 	f := start(t, testNode("n1", nil))
 	f.lose = func(string) error {
@@ -249,7 +257,8 @@ func TestShim_PlacesGangsTogether(t *testing.T) {
 	f := start(t, testNode("n1", nil))
 	member := func(p *v1.Pod) {
 		p.Labels[labelApplication] = "gang"
-		p.Annotations = map[string]string{annotationGroup: "workers", annotationGroups: `[{"name": "workers", "minMember": 3}]`}
+		p.Annotations = map[string]string{annotationGroup: "workers",
+			annotationGroups: `[{"name": "workers", "minMember": 3}]`}
 	}
 	f.create(testPod("w0", "1", member), testPod("w1", "1", member))
 	f.staysAt(0, testPod("single", "100m", nil))

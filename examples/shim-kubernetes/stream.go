@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stream is a stream of the interface. It keeps what is to be sent, so that the session never waits for the scheduler: it would
-// not read answers meanwhile, and a scheduler does not read from a stream whose answers are not read.
+// stream is a stream of the interface. It keeps what is to be sent, so that the session never waits for the scheduler:
+// it would not read answers meanwhile, and a scheduler does not read from a stream whose answers are not read.
 type stream[Q, A any] struct {
 	mu      sync.Mutex
 	waiting []*Q

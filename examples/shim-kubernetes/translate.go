@@ -36,7 +36,8 @@ const partition = "default"
 
 // applicationID is the application of a pod: its label, or one for all pods of its namespace without one.
 func applicationID(p *v1.Pod) string {
-	return cmp.Or(p.Labels[labelApplication], p.Annotations[labelApplication], p.Labels["applicationId"], "kubernetes-"+p.Namespace)
+	return cmp.Or(p.Labels[labelApplication], p.Annotations[labelApplication], p.Labels["applicationId"],
+		"kubernetes-"+p.Namespace)
 }
 
 // newApplication is the application of a pod, as its first pod describes it. forced: it has running pods.
@@ -62,8 +63,9 @@ func newApplication(p *v1.Pod, forced bool) *si.AddApplicationRequest {
 // newAsk is a pod as an ask of its application.
 func (s *session) newAsk(p *v1.Pod) *si.Allocation {
 	a := &si.Allocation{
-		AllocationKey: string(p.UID), ApplicationID: applicationID(p), PartitionName: partition, ResourcePerAlloc: podAmounts(p),
-		TaskGroupName: p.Annotations[annotationGroup], AllocationTags: tags(p),
+		AllocationKey: string(p.UID), ApplicationID: applicationID(p), PartitionName: partition,
+		ResourcePerAlloc: podAmounts(p),
+		TaskGroupName:    p.Annotations[annotationGroup], AllocationTags: tags(p),
 		PreemptionPolicy: &si.PreemptionPolicy{
 			AllowPreemptSelf:  s.preemptible(p.Spec.PriorityClassName),
 			AllowPreemptOther: p.Spec.PreemptionPolicy == nil || *p.Spec.PreemptionPolicy != v1.PreemptNever,
@@ -84,7 +86,8 @@ func newForeign(p *v1.Pod) *si.Allocation {
 	if _, mirror := p.Annotations[v1.MirrorPodAnnotationKey]; mirror {
 		kind = common.AllocTypeStatic
 	}
-	a := &si.Allocation{AllocationKey: string(p.UID), PartitionName: partition, ResourcePerAlloc: podAmounts(p), AllocationTags: tags(p)}
+	a := &si.Allocation{AllocationKey: string(p.UID), PartitionName: partition, ResourcePerAlloc: podAmounts(p),
+		AllocationTags: tags(p)}
 	a.AllocationTags[common.Foreign] = kind
 	return a
 }
@@ -101,7 +104,8 @@ func tags(p *v1.Pod) map[string]string {
 		t[common.DomainK8s+common.GroupLabel+k] = v
 	}
 	if p.Spec.TerminationGracePeriodSeconds != nil {
-		t[common.DomainK8s+common.GroupMeta+"terminationGracePeriodSeconds"] = strconv.FormatInt(*p.Spec.TerminationGracePeriodSeconds, 10)
+		t[common.DomainK8s+common.GroupMeta+
+			"terminationGracePeriodSeconds"] = strconv.FormatInt(*p.Spec.TerminationGracePeriodSeconds, 10)
 	}
 	if node := requiredNode(p); node != "" {
 		t[common.DomainYuniKorn+common.KeyRequiredNode] = node
@@ -176,5 +180,6 @@ func newNode(n *v1.Node, action si.NodeInfo_ActionFromRM) *si.NodeInfo {
 		taints, _ := json.Marshal(n.Spec.Taints)
 		attributes[attributeTaints] = string(taints)
 	}
-	return &si.NodeInfo{NodeID: n.Name, Action: action, Attributes: attributes, SchedulableResource: amounts(n.Status.Allocatable)}
+	return &si.NodeInfo{NodeID: n.Name, Action: action, Attributes: attributes,
+		SchedulableResource: amounts(n.Status.Allocatable)}
 }

@@ -14,7 +14,8 @@ func vcores(n int64) *si.Resource {
 
 func ask(key string, amount int64, priority int32) *si.AllocationAsk {
 	return &si.AllocationAsk{
-		AllocationKey: key, ApplicationID: app, PartitionName: partition, ResourceAsk: vcores(amount), MaxAllocations: 1, Priority: priority,
+		AllocationKey: key, ApplicationID: app, PartitionName: partition, ResourceAsk: vcores(amount), MaxAllocations: 1,
+		Priority:         priority,
 		PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: priority > 0},
 	}
 }
@@ -67,7 +68,9 @@ func (s *shim) addNodes() error {
 			AllocationKey: "existing", AllocationID: "existing", ApplicationID: app, PartitionName: partition, NodeID: "node-1",
 			ResourcePerAlloc: vcores(1000),
 		}},
-	}, &si.NodeInfo{NodeID: "node-2", Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: vcores(4000), OccupiedResource: vcores(0)})
+	},
+		&si.NodeInfo{NodeID: "node-2", Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: vcores(4000),
+			OccupiedResource: vcores(0)})
 	if err != nil {
 		return err
 	}
@@ -84,10 +87,12 @@ func (s *shim) addNodes() error {
 	return nil
 }
 
-// reportAllocations reports one more allocation that runs, in a message of its own, and one without resources, which is rejected.
+// reportAllocations reports one more allocation that runs, in a message of its own, and one without resources, which is
+// rejected.
 func (s *shim) reportAllocations() error {
 	err := s.allocations.Send(&si.AllocationRequest{Allocations: []*si.Allocation{
-		{AllocationKey: "reported", AllocationID: "reported", ApplicationID: app, PartitionName: partition, NodeID: "node-2", ResourcePerAlloc: vcores(4000)},
+		{AllocationKey: "reported", AllocationID: "reported", ApplicationID: app, PartitionName: partition, NodeID: "node-2",
+			ResourcePerAlloc: vcores(4000)},
 		{AllocationKey: "lost", AllocationID: "lost", ApplicationID: app, PartitionName: partition, NodeID: "node-2"},
 	}})
 	if err != nil {
@@ -199,8 +204,9 @@ func (s *shim) preempt() error {
 		return fmt.Errorf("another victim: %v", victim)
 	}
 	if err := s.sendReleases(&si.AllocationReleasesRequest{
-		AllocationAsksToRelease: []*si.AllocationAskRelease{{PartitionName: partition, ApplicationID: app, AllocationKey: victim.AllocationKey}},
-		AllocationsToRelease:    []*si.AllocationRelease{release(victim.AllocationID, victim.TerminationType)},
+		AllocationAsksToRelease: []*si.AllocationAskRelease{{PartitionName: partition, ApplicationID: app,
+			AllocationKey: victim.AllocationKey}},
+		AllocationsToRelease: []*si.AllocationRelease{release(victim.AllocationID, victim.TerminationType)},
 	}); err != nil {
 		return err
 	}
@@ -246,7 +252,8 @@ func (s *shim) nodeNotReady() error {
 	if x := a.allocated[0]; x.AllocationKey != "later" || x.NodeID != "node-1" {
 		return fmt.Errorf("another allocation: %v", x)
 	}
-	if err := s.sendNodes(&si.NodeInfo{NodeID: "node-2", Action: si.NodeInfo_UPDATE, OccupiedResource: vcores(500)}); err != nil {
+	if err := s.sendNodes(&si.NodeInfo{NodeID: "node-2", Action: si.NodeInfo_UPDATE,
+		OccupiedResource: vcores(500)}); err != nil {
 		return err
 	}
 	if a, err = s.expect(1, 0, 0, 0); err != nil {
@@ -260,7 +267,8 @@ func (s *shim) nodeNotReady() error {
 
 // removeApplication removes the application, which releases what is left of it.
 func (s *shim) removeApplication() error {
-	err := s.applications.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: app, PartitionName: partition}}})
+	err := s.applications.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: app,
+		PartitionName: partition}}})
 	if err != nil {
 		return err
 	}

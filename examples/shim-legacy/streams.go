@@ -62,7 +62,8 @@ type answer struct {
 // are an error.
 func (s *shim) expect(allocated, released, rejected, refused int) (*answer, error) {
 	a := &answer{}
-	for len(a.allocated) < allocated || len(a.released) < released || len(a.rejected) < rejected || len(a.refused) < refused {
+	for len(a.allocated) < allocated || len(a.released) < released || len(a.rejected) < rejected ||
+		len(a.refused) < refused {
 		m, err := s.allocations.Recv()
 		if err != nil {
 			return nil, err
@@ -73,7 +74,8 @@ func (s *shim) expect(allocated, released, rejected, refused int) (*answer, erro
 			return nil, fmt.Errorf("asks are released: %v", m.ReleasedAsks)
 		}
 	}
-	if len(a.allocated) > allocated || len(a.released) > released || len(a.rejected) > rejected || len(a.refused) > refused {
+	if len(a.allocated) > allocated || len(a.released) > released || len(a.rejected) > rejected ||
+		len(a.refused) > refused {
 		return nil, fmt.Errorf("more than expected: %v", a)
 	}
 	for _, x := range a.allocated {

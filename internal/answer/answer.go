@@ -1,7 +1,7 @@
 // Package answer decodes the bodies of REST answers for the commands that are clients of a server.
 //
-// What the bodies have is left to package dao. The rule that must hold: an answer that is not what the command expects is
-// an error, and never a zero value.
+// What the bodies have is left to package dao. The rule that must hold: an answer that is not what the command expects
+// is an error, and never a zero value.
 package answer
 
 import (
@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Decode decodes the body of an answer into the value that into points to: a struct, a list of structs, or a map. A body
-// of another kind, such as null or the object of another program, is an error. So a client does not take the zero value
-// for what a server has said. Of each object at least one field must be known: a server of another version may lack some,
-// or have more.
+// Decode decodes the body of an answer into the value that into points to: a struct, a list of structs, or a map. A
+// body of another kind, such as null or the object of another program, is an error. So a client does not take the zero
+// value for what a server has said. Of each object at least one field must be known: a server of another version may
+// lack some, or have more.
 func Decode(body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
 		return err

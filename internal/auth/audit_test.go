@@ -17,10 +17,13 @@ import (
 func TestAudit_IsLoggedAtAnyLevel(t *testing.T) {
 	var out bytes.Buffer
 	log := logging.New(&out, logging.Options{
-		Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zap.NewAtomicLevelAt(zap.ErrorLevel), Buffer: 1 << 16, Burst: 1,
+		Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zap.NewAtomicLevelAt(zap.ErrorLevel),
+		Buffer: 1 << 16, Burst: 1,
 	})
 	for range 5 {
-		Audit(log.Logger, Change{Identity: "shim", Peer: "192.0.2.1:5", Action: "register", Object: strings.Repeat("x", 500), Err: errors.New("no\nmore")})
+		Audit(log.Logger,
+			Change{Identity: "shim", Peer: "192.0.2.1:5", Action: "register", Object: strings.Repeat("x", 500),
+				Err: errors.New("no\nmore")})
 	}
 	assert.NilError(t, log.Close())
 	assert.Equal(t, strings.Count(out.String(), `"msg":"audit","identity":"shim"`), 5, out.String())

@@ -152,7 +152,8 @@ func firstName(names []string) string {
 // Serve returns the context of a request or a call of an identity. It ends when the credentials of the client are
 // withdrawn (SEC-9), and the caller must call done when the request has been served. An error means that they have been
 // withdrawn already.
-func (a *Authenticator) Serve(ctx context.Context, c Client, i *Identity) (served context.Context, done func(), err error) {
+func (a *Authenticator) Serve(ctx context.Context, c Client, i *Identity) (served context.Context, done func(),
+	err error) {
 	if a == nil || i == nil {
 		return ctx, func() {}, nil
 	}

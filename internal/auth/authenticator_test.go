@@ -23,7 +23,8 @@ func parse(t *testing.T, text string) *Credentials {
 }
 
 func threeRoles(t *testing.T) *Credentials {
-	return parse(t, entry("ann", "read", "r", "")+entry("shim", "submit", "s", ", rmID: rm-1")+entry("ops", "admin", "a", ""))
+	return parse(t,
+		entry("ann", "read", "r", "")+entry("shim", "submit", "s", ", rmID: rm-1")+entry("ops", "admin", "a", ""))
 }
 
 func bearerOf(token string) Client { return Client{Authorization: []string{"Bearer " + token}} }
@@ -50,7 +51,8 @@ func TestAuthorize_RolesDoNotIncludeEachOther(t *testing.T) {
 func TestAuthorize_Headers(t *testing.T) {
 	a := New(Options{Credentials: threeRoles(t)})
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
-	for _, header := range []string{"Bearer r", "bearer r", " Bearer   r ", "BEARER r", basic("r:r"), basic(":r"), strings.ToLower("Basic ") + basic("ann:r")[6:]} {
+	for _, header := range []string{"Bearer r", "bearer r", " Bearer   r ", "BEARER r", basic("r:r"), basic(":r"),
+		strings.ToLower("Basic ") + basic("ann:r")[6:]} {
 		i, err := a.Authorize(Client{Authorization: []string{header}}, Read)
 		assert.NilError(t, err, "%q", header)
 		assert.Equal(t, i.Name, "ann")
@@ -136,7 +138,9 @@ func TestAuthorize_Certificates(t *testing.T) {
 	_, err = alone.Authorize(Client{TLS: unverified}, Read)
 	assert.ErrorIs(t, err, ErrUnauthenticated)
 
-	listed := New(Options{Credentials: parse(t, "- {name: shim, role: submit, rmID: rm-1, certificate: 'spiffe://example.org/shim'}\n"+entry("ann", "read", "r", ""))})
+	listed := New(Options{Credentials: parse(t,
+		"- {name: shim, role: submit, rmID: rm-1, certificate: 'spiffe://example.org/shim'}\n"+entry("ann", "read", "r",
+			""))})
 	i, err = listed.Authorize(named, Submit)
 	assert.NilError(t, err)
 	assert.Equal(t, i.Name, "shim")
@@ -189,7 +193,8 @@ func TestSetCredentials_EndsWhatIsWithdrawn(t *testing.T) {
 		return ctx
 	}
 	reader, shim, ops := serve("r"), serve("s"), serve("a")
-	a.SetCredentials(parse(t, entry("ann", "read", "r", "")+entry("shim", "submit", "s", ", rmID: rm-2")+entry("ops", "admin", "b", "")))
+	a.SetCredentials(parse(t,
+		entry("ann", "read", "r", "")+entry("shim", "submit", "s", ", rmID: rm-2")+entry("ops", "admin", "b", "")))
 	assert.NilError(t, reader.Err())
 	for _, ended := range []context.Context{shim, ops} {
 		assert.ErrorIs(t, context.Cause(ended), ErrUnauthenticated)

@@ -104,7 +104,8 @@ func entryNodes(text []byte) ([]*yaml.Node, error) {
 	}
 	list := document.Content[0]
 	if list.Kind != yaml.SequenceNode {
-		return nil, fmt.Errorf("line %d: the file is no list of entries, such as those that canopy token new prints", list.Line)
+		return nil,
+			fmt.Errorf("line %d: the file is no list of entries, such as those that canopy token new prints", list.Line)
 	}
 	if len(list.Content) == 0 {
 		return nil, errors.New("the file has no entries: canopy token new prints one")

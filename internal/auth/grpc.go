@@ -55,7 +55,8 @@ func neededFor(method, submitService string) (needed Role, open bool) {
 }
 
 // admit authorizes a call, and returns its context as Serve does.
-func (a *Authenticator) admit(ctx context.Context, method, submitService string, log *zap.Logger) (context.Context, func(), error) {
+func (a *Authenticator) admit(ctx context.Context, method, submitService string, log *zap.Logger) (context.Context,
+	func(), error) {
 	needed, open := neededFor(method, submitService)
 	if a == nil || open {
 		return ctx, func() {}, nil

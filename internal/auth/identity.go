@@ -43,7 +43,8 @@ func CheckRM(ctx context.Context, rm string) error {
 	if i == nil || i.RMs == nil || slices.Contains(i.RMs, rm) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s may not use the rmID %q: it is bound to %s", ErrForbidden, i.Name, shortened(rm), strings.Join(i.RMs, ", "))
+	return fmt.Errorf("%w: %s may not use the rmID %q: it is bound to %s", ErrForbidden, i.Name, shortened(rm),
+		strings.Join(i.RMs, ", "))
 }
 
 type identityKey struct{}

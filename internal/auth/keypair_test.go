@@ -101,7 +101,8 @@ func TestKeyPair_RefusesWhatCannotBeUsed(t *testing.T) {
 		{good.Cert, []byte("x"), nil, "key"},
 		{other.Cert, other.Key, []byte("x"), "no certificate of an authority"},
 		{other.Cert, other.Key, good.Key, "no certificate of an authority"},
-		{other.Cert, other.Key, []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), "certificate 1 of the authorities"},
+		{other.Cert, other.Key, []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+			"certificate 1 of the authorities"},
 	} {
 		assert.ErrorContains(t, k.Set(c.cert, c.key, c.ca), c.want)
 	}
@@ -116,7 +117,8 @@ func TestKeyPair_RefusesWhatCannotBeUsed(t *testing.T) {
 
 // SEC-8: which certificates of clients a handshake accepts.
 func TestKeyPair_ClientCertificates(t *testing.T) {
-	ca, clients, others := testcert.NewAuthority(t, "servers"), testcert.NewAuthority(t, "clients"), testcert.NewAuthority(t, "others")
+	ca, clients, others := testcert.NewAuthority(t, "servers"), testcert.NewAuthority(t, "clients"),
+		testcert.NewAuthority(t, "others")
 	pair := ca.Server(t)
 	k, err := NewKeyPair(pair.Cert, pair.Key, clients.PEM)
 	assert.NilError(t, err)
@@ -125,7 +127,8 @@ func TestKeyPair_ClientCertificates(t *testing.T) {
 		if certificates == nil {
 			always = nil
 		}
-		_, clientErr, serverErr := handshake(t, k.Config(), &tls.Config{RootCAs: pool(ca), ServerName: "localhost", GetClientCertificate: always})
+		_, clientErr, serverErr := handshake(t, k.Config(),
+			&tls.Config{RootCAs: pool(ca), ServerName: "localhost", GetClientCertificate: always})
 		if serverErr == nil {
 			assert.NilError(t, clientErr)
 		}

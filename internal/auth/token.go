@@ -44,13 +44,16 @@ func parseHash(text string) (d digest, err error) {
 	digits, found := strings.CutPrefix(text, hashPrefix)
 	if !found {
 		if strings.HasPrefix(text, tokenPrefix) {
-			return d, errors.New("hash is a token: write its hash, which canopy token new prints, and give the token to the client only")
+			return d,
+				errors.New("hash is a token: write its hash, which canopy token new prints, and give the token to the client only")
 		}
 		return d, fmt.Errorf("hash is %q: it begins with %s", shortened(text), hashPrefix)
 	}
 	sum, err := hex.DecodeString(digits)
 	if err != nil || len(sum) != len(d) {
-		return d, fmt.Errorf("hash is %q: %s is followed by %d hexadecimal digits", shortened(text), hashPrefix, hex.EncodedLen(len(d)))
+		return d,
+			fmt.Errorf("hash is %q: %s is followed by %d hexadecimal digits", shortened(text), hashPrefix,
+				hex.EncodedLen(len(d)))
 	}
 	return digest(sum), nil
 }

@@ -43,7 +43,8 @@ func steadyViaClient(ctx context.Context, s *stream, r *result) (err error) {
 	})
 	runtime.GC()
 	before := measure.Read()
-	if err := schedule.play(ctx, func(first, next int) (int, error) { return next - first, l.sendAsks(first, next, nil) }); err != nil {
+	if err := schedule.play(ctx,
+		func(first, next int) (int, error) { return next - first, l.sendAsks(first, next, nil) }); err != nil {
 		return err
 	}
 	if err := l.await(ctx, "all asks to have their node", func() bool { return l.placed == s.spec.Asks }); err != nil {
@@ -156,7 +157,8 @@ func (c *clientChurn) observe(number int, allocated bool) {
 	now := time.Now()
 	if !allocated {
 		c.ended++
-		c.pendingReleases = slices.DeleteFunc(c.pendingReleases, func(r pendingRelease) bool { return now.Sub(r.at) > releasePairingWindow })
+		c.pendingReleases = slices.DeleteFunc(c.pendingReleases,
+			func(r pendingRelease) bool { return now.Sub(r.at) > releasePairingWindow })
 		c.pendingReleases = append(c.pendingReleases, pendingRelease{c.endEvent[number], now})
 		return
 	}

@@ -42,7 +42,8 @@ func auditable(s workload.Spec) workload.Spec {
 	if s.Preemptors > 0 {
 		s = withFewPreemptors(s, perNode)
 	}
-	if s.Nodes = min(s.Nodes, auditedNodes); s.Constraint != "" { // one for each node at most, and all are compared with all
+	// one for each node at most, and all are compared with all
+	if s.Nodes = min(s.Nodes, auditedNodes); s.Constraint != "" {
 		s.Asks = min(s.Asks, s.Nodes)
 		s.Shapes, s.Priorities, s.Kinds = min(s.Shapes, s.Asks), min(s.Priorities, s.Asks), min(s.Kinds, max(s.Asks/4, 1))
 	}
@@ -105,7 +106,8 @@ func (a *auditor) decide(p *placements) {
 		if !more {
 			if want != nil {
 				a.checked++
-				a.violations = append(a.violations, fmt.Sprintf("nothing was decided, and ask %s should go to node %s", want.Key, where))
+				a.violations = append(a.violations,
+					fmt.Sprintf("nothing was decided, and ask %s should go to node %s", want.Key, where))
 			}
 			return
 		}

@@ -35,7 +35,8 @@ func auditPreempting(s *stream, d decider, r *result) error {
 	if err != nil {
 		return err
 	}
-	if err := p.runTo(s.spec.Preemptors, measure.NewHistogram(), measure.NewHistogram()); err != nil && len(m.violations) == 0 {
+	if err := p.runTo(s.spec.Preemptors, measure.NewHistogram(), measure.NewHistogram()); err != nil &&
+		len(m.violations) == 0 {
 		return err // an earlier error explains the others
 	}
 	r.sample["audited"] = float64(m.checked)
@@ -80,7 +81,8 @@ func nextDecision(d decider, now time.Time, budget int) (effects []scheduler.Eff
 }
 
 func (m *twinComparison) compare(got, want []scheduler.Effect) {
-	if same := slices.EqualFunc(scheduler.WithoutEvents(got), scheduler.WithoutEvents(want), func(a, b scheduler.Effect) bool { return a.String() == b.String() }); !same && len(m.violations) == 0 {
+	if same := slices.EqualFunc(scheduler.WithoutEvents(got), scheduler.WithoutEvents(want),
+		func(a, b scheduler.Effect) bool { return a.String() == b.String() }); !same && len(m.violations) == 0 {
 		m.violations = append(m.violations, fmt.Sprintf("%v, and it should have been %v", got, want))
 	}
 }

@@ -94,7 +94,8 @@ func TestAuditable_IsSmall(t *testing.T) {
 			s := auditable(c.spec)
 			assert.NilError(t, s.Check(), "%s %s", p.Name, c.name)
 			_, leaves := s.Queues()
-			assert.Assert(t, leaves <= auditedLeaves && s.Asks <= auditedAsks && s.Nodes <= auditedNodes, "%s %s", p.Name, c.name)
+			assert.Assert(t, leaves <= auditedLeaves && s.Asks <= auditedAsks && s.Nodes <= auditedNodes, "%s %s", p.Name,
+				c.name)
 			assert.Equal(t, s.Shapes == s.Asks, c.spec.Shapes == c.spec.Asks, "%s %s", p.Name, c.name)
 			assert.Equal(t, s.Sort+s.NodeSort, c.spec.Sort+c.spec.NodeSort)
 		}

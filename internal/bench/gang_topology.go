@@ -17,7 +17,8 @@ const (
 
 // topologyLabels are the labels of the i-th node.
 func topologyLabels(i int) map[string]string {
-	return map[string]string{zoneLabel: fmt.Sprint("zone-", i/nodesPerZone), rackLabel: fmt.Sprint("rack-", i/nodesPerRack)}
+	return map[string]string{zoneLabel: fmt.Sprint("zone-", i/nodesPerZone),
+		rackLabel: fmt.Sprint("rack-", i/nodesPerRack)}
 }
 
 // topology is the topology of all gangs; the zero value: none.

@@ -147,7 +147,8 @@ func (c *regularClient) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	app := &si.AddApplicationRequest{ApplicationID: "app", QueueName: "root.a", Ugi: &si.UserGroupInformation{User: "u", Groups: []string{"g"}}}
+	app := &si.AddApplicationRequest{ApplicationID: "app", QueueName: "root.a",
+		Ugi: &si.UserGroupInformation{User: "u", Groups: []string{"g"}}}
 	if err := apps.Send(&si.ApplicationRequest{RmID: rmID, New: []*si.AddApplicationRequest{app}}); err != nil {
 		return err
 	}
@@ -163,14 +164,16 @@ const minAsks = 10
 
 // submitFor sends asks one after the other, 50 a second, for at least minDuration, and until over is
 // closed; nil: it is closed.
-func (c *regularClient) submitFor(ctx context.Context, took measure.Histogram, minDuration time.Duration, over <-chan struct{}) error {
+func (c *regularClient) submitFor(ctx context.Context, took measure.Histogram, minDuration time.Duration,
+	over <-chan struct{}) error {
 	began := time.Now()
 	for n := 0; n < minAsks || time.Since(began) < minDuration || over != nil && !isClosed(over); n++ {
 		measure.PreciseSleep(20 * time.Millisecond)
 		c.asked++
 		key := fmt.Sprint("ask-", c.asked)
 		m := &si.AllocationRequest{RmID: rmID, Allocations: []*si.Allocation{{
-			AllocationKey: key, ApplicationID: "app", ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1}}},
+			AllocationKey: key, ApplicationID: "app",
+			ResourcePerAlloc: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 1}}},
 		}}}
 		asked := time.Now()
 		if err := c.allocations.Send(m); err != nil {

@@ -106,7 +106,8 @@ func (a *attacker) close() {
 // answer has the counts of the attack so far.
 func (a *attacker) answer() Answer {
 	return Answer{Sample: report.Sample{
-		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()), "attackStreamsKept": float64(a.openStreams.Load()),
+		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()),
+		"attackStreamsKept": float64(a.openStreams.Load()),
 	}}
 }
 
@@ -134,7 +135,8 @@ func (a *attacker) message() mem.BufferSlice {
 	if a.spec.UnregisteredRM {
 		name = "unregistered"
 	}
-	field := map[string]protowire.Number{"UpdateNode": 2, "UpdateApplication": 3, "UpdateAllocation": 3, "RegisterResourceManager": 1}[a.spec.Method]
+	field := map[string]protowire.Number{"UpdateNode": 2, "UpdateApplication": 3, "UpdateAllocation": 3,
+		"RegisterResourceManager": 1}[a.spec.Method]
 	entry := protowire.AppendBytes(protowire.AppendTag(nil, protowire.Number(a.spec.Entry), protowire.BytesType), nil)
 	if a.spec.Method == "UpdateAllocation" && a.spec.Entry == 2 { // releases are one level down
 		inner := bytes.Repeat([]byte{1<<3 | 2, 0}, a.spec.Bytes/2)

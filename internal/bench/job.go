@@ -45,7 +45,8 @@ type Job struct {
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
 	Attack  *attackJob  `json:"attack,omitempty"` // as well
-	Command []string    `json:"self,omitempty"`   // the command that measures in a separate process; empty: this process does
+	// the command that measures in a separate process; empty: this process does
+	Command []string `json:"self,omitempty"`
 }
 
 // Answer is the result of a Job.

@@ -39,7 +39,8 @@ func (s *stream) nodeMessages() (all []*si.NodeRequest) {
 		m := &si.NodeRequest{RmID: rmID}
 		for _, n := range some {
 			m.Nodes = append(m.Nodes, &si.NodeInfo{
-				NodeID: string(n.ID), Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: resourceOf(n.Capacity), Attributes: n.Attributes,
+				NodeID: string(n.ID), Action: si.NodeInfo_CREATE_DRAIN, SchedulableResource: resourceOf(n.Capacity),
+				Attributes: n.Attributes,
 			})
 		}
 		all = append(all, m)

@@ -40,7 +40,8 @@ func (s *stream) enterOutcome(p placements, to report.Sample) {
 // fairShareError is the largest distance of a leaf from its fair share, relative to that share. The
 // fair share is max-min fair: at each level queues get equal amounts, but not more than is requested
 // below them.
-func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, used resources.Amounts, of string) float64 {
+func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, used resources.Amounts,
+	of string) float64 {
 	demand := make([]float64, len(s.leaves))
 	index := make(map[objects.QueuePath]int, len(s.leaves))
 	for i, leaf := range s.leaves {

@@ -16,7 +16,8 @@ import (
 func BenchmarkPreempt_Victims(b *testing.B) {
 	for _, guarantees := range []bool{false, true} {
 		for _, victims := range []int{1, 10, 100} {
-			b.Run(fmt.Sprint("guarantees=", guarantees, "/victims=", victims), func(b *testing.B) { benchmarkVictims(b, victims, guarantees) })
+			b.Run(fmt.Sprint("guarantees=", guarantees, "/victims=", victims),
+				func(b *testing.B) { benchmarkVictims(b, victims, guarantees) })
 		}
 	}
 }

@@ -69,7 +69,8 @@ func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
 	}{
 		{"the first node instead of the best", func(s *stream) decider { return core(s, 1) }},
 		{"a victim without a release", func(s *stream) decider {
-			return alteredCore{core(s, 0), func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
+			return alteredCore{core(s, 0),
+				func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,5 +131,6 @@ func TestPreempt_DisabledPreemptionFails(t *testing.T) {
 	s.partition.PreemptionEnabled = false
 	p, err := loadPreempting(s, newCore(s))
 	assert.NilError(t, err)
-	assert.Error(t, p.runTo(5, measure.NewHistogram(), measure.NewHistogram()), "5 preemptors were submitted, and 0 are placed")
+	assert.Error(t, p.runTo(5, measure.NewHistogram(), measure.NewHistogram()),
+		"5 preemptors were submitted, and 0 are placed")
 }

@@ -26,10 +26,9 @@ type readersSpec struct {
 // keptAsks is the number of temporary allocations: each further ask is followed by a release.
 const keptAsks = 100
 
-// measureReaders measures the time from ask to allocation, alternately without and with readers. Which comes first changes too,
-// so that a machine that becomes slower does not show as readers.
-// Server, readers and client are separate processes, and the readers have the lowest priority: they
-// stand for other machines.
+// measureReaders measures the time from ask to allocation, alternately without and with readers. Which comes first
+// changes too, so that a machine that becomes slower does not show as readers. Server, readers and client are separate
+// processes, and the readers have the lowest priority: they stand for other machines.
 func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	j.raisePriority()
 	server, err := startServer(ctx, j.Command)
@@ -96,7 +95,8 @@ func (w *readersRun) pollers() *Job {
 	p := &pollJob{
 		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
 		Nodes: len(w.stream.nodes), Applications: len(w.stream.apps), Node: string(w.stream.nodes[0].ID),
-		Ask: string(w.stream.key(0)), Application: string(w.stream.apps[0].ID), Pages: w.spec.Pages, Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
+		Ask: string(w.stream.key(0)), Application: string(w.stream.apps[0].ID), Pages: w.spec.Pages,
+		Queue: string(w.stream.apps[0].Queue), User: w.stream.apps[0].User,
 		Allocations: w.stream.spec.Asks, Extra: 2 * keptAsks, Seed: w.stream.seed,
 	}
 	p.Queues, _ = w.stream.spec.Queues()
@@ -186,14 +186,16 @@ func (w *readersRun) enter() error {
 	to["serverCPU"] = w.withReaders.cpu.Seconds() / w.withReaders.wall.Seconds()
 	to["readerCPU"] = w.polled["readerCPU"] / w.withReaders.wall.Seconds()
 	to["readersMemory"] = max(0, w.withReaders.peak-w.withoutReaders.peak)
-	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes", "pageChanges", "connectionsCut"} {
+	for _, name := range []string{"answers", "answersRefused", "answersFailed", "answersWrong", "answerBytes",
+		"pageChanges", "connectionsCut"} {
 		to[name] = w.polled[name]
 	}
 	if all := to["answers"] + to["answersRefused"] + to["answersFailed"] + to["answersWrong"]; all > 0 {
 		to["answersCorrect"] = to["answers"] / all
 	}
 	if w.spec.Pollers+w.spec.Pages > 0 && to["answers"] == 0 {
-		return fmt.Errorf("no reader got an answer: %v refused, %v failed, %v wrong", to["answersRefused"], to["answersFailed"], to["answersWrong"])
+		return fmt.Errorf("no reader got an answer: %v refused, %v failed, %v wrong", to["answersRefused"],
+			to["answersFailed"], to["answersWrong"])
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A page has a stream of changes. When what it shows has changed it reads that again, and then rests for four times as long as
-// that took, and for at least pageRest: it spends a fifth of the time on reading at most (WEB-5, WEB-7).
+// A page has a stream of changes. When what it shows has changed it reads that again, and then rests for four times as
+// long as that took, and for at least pageRest: it spends a fifth of the time on reading at most (WEB-5, WEB-7).
 const pageRest = 900 * time.Millisecond
 
 // page is an open page until the context ends. Pages show the views in turn.
@@ -47,8 +47,8 @@ func (a *pollResults) page(ctx context.Context, p *pollJob, client *http.Client,
 	}
 }
 
-// follow reads the stream of changes and says when something that the view shows has changed. A stream that ends early has
-// failed.
+// follow reads the stream of changes and says when something that the view shows has changed. A stream that ends early
+// has failed.
 func (a *pollResults) follow(ctx context.Context, p *pollJob, client *http.Client, v view, changed chan<- struct{}) {
 	e := endpoint{path: "/ws/v1/live"}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Address+e.path, nil)

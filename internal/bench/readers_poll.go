@@ -154,7 +154,8 @@ func (a *pollResults) stall(ctx context.Context, p *pollJob, number int) {
 		if err != nil {
 			return
 		}
-		_, err = fmt.Fprintf(conn, "GET /ws/v1/partition/default/%s HTTP/1.1\r\nHost: bench\r\n\r\n", lists[number%len(lists)])
+		_, err = fmt.Fprintf(conn, "GET /ws/v1/partition/default/%s HTTP/1.1\r\nHost: bench\r\n\r\n",
+			lists[number%len(lists)])
 		select {
 		case <-ctx.Done():
 		case <-time.After(stallDuration):

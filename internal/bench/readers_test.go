@@ -97,7 +97,8 @@ func TestReaders_UseEveryEndpoint(t *testing.T) {
 	p := &pollJob{Node: "n", Queue: "root.q", Application: "a", User: "u", Ask: "k"}
 	used := func(path string) bool {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(path, "[^/]+") + "$")
-		return slices.ContainsFunc(p.endpoints(), func(e endpoint) bool { return pattern.MatchString(strings.Split(e.path, "?")[0]) })
+		return slices.ContainsFunc(p.endpoints(),
+			func(e endpoint) bool { return pattern.MatchString(strings.Split(e.path, "?")[0]) })
 	}
 	seen := 0
 	for path, methods := range described.Paths {
@@ -121,7 +122,9 @@ func TestReaders_PagesFollowWhatTheyShow(t *testing.T) {
 			return
 		}
 		for _, queues := range []int{1, 1, 1} {
-			_, _ = fmt.Fprintf(w, "event: changed\ndata: {\"generation\":1,\"events\":%d,\"partitions\":{\"default\":{\"queues\":%d}}}\n\n", reads.Load(), queues)
+			_, _ = fmt.Fprintf(w,
+				"event: changed\ndata: {\"generation\":1,\"events\":%d,\"partitions\":{\"default\":{\"queues\":%d}}}\n\n",
+				reads.Load(), queues)
 		}
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()

@@ -16,8 +16,9 @@ import (
 // recordingRounds is how many times the workload runs on each server.
 const recordingRounds = 12
 
-// measureRecording measures what recording adds to the CPU time of a server over gRPC: all asks are sent, placed and released as fast as it
-// goes, by turns on a server that records and on one that does not. The first round of each warms it up.
+// measureRecording measures what recording adds to the CPU time of a server over gRPC: all asks are sent, placed and
+// released as fast as it goes, by turns on a server that records and on one that does not. The first round of each
+// warms it up.
 func measureRecording(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	dir, err := os.MkdirTemp("", "canopy-bench-recording-")
 	if err != nil {
@@ -80,7 +81,8 @@ func bytesBelow(dir string) (total int64, err error) {
 // turnover are messages with all asks, and messages that release them, encoded in advance.
 func (s *stream) turnover() (asks, releases []mem.BufferSlice, err error) {
 	for first := 0; first < s.spec.Asks; first += messageBatch {
-		ask, release := &si.AllocationRequest{RmID: rmID}, &si.AllocationRequest{RmID: rmID, Releases: &si.AllocationReleasesRequest{}}
+		ask, release := &si.AllocationRequest{RmID: rmID},
+			&si.AllocationRequest{RmID: rmID, Releases: &si.AllocationReleasesRequest{}}
 		for i := first; i < min(first+messageBatch, s.spec.Asks); i++ {
 			ask.Allocations = append(ask.Allocations, s.askMessage(i))
 			release.Releases.AllocationsToRelease = append(release.Releases.AllocationsToRelease, s.releaseMessage(i))
@@ -96,7 +98,8 @@ func (s *stream) turnover() (asks, releases []mem.BufferSlice, err error) {
 }
 
 // turnOver registers, has all asks placed and released, and returns the CPU time of the server for that.
-func (s *stream) turnOver(ctx context.Context, server *serverProcess, asks, releases []mem.BufferSlice) (cpu time.Duration, err error) {
+func (s *stream) turnOver(ctx context.Context, server *serverProcess, asks,
+	releases []mem.BufferSlice) (cpu time.Duration, err error) {
 	rec := newRecorder()
 	g := &grpcClient{address: server.grpc, recorder: rec, stream: s}
 	l := &loadedScheduler{apiClient: g, recorder: rec, stream: s}
@@ -112,7 +115,8 @@ func (s *stream) turnOver(ctx context.Context, server *serverProcess, asks, rele
 		err = errors.Join(err, g.sendApplication(x))
 	}
 	if err == nil {
-		err = l.await(ctx, "the nodes and applications", func() bool { return l.nodes == len(s.nodes) && l.apps == len(s.apps) })
+		err = l.await(ctx, "the nodes and applications",
+			func() bool { return l.nodes == len(s.nodes) && l.apps == len(s.apps) })
 	}
 	if err == nil {
 		err = errors.Join(g.sendNode(s.openMessage()), l.awaitSentinel(ctx))

@@ -17,8 +17,8 @@ import (
 // recoveryRounds is how often a resource manager registers again with the same server, after the first time.
 const recoveryRounds = 3
 
-// measureRecovery measures how long a server needs after a registration until it decides again: a resource manager reports
-// all nodes, applications and running allocations, which are half of the asks, and asks for the other half.
+// measureRecovery measures how long a server needs after a registration until it decides again: a resource manager
+// reports all nodes, applications and running allocations, which are half of the asks, and asks for the other half.
 func measureRecovery(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	m, err := newRecoveryMessages(s)
 	if err != nil {
@@ -139,9 +139,10 @@ func (s *stream) spread(asks int) (nodes []string, err error) {
 	return nodes, nil
 }
 
-// recover registers, and reports and asks for everything. took is the time until a pending ask is placed, reported from the first report until all
-// are in the accounting.
-func (m *recoveryMessages) recover(ctx context.Context, s *stream, address string) (took, reported time.Duration, err error) {
+// recover registers, and reports and asks for everything. took is the time until a pending ask is placed, reported from
+// the first report until all are in the accounting.
+func (m *recoveryMessages) recover(ctx context.Context, s *stream, address string) (took, reported time.Duration,
+	err error) {
 	rec := newRecorder()
 	g := &grpcClient{address: address, recorder: rec, stream: s}
 	l := &loadedScheduler{apiClient: g, recorder: rec, stream: s}
@@ -165,7 +166,8 @@ func (m *recoveryMessages) recover(ctx context.Context, s *stream, address strin
 		err = errors.Join(err, g.sendApplication(x))
 	}
 	if err == nil {
-		err = l.await(ctx, "the nodes and applications", func() bool { return l.nodes == len(s.nodes) && l.apps == len(s.apps) })
+		err = l.await(ctx, "the nodes and applications",
+			func() bool { return l.nodes == len(s.nodes) && l.apps == len(s.apps) })
 	}
 	reporting := time.Now()
 	for _, x := range m.reports {

@@ -49,7 +49,8 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 		for j, c := range p.cells {
 			cell := &r.Suites[i].Cells[j]
 			*cell = report.Cell{Name: c.name, Line: c.line, Size: c.size, Spec: c.spec}
-			w.cells = append(w.cells, &cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]measure.Histogram{}})
+			w.cells = append(w.cells,
+				&cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]measure.Histogram{}})
 		}
 		w.audits = append(w.audits, audits(p.cells, w.cells[len(w.cells)-len(p.cells):])...)
 	}
@@ -69,7 +70,8 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	var lines []string
 	for i, c := range cells {
-		if c.spec.Via == workload.ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) && !c.trace.given() &&
+		if c.spec.Via == workload.ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) &&
+			!c.trace.given() &&
 			!slices.Contains(lines, c.line) {
 			lines = append(lines, c.line)
 			audited = append(audited, all[i])

@@ -227,7 +227,8 @@ func TestAudits_CoverEveryLine(t *testing.T) {
 		lines, cells := map[string]bool{}, make([]*cellState, len(p.cells))
 		for i, c := range p.cells {
 			cells[i] = &cellState{plannedCell: c}
-			if c.spec.Via == workload.ViaCore && !c.trace.given() && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
+			if c.spec.Via == workload.ViaCore && !c.trace.given() &&
+				(c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
 				lines[c.line] = true
 			}
 		}

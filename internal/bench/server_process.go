@@ -25,7 +25,8 @@ func startServer(ctx context.Context, self []string, flags ...string) (*serverPr
 	if len(self) == 0 {
 		return serveHere(ctx, flags)
 	}
-	command := append([]string{self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error"}, flags...)
+	command := append([]string{self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+		"--log-level", "error"}, flags...)
 	p, err := serverprocess.Start(ctx, command...)
 	if err != nil {
 		return nil, err

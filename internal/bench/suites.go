@@ -53,8 +53,10 @@ func (s Scale) of(n, least int) int {
 func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
-		nodesPlan(scale), constraintsPlan(scale), preferencesPlan(scale), shapesPlan(scale), boundPlan(scale), prioritiesPlan(scale), adversarialPlan(scale),
-		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale), tracePlan(trace), soakPlan(scale),
+		nodesPlan(scale), constraintsPlan(scale), preferencesPlan(scale), shapesPlan(scale), boundPlan(scale),
+		prioritiesPlan(scale), adversarialPlan(scale),
+		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale),
+		tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale), recoveryPlan(scale), recordingPlan(scale), hostilePlan(scale),
 	}
 }
@@ -114,7 +116,8 @@ func (p Plan) via(via string) (Plan, error) {
 		switch {
 		case several && !same:
 			continue
-		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt || c.measure == Readers || c.measure == Hostile || c.measure == Recovery || c.measure == Recording:
+		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt ||
+			c.measure == Readers || c.measure == Hostile || c.measure == Recovery || c.measure == Recording:
 			if !same {
 				return p, fmt.Errorf("suite %s is measured via %s: it cannot be measured via %s", p.Name, c.spec.Via, via)
 			}

@@ -19,7 +19,8 @@ func fillCell(name, line string, size int, spec workload.Spec) plannedCell {
 }
 
 func flatPlan(s Scale) Plan {
-	p := Plan{Name: "flat", About: "Two leaves, 10,000 asks, 1,000 nodes: the smallest tree, by each way to the scheduler."}
+	p := Plan{Name: "flat",
+		About: "Two leaves, 10,000 asks, 1,000 nodes: the smallest tree, by each way to the scheduler."}
 	for _, via := range []string{workload.ViaCore, workload.ViaInProcess, workload.ViaGRPC} {
 		spec := baseSpec(s.of(10_000, 1000))
 		spec.Via = via
@@ -61,7 +62,8 @@ func depthPlan(s Scale) Plan {
 }
 
 func appsPlan(s Scale) Plan {
-	p := Plan{Name: "apps", About: "Increasing numbers of applications in each of two leaves, fifo and fair.", Axis: "applications"}
+	p := Plan{Name: "apps", About: "Increasing numbers of applications in each of two leaves, fifo and fair.",
+		Axis: "applications"}
 	for _, sort := range []string{"fifo", "fair"} {
 		for _, apps := range []int{10, 50, 200, 1000, 3000, 10_000} {
 			spec := baseSpec(s.of(40_000, 20_000))
@@ -94,16 +96,19 @@ func nodesPlan(s Scale) Plan {
 	return p
 }
 
-// constraintsPlan has the asks of scheduler_perf, the benchmark of kube-scheduler. In node order fair the last nodes that got
-// an ask come last, in binpacking first: there an ask is refused by all that went before.
+// constraintsPlan has the asks of scheduler_perf, the benchmark of kube-scheduler. In node order fair the last nodes
+// that got an ask come last, in binpacking first: there an ask is refused by all that went before.
 func constraintsPlan(s Scale) Plan {
-	p := Plan{Name: "constraints", About: "Constraints on nodes and on allocations around an ask, after scheduler_perf of kube-scheduler.", Axis: "nodes"}
+	p := Plan{Name: "constraints",
+		About: "Constraints on nodes and on allocations around an ask, after scheduler_perf of kube-scheduler.",
+		Axis:  "nodes"}
 	for _, order := range []string{"fair", "binpacking"} {
 		for _, constraint := range workload.Constraints() {
 			for _, nodes := range []int{500, 5000, 20_000} {
 				spec := baseSpec(min(s.of(10_000, 1000), nodes/2))
 				spec.Fanout, spec.Nodes, spec.NodeSort, spec.Constraint = 1, nodes, order, constraint
-				p.cells = append(p.cells, fillCell(fmt.Sprint(constraint, "-", order, "-", nodes), constraint+" "+order, nodes, spec))
+				p.cells = append(p.cells,
+					fillCell(fmt.Sprint(constraint, "-", order, "-", nodes), constraint+" "+order, nodes, spec))
 			}
 		}
 	}
@@ -116,9 +121,12 @@ func constraintsPlan(s Scale) Plan {
 // preferencesPlan has asks of many kinds in turn, as those of many applications are, each of which prefers nodes by the
 // allocations of its own kind.
 func preferencesPlan(s Scale) Plan {
-	p := Plan{Name: "preferences", About: "Preferred spread, affinity and anti-affinity on 5,000 nodes, with label selectors of many kinds in turn.", Axis: "kinds"}
+	p := Plan{Name: "preferences",
+		About: "Preferred spread, affinity and anti-affinity on 5,000 nodes, with label selectors of many kinds in turn.",
+		Axis:  "kinds"}
 	for _, constraint := range []string{
-		workload.PreferredSpread, workload.PreferredSpreadNodes, workload.PreferredAffinity, workload.PreferredAntiAffinity, workload.PreferredMix,
+		workload.PreferredSpread, workload.PreferredSpreadNodes, workload.PreferredAffinity, workload.PreferredAntiAffinity,
+		workload.PreferredMix,
 	} {
 		for _, order := range []string{"fair", "binpacking"} {
 			p.cells = append(p.cells, kindsCells(s, constraint, order, []int{1, 10, 100, 500, 2000})...)
@@ -132,7 +140,8 @@ func kindsCells(s Scale, constraint, order string, kinds []int) (cells []planned
 	for _, n := range kinds {
 		spec := baseSpec(s.of(5000, 2500))
 		spec.Fanout, spec.Nodes, spec.NodeSort, spec.Constraint, spec.Kinds = 1, 5000, order, constraint, n
-		cells = append(cells, fillCell(fmt.Sprint(constraint, "-", order, "-kinds-", n), constraint+" "+order+" kinds", n, spec))
+		cells = append(cells,
+			fillCell(fmt.Sprint(constraint, "-", order, "-kinds-", n), constraint+" "+order+" kinds", n, spec))
 	}
 	return cells
 }
@@ -158,7 +167,8 @@ func boundPlan(s Scale) Plan {
 }
 
 func prioritiesPlan(s Scale) Plan {
-	p := Plan{Name: "priorities", About: "Increasing numbers of priorities of asks, in 32 x 32 leaves.", Axis: "priorities"}
+	p := Plan{Name: "priorities", About: "Increasing numbers of priorities of asks, in 32 x 32 leaves.",
+		Axis: "priorities"}
 	for _, n := range []int{1, 3, 10, 100, 1000} {
 		spec := baseSpec(s.of(40_960, 8192))
 		spec.Depth, spec.Fanout, spec.Priorities = 2, 32, n
@@ -168,7 +178,8 @@ func prioritiesPlan(s Scale) Plan {
 }
 
 func adversarialPlan(s Scale) Plan {
-	p := Plan{Name: "adversarial", About: "No two asks are alike: all asks fit, and in a full cluster where allocations end."}
+	p := Plan{Name: "adversarial",
+		About: "No two asks are alike: all asks fit, and in a full cluster where allocations end."}
 	unlike := func(asks int) workload.Spec {
 		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Shapes = 2, 32, asks
@@ -191,8 +202,9 @@ func churnWorkload(s Scale) workload.Spec {
 
 func churnPlan(s Scale) Plan {
 	p := Plan{
-		Name:  "churn",
-		About: "A full cluster in which allocations end at random times, and pending asks are placed: 20,480 applications, 100 shapes.",
+		Name: "churn",
+		About: "A full cluster in which allocations end at random times, and pending asks are placed: 20,480 applications, " +
+			"100 shapes.",
 	}
 	for _, sort := range []string{"fifo", "fair"} {
 		spec := churnWorkload(s)
@@ -208,7 +220,8 @@ func churnPlan(s Scale) Plan {
 }
 
 func latencyPlan(s Scale) Plan {
-	p := Plan{Name: "latency", About: "10,000 asks a second at random times, all of which fit: the time from ask to allocation."}
+	p := Plan{Name: "latency",
+		About: "10,000 asks a second at random times, all of which fit: the time from ask to allocation."}
 	for _, via := range []string{workload.ViaInProcess, workload.ViaGRPC} {
 		spec := baseSpec(s.of(50_000, 5000))
 		spec.Depth, spec.Fanout, spec.Via, spec.Rate = 5, 4, via, 10_000
@@ -218,7 +231,8 @@ func latencyPlan(s Scale) Plan {
 }
 
 func reloadPlan(s Scale) Plan {
-	p := Plan{Name: "reload", About: "How long scheduling pauses for a new configuration, with a full cluster and pending asks.", Axis: "leaves"}
+	p := Plan{Name: "reload",
+		About: "How long scheduling pauses for a new configuration, with a full cluster and pending asks.", Axis: "leaves"}
 	for _, leaves := range []int{64, 256, 1024} {
 		spec := churnWorkload(s)
 		spec.Depth, spec.Fanout, spec.Churn = 1, leaves, 0
@@ -236,25 +250,31 @@ func tracePlan(t Trace) Plan {
 		return p
 	}
 	for _, via := range []string{workload.ViaCore, workload.ViaGRPC} {
-		spec := workload.Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Types: 4, Priorities: 1, Sort: "fifo", NodeSort: "fair", Saturation: 1, Via: via}
+		spec := workload.Spec{Depth: 1, Fanout: 1, AppsPerLeaf: 1, Types: 4, Priorities: 1, Sort: "fifo", NodeSort: "fair",
+			Saturation: 1, Via: via}
 		p.cells = append(p.cells, plannedCell{name: "openb-" + via, spec: spec, measure: Fill, trace: t})
 	}
 	return p
 }
 
 func soakPlan(s Scale) Plan {
-	p := Plan{Name: "soak", About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the accounting is audited."}
+	p := Plan{Name: "soak",
+		About: "The churn of many hours in a row, on the core, and of half a minute over gRPC; then the accounting is " +
+			"audited."}
 	core := churnWorkload(s)
 	core.Churn = 20
 	viaGRPC := churnWorkload(s)
 	viaGRPC.Via, viaGRPC.Rate, viaGRPC.Churn = workload.ViaGRPC, 5000, 4
 	p.cells = append(p.cells,
-		plannedCell{name: workload.ViaCore, spec: core, measure: Churn}, plannedCell{name: workload.ViaGRPC, spec: viaGRPC, measure: Churn})
+		plannedCell{name: workload.ViaCore, spec: core, measure: Churn},
+		plannedCell{name: workload.ViaGRPC, spec: viaGRPC, measure: Churn})
 	return p
 }
 
 func memoryPlan(s Scale) Plan {
-	p := Plan{Name: "memory", About: "What an ask, an application, a leaf and a node hold: 100 asks in each application, spread to 5 in each, with 4 tags, and a million."}
+	p := Plan{Name: "memory",
+		About: "What an ask, an application, a leaf and a node hold: 100 asks in each application, spread to 5 in each, " +
+			"with 4 tags, and a million."}
 	cell := func(name string, asks, appsPerLeaf, tags int) {
 		spec := baseSpec(asks)
 		spec.Depth, spec.Fanout, spec.Nodes, spec.AppsPerLeaf, spec.Tags = 1, 1000, s.of(10_000, 1000), appsPerLeaf, tags

@@ -8,9 +8,10 @@ import (
 
 func gangPlan(s Scale) Plan {
 	p := Plan{
-		Name:  "gang",
-		About: "Gangs with virtual placeholders are placed together: of 10 to 1,000 members, of one or of 20 shapes, on 1,000 and 10,000 nodes; also in racks and zones.",
-		Axis:  "members",
+		Name: "gang",
+		About: "Gangs with virtual placeholders are placed together: of 10 to 1,000 members, of one or of 20 shapes, on " +
+			"1,000 and 10,000 nodes; also in racks and zones.",
+		Axis: "members",
 	}
 	for _, nodes := range []int{1000, 10_000} {
 		for _, shapes := range []int{1, 20} {
@@ -32,14 +33,15 @@ func gangPlan(s Scale) Plan {
 	return p
 }
 
-// addTopologyCells adds gangs that ask for topology domains: of 100 members in one rack, and of 10 to 1,000 in one zone and
-// preferably one rack.
+// addTopologyCells adds gangs that ask for topology domains: of 100 members in one rack, and of 10 to 1,000 in one zone
+// and preferably one rack.
 func (p *Plan) addTopologyCells(s Scale) {
 	for _, nodes := range []int{1000, 10_000} {
 		for _, c := range []struct {
 			topology string
 			members  int
-		}{{workload.RequiredRack, 100}, {workload.PreferredRack, 10}, {workload.PreferredRack, 100}, {workload.PreferredRack, 1000}} {
+		}{{workload.RequiredRack, 100}, {workload.PreferredRack, 10}, {workload.PreferredRack, 100},
+			{workload.PreferredRack, 1000}} {
 			if s == Quick {
 				c.members = c.members/10 + 5
 			}

@@ -18,9 +18,10 @@ func preemptWorkload(s Scale, nodes, perNode int) workload.Spec {
 
 func preemptPlan(s Scale) Plan {
 	p := Plan{
-		Name:  "preempt",
-		About: "1,000 asks preempt in a full cluster: for each reason, on increasing numbers of nodes, of one or of 1,000 sizes; together; on nodes with many allocations.",
-		Axis:  "nodes",
+		Name: "preempt",
+		About: "1,000 asks preempt in a full cluster: for each reason, on increasing numbers of nodes, of one or of 1,000 " +
+			"sizes; together; on nodes with many allocations.",
+		Axis: "nodes",
 	}
 	add := func(name, line string, size int, spec workload.Spec) {
 		p.cells = append(p.cells, plannedCell{name: name, line: line, size: float64(size), spec: spec, measure: Preempt})
@@ -43,7 +44,8 @@ func preemptPlan(s Scale) Plan {
 	}
 	alone("fence-priorities-10", preemptWorkload(s, 10_000, 10), func(c *workload.Spec) { c.Priorities = 10 })
 	for _, right := range []string{workload.ByFence, workload.ByGuarantee} {
-		alone(right+"-together", preemptWorkload(s, 10_000, 10), func(c *workload.Spec) { c.PreemptBy, c.AtOnce = right, c.Preemptors/5 })
+		alone(right+"-together", preemptWorkload(s, 10_000, 10),
+			func(c *workload.Spec) { c.PreemptBy, c.AtOnce = right, c.Preemptors/5 })
 		for _, victims := range []int{1, 10, 100} {
 			alone(fmt.Sprint(right, "-dense-", victims), preemptWorkload(s, 1000, 100), func(c *workload.Spec) {
 				c.PreemptBy, c.Victims = right, victims

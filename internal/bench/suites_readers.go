@@ -17,9 +17,12 @@ func readersPlan(s Scale) Plan {
 	p := Plan{
 		Name: "readers",
 		About: "100 asks a second on 10,000 leaves with 100,000 allocations, by turns without readers and with them: " +
-			"50 that each ask for all paths in turn, one a second; these and 50 open pages, which follow what changes and read again what they " +
-			"show; 200 that ask for a large list and read nothing; and a process without any, which says how exact the figures are. " +
-			"Server, client and readers are three processes. The readers get what processors the others leave, and the client, if " +
+			"50 that each ask for all paths in turn, one a second; these and 50 open pages, which follow what changes and " +
+			"read again what they " +
+			"show; 200 that ask for a large list and read nothing; and a process without any, which says how exact the " +
+			"figures are. " +
+			"Server, client and readers are three processes. The readers get what processors the others leave, and the " +
+			"client, if " +
 			"that is allowed (to root on Linux), goes before the server: both stand for other machines.",
 	}
 	cell := func(name string, readers readersSpec) {

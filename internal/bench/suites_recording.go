@@ -6,7 +6,8 @@ import "github.com/canopy-scheduler/canopy/internal/bench/workload"
 func recordingPlan(s Scale) Plan {
 	p := Plan{
 		Name: "recording",
-		About: "60,000 asks with five tags are placed and released over gRPC as fast as it goes, by turns on a server that records and on one that does not: " +
+		About: "60,000 asks with five tags are placed and released over gRPC as fast as it goes, by turns on a server that " +
+			"records and on one that does not: " +
 			"the CPU time of each. Server and client are two processes.",
 	}
 	spec := baseSpec(s.of(60_000, 2000))

@@ -29,14 +29,17 @@ func requiredMetrics(m Measure, via string) []string {
 		return []string{"cpuPerDecision", "releaseToNextP50", "idleCPU"}
 	case Preempt:
 		return []string{
-			"cpuPerDecision", "askToVictimsP50", "victimReleaseToAllocationP50", "firstEvaluation", "victims", "nodesTried", "nodesRanked", "allocations",
+			"cpuPerDecision", "askToVictimsP50", "victimReleaseToAllocationP50", "firstEvaluation", "victims", "nodesTried",
+			"nodesRanked", "allocations",
 		}
 	case Steady:
 		return []string{"cpuPerDecision", "askToAllocationP50", "askToAllocationP99", "allocations"}
 	case Readers:
-		return []string{"askWithoutReadersP50", "askWithReadersP50", "readersAddP99", "serverCPU", "readerCPU", "answersCorrect"}
+		return []string{"askWithoutReadersP50", "askWithReadersP50", "readersAddP99", "serverCPU", "readerCPU",
+			"answersCorrect"}
 	case Hostile:
-		return []string{"serverPeakMemory", "attackMemory", "askBeforeAttackP50", "askDuringAttackP50", "attackMessages", "attackRefused"}
+		return []string{"serverPeakMemory", "attackMemory", "askBeforeAttackP50", "askDuringAttackP50", "attackMessages",
+			"attackRefused"}
 	case Recovery:
 		return []string{"firstRecovery", "recovery", "recoveredPerSecond", "recoveryMemory"}
 	case Recording:
@@ -73,7 +76,8 @@ func TestSuites_CanBeMeasured(t *testing.T) {
 				c.readers.Seconds = min(c.readers.Seconds, 1)
 				c.hostile = shortenAttack(c.hostile)
 			}
-			a := runJob(t, Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile})
+			a := runJob(t,
+				Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile})
 			assert.Equal(t, len(a.Digest), 64)
 		})
 	}
@@ -172,7 +176,8 @@ func TestDo_Errors(t *testing.T) {
 
 func TestDo_WritesProfiles(t *testing.T) {
 	dir := t.TempDir()
-	j := Job{Spec: smallSpec(), Measure: Fill, Seed: 1, Once: true, CPUProfile: filepath.Join(dir, "cpu"), MemProfile: filepath.Join(dir, "mem")}
+	j := Job{Spec: smallSpec(), Measure: Fill, Seed: 1, Once: true, CPUProfile: filepath.Join(dir, "cpu"),
+		MemProfile: filepath.Join(dir, "mem")}
 	runJob(t, j)
 	for _, file := range []string{j.CPUProfile, j.MemProfile} {
 		info, err := os.Stat(file)

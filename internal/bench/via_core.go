@@ -68,7 +68,8 @@ func (t *driver) applyAll(n int, cmd func(i int) scheduler.Command) error {
 // Commands of a stream.
 
 func (s *stream) addNode(i int) scheduler.Command {
-	return scheduler.AddNode{Node: s.nodes[i].ID, Total: s.nodes[i].Capacity, Schedulable: true, Attributes: s.nodes[i].Attributes}
+	return scheduler.AddNode{Node: s.nodes[i].ID, Total: s.nodes[i].Capacity, Schedulable: true,
+		Attributes: s.nodes[i].Attributes}
 }
 
 func (s *stream) addApp(i int) scheduler.Command {

@@ -77,7 +77,8 @@ func (g *grpcClient) connect(ctx context.Context) (err error) {
 		return err
 	}
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
-	g.allocations, err = g.conn.NewStream(g.streamCtx, desc, "/"+rmproxy.ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(keyCodec{}))
+	g.allocations, err = g.conn.NewStream(g.streamCtx, desc, "/"+rmproxy.ServiceName+"/UpdateAllocation",
+		grpc.ForceCodecV2(keyCodec{}))
 	if err != nil {
 		return err
 	}
@@ -230,7 +231,8 @@ func (a *keyAnswer) read(in []byte) error {
 		case listReleased:
 			a.released = append(a.released, numberOf(fieldIn(one, keyInRelease)))
 		case listRejected:
-			a.rejected = append(a.rejected, rejection{string(fieldIn(one, keyInRejection)), string(fieldIn(one, reasonInRejection))})
+			a.rejected = append(a.rejected,
+				rejection{string(fieldIn(one, keyInRejection)), string(fieldIn(one, reasonInRejection))})
 		}
 	}
 	return nil

@@ -63,7 +63,8 @@ func newStream(spec workload.Spec, seed uint64) (*stream, error) {
 		return nil, err
 	}
 	for i := range spec.Nodes {
-		s.nodes = append(s.nodes, sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Capacity: s.size, Draining: true, Attributes: s.labels(i)})
+		s.nodes = append(s.nodes,
+			sim.Node{ID: objects.NodeID("node-" + padded(i, 6)), Capacity: s.size, Draining: true, Attributes: s.labels(i)})
 	}
 	for i := range len(s.leaves) * spec.AppsPerLeaf {
 		s.apps = append(s.apps, sim.Application{

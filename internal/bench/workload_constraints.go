@@ -45,7 +45,8 @@ func (s *stream) constraintTags(i int) map[string]string {
 		return `{"requiredDuringSchedulingIgnoredDuringExecution":[{` + blue + `,"topologyKey":"` + key + `"}]}`
 	}
 	spread := func(key string) map[string]string {
-		return map[string]string{colour: own, affinity.SpreadTag: `[{"maxSkew":1,"topologyKey":"` + key + `","whenUnsatisfiable":"DoNotSchedule",` + blue + `}]`}
+		return map[string]string{colour: own,
+			affinity.SpreadTag: `[{"maxSkew":1,"topologyKey":"` + key + `","whenUnsatisfiable":"DoNotSchedule",` + blue + `}]`}
 	}
 	switch s.spec.Constraint {
 	case workload.NodeAffinity:
@@ -75,8 +76,8 @@ func (s *stream) constraintTags(i int) map[string]string {
 	return map[string]string{colour: "white"}
 }
 
-// preferenceTags are the tags of an ask with a preference; blue selects the asks with its colour. prefers is false for other
-// constraints.
+// preferenceTags are the tags of an ask with a preference; blue selects the asks with its colour. prefers is false for
+// other constraints.
 func (s *stream) preferenceTags(own, blue string) (tags map[string]string, prefers bool) {
 	preferred := func(terms string) string {
 		return `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`
@@ -88,7 +89,8 @@ func (s *stream) preferenceTags(own, blue string) (tags map[string]string, prefe
 		return `[{"maxSkew":5,"topologyKey":"` + key + `","whenUnsatisfiable":"ScheduleAnyway",` + blue + `}]`
 	}
 	zone := func(weight, zone string) string {
-		return `{"weight":` + weight + `,"preference":{"matchExpressions":[{"key":"` + zoneLabel + `","operator":"In","values":["` + zone + `"]}]}}`
+		return `{"weight":` + weight + `,"preference":{"matchExpressions":[{"key":"` + zoneLabel +
+			`","operator":"In","values":["` + zone + `"]}]}}`
 	}
 	near := preferred(zone("50", "moon-1") + "," + zone("10", "moon-2"))
 	switch tags = map[string]string{colour: own}; s.spec.Constraint {
@@ -104,7 +106,8 @@ func (s *stream) preferenceTags(own, blue string) (tags map[string]string, prefe
 	case workload.PreferredSpreadNodes:
 		tags[affinity.SpreadTag] = spread(hostLabel)
 	case workload.PreferredMix:
-		tags[constraints.AffinityTag], tags[affinity.PodAffinityTag], tags[affinity.SpreadTag] = near, term(zoneLabel), spread(hostLabel)
+		tags[constraints.AffinityTag], tags[affinity.PodAffinityTag], tags[affinity.SpreadTag] = near, term(zoneLabel),
+			spread(hostLabel)
 	default:
 		return nil, false
 	}

@@ -31,7 +31,8 @@ func (s *stream) drawPreemptors() error {
 		for name, n := range s.shapes[0].All() {
 			m[name] = n * resources.Quantity(s.spec.Victims)
 			if has := s.size.Get(name); m[name] > has {
-				return fmt.Errorf("with --victims %d a preemptor takes %d of %s, and a node has %d: use fewer --nodes, more --asks or fewer --victims",
+				return fmt.Errorf("with --victims %d a preemptor takes %d of %s, and a node has %d: use fewer --nodes, more "+
+					"--asks or fewer --victims",
 					s.spec.Victims, m[name], name, has)
 			}
 		}

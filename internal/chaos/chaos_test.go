@@ -55,7 +55,8 @@ func TestChaos(t *testing.T) {
 					for what, n := range w.events {
 						counts[what] += n
 					}
-					most, chain, preemptions = max(most, w.maxPreemptions), max(chain, w.longestChainSeen), max(preemptions, w.preemptionsAfterFaults)
+					most, chain, preemptions = max(most, w.maxPreemptions), max(chain, w.longestChainSeen),
+						max(preemptions, w.preemptionsAfterFaults)
 					mu.Unlock()
 				}
 			})
@@ -64,7 +65,8 @@ func TestChaos(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%6d %s", counts[what], what)
 	}
-	t.Logf("an ask preempted %d times at most; without faults, a chain had %d links at most and there were %d preemptions at most", most, chain, preemptions)
+	t.Logf("an ask preempted %d times at most; without faults, a chain had %d links at most and there were %d "+
+		"preemptions at most", most, chain, preemptions)
 	if runs < 100 || t.Failed() {
 		return // too few runs for every event
 	}
@@ -86,7 +88,8 @@ func envNumber(t *testing.T, variable string, fallback uint64) uint64 {
 func runChaos(t *testing.T, seed uint64) tracker {
 	m := &resourceManager{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		nodes: map[objects.NodeID]*machine{}, apps: map[objects.AppID]objects.QueuePath{}, tasks: map[objects.AllocationKey]*task{}, tracker: newTracker(),
+		nodes: map[objects.NodeID]*machine{}, apps: map[objects.AppID]objects.QueuePath{},
+		tasks: map[objects.AllocationKey]*task{}, tracker: newTracker(),
 	}
 	m.conf = randomSetting(m.rng)
 	m.predicatesChange = m.rng.IntN(4) == 0

@@ -14,7 +14,8 @@ import (
 )
 
 // The leaves of every configuration.
-var leaves = []objects.QueuePath{"root.owed", "root.spared", "root.shared", "root.fenced.x", "root.fenced.y", groupsLeaf, groupsLeaf, batchLeaf, batchLeaf}
+var leaves = []objects.QueuePath{"root.owed", "root.spared", "root.shared", "root.fenced.x", "root.fenced.y",
+	groupsLeaf, groupsLeaf, batchLeaf, batchLeaf}
 
 const (
 	batchLeaf  objects.QueuePath = "root.batch"  // whose max is lowered
@@ -69,7 +70,8 @@ partitions:
       queues: [{name: x}, {name: y, properties: {preemption.victim.order: priority}}]
     - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
     - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
-`, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.reservations, s.reservationDelay, s.reservationTimeout, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
+`, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.reservations, s.reservationDelay,
+		s.reservationTimeout, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)
 	conf, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, conf != nil, "%v", problems)
 	return conf.Partitions[0]

@@ -183,7 +183,8 @@ func (m *resourceManager) reportForeign() {
 	}
 	m.nodes[id].foreign = 1 + m.rng.IntN(2)
 	m.tracker.nodeDisturbed(id)
-	m.step(scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f-" + objects.AllocationKey(id), Node: id, Amounts: cores(m.nodes[id].foreign)}})
+	m.step(scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f-" + objects.AllocationKey(id), Node: id,
+		Amounts: cores(m.nodes[id].foreign)}})
 }
 
 func (m *resourceManager) reload(s setting) {
@@ -308,7 +309,8 @@ func (m *resourceManager) injectFaults(steps int) {
 	}
 	m.decide()
 	for range steps {
-		m.now = m.now.Add([]time.Duration{0, time.Second, 5 * time.Second, 20 * time.Second, time.Duration(m.rng.IntN(100)) * time.Second}[m.rng.IntN(5)])
+		m.now = m.now.Add([]time.Duration{0, time.Second, 5 * time.Second, 20 * time.Second,
+			time.Duration(m.rng.IntN(100)) * time.Second}[m.rng.IntN(5)])
 		m.step(scheduler.Wake{})
 		m.deliver()
 		m.injectEvent()

@@ -153,7 +153,8 @@ func (m *gangManager) order(r scheduler.Release) {
 		confirm(late)
 		m.events["confirmed twice"]++
 	case 4:
-		r.Type = []scheduler.Termination{scheduler.TimedOut, scheduler.PlaceholderReplaced, scheduler.PreemptedByScheduler, scheduler.StoppedByRM, scheduler.Unspecified}[m.rng.IntN(5)]
+		r.Type = []scheduler.Termination{scheduler.TimedOut, scheduler.PlaceholderReplaced, scheduler.PreemptedByScheduler,
+			scheduler.StoppedByRM, scheduler.Unspecified}[m.rng.IntN(5)]
 		confirm(late / 4)
 		m.events["confirmed as something else"]++
 	case 5:
@@ -172,7 +173,8 @@ func (m *gangManager) deliver() {
 	})
 	m.rng.Shuffle(len(due), func(i, j int) { due[i], due[j] = due[j], due[i] })
 	for _, r := range due {
-		if x := m.tasks[r.release.Key]; x != nil && r.release.Type != scheduler.StoppedByRM && r.release.Type != scheduler.Unspecified {
+		if x := m.tasks[r.release.Key]; x != nil && r.release.Type != scheduler.StoppedByRM &&
+			r.release.Type != scheduler.Unspecified {
 			delete(m.tasks, r.release.Key) // a confirmation has no answer
 		}
 		m.step(r.release)
@@ -184,9 +186,11 @@ func (m *gangManager) submit(app objects.AppID, group string, placeholder bool, 
 	for range n {
 		m.count++
 		ask := &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprintf("%s-%d", group, m.count)), App: app, Amounts: cores(size), Placeholder: placeholder,
-			Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: group}),
-			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther, Priority: int32(m.rng.IntN(2)),
+			Key: objects.AllocationKey(fmt.Sprintf("%s-%d", group, m.count)), App: app, Amounts: cores(size),
+			Placeholder: placeholder,
+			Details:     objects.NewAskDetails(objects.AskDetails{TaskGroup: group}),
+			Policy:      objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+			Priority:    int32(m.rng.IntN(2)),
 		}
 		m.tasks[ask.Key] = &gangTask{ask: ask, size: size}
 		m.step(scheduler.SubmitAsk{Ask: ask})
@@ -197,7 +201,8 @@ func (m *gangManager) addGang() {
 	m.count++
 	app := objects.AppID(fmt.Sprint("app-", m.count))
 	size, n := 1+m.rng.IntN(4), 1+m.rng.IntN(4)
-	spec := gangs.Spec{Style: gangs.Style(m.rng.IntN(2)), Timeout: time.Duration(3+m.rng.IntN(40)) * time.Second, Requested: cores(n * size)}
+	spec := gangs.Spec{Style: gangs.Style(m.rng.IntN(2)), Timeout: time.Duration(3+m.rng.IntN(40)) * time.Second,
+		Requested: cores(n * size)}
 	queue := "root.gangs"
 	if m.rng.IntN(3) == 0 {
 		queue = "root.others"
@@ -303,8 +308,8 @@ func (m *gangManager) quiesce() {
 	m.fail("it does not become idle")
 }
 
-// checkQuiescent: every timeout has ended, so no placeholder is left and no ask waits for one; the accounting is that of
-// the manager.
+// checkQuiescent: every timeout has ended, so no placeholder is left and no ask waits for one; the accounting is that
+// of the manager.
 func (m *gangManager) checkQuiescent() {
 	m.t.Helper()
 	for id, state := range m.apps {
@@ -345,8 +350,10 @@ func TestChaos_Gangs(t *testing.T) {
 		conf, problems := queuesyaml.Load([]byte(gangConfig))
 		assert.Assert(t, conf != nil, "%v", problems)
 		m := &gangManager{
-			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 57)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), events: events,
-			apps: map[objects.AppID]lifecycle.State{}, tasks: map[objects.AllocationKey]*gangTask{}, nodes: map[objects.NodeID]bool{},
+			t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 57)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+			events: events,
+			apps:   map[objects.AppID]lifecycle.State{}, tasks: map[objects.AllocationKey]*gangTask{},
+			nodes: map[objects.NodeID]bool{},
 		}
 		var oracle scheduler.Oracle
 		if seed%2 == 0 {
@@ -375,8 +382,10 @@ func TestChaos_Gangs(t *testing.T) {
 	}
 	t.Log(events)
 	for _, what := range []string{
-		"ordered: replaced", "ordered: timed out", "ordered: preempted", "an ask ends with its gang", "confirmed late", "confirmed twice",
-		"confirmed as something else", "not confirmed while there are faults", "a node is removed", "Resuming", "Failing", "Failed",
+		"ordered: replaced", "ordered: timed out", "ordered: preempted", "an ask ends with its gang", "confirmed late",
+		"confirmed twice",
+		"confirmed as something else", "not confirmed while there are faults", "a node is removed", "Resuming", "Failing",
+		"Failed",
 	} {
 		assert.Check(t, events[what] >= runs/4, "%q happened %d times in %d runs", what, events[what], runs)
 	}

@@ -46,17 +46,18 @@ type tracker struct {
 	pendingCount         int // now
 	lastPreemptionNumber uint64
 
-	lastPreemption      map[objects.AllocationKey]preemptionRecord
-	preemptionsOf       map[objects.AllocationKey]int // number of preemptions of an ask
-	maxPreemptions      int
-	askPriority         map[objects.AllocationKey]int32 // the priorities of all asks so far
-	toResubmit          []task                          // confirmed victims that will ask again
-	nodeChangedAt       map[objects.NodeID]int          // last change of a node
-	nodeUses            map[objects.NodeID][]nodeUse    // asks placed on a node or nominated for it
-	nodeOverdueAt       map[objects.NodeID]int          // when a victim on a node became overdue
-	resizedAt           map[objects.AllocationKey]int   // last resize of an ask
-	abandoned           map[objects.AllocationKey]bool  // asks that gave up a nomination during the current decisions; true: no other ask of its application was pending
-	batchUsedAt         int                             // last placement in the leaf that has a max
+	lastPreemption map[objects.AllocationKey]preemptionRecord
+	preemptionsOf  map[objects.AllocationKey]int // number of preemptions of an ask
+	maxPreemptions int
+	askPriority    map[objects.AllocationKey]int32 // the priorities of all asks so far
+	toResubmit     []task                          // confirmed victims that will ask again
+	nodeChangedAt  map[objects.NodeID]int          // last change of a node
+	nodeUses       map[objects.NodeID][]nodeUse    // asks placed on a node or nominated for it
+	nodeOverdueAt  map[objects.NodeID]int          // when a victim on a node became overdue
+	resizedAt      map[objects.AllocationKey]int   // last resize of an ask
+	// asks that gave up a nomination during the current decisions; true: no other ask of its application was pending
+	abandoned           map[objects.AllocationKey]bool
+	batchUsedAt         int // last placement in the leaf that has a max
 	reloadAt            int
 	predicatesChangedAt int
 	overcommittedAt     int // last time a node was above its capacity
@@ -83,9 +84,12 @@ type nodeUse struct {
 
 func newTracker() tracker {
 	return tracker{
-		events: map[string]int{}, lastPreemption: map[objects.AllocationKey]preemptionRecord{}, preemptionsOf: map[objects.AllocationKey]int{},
-		askPriority: map[objects.AllocationKey]int32{}, nodeOverdueAt: map[objects.NodeID]int{}, nodeChangedAt: map[objects.NodeID]int{}, nodeUses: map[objects.NodeID][]nodeUse{},
-		resizedAt: map[objects.AllocationKey]int{}, abandoned: map[objects.AllocationKey]bool{}, reloadAt: -1, predicatesChangedAt: -1, overcommittedAt: -1, batchUsedAt: -1,
+		events: map[string]int{}, lastPreemption: map[objects.AllocationKey]preemptionRecord{},
+		preemptionsOf: map[objects.AllocationKey]int{},
+		askPriority:   map[objects.AllocationKey]int32{}, nodeOverdueAt: map[objects.NodeID]int{},
+		nodeChangedAt: map[objects.NodeID]int{}, nodeUses: map[objects.NodeID][]nodeUse{},
+		resizedAt: map[objects.AllocationKey]int{}, abandoned: map[objects.AllocationKey]bool{}, reloadAt: -1,
+		predicatesChangedAt: -1, overcommittedAt: -1, batchUsedAt: -1,
 		coolDowns: map[[2]objects.QueuePath]time.Time{},
 	}
 }
@@ -124,7 +128,8 @@ func (m *resourceManager) onEffects(effects []scheduler.Effect) {
 		case scheduler.AskRejected, scheduler.NodeRejected, scheduler.ApplicationRejected:
 			m.fail("%s", e)
 		case scheduler.Refused:
-			if want := "confirmation that allocation " + string(m.expectedUnknown.Key) + " was preempted"; m.expectedUnknown.Key == "" || e.Subject != want {
+			if want := "confirmation that allocation " + string(m.expectedUnknown.Key) +
+				" was preempted"; m.expectedUnknown.Key == "" || e.Subject != want {
 				m.fail("%s", e)
 			}
 		}
@@ -149,7 +154,8 @@ func (m *resourceManager) checkCoolDowns(e scheduler.Event) {
 		delete(m.tracker.coolDowns, [2]objects.QueuePath{a, b})
 		delete(m.tracker.coolDowns, [2]objects.QueuePath{b, a})
 	case scheduler.EventPreempted:
-		if since, paused := m.tracker.coolDowns[[2]objects.QueuePath{e.Preemptor.Queue, e.Subject.Queue}]; paused && since.Before(m.now) {
+		if since, paused := m.tracker.coolDowns[[2]objects.QueuePath{e.Preemptor.Queue, e.Subject.Queue}]; paused &&
+			since.Before(m.now) {
 			m.fail("%s, and they are paused since %s", e, since)
 		}
 	}
@@ -222,7 +228,8 @@ func (m *resourceManager) onReleased(e scheduler.Released) {
 func (m *resourceManager) onPreempted(e scheduler.Released) {
 	isVictim := func(v preemption.Victim) bool { return v.Key == e.Key }
 	p, _ := m.core.Preemption(m.tracker.lastPreemptionNumber)
-	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, isVictim) { // an ask may lose the node at once
+	// an ask may lose the node at once
+	if e.Message != m.tracker.lastMessage || !slices.ContainsFunc(p.Victims, isVictim) {
 		m.tracker.lastMessage = e.Message
 		m.tracker.lastPreemptionNumber++
 		var ok bool
@@ -313,14 +320,16 @@ func (m *resourceManager) lostNode(x *task, c preemptionRecord) bool {
 	before, _ := m.core.Preemption(c.number)
 	more, known := m.tracker.askPriority[before.Nomination.LostTo]
 	return known && more > x.ask.Priority ||
-		slices.ContainsFunc(m.tracker.nodeUses[c.node], func(u nodeUse) bool { return u.eventSeq > c.eventSeq && u.priority > x.ask.Priority })
+		slices.ContainsFunc(m.tracker.nodeUses[c.node],
+			func(u nodeUse) bool { return u.eventSeq > c.eventSeq && u.priority > x.ask.Priority })
 }
 
 // updateOverdue records overdue victims, which the Core detects when it begins to schedule.
 func (m *resourceManager) updateOverdue() {
 	m.tracker.eventSeq++
 	for _, x := range m.tasks {
-		if preempting(x) && !x.overdue && m.conf.nominationTimeout > 0 && !m.now.Before(x.preemptedAt.Add(m.conf.nominationTimeout)) {
+		if preempting(x) && !x.overdue && m.conf.nominationTimeout > 0 &&
+			!m.now.Before(x.preemptedAt.Add(m.conf.nominationTimeout)) {
 			x.overdue, m.tracker.nodeOverdueAt[x.node] = true, m.tracker.eventSeq
 			if x.queue() == batchLeaf {
 				m.tracker.batchUsedAt = m.tracker.eventSeq // what it uses does not count any more
@@ -356,7 +365,8 @@ func (m *resourceManager) checkInvariants() {
 	}
 	for _, y := range m.core.Partition().Nominees() {
 		x, n := m.tasks[y.Key()], m.nodes[m.core.Partition().Nomination(y).ID()]
-		if x == nil || running(x) || n == nil || n.removed || n.draining && x.ask.RequiredNode() != m.core.Partition().Nomination(y).ID() {
+		if x == nil || running(x) || n == nil || n.removed || n.draining &&
+			x.ask.RequiredNode() != m.core.Partition().Nomination(y).ID() {
 			m.fail("%s is nominated, but is not pending, or runs, or its node is unschedulable", y.Key())
 		}
 	}
@@ -411,7 +421,8 @@ func (m *resourceManager) checkAccounting() {
 	for _, key := range slices.Sorted(maps.Keys(m.tasks)) {
 		x := m.tasks[key]
 		y, ok := m.core.Partition().Allocation(key)
-		if !ok || y.Pending() != pending(x) || running(x) && y.Node().ID() != x.node || m.core.Partition().Preempting(y) != preempting(x) {
+		if !ok || y.Pending() != pending(x) || running(x) && y.Node().ID() != x.node ||
+			m.core.Partition().Preempting(y) != preempting(x) {
 			m.fail("%s differs from the accounting of the manager", key)
 		}
 		if running(x) {

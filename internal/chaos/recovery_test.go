@@ -32,7 +32,8 @@ partitions:
 func newShim(t *testing.T, seed uint64, events map[string]int) *shim {
 	s := &shim{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 63)), serve: newEndpoint(t), events: events,
-		nodes: map[string]*shimNode{}, apps: map[string]*shimApp{}, pods: map[string]*pod{}, foreigns: map[string]*foreignPod{}, creating: map[string]int{},
+		nodes: map[string]*shimNode{}, apps: map[string]*shimApp{}, pods: map[string]*pod{},
+		foreigns: map[string]*foreignPod{}, creating: map[string]int{},
 	}
 	for k := range s.link {
 		s.link[k] = newLink()
@@ -130,7 +131,8 @@ func (s *shim) quiesce() {
 	s.settle()
 }
 
-// books are the accounts of the shim, or of the core: a line for each node, allocation, foreign allocation, queue and user.
+// books are the accounts of the shim, or of the core: a line for each node, allocation, foreign allocation, queue and
+// user.
 type books struct {
 	lines []string
 	sums  map[string]int // in cores
@@ -195,7 +197,9 @@ func (s *shim) booksOfCore() string {
 		for a := range q.Applications.All() {
 			b.sums["allocated to "+a.User.Name] += coresOf(a.Allocated) + coresOf(a.Placeholders)
 			for x := range a.Allocations.All() {
-				b.lines = append(b.lines, fmt.Sprintf("pod %s of %s on %q with %d, placeholder %t", x.Ask.Key, a.ID, x.Node, coresOf(x.Ask.Amounts), x.Ask.Placeholder))
+				b.lines = append(b.lines,
+					fmt.Sprintf("pod %s of %s on %q with %d, placeholder %t", x.Ask.Key, a.ID, x.Node, coresOf(x.Ask.Amounts),
+						x.Ask.Placeholder))
 			}
 		}
 	}
@@ -269,9 +273,11 @@ func TestChaos_Recovery(t *testing.T) {
 		s.quiesce()
 		s.checkBooks()
 		s.countConstrained()
-	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "the core is restarted", "registered again", "a stream without messages breaks", "messages are sent twice",
+	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "the core is restarted",
+		"registered again", "a stream without messages breaks", "messages are sent twice",
 		"messages are lost with their stream, and sent again", "messages are lost with their stream, and it registers again",
-		"rejected because it came too early", "a node fails", "a node comes back", "ordered: TIMEOUT", "ordered: PLACEHOLDER_REPLACED",
+		"rejected because it came too early", "a node fails", "a node comes back", "ordered: TIMEOUT",
+		"ordered: PLACEHOLDER_REPLACED",
 		"ordered: PREEMPTED_BY_SCHEDULER")
 }
 
@@ -319,13 +325,15 @@ func TestChaos_RecoveryGivesTheSameAccounts(t *testing.T) {
 			assert.Equal(t, len(s.colocated()), 0)
 		}
 		s.countConstrained()
-	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end", "a placeholder is recovered", "a foreign allocation is recovered")
+	}, "a pod with constraints runs at the end", "a member without a placeholder runs at the end",
+		"a placeholder is recovered", "a foreign allocation is recovered")
 }
 
 // runRecovery runs 200 seeds, or those of CANOPY_CHAOS_SEED and CANOPY_CHAOS_RUNS. Each of the events must have
 // happened in all of them together.
 func runRecovery(t *testing.T, run func(t *testing.T, seed uint64, events map[string]int), required ...string) {
-	events, first, runs := map[string]int{}, envNumber(t, "CANOPY_CHAOS_SEED", 1), envNumber(t, "CANOPY_CHAOS_RUNS", uint64(testscale.Runs(200)))
+	events, first, runs := map[string]int{}, envNumber(t, "CANOPY_CHAOS_SEED", 1),
+		envNumber(t, "CANOPY_CHAOS_RUNS", uint64(testscale.Runs(200)))
 	for seed := first; seed < first+runs; seed++ {
 		synctest.Test(t, func(t *testing.T) { run(t, seed, events) })
 		if t.Failed() {

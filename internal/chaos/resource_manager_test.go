@@ -143,7 +143,8 @@ func (m *resourceManager) submit(app objects.AppID, x task) {
 		m.step(scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: string(x.queue())})
 	}
 	ask := *x.ask
-	ask.App, ask.Key, ask.Created = app, objects.AllocationKey(fmt.Sprintf("%s#%d", x.lineage, x.restarts)), objects.TimestampOf(m.now)
+	ask.App, ask.Key, ask.Created = app, objects.AllocationKey(fmt.Sprintf("%s#%d", x.lineage, x.restarts)),
+		objects.TimestampOf(m.now)
 	m.tasks[ask.Key] = &task{ask: &ask, size: x.size, lineage: x.lineage, restarts: x.restarts, chainDepth: x.chainDepth}
 	m.tracker.askPriority[ask.Key] = ask.Priority
 	m.step(scheduler.SubmitAsk{Ask: &ask})
@@ -165,7 +166,8 @@ func (m *resourceManager) submitNew() {
 		m.countEvent("a gang asks")
 	}
 	priority := priorityLevels[m.rng.IntN(len(priorityLevels))]
-	policy := objects.PolicySent.With(objects.PolicyAllowPreemptSelf, m.rng.IntN(2) == 0).With(objects.PolicyAllowPreemptOther, m.rng.IntN(10) > 0)
+	policy := objects.PolicySent.With(objects.PolicyAllowPreemptSelf,
+		m.rng.IntN(2) == 0).With(objects.PolicyAllowPreemptOther, m.rng.IntN(10) > 0)
 	tags := map[string]string{}
 	if m.rng.IntN(3) == 0 {
 		tags[budgets.LabelTag+"app"] = "few"

@@ -60,7 +60,8 @@ func (s *shim) onApplications(m *si.ApplicationResponse) {
 		s.events["an application comes twice"]++
 	}
 	for _, u := range m.Updated {
-		if (u.State == "Failing" || u.State == "Failed") && s.apps[u.ApplicationID] != nil { // its gang was not complete in time
+		// its gang was not complete in time
+		if (u.State == "Failing" || u.State == "Failed") && s.apps[u.ApplicationID] != nil {
 			s.removeApp(u.ApplicationID)
 			s.events["an application fails"]++
 		}
@@ -81,7 +82,8 @@ func (s *shim) onAllocated(x *si.Allocation) {
 	switch {
 	case p == nil: // it ended meanwhile: its release is on its way, or was lost
 		s.sendRelease(&si.AllocationRelease{
-			PartitionName: "default", ApplicationID: x.ApplicationID, AllocationKey: x.AllocationKey, TerminationType: si.TerminationType_STOPPED_BY_RM,
+			PartitionName: "default", ApplicationID: x.ApplicationID, AllocationKey: x.AllocationKey,
+			TerminationType: si.TerminationType_STOPPED_BY_RM,
 		})
 	case p.node == x.NodeID: // the answer to a report
 	case p.node != "":
@@ -100,7 +102,8 @@ func (s *shim) onReleased(r *si.AllocationRelease) {
 	case p == nil && r.TerminationType == si.TerminationType_STOPPED_BY_RM: // the shim has released it
 	case p == nil: // it ended by itself, which the core may not know
 		s.sendRelease(&si.AllocationRelease{
-			PartitionName: "default", ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey, TerminationType: r.TerminationType,
+			PartitionName: "default", ApplicationID: r.ApplicationID, AllocationKey: r.AllocationKey,
+			TerminationType: r.TerminationType,
 		})
 	case r.TerminationType == si.TerminationType_STOPPED_BY_RM: // its node was removed when it was allocated, and is back
 		s.end(p, si.TerminationType_STOPPED_BY_RM) // a copy of its ask may be on its way
@@ -265,7 +268,8 @@ func (s *shim) resync(k kind) {
 		}
 	default:
 		for _, r := range slices.Clone(s.released) {
-			s.link[allocationKind].enqueue(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
+			s.link[allocationKind].enqueue(
+				&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
 		}
 		s.reportPods()
 	}

@@ -22,7 +22,8 @@ var constraintTags = []map[string]string{
 	},
 	{
 		budgets.LabelTag + "app": "even",
-		"canopy.scheduler/topologySpreadConstraints": `[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", ` +
+		"canopy.scheduler/topologySpreadConstraints": `[{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": ` +
+			`"DoNotSchedule", ` +
 			`"labelSelector": {"matchLabels": {"app": "even"}}}]`,
 	},
 	{
@@ -36,7 +37,8 @@ const virtualGroup = "v"
 // makeVirtual declares a task group of n members without placeholders.
 func (s *shim) makeVirtual(a *shimApp, n int) {
 	a.virtual = true
-	a.request.GangSchedulingStyle, a.request.ExecutionTimeoutMilliSeconds = []string{"Soft", "Hard"}[s.rng.IntN(2)], int64(10_000+s.rng.IntN(60_000))
+	a.request.GangSchedulingStyle, a.request.ExecutionTimeoutMilliSeconds = []string{"Soft", "Hard"}[s.rng.IntN(2)],
+		int64(10_000+s.rng.IntN(60_000))
 	a.request.Tags["canopy.scheduler/virtual-placeholders"] = "true"
 	a.request.Tags["yunikorn.apache.org/task-groups"] = fmt.Sprintf(`[{"name": %q, "minMember": %d}]`, virtualGroup, n)
 	s.events["an application has virtual placeholders"]++

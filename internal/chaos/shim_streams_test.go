@@ -66,7 +66,8 @@ func (e *endpoint) stop() {
 }
 
 func (e *endpoint) register(s *shim) {
-	_, err := si.NewSchedulerClient(e.conn).RegisterResourceManager(e.t.Context(), &si.RegisterResourceManagerRequest{RmID: "rm", Config: recoveryConfig})
+	_, err := si.NewSchedulerClient(e.conn).RegisterResourceManager(e.t.Context(),
+		&si.RegisterResourceManagerRequest{RmID: "rm", Config: recoveryConfig})
 	if err != nil {
 		s.fail("registration: %v", err)
 	}

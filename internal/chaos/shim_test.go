@@ -129,7 +129,8 @@ func (s *shim) sendForeign(f *foreignPod) {
 	f.rejected = false
 	if s.phase == live {
 		s.link[allocationKind].enqueue(&si.AllocationRequest{Allocations: []*si.Allocation{{
-			AllocationKey: f.key, NodeID: f.node, ResourcePerAlloc: vcores(f.size), AllocationTags: map[string]string{"foreign": "default"},
+			AllocationKey: f.key, NodeID: f.node, ResourcePerAlloc: vcores(f.size),
+			AllocationTags: map[string]string{"foreign": "default"},
 		}}})
 	}
 }
@@ -137,23 +138,26 @@ func (s *shim) sendForeign(f *foreignPod) {
 func (s *shim) sendRelease(r *si.AllocationRelease) {
 	if s.phase == live {
 		s.released = append(s.released, r)
-		s.link[allocationKind].enqueue(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
+		s.link[allocationKind].enqueue(
+			&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
 	}
 }
 
-// accepted reports whether a node is registered in the core as the shim sees it. A node that was removed and is back may
-// have an answer to come from before.
+// accepted reports whether a node is registered in the core as the shim sees it. A node that was removed and is back
+// may have an answer to come from before.
 func (s *shim) accepted(id string) bool { return s.nodes[id] != nil && s.creating[id] == 0 }
 
 // end is the end of a pod: it finished, was deleted, or was told to.
 func (s *shim) end(p *pod, as si.TerminationType) {
 	delete(s.pods, p.key)
-	s.sendRelease(&si.AllocationRelease{PartitionName: "default", ApplicationID: p.app, AllocationKey: p.key, TerminationType: as})
+	s.sendRelease(&si.AllocationRelease{PartitionName: "default", ApplicationID: p.app, AllocationKey: p.key,
+		TerminationType: as})
 }
 
 func (s *shim) endForeign(f *foreignPod) {
 	delete(s.foreigns, f.key)
-	s.sendRelease(&si.AllocationRelease{PartitionName: "default", AllocationKey: f.key, TerminationType: si.TerminationType_STOPPED_BY_RM})
+	s.sendRelease(&si.AllocationRelease{PartitionName: "default", AllocationKey: f.key,
+		TerminationType: si.TerminationType_STOPPED_BY_RM})
 }
 
 func (s *shim) newPod(app string, like pod) {
@@ -244,7 +248,8 @@ func (s *shim) removeApp(id string) {
 	}
 	delete(s.apps, id)
 	if s.phase >= appsSent {
-		s.link[appKind].enqueue(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: id, PartitionName: "default"}}})
+		s.link[appKind].enqueue(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: id,
+			PartitionName: "default"}}})
 	}
 }
 

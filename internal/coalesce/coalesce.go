@@ -31,8 +31,9 @@ type Group[T any] struct {
 	notBefore time.Time // no build starts before
 }
 
-// maxPause bounds the pause after a build. One that took longer has hardly used a processor all the time: it has waited, for
-// a partition whose resource manager does not return from a callback, and its callers have waited long enough.
+// maxPause bounds the pause after a build. One that took longer has hardly used a processor all the time: it has
+// waited, for a partition whose resource manager does not return from a callback, and its callers have waited long
+// enough.
 const maxPause = 5 * time.Second
 
 // call is one build and its callers.

@@ -50,7 +50,8 @@ func TestCheck_CostIsLinearInAsksOfApplication(t *testing.T) {
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.1f times as many", smallCost, largeCost, largeCost/smallCost)
 			assert.Assert(t, smallCost > 10*1000, "too few statements were counted")
-			assert.Assert(t, largeCost <= 13*smallCost, "%.1f times the statements for 10 times the asks, the bound is 13 times", largeCost/smallCost)
+			assert.Assert(t, largeCost <= 13*smallCost, "%.1f times the statements for 10 times the asks, the bound is 13 times",
+				largeCost/smallCost)
 		})
 	}
 }

@@ -30,12 +30,14 @@ func TestDecision_CostDoesNotGrowWithCluster(t *testing.T) {
 		slow   bool    // omitted in a quick run: similar to another case, or takes a second
 	}{
 		{"a hundred times the leaves", func(s *size) { s.leaves, s.apps, s.asks = 1000, 2000, 8000 }, 1.5, false},
-		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5, true},
+		{"a hundred times the leaves, fair", func(s *size) { s.leaves, s.apps, s.asks, s.fair = 1000, 2000, 8000, 1 }, 1.5,
+			true},
 		{"a hundred times the applications", func(s *size) { s.apps, s.asks = 2000, 8000 }, 1.5, false},
 		{"a hundred times the applications, fair", func(s *size) { s.apps, s.asks, s.fair = 2000, 8000, 1 }, 1.5, true},
 		{"a hundred times the asks", func(s *size) { s.asks = 40_000 }, 1.5, true},
 		{"a hundred times the nodes", func(s *size) { s.asks, s.nodes = 8000, 2000 }, 1.5, false},
-		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5, true},
+		{"a hundred times the nodes, the fullest first", func(s *size) { s.asks, s.nodes, s.pack = 8000, 2000, 1 }, 1.5,
+			true},
 		{"thirty times the shapes", func(s *size) { s.shapes = 100 }, 1.5, false},
 		{"as many priorities as asks", func(s *size) { s.apps, s.asks, s.priorities = 10, 40_000, 40_000 }, 1.5, true},
 		{"ten more levels", func(s *size) { s.levels = 12 }, 3.2, false},
@@ -49,7 +51,8 @@ func TestDecision_CostDoesNotGrowWithCluster(t *testing.T) {
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.2f times as many", smallCost, largeCost, largeCost/smallCost)
 			assert.Assert(t, smallCost > 100, "too few statements were counted")
-			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times", largeCost/smallCost, tc.most)
+			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times",
+				largeCost/smallCost, tc.most)
 		})
 	}
 }
@@ -58,7 +61,8 @@ func TestDecision_CostDoesNotGrowWithCluster(t *testing.T) {
 // release and the placement that follow, on nodes of ten allocations. Up to 100 nodes all are compared,
 // on larger clusters no more; what grows is the list of candidates, until it is an eighth of the nodes.
 func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
-	small := size{leaves: 10, levels: 2, apps: 10, asks: 1000, nodes: 100, shapes: 1, preempt: preemptByPriority, decisions: 20}
+	small := size{leaves: 10, levels: 2, apps: 10, asks: 1000, nodes: 100, shapes: 1, preempt: preemptByPriority,
+		decisions: 20}
 	binary := buildCounting(t, countedPackages)
 	for _, tc := range []struct {
 		name  string
@@ -78,7 +82,8 @@ func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
 			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
 			t.Logf("%.0f statements, and %.0f: %.2f times as many", smallCost, largeCost, largeCost/smallCost)
 			assert.Assert(t, smallCost > 1000, "too few statements were counted")
-			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times", largeCost/smallCost, tc.most)
+			assert.Assert(t, largeCost <= tc.most*smallCost, "%.2f times the statements, the bound is %.1f times",
+				largeCost/smallCost, tc.most)
 		})
 	}
 }
@@ -87,7 +92,8 @@ func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
 func buildCounting(t *testing.T, counted string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "subject")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+counted, "-o", path, ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-covermode=count", "-coverpkg="+counted, "-o", path,
+		".").CombinedOutput()
 	assert.NilError(t, err, "%s", out)
 	return path
 }

@@ -69,7 +69,8 @@ func (s size) fullCluster() (*scheduler.Core, time.Time) {
 		for j := range perNode {
 			k := i*perNode + j
 			c.Step(now, scheduler.ReportAllocation{Node: node, Ask: &objects.Ask{
-				Key: objects.AllocationKey("k" + strconv.Itoa(k)), App: objects.AppID("a" + strconv.Itoa(k%s.leaves)), Amounts: amounts(1000, 1000),
+				Key: objects.AllocationKey("k" + strconv.Itoa(k)), App: objects.AppID("a" + strconv.Itoa(k%s.leaves)),
+				Amounts: amounts(1000, 1000),
 			}})
 		}
 	}

@@ -23,14 +23,16 @@ const sizeVariable = "CANOPY_COMPLEXITY_SIZE"
 type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, decisions int }
 
 func (s size) String() string {
-	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt, s.check, s.decisions)
+	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt,
+		s.check, s.decisions)
 }
 
 // TestMain makes a process with a size the measured program, which runs no tests.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(sizeVariable); text != "" {
 		var s size
-		mustScan(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack, &s.preempt, &s.check, &s.decisions))
+		mustScan(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack,
+			&s.preempt, &s.check, &s.decisions))
 		switch {
 		case s.preempt > 0:
 			s.runVictimSearches()

@@ -47,8 +47,8 @@ const (
 	sendLegacy                  // => JSON: asks of the interface 1.5
 )
 
-// Features are what cases may be about that the scheduler interface does not promise: "canopy" is what Canopy reads in tags
-// and attributes of its own.
+// Features are what cases may be about that the scheduler interface does not promise: "canopy" is what Canopy reads in
+// tags and attributes of its own.
 func Features() []string { return []string{"canopy"} }
 
 //go:embed cases/*.txt
@@ -87,9 +87,9 @@ var (
 	stepped = regexp.MustCompile(`^(->|<-|=>|--) (\S+)(?: (.*))?$`)
 )
 
-// parse reads the cases of a file. A case begins with "case NAME"; "demands:", "source:" and, where there is one, "feature:" follow, then the steps. A
-// line that begins with a space continues the one before. $ is replaced by the name of the case, so that cases do not
-// share names of nodes, applications and allocations.
+// parse reads the cases of a file. A case begins with "case NAME"; "demands:", "source:" and, where there is one,
+// "feature:" follow, then the steps. A line that begins with a space continues the one before. $ is replaced by the
+// name of the case, so that cases do not share names of nodes, applications and allocations.
 func parse(file, text string) (cases []Case, err error) {
 	var lines []step
 	for i, line := range strings.Split(text, "\n") {

@@ -91,12 +91,15 @@ func (c *client) open(ctx context.Context, rmID string) error {
 		return err
 	}
 	c.streams = map[string]*stream{
-		updateNode: {nodes, func() proto.Message { return &si.NodeRequest{} }, func() proto.Message { return &si.NodeResponse{} }},
+		updateNode: {nodes, func() proto.Message { return &si.NodeRequest{} },
+			func() proto.Message { return &si.NodeResponse{} }},
 		updateApplication: {
-			apps, func() proto.Message { return &si.ApplicationRequest{} }, func() proto.Message { return &si.ApplicationResponse{} },
+			apps, func() proto.Message { return &si.ApplicationRequest{} },
+			func() proto.Message { return &si.ApplicationResponse{} },
 		},
 		updateAllocation: {
-			allocations, func() proto.Message { return &si.AllocationRequest{} }, func() proto.Message { return &si.AllocationResponse{} },
+			allocations, func() proto.Message { return &si.AllocationRequest{} },
+			func() proto.Message { return &si.AllocationResponse{} },
 		},
 	}
 	for _, method := range methods[1:] {

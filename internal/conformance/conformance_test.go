@@ -136,7 +136,8 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 		},
 		"running allocations are forgotten in a recovery": {
 			allocations: func(m *si.AllocationResponse) {
-				m.New = slices.DeleteFunc(m.New, func(a *si.Allocation) bool { return strings.HasPrefix(a.AllocationKey, "running-") })
+				m.New = slices.DeleteFunc(m.New,
+					func(a *si.Allocation) bool { return strings.HasPrefix(a.AllocationKey, "running-") })
 			},
 			fails: []string{"recovery/restart"},
 		},
@@ -196,7 +197,8 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &proxy{to: si.NewSchedulerClient(startServer(t)), nodes: broken.nodes, apps: broken.apps, allocations: broken.allocations}
+			p := &proxy{to: si.NewSchedulerClient(startServer(t)), nodes: broken.nodes, apps: broken.apps,
+				allocations: broken.allocations}
 			results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{
 				Only: broken.only, Features: conformance.Features(), Timeout: brokenTimeout, Now: time.Now,
 			})
@@ -247,7 +249,9 @@ func TestSelect_FeaturesAreNamed(t *testing.T) {
 	promised, skipped, err := conformance.Select("")
 	assert.NilError(t, err)
 	assert.Assert(t, skipped > 4)
-	assert.Assert(t, !slices.ContainsFunc(promised, func(c conformance.Case) bool { return c.Feature != "" || strings.HasPrefix(c.Name, "canopy/") }))
+	assert.Assert(t, !slices.ContainsFunc(promised, func(c conformance.Case) bool {
+		return c.Feature != "" || strings.HasPrefix(c.Name, "canopy/")
+	}))
 	all, skipped, err := conformance.Select("", "canopy")
 	assert.NilError(t, err)
 	assert.Equal(t, skipped, 0)
@@ -264,13 +268,15 @@ func TestSelect_FeaturesAreNamed(t *testing.T) {
 // Nothing is waited for on a stream that has ended.
 func TestRun_EndedStreamFailsAtOnce(t *testing.T) {
 	p := &proxy{to: si.NewSchedulerClient(startServer(t)), refuses: true}
-	results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{Only: "asks/priority", Timeout: time.Hour, Now: time.Now})
+	results, err := conformance.Run(context.Background(), p.start(t),
+		conformance.Options{Only: "asks/priority", Timeout: time.Hour, Now: time.Now})
 	assert.NilError(t, err)
 	assert.ErrorContains(t, results[0].Failure, "UpdateAllocation ends with Unimplemented")
 }
 
 func TestRun_Refusals(t *testing.T) {
-	_, err := conformance.Run(context.Background(), startServer(t), conformance.Options{Only: "no/such", Timeout: answerTimeout, Now: time.Now})
+	_, err := conformance.Run(context.Background(), startServer(t),
+		conformance.Options{Only: "no/such", Timeout: answerTimeout, Now: time.Now})
 	assert.ErrorContains(t, err, `no case is called "no/such"`)
 	_, _, err = conformance.Select("[")
 	assert.ErrorContains(t, err, "syntax error")
@@ -279,11 +285,13 @@ func TestRun_Refusals(t *testing.T) {
 	assert.NilError(t, err)
 	address := free.Addr().String()
 	assert.NilError(t, free.Close())
-	_, err = conformance.Run(context.Background(), connect(t, address), conformance.Options{Timeout: answerTimeout, Now: time.Now})
+	_, err = conformance.Run(context.Background(), connect(t, address),
+		conformance.Options{Timeout: answerTimeout, Now: time.Now})
 	assert.Equal(t, status.Code(err), codes.Unavailable, "%v", err)
 
 	conn := startServer(t)
-	_, err = si.NewSchedulerClient(conn).RegisterResourceManager(context.Background(), &si.RegisterResourceManagerRequest{RmID: "other"})
+	_, err = si.NewSchedulerClient(conn).RegisterResourceManager(context.Background(),
+		&si.RegisterResourceManagerRequest{RmID: "other"})
 	assert.NilError(t, err)
 	results, err := conformance.Run(context.Background(), conn, conformance.Options{Timeout: answerTimeout, Now: time.Now})
 	assert.ErrorContains(t, err, "another resource manager is registered")

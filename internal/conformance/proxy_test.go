@@ -37,7 +37,8 @@ func (p *proxy) start(t *testing.T) *grpc.ClientConn {
 	return connect(t, listener.Addr().String())
 }
 
-func (p *proxy) RegisterResourceManager(ctx context.Context, m *si.RegisterResourceManagerRequest) (*si.RegisterResourceManagerResponse, error) {
+func (p *proxy) RegisterResourceManager(ctx context.Context,
+	m *si.RegisterResourceManagerRequest) (*si.RegisterResourceManagerResponse, error) {
 	return p.to.RegisterResourceManager(ctx, m)
 }
 

@@ -47,7 +47,8 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Cases   []reportedCase `json:"cases"`
 	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), r.Skipped, []reportedCase{}}
 	for _, x := range r.Results {
-		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Case.Feature, x.Failure == nil, "", x.Duration.Seconds()}
+		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Case.Feature, x.Failure == nil, "",
+			x.Duration.Seconds()}
 		if x.Failure != nil {
 			c.Failure = x.Failure.Error()
 		}

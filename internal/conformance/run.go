@@ -40,8 +40,8 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Select returns the cases that only matches, without those of other features, and how many these are. A pattern that is
-// malformed or selects no case, and an unknown feature, are errors.
+// Select returns the cases that only matches, without those of other features, and how many these are. A pattern that
+// is malformed or selects no case, and an unknown feature, are errors.
 func Select(only string, features ...string) (selected []Case, skipped int, err error) {
 	for _, f := range features {
 		if !slices.Contains(Features(), f) {
@@ -140,7 +140,8 @@ func (p *player) fence(ctx context.Context) error {
 	for _, s := range []step{
 		{method: updateNode, body: `{"nodes": [{"nodeID": "fence-N", "action": "CREATE_DRAIN"}]}`},
 		{kind: receive, method: updateNode, body: `{"accepted": [{"nodeID": "fence-N"}]}`},
-		{method: updateApplication, body: `{"new": [{"applicationID": "fence-N", "queueName": "root.unknown", "ugi": {"user": "fence"}}]}`},
+		{method: updateApplication,
+			body: `{"new": [{"applicationID": "fence-N", "queueName": "root.unknown", "ugi": {"user": "fence"}}]}`},
 		{kind: receive, method: updateApplication, body: `{"rejected": [{"applicationID": "fence-N"}]}`},
 		{method: updateAllocation, body: `{"allocations": [{"allocationKey": "fence-N", "applicationID": "fence-unknown",
 			"resourcePerAlloc": {"resources": {"vcore": {"value": 1}}}}]}`},
@@ -220,7 +221,8 @@ func (p *player) expectCode(ctx context.Context, s step) error {
 		}
 		return nil
 	}
-	if !p.take(ctx, s.method, func(r received) bool { return r.method == s.method && r.element == nil && r.code.String() == s.body }) {
+	if !p.take(ctx, s.method,
+		func(r received) bool { return r.method == s.method && r.element == nil && r.code.String() == s.body }) {
 		return p.missing(s.method + " ends with " + s.body)
 	}
 	return nil
@@ -261,7 +263,8 @@ func (p *player) missing(what string) error {
 	if len(instead) == 0 {
 		instead = append(instead, "nothing")
 	}
-	return fmt.Errorf("missing, waited for %v at most: %s; received instead: %s", p.timeout, what, strings.Join(instead, "; "))
+	return fmt.Errorf("missing, waited for %v at most: %s; received instead: %s", p.timeout, what,
+		strings.Join(instead, "; "))
 }
 
 // contains reports whether got has everything of want: each field of an object, equal values, equally long lists.

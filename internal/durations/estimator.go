@@ -34,7 +34,8 @@ type Estimator struct {
 
 // Estimator returns the Estimator of a partition at a time at which these allocations run.
 func (s *Store) Estimator(partition string, at time.Time, running []Running) *Estimator {
-	e := &Estimator{store: s, partition: partition, at: at, reset: s.Reset(partition), running: map[Key][]time.Time{}, known: map[Key]*Estimate{}}
+	e := &Estimator{store: s, partition: partition, at: at, reset: s.Reset(partition), running: map[Key][]time.Time{},
+		known: map[Key]*Estimate{}}
 	for _, x := range running {
 		if x.BoundAt.Before(e.reset) {
 			continue // its end will not be learnt
@@ -65,8 +66,8 @@ func (e *Estimator) Of(leaf objects.QueuePath, value string) *Estimate {
 // Ended is how many durations are known of a group, at most Kept.
 func (e *Estimator) Ended(key Key) int { return len(e.store.Known(e.partition, key).Ended) }
 
-// estimate is the estimate of a group; nil: it has too few durations. Each allocation counts for the ages that it had since
-// every end is known.
+// estimate is the estimate of a group; nil: it has too few durations. Each allocation counts for the ages that it had
+// since every end is known.
 func (e *Estimator) estimate(key Key) *Estimate {
 	known := e.store.Known(e.partition, key)
 	if len(known.Ended) < MinEnded {

@@ -18,14 +18,15 @@ const (
 	maxStarts = 1_000_000 // running allocations of a partition whose start is kept; of further ones nothing is learnt
 )
 
-// Key names a group: a queue with all queues below it and, with a Value, only the applications with that value of the tag.
+// Key names a group: a queue with all queues below it and, with a Value, only the applications with that value of the
+// tag.
 type Key struct {
 	Queue objects.QueuePath
 	Value string // empty: all applications
 }
 
-// Chain are the groups of an application in a leaf, the smallest first and root last. value is that of its tag; empty: it
-// has none.
+// Chain are the groups of an application in a leaf, the smallest first and root last. value is that of its tag; empty:
+// it has none.
 func Chain(leaf objects.QueuePath, value string) (keys []Key) {
 	if value != "" {
 		keys = append(keys, Key{leaf, value})
@@ -57,8 +58,9 @@ type Store struct {
 
 // partition is what is learnt in a partition.
 type partition struct {
-	since   time.Time               // when learning began
-	reset   time.Time               // when the last reset was, or learning began: what was created before may have run before
+	since time.Time // when learning began
+	// when the last reset was, or learning began: what was created before may have run before
+	reset   time.Time
 	removed objects.NodeID          // the node that was removed last: allocations that end on it are lost with it
 	chains  map[objects.AppID][]Key // the groups of each application, see Chain
 	starts  map[objects.AllocationKey]start
@@ -82,8 +84,8 @@ type group struct {
 	place *list.Element // of partition.byEnd
 }
 
-// New returns a Store that knows nothing. tag is the tag of applications by which they are grouped; empty: by queue only.
-// now is the clock of the partitions.
+// New returns a Store that knows nothing. tag is the tag of applications by which they are grouped; empty: by queue
+// only. now is the clock of the partitions.
 func New(tag string, now func() time.Time) *Store {
 	return &Store{tag: tag, now: now, partitions: map[string]*partition{}}
 }
@@ -153,7 +155,8 @@ func (p *partition) begin(b *scheduler.Binding, now time.Time) {
 	if !known || reported || ask.Placeholder || len(p.starts) >= maxStarts {
 		return
 	}
-	p.starts[objects.AllocationKey(strings.Clone(string(ask.Key)))] = start{now, objects.NodeID(strings.Clone(string(b.Node))), groups}
+	p.starts[objects.AllocationKey(strings.Clone(string(ask.Key)))] = start{now,
+		objects.NodeID(strings.Clone(string(b.Node))), groups}
 }
 
 // end learns the duration of an allocation that the resource manager has ended. How long one would have run that the
@@ -172,8 +175,9 @@ func (p *partition) end(e scheduler.Released, now time.Time) {
 	}
 }
 
-// group is the group of a key, which is about to get an end. A new group replaces the one with the earliest last end, if there are MaxGroups: the same
-// work however many there are, since a release may come here for each queue above the application.
+// group is the group of a key, which is about to get an end. A new group replaces the one with the earliest last end,
+// if there are MaxGroups: the same work however many there are, since a release may come here for each queue above the
+// application.
 func (p *partition) group(key Key, now time.Time) *group {
 	if g := p.groups[key]; g != nil {
 		p.byEnd.MoveToBack(g.place)

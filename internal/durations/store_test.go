@@ -70,7 +70,8 @@ func TestStore_LearnsByQueueAndTag(t *testing.T) {
 func TestStore_LearnsOnlyWholeDurations(t *testing.T) {
 	l := newLearner("")
 	l.accept("a", "root.x", nil)
-	for _, how := range []scheduler.Termination{scheduler.PreemptedByScheduler, scheduler.TimedOut, scheduler.PlaceholderReplaced} {
+	for _, how := range []scheduler.Termination{scheduler.PreemptedByScheduler, scheduler.TimedOut,
+		scheduler.PlaceholderReplaced} {
 		l.run("a", 1, how)
 	}
 	l.say(scheduler.Released{Key: "k", App: "a"}) // it has ended before
@@ -97,7 +98,8 @@ func TestStore_LearnsOnlyWholeDurations(t *testing.T) {
 func TestStore_FollowsMovedApplications(t *testing.T) {
 	l := newLearner("team")
 	l.accept("a", "root.x", map[string]string{"team": "red"})
-	l.say(scheduler.OperatorActed{Action: scheduler.HoldApplication, App: "a"}, scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "other", Queue: "root.y"})
+	l.say(scheduler.OperatorActed{Action: scheduler.HoldApplication, App: "a"},
+		scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "other", Queue: "root.y"})
 	l.run("a", 3, scheduler.StoppedByRM)
 	l.allocate(objects.Ask{Key: "before", App: "a"})
 	l.say(scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "a", From: "root.x", Queue: "root.y"})
@@ -169,7 +171,8 @@ func TestStore_ForgetsTheGroupThatEndedFirst(t *testing.T) {
 		assert.Equal(t, p.byEnd.Back().Value.(Key), Key{Queue: "root"}, "root ended last")
 	}
 	first := l.partitions["p"].byEnd.Front().Value.(Key)
-	assert.Equal(t, first.Queue, objects.QueuePath(fmt.Sprintf("root.b%04d", 2*MaxGroups+1)), "the group with the earliest last end")
+	assert.Equal(t, first.Queue, objects.QueuePath(fmt.Sprintf("root.b%04d", 2*MaxGroups+1)),
+		"the group with the earliest last end")
 }
 
 func TestEstimator_UsesTheSmallestGroupWithEnough(t *testing.T) {
@@ -221,7 +224,8 @@ func BenchmarkStore_ManyLeaves(b *testing.B) {
 		l.accept(app, objects.QueuePath(fmt.Sprintf("root.%02d.%d", i%100, i)), nil)
 		ask := objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: app}
 		effects[i] = []scheduler.Effect{
-			scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}}, scheduler.Released{Key: ask.Key, App: app, Type: scheduler.StoppedByRM},
+			scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}},
+			scheduler.Released{Key: ask.Key, App: app, Type: scheduler.StoppedByRM},
 		}
 		l.say(effects[i]...)
 	}
@@ -238,7 +242,8 @@ func BenchmarkStore_PlacementAndRelease(b *testing.B) {
 	l.accept("a", "root.x.one.two", map[string]string{"team": "red"})
 	ask := objects.Ask{Key: "spark-0001-exec-17", App: "a"}
 	effects := []scheduler.Effect{
-		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}}, scheduler.Released{Key: ask.Key, App: "a", Type: scheduler.StoppedByRM},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &ask, Node: "node-0001"}},
+		scheduler.Released{Key: ask.Key, App: "a", Type: scheduler.StoppedByRM},
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -14,9 +14,10 @@ type Life struct {
 
 // Distribution says how long allocations of a group run, as the risk to end at each age. It is immutable.
 //
-// It is the estimator of Fleming and Harrington: for each allocation that has ended, the risk at its age is one divided by
-// the number of allocations that were watched at this age and have not ended before it. So an allocation that still runs counts for the ages that it has
-// reached, and one that was not watched from its start does not count for the ages before.
+// It is the estimator of Fleming and Harrington: for each allocation that has ended, the risk at its age is one divided
+// by the number of allocations that were watched at this age and have not ended before it. So an allocation that still
+// runs counts for the ages that it has reached, and one that was not watched from its start does not count for the ages
+// before.
 type Distribution struct {
 	ages    []time.Duration // at which allocations have ended, ascending
 	risk    []float64       // the sum of the risks up to and with the age
@@ -64,8 +65,8 @@ func NewDistribution(lives []Life) *Distribution {
 // maxRemaining bounds a remaining time.
 const maxRemaining = 10 * 365 * 24 * time.Hour
 
-// Remaining is how much longer an allocation of an age runs, at least 0: with probability u, which is from 0 to below 1,
-// it ends earlier. Of those that reach the greatest age that is known, half are expected to run twice as long.
+// Remaining is how much longer an allocation of an age runs, at least 0: with probability u, which is from 0 to below
+// 1, it ends earlier. Of those that reach the greatest age that is known, half are expected to run twice as long.
 func (d *Distribution) Remaining(age time.Duration, u float64) time.Duration {
 	target := -math.Log1p(-u)
 	i, found := slices.BinarySearch(d.ages, age)

@@ -38,7 +38,8 @@ func TestDistribution_Examples(t *testing.T) {
 			0, 0.05, 10 * time.Second,
 		},
 		{
-			"and make the others rare", NewDistribution(append(seconds(10), slices.Repeat([]Life{{0, 20 * time.Second, false}}, 9)...)),
+			"and make the others rare",
+			NewDistribution(append(seconds(10), slices.Repeat([]Life{{0, 20 * time.Second, false}}, 9)...)),
 			0, 1 - 0.5*math.Exp(-0.1), 40 * time.Second,
 		},
 		{
@@ -59,7 +60,8 @@ func TestDistribution_RemainingGrowsWithProbability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		life := rapid.Custom(func(t *rapid.T) Life {
 			entry := time.Duration(rapid.IntRange(0, 50).Draw(t, "entry")) * time.Second
-			return Life{entry, entry + time.Duration(rapid.IntRange(-1, 50).Draw(t, "watched"))*time.Second, rapid.Bool().Draw(t, "ended")}
+			return Life{entry, entry + time.Duration(rapid.IntRange(-1, 50).Draw(t, "watched"))*time.Second,
+				rapid.Bool().Draw(t, "ended")}
 		})
 		d := NewDistribution(rapid.SliceOfN(life, 0, 30).Draw(t, "lives"))
 		age := time.Duration(rapid.IntRange(0, 120).Draw(t, "age")) * time.Second

@@ -82,7 +82,8 @@ func (w *writer) write(e scheduler.Effect) {
 		}
 	case scheduler.Released:
 		if w.debug {
-			w.log.Debug("allocation released", w.partition, application(e.App), key(e.Key), zap.Stringer("type", e.Type), reason(e.Message))
+			w.log.Debug("allocation released", w.partition, application(e.App), key(e.Key), zap.Stringer("type", e.Type),
+				reason(e.Message))
 		}
 	case scheduler.AskCancelled:
 		if w.debug {
@@ -91,7 +92,8 @@ func (w *writer) write(e scheduler.Effect) {
 	case scheduler.AsksWait:
 		if w.debug {
 			for a, why := range e.EachWithReason {
-				w.log.Debug("ask waits", w.partition, application(a.Ask.App), key(a.Ask.Key), zap.Stringer("state", a.State), reason(why))
+				w.log.Debug("ask waits", w.partition, application(a.Ask.App), key(a.Ask.Key), zap.Stringer("state", a.State),
+					reason(why))
 			}
 		}
 	case scheduler.AskTimedOut:
@@ -107,9 +109,11 @@ func (w *writer) write(e scheduler.Effect) {
 	case scheduler.ApplicationUpdated:
 		w.application(e)
 	case scheduler.ApplicationRejected:
-		w.log.Info("application rejected", w.partition, application(e.App), zap.String("queue", e.Queue), zap.String("user", e.User), reason(e.Reason))
+		w.log.Info("application rejected", w.partition, application(e.App), zap.String("queue", e.Queue),
+			zap.String("user", e.User), reason(e.Reason))
 	case scheduler.NodeAccepted:
-		w.log.Info("node added", w.partition, node(e.Node), amounts("capacity", e.Total), zap.Bool("schedulable", e.Schedulable))
+		w.log.Info("node added", w.partition, node(e.Node), amounts("capacity", e.Total),
+			zap.Bool("schedulable", e.Schedulable))
 	case scheduler.NodeRejected:
 		w.log.Warn("node refused", w.partition, node(e.Node), reason(e.Reason))
 	case scheduler.OperatorActed:
@@ -128,7 +132,8 @@ func (w *writer) application(e scheduler.ApplicationUpdated) {
 	case e.State == lifecycle.Failed:
 		w.log.Warn("application failed", w.partition, application(e.App), queue(e.Queue), reason(e.Reason.String()))
 	case w.debug:
-		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue), zap.Stringer("state", e.State), reason(e.Reason.String()))
+		w.log.Debug("application entered a state", w.partition, application(e.App), queue(e.Queue),
+			zap.Stringer("state", e.State), reason(e.Reason.String()))
 	}
 }
 
@@ -140,7 +145,8 @@ func (w *writer) operator(e *scheduler.OperatorActed) {
 	case scheduler.ReleaseApplication:
 		w.log.Info("application no longer on hold", w.partition, application(e.App), by)
 	case scheduler.MoveApplication:
-		w.log.Info("application moved by an operator", w.partition, application(e.App), queue(e.Queue), zap.String("from", string(e.From)), by)
+		w.log.Info("application moved by an operator", w.partition, application(e.App), queue(e.Queue),
+			zap.String("from", string(e.From)), by)
 	case scheduler.CancelApplication:
 		w.log.Info("application cancelled by an operator", w.partition, application(e.App), by)
 	case scheduler.StopQueue:
@@ -163,16 +169,19 @@ func (w *writer) node(e *scheduler.NodeChanged) {
 	case scheduler.NodeResized:
 		w.log.Info("node resized", w.partition, node(e.Node), amounts("before", e.Before), amounts("capacity", e.After))
 	case scheduler.NodeOvercommitted:
-		w.log.Warn("node overcommitted: its allocations exceed its capacity", w.partition, node(e.Node), amounts("capacity", e.After),
+		w.log.Warn("node overcommitted: its allocations exceed its capacity", w.partition, node(e.Node),
+			amounts("capacity", e.After),
 			amounts("excess", e.Excess), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeNotOvercommitted:
-		w.log.Info("node no longer overcommitted", w.partition, node(e.Node), amounts("capacity", e.After), zap.Int("allocations", e.Allocations))
+		w.log.Info("node no longer overcommitted", w.partition, node(e.Node), amounts("capacity", e.After),
+			zap.Int("allocations", e.Allocations))
 	case scheduler.NodeMadeUnschedulable:
 		w.log.Info("node made unschedulable", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeMadeSchedulable:
 		w.log.Info("node made schedulable", w.partition, node(e.Node), zap.Int("allocations", e.Allocations))
 	case scheduler.NodeRemoved:
-		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Before), zap.Int("allocations", e.Allocations))
+		w.log.Info("node removed", w.partition, node(e.Node), amounts("capacity", e.Before),
+			zap.Int("allocations", e.Allocations))
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// loggers are the loggers of the lines, by what a line is about. Each has a name, for which an operator can set a level (CFG-100).
+// loggers are the loggers of the lines, by what a line is about. Each has a name, for which an operator can set a level
+// (CFG-100).
 type loggers struct {
 	allocation, application, node, partition, preemption, queue, reservation *zap.Logger
 }
@@ -14,7 +15,8 @@ type loggers struct {
 func newLoggers(log *zap.Logger) loggers {
 	named := func(name string) *zap.Logger { return log.Named("scheduler." + name) }
 	return loggers{
-		allocation: named("allocation"), application: named("application"), node: named("node"), partition: named("partition"),
+		allocation: named("allocation"), application: named("application"), node: named("node"),
+		partition:  named("partition"),
 		preemption: named("preemption"), queue: named("queue"), reservation: named("reservation"),
 	}
 }

@@ -21,11 +21,13 @@ func TestLog_LinesHaveTheLoggerOfTheirSubject(t *testing.T) {
 		l.OnEffects("p", c.effects)
 	}
 	for _, action := range []scheduler.OperatorActed{
-		{Action: scheduler.HoldApplication, App: "a"}, {Action: scheduler.StopQueue, Queue: "root.q"}, {Action: scheduler.DrainNode, Node: "n"},
+		{Action: scheduler.HoldApplication, App: "a"}, {Action: scheduler.StopQueue, Queue: "root.q"},
+		{Action: scheduler.DrainNode, Node: "n"},
 	} {
 		l.OnEffects("p", []scheduler.Effect{action})
 	}
-	for _, kind := range []scheduler.EventKind{scheduler.EventReserved, scheduler.EventReservationEnded, scheduler.EventReservationsMoved} {
+	for _, kind := range []scheduler.EventKind{scheduler.EventReserved, scheduler.EventReservationEnded,
+		scheduler.EventReservationsMoved} {
 		l.OnEffects("p", []scheduler.Effect{scheduler.Event{Kind: kind}})
 	}
 	l.OnEffects("p", []scheduler.Effect{scheduler.AskRejected{Key: "k", App: "a"}})
@@ -39,13 +41,18 @@ func TestLog_LinesHaveTheLoggerOfTheirSubject(t *testing.T) {
 		got[e.Message] = e.LoggerName
 	}
 	for message, logger := range map[string]string{
-		"ask placed": "allocation", "allocation released": "allocation", "ask cancelled": "allocation", "asks rejected": "allocation",
-		"application accepted": "application", "application failed": "application", "application put on hold by an operator": "application",
-		"node added": "node", "node refused": "node", "node removed": "node", "node overcommitted: its allocations exceed its capacity": "node", "node drained by an operator: its allocations are preempted": "node",
+		"ask placed": "allocation", "allocation released": "allocation", "ask cancelled": "allocation",
+		"asks rejected":        "allocation",
+		"application accepted": "application", "application failed": "application",
+		"application put on hold by an operator": "application",
+		"node added":                             "node", "node refused": "node", "node removed": "node",
+		"node overcommitted: its allocations exceed its capacity":    "node",
+		"node drained by an operator: its allocations are preempted": "node",
 		"queue removed": "queue", "dynamic queue changed": "queue", "queue stopped by an operator": "queue",
 		"partition emptied: a resource manager registered": "partition", "audit passed": "partition",
-		"preemption for an ask": "preemption", "preemption for a queue above its max": "preemption", "nominated ask placed": "preemption",
-		"preemption cycle": "preemption", "node reserved for an ask": "reservation", "reservation ended": "reservation",
+		"preemption for an ask": "preemption", "preemption for a queue above its max": "preemption",
+		"nominated ask placed": "preemption",
+		"preemption cycle":     "preemption", "node reserved for an ask": "reservation", "reservation ended": "reservation",
 		"reservations of a gang moved to better nodes": "reservation",
 	} {
 		assert.Equal(t, got[message], "scheduler."+logger, "%s, of %v", message, slices.Sorted(maps.Keys(got)))

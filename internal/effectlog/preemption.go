@@ -62,35 +62,42 @@ func (w *writer) preemptionEvent(e *scheduler.Event) {
 		w.log.Warn("victim overdue: it was preempted long ago, and still runs", append(w.askFields(e), node(e.Node),
 			amounts("amounts", e.Amounts), zap.Time("since", e.Since))...)
 	case scheduler.EventOrphaned:
-		w.log.Warn("allocation orphaned: its application does not take it, and its node holds its resources", w.partition, key(e.Subject.Key),
+		w.log.Warn("allocation orphaned: its application does not take it, and its node holds its resources", w.partition,
+			key(e.Subject.Key),
 			application(e.Subject.App), node(e.Node), amounts("amounts", e.Amounts), reason(e.Message))
 	case scheduler.EventReserved:
 		w.log.Info("node reserved for an ask", append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts))...)
 	case scheduler.EventReservationEnded:
 		w.reservationEnded(e)
 	case scheduler.EventReservationsMoved:
-		w.log.Info("reservations of a gang moved to better nodes", w.partition, application(e.Subject.App), queue(e.Subject.Queue),
+		w.log.Info("reservations of a gang moved to better nodes", w.partition, application(e.Subject.App),
+			queue(e.Subject.Queue),
 			zap.Int("members", len(e.Moved)))
 	case scheduler.EventNodeRefused:
-		w.log.Warn("node refused an allocation: its ask is kept away", append(w.askFields(e), node(e.Node), zap.Bool("allOfShape", e.OfShape), zap.Int("backOff", e.Count),
-			zap.Time("until", e.Until), reason(e.Message))...)
+		w.log.Warn("node refused an allocation: its ask is kept away",
+			append(w.askFields(e), node(e.Node), zap.Bool("allOfShape", e.OfShape), zap.Int("backOff", e.Count),
+				zap.Time("until", e.Until), reason(e.Message))...)
 	case scheduler.EventNodeRefusalEnded:
-		w.log.Info("node may get an ask again that it refused", w.partition, key(e.Subject.Key), application(e.Subject.App), node(e.Node),
+		w.log.Info("node may get an ask again that it refused", w.partition, key(e.Subject.Key), application(e.Subject.App),
+			node(e.Node),
 			zap.Bool("allOfShape", e.OfShape), zap.Time("since", e.Since), reason(e.Message))
 	case scheduler.EventPreemptionCycle:
 		if e.Until.IsZero() {
 			w.log.Warn("preemption cycle", w.partition, zap.Stringer("queues", e.Cycle))
 			return
 		}
-		w.log.Warn("preemption cycle: its queues are in cool-down", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("coolDownUntil", e.Until))
+		w.log.Warn("preemption cycle: its queues are in cool-down", w.partition, zap.Stringer("queues", e.Cycle),
+			zap.Time("coolDownUntil", e.Until))
 	case scheduler.EventCoolDownEnded:
-		w.log.Info("preemption cycle: the cool-down has ended", w.partition, zap.Stringer("queues", e.Cycle), zap.Time("since", e.Since))
+		w.log.Info("preemption cycle: the cool-down has ended", w.partition, zap.Stringer("queues", e.Cycle),
+			zap.Time("since", e.Since))
 	}
 }
 
 // askFields are the fields about the ask or allocation of an event.
 func (w *writer) askFields(e *scheduler.Event) []zap.Field {
-	return []zap.Field{w.partition, key(e.Subject.Key), application(e.Subject.App), queue(e.Subject.Queue), zap.Int32("priority", e.Priority)}
+	return []zap.Field{w.partition, key(e.Subject.Key), application(e.Subject.App), queue(e.Subject.Queue),
+		zap.Int32("priority", e.Priority)}
 }
 
 // nominated writes that an ask is nominated to a node, with its victims.
@@ -99,7 +106,8 @@ func (w *writer) nominated(e *scheduler.Event) {
 	if p.count > 0 && p.first.Preemptor != e.Subject {
 		w.endPreemption()
 	}
-	fields := append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts), zap.Stringer("preemptionReason", e.Reason))
+	fields := append(w.askFields(e), node(e.Node), amounts("amounts", e.Amounts),
+		zap.Stringer("preemptionReason", e.Reason))
 	if p.count == 0 {
 		w.log.Info("ask nominated: it waits for a node without victims of its own", fields...)
 		return
@@ -116,7 +124,8 @@ func (w *writer) endPreemption() {
 		return
 	}
 	w.log = w.to.preemption
-	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason), zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
+	fields := append([]zap.Field{w.partition, zap.Stringer("preemptionReason", p.first.Reason),
+		zap.Strings("nodes", p.nodes), reason(p.first.Message)}, p.victimFields()...)
 	switch p.first.Reason {
 	case victim.ReasonNodePressure:
 		w.log.Info("preemption for a node that has less than its allocations hold", fields...)

@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// OnRecording logs that steps of a partition were not recorded, or, with a nil error, that they are recorded again (REC-6).
-// lost are those since the last call.
+// OnRecording logs that steps of a partition were not recorded, or, with a nil error, that they are recorded again
+// (REC-6). lost are those since the last call.
 func (l *Log) OnRecording(partition string, lost uint64, err error) {
 	where, steps := zap.String("partition", partition), zap.Uint64("lost", lost)
 	if err != nil {
@@ -17,8 +17,8 @@ func (l *Log) OnRecording(partition string, lost uint64, err error) {
 	l.log.Info("the recording goes on", where, steps)
 }
 
-// OnCheckpoint logs that the state of a partition was recorded, and for how long its decisions have waited for that, or, with an
-// error, that it is not recorded any more (REC-14).
+// OnCheckpoint logs that the state of a partition was recorded, and for how long its decisions have waited for that,
+// or, with an error, that it is not recorded any more (REC-14).
 func (l *Log) OnCheckpoint(partition string, bytes int, took time.Duration, err error) {
 	where := zap.String("partition", partition)
 	if err != nil {

@@ -14,6 +14,7 @@ func TestOnRecovered_WarnsIfReportsGoOn(t *testing.T) {
 	l.OnRecovered("p", 9, time.Minute, true)
 	assert.DeepEqual(t, outputLines(out), []string{
 		`{"level":"info","msg":"the recovery is over: decisions begin","partition":"p","reported":500,"took":"3s"}`,
-		`{"level":"warn","msg":"decisions begin although the resource manager still reports allocations: a max may be exceeded","partition":"p","reported":9,"took":"1m0s"}`,
+		`{"level":"warn","msg":"decisions begin although the resource manager still reports allocations: a max may be ` +
+			`exceeded","partition":"p","reported":9,"took":"1m0s"}`,
 	})
 }

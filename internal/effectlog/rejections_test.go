@@ -34,8 +34,10 @@ func TestRejections_BurstIsOneLinePerKindAndApplication(t *testing.T) {
 		l, out := newRecordedLog(zapcore.InfoLevel)
 		for i := range 1000 {
 			l.OnEffects("p", []scheduler.Effect{
-				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("a", i)), App: "a", Kind: "exceeded-class-quota", Reason: fmt.Sprint("used ", i)},
-				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("b", i)), App: "b", Kind: scheduler.RejectedAmounts, Reason: "negative"},
+				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("a", i)), App: "a", Kind: "exceeded-class-quota",
+					Reason: fmt.Sprint("used ", i)},
+				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("b", i)), App: "b", Kind: scheduler.RejectedAmounts,
+					Reason: "negative"},
 				scheduler.AskRejected{Key: objects.AllocationKey(fmt.Sprint("c", i)), App: "b"},
 			})
 		}
@@ -43,9 +45,12 @@ func TestRejections_BurstIsOneLinePerKindAndApplication(t *testing.T) {
 		<-time.After(rejectionWindow + time.Millisecond)
 		synctest.Wait()
 		assert.DeepEqual(t, outputLines(out), []string{
-			`{"level":"info","msg":"asks rejected","partition":"p","kind":"exceeded-class-quota","application":"a","count":1000,"exampleKey":"a0","reason":"used 0"}`,
-			`{"level":"info","msg":"asks rejected","partition":"p","kind":"invalid-amounts","application":"b","count":1000,"exampleKey":"b0","reason":"negative"}`,
-			`{"level":"info","msg":"asks rejected","partition":"p","kind":"other","application":"b","count":1000,"exampleKey":"c0"}`,
+			`{"level":"info","msg":"asks ` +
+				`rejected","partition":"p","kind":"exceeded-class-quota","application":"a","count":1000,"exampleKey":"a0","reason":"used 0"}`,
+			`{"level":"info","msg":"asks ` +
+				`rejected","partition":"p","kind":"invalid-amounts","application":"b","count":1000,"exampleKey":"b0","reason":"negative"}`,
+			`{"level":"info","msg":"asks ` +
+				`rejected","partition":"p","kind":"other","application":"b","count":1000,"exampleKey":"c0"}`,
 		})
 		out.Reset()
 		<-time.After(time.Hour)
@@ -67,11 +72,13 @@ func TestRejections_CountsAddUpAndLinesAreBounded(t *testing.T) {
 			l := New(zap.New(core))
 			added := 0
 			for range rapid.IntRange(1, 30).Draw(r, "bursts") {
-				apps := rapid.SampledFrom([]int{1, 3, maxRejectionLines - 1, maxRejectionLines, maxRejectionLines + 1, 500}).Draw(r, "apps")
+				apps := rapid.SampledFrom([]int{1, 3, maxRejectionLines - 1, maxRejectionLines, maxRejectionLines + 1, 500}).Draw(r,
+					"apps")
 				size := rapid.IntRange(1, 300).Draw(r, "size")
 				for i := range size {
 					partition := []string{"p", "q"}[i%2]
-					l.OnEffects(partition, []scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i % apps)), Kind: "malformed"}})
+					l.OnEffects(partition,
+						[]scheduler.Effect{scheduler.AskRejected{Key: "k", App: objects.AppID(fmt.Sprint(i % apps)), Kind: "malformed"}})
 				}
 				added += size
 				<-time.After(time.Duration(rapid.IntRange(0, 1500).Draw(r, "pause")) * time.Millisecond)

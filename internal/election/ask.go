@@ -19,8 +19,8 @@ func (c *Candidate) ask(to []Request, now Instant, op Op) []Request {
 	return c.send(to, now, r)
 }
 
-// askWatch appends a watch of the leader's key for what happens after a revision. After a time to live it is made anew: a
-// connection may have died without a sign of it.
+// askWatch appends a watch of the leader's key for what happens after a revision. After a time to live it is made anew:
+// a connection may have died without a sign of it.
 func (c *Candidate) askWatch(to []Request, now Instant, revision int64) []Request {
 	return c.send(to, now, Request{Op: Watch, Revision: revision, Timeout: c.ttl})
 }
@@ -28,7 +28,8 @@ func (c *Candidate) askWatch(to []Request, now Instant, revision int64) []Reques
 // maxRevoke bounds the time of a call that ends a lease: a process that ends waits for it.
 const maxRevoke = 2 * time.Second
 
-// revoke appends the end of the lease, if there is one. Its answer is not waited for: if it is lost, the lease ends by itself.
+// revoke appends the end of the lease, if there is one. Its answer is not waited for: if it is lost, the lease ends by
+// itself.
 func (c *Candidate) revoke(to []Request) []Request {
 	if c.lease == 0 {
 		return to

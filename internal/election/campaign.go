@@ -33,8 +33,8 @@ type Status struct {
 // maxWait bounds how long the loop waits at a time. Timers stand still while the machine is suspended, Now does not.
 const maxWait = time.Second
 
-// Campaign is a member at work: it carries out what a Candidate asks, and gives it the answers and the time. It is safe for
-// concurrent use.
+// Campaign is a member at work: it carries out what a Candidate asks, and gives it the answers and the time. It is safe
+// for concurrent use.
 type Campaign struct {
 	opt       Options
 	candidate *Candidate // of the loop
@@ -69,7 +69,8 @@ func Start(o Options) *Campaign {
 	return c
 }
 
-// Resume lets the member become the leader, at first and after each term: what the last one has left is to be ended before.
+// Resume lets the member become the leader, at first and after each term: what the last one has left is to be ended
+// before.
 func (c *Campaign) Resume() { c.command(c.candidate.Resume) }
 
 // Resign ends the term, if there is one. The member does not lead again before Resume.

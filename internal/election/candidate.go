@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Shares of the time to live. A renewal is tried several times before the deadline, each time within a time-out of its own, so
-// that one endpoint that does not answer costs no term.
+// Shares of the time to live. A renewal is tried several times before the deadline, each time within a time-out of its
+// own, so that one endpoint that does not answer costs no term.
 const (
 	renewShare   = 3  // a lease is renewed after this share
 	timeoutShare = 6  // a call may take so long
@@ -28,8 +28,8 @@ const (
 	Resigned       Ended = "the member has resigned"
 )
 
-// Candidate is a member as a state machine: it is given the time and the answers of the store, and returns what the store is to be
-// asked. It is not safe for concurrent use; a Term that it has returned is.
+// Candidate is a member as a state machine: it is given the time and the answers of the store, and returns what the
+// store is to be asked. It is not safe for concurrent use; a Term that it has returned is.
 type Candidate struct {
 	self     Leader
 	ttl      time.Duration
@@ -49,7 +49,8 @@ type Candidate struct {
 	ended Ended // why the last term has ended; empty: there was none
 }
 
-// NewCandidate returns a member that asks for leases of ttl, and may lead once Resume is called. self is what its key has.
+// NewCandidate returns a member that asks for leases of ttl, and may lead once Resume is called. self is what its key
+// has.
 func NewCandidate(self Leader, ttl time.Duration) *Candidate {
 	return &Candidate{self: self, ttl: ttl, waiting: map[Op]Request{}, next: never}
 }
@@ -74,7 +75,8 @@ func (c *Candidate) Next() Instant {
 	return c.next
 }
 
-// Resume lets the member become the leader, at first and after each term: what the last one has left is to be ended before.
+// Resume lets the member become the leader, at first and after each term: what the last one has left is to be ended
+// before.
 func (c *Candidate) Resume(now Instant) []Request {
 	c.eligible = true
 	if c.term != nil || c.under(Read, Grant, Create) {
@@ -84,8 +86,8 @@ func (c *Candidate) Resume(now Instant) []Request {
 	return c.ask(nil, now, Read)
 }
 
-// Resign ends the term, or the campaign, and gives the lease back, so that a successor need not wait for its end (HA-4). The member
-// does not lead again before Resume.
+// Resign ends the term, or the campaign, and gives the lease back, so that a successor need not wait for its end
+// (HA-4). The member does not lead again before Resume.
 func (c *Candidate) Resign(now Instant) []Request { return c.endTerm(now, Resigned) }
 
 // Tick is called when Next has come; earlier or later calls do no harm.
@@ -154,8 +156,8 @@ func (c *Candidate) handleGrant(now Instant, request Request, a Answer) []Reques
 	return c.ask(nil, now, Create)
 }
 
-// handleCreate begins the term if the key was created. Otherwise the lease is given back: the key may be there even if the answer
-// is an error.
+// handleCreate begins the term if the key was created. Otherwise the lease is given back: the key may be there even if
+// the answer is an error.
 func (c *Candidate) handleCreate(now Instant, a Answer) []Request {
 	switch {
 	case a.Err != nil:
@@ -169,7 +171,8 @@ func (c *Candidate) handleCreate(now Instant, a Answer) []Request {
 	return c.askWatch(nil, now, a.Epoch)
 }
 
-// handleLeading handles the answers to the leader: of renewals, of the watch of its key, and of the key when a watch has failed.
+// handleLeading handles the answers to the leader: of renewals, of the watch of its key, and of the key when a watch
+// has failed.
 func (c *Candidate) handleLeading(now Instant, request Request, a Answer) []Request {
 	switch {
 	case !c.term.MaySend(now):

@@ -21,7 +21,8 @@ type exchange struct {
 }
 
 func newExchange(t *testing.T) *exchange {
-	c := &exchange{t: t, Candidate: election.NewCandidate(election.Leader{Name: "a"}, ttl), asked: map[election.Op]election.Request{}}
+	c := &exchange{t: t, Candidate: election.NewCandidate(election.Leader{Name: "a"}, ttl),
+		asked: map[election.Op]election.Request{}}
 	c.does(c.Start(c.now))
 	return c
 }

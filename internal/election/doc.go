@@ -1,4 +1,5 @@
-// Package election elects one leader of a group of members by a lease in a store, and says until when the leader may answer.
+// Package election elects one leader of a group of members by a lease in a store, and says until when the leader may
+// answer.
 //
 // It owns the arithmetic of terms (Term), what a member asks of the store and when (Candidate), and the loop that
 // carries that out (Campaign). Term and Candidate know no clock, no goroutine and no store: they are given the time and

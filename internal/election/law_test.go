@@ -83,8 +83,8 @@ func (s *simulation) calm() {
 	}
 }
 
-// TestLaw_AtMostOneMemberMaySend is the law of the package, and that a group without faults has a leader and keeps it. A run is
-// repeated by CANOPY_ELECTION_SEED, which also prints it.
+// TestLaw_AtMostOneMemberMaySend is the law of the package, and that a group without faults has a leader and keeps it.
+// A run is repeated by CANOPY_ELECTION_SEED, which also prints it.
 func TestLaw_AtMostOneMemberMaySend(t *testing.T) {
 	first, runs := uint64(1), testscale.Runs(10_000)
 	if seed, err := strconv.ParseUint(os.Getenv("CANOPY_ELECTION_SEED"), 10, 64); err == nil {
@@ -119,7 +119,9 @@ func TestLaw_AtMostOneMemberMaySend(t *testing.T) {
 	if runs == 1 {
 		return
 	}
-	for _, what := range []string{"term", "successor at once", "killed", "the lease could not be renewed before the deadline", "the member has resigned"} {
-		assert.Check(t, total[what] >= runs/50, fmt.Sprintf("%q has happened only %d times in %d runs", what, total[what], runs))
+	for _, what := range []string{"term", "successor at once", "killed",
+		"the lease could not be renewed before the deadline", "the member has resigned"} {
+		assert.Check(t, total[what] >= runs/50,
+			fmt.Sprintf("%q has happened only %d times in %d runs", what, total[what], runs))
 	}
 }

@@ -44,7 +44,8 @@ type Request struct {
 	sent Instant // when the Candidate has made it; the store gets it later
 }
 
-// Answer is the result of a Request. A request that has failed or taken too long may have been carried out, or may yet be.
+// Answer is the result of a Request. A request that has failed or taken too long may have been carried out, or may yet
+// be.
 type Answer struct {
 	ID       uint64
 	Err      error

@@ -10,8 +10,9 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/election"
 )
 
-// simulation is a group of members and their store in true time. Each clock has a rate of its own; messages are delayed, lost and
-// overtake each other; members pause, are killed and resign; the network between a member and the store fails, and so does the store.
+// simulation is a group of members and their store in true time. Each clock has a rate of its own; messages are
+// delayed, lost and overtake each other; members pause, are killed and resign; the network between a member and the
+// store fails, and so does the store.
 type simulation struct {
 	random  *rand.Rand
 	now     time.Duration
@@ -49,7 +50,8 @@ func newSimulation(seed uint64, members int) *simulation {
 	s := &simulation{random: rand.New(rand.NewPCG(seed, 17)), counts: map[string]int{}}
 	s.store = &storeModel{sim: s, rate: s.rate(), leases: map[election.LeaseID]*leaseModel{}}
 	for i := range members {
-		m := &memberModel{sim: s, name: fmt.Sprintf("m%d", i), rate: s.rate(), origin: election.Instant(s.random.Int64N(int64(time.Hour)))}
+		m := &memberModel{sim: s, name: fmt.Sprintf("m%d", i), rate: s.rate(),
+			origin: election.Instant(s.random.Int64N(int64(time.Hour)))}
 		s.members = append(s.members, m)
 		m.start()
 	}
@@ -75,8 +77,8 @@ func (s *simulation) at(when time.Duration, do func()) {
 
 func (s *simulation) after(d time.Duration, do func()) { s.at(s.now+d, do) }
 
-// run runs until a true time, and checks the law at each event: what a member may send begins at events only, so two that may send
-// at the same time are found.
+// run runs until a true time, and checks the law at each event: what a member may send begins at events only, so two
+// that may send at the same time are found.
 func (s *simulation) run(until time.Duration) {
 	for len(s.events) > 0 && s.events[0].at <= until && len(s.problems) == 0 {
 		e := heap.Pop(&s.events).(event)
@@ -100,7 +102,8 @@ func (s *simulation) checkLaw() {
 		case sender == nil:
 			sender = t
 		default:
-			s.problem("%s in epoch %d and %s in epoch %d may send", sender.member.name, sender.term.Epoch(), t.member.name, t.term.Epoch())
+			s.problem("%s in epoch %d and %s in epoch %d may send", sender.member.name, sender.term.Epoch(), t.member.name,
+				t.term.Epoch())
 		}
 	}
 }

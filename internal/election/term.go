@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Instant is a time on the clock of one process, as the time since an origin of its own. That clock never steps back, and goes on
-// while the machine sleeps. Instants of different processes cannot be compared.
+// Instant is a time on the clock of one process, as the time since an origin of its own. That clock never steps back,
+// and goes on while the machine sleeps. Instants of different processes cannot be compared.
 type Instant time.Duration
 
 // Add is the instant d later.
@@ -22,15 +22,15 @@ const (
 	minMargin   = 200 * time.Millisecond // and at least
 )
 
-// Margin is the time by which the deadline of a term lies before the end of its lease (HA-2), for a time to live. It covers clocks
-// whose rates differ: where that of the member is 1 % slow and that of the store 1 % fast, the lease ends 2 % of its
-// time to live early. The rest is for the time between the check of the deadline and the write of an answer.
+// Margin is the time by which the deadline of a term lies before the end of its lease (HA-2), for a time to live. It
+// covers clocks whose rates differ: where that of the member is 1 % slow and that of the store 1 % fast, the lease ends
+// 2 % of its time to live early. The rest is for the time between the check of the deadline and the write of an answer.
 func Margin(ttl time.Duration) time.Duration { return max(ttl/marginShare, minMargin) }
 
 // Term is the time in which a member leads. It is safe for concurrent use; only the Candidate changes it.
 //
-// Invariant: once the Candidate has noticed that the deadline has passed, MaySend is never true again. What noticed the end
-// before may see it true once more, if the answer to a renewal has come just then; the lease is held.
+// Invariant: once the Candidate has noticed that the deadline has passed, MaySend is never true again. What noticed the
+// end before may see it true once more, if the answer to a renewal has come just then; the lease is held.
 type Term struct {
 	epoch    int64
 	deadline atomic.Int64 // an Instant; the lowest one when the term has ended
@@ -43,8 +43,8 @@ func newTerm(epoch int64, sent Instant, ttl time.Duration) *Term {
 	return t
 }
 
-// deadline is until when the holder of a lease may answer. The store counts the time to live from when it gets the request,
-// which is not before it was sent; so the lease ends later than this.
+// deadline is until when the holder of a lease may answer. The store counts the time to live from when it gets the
+// request, which is not before it was sent; so the lease ends later than this.
 func deadline(sent Instant, ttl time.Duration) Instant { return sent.Add(ttl - Margin(ttl)) }
 
 // Epoch is the number of the term: higher than those of all earlier terms of the group.

@@ -26,9 +26,12 @@ func faults(list ...storetest.Fault) func(bool) storetest.Fault {
 // One failure, of whatever kind, does not fail a write (HAS-3).
 func TestStore_WritesAreTriedAgain(t *testing.T) {
 	for name, fault := range map[string]storetest.Fault{
-		"hangs": {Hangs: true}, "hangs after the write": {Hangs: true, Applied: true}, "is busy": {Err: rpctypes.ErrTooManyRequests},
-		"changes its leader": {Err: rpctypes.ErrLeaderChanged}, "changes its leader after the write": {Err: rpctypes.ErrLeaderChanged, Applied: true},
-		"writes later": {Err: rpctypes.ErrTimeout, Delayed: true}, "has space for the last time": {Err: rpctypes.ErrNoSpace, Applied: true},
+		"hangs": {Hangs: true}, "hangs after the write": {Hangs: true, Applied: true},
+		"is busy":                            {Err: rpctypes.ErrTooManyRequests},
+		"changes its leader":                 {Err: rpctypes.ErrLeaderChanged},
+		"changes its leader after the write": {Err: rpctypes.ErrLeaderChanged, Applied: true},
+		"writes later":                       {Err: rpctypes.ErrTimeout, Delayed: true},
+		"has space for the last time":        {Err: rpctypes.ErrNoSpace, Applied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,7 +83,8 @@ func TestStore_EarlierAttemptMayStillArrive(t *testing.T) {
 	assert.Equal(t, len(open(t, &kv, elect(&kv)).StoredState().Generations), 1)
 }
 
-// A leader that is elected between two attempts of a write: what was made before is stored, what was not never is (HAS-2).
+// A leader that is elected between two attempts of a write: what was made before is stored, what was not never is
+// (HAS-2).
 func TestStore_OtherLeaderBetweenAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		first storetest.Fault

@@ -12,11 +12,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// chain writes to etcd in the order of its calls. Each write puts a new value of one key, the head, and is applied only if
-// the head is as the write before has left it. It is safe for concurrent use.
+// chain writes to etcd in the order of its calls. Each write puts a new value of one key, the head, and is applied only
+// if the head is as the write before has left it. It is safe for concurrent use.
 //
 // A write that was not answered may be on its way still. It is sent again, the same: if one of the two is applied the
-// other is not, because the head has changed. If etcd does not answer at all, the next write finds out by the head what has taken effect.
+// other is not, because the head has changed. If etcd does not answer at all, the next write finds out by the head what
+// has taken effect.
 type chain struct {
 	kv     KV
 	opt    Options
@@ -45,7 +46,8 @@ func (c *change) size() int {
 }
 
 // openChain reads the head with the relative key, and in the same transaction what reads return, in their order.
-func openChain(ctx context.Context, kv KV, opt Options, key string, reads ...clientv3.Op) (*chain, []*mvccpb.KeyValue, error) {
+func openChain(ctx context.Context, kv KV, opt Options, key string, reads ...clientv3.Op) (*chain, []*mvccpb.KeyValue,
+	error) {
 	c := &chain{kv: kv, opt: opt, key: opt.key(key)}
 	bounded, cancel := context.WithTimeout(ctx, opt.Timeout)
 	defer cancel()
@@ -71,8 +73,8 @@ func openChain(ctx context.Context, kv KV, opt Options, key string, reads ...cli
 // close ends writes that wait for etcd.
 func (c *chain) close() { c.cancel() }
 
-// write makes a change that build derives from the current value of the head; nil: it is absent. build is called again if
-// an earlier write, which was not answered, turns out to have taken effect.
+// write makes a change that build derives from the current value of the head; nil: it is absent. build is called again
+// if an earlier write, which was not answered, turns out to have taken effect.
 func (c *chain) write(build func(current []byte) (change, error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +109,8 @@ func (c *chain) write(build func(current []byte) (change, error)) error {
 			unanswered = nil
 			continue
 		case failure == nil:
-			return fmt.Errorf("etcd has refused a change, although the keys %s and %s are as they must be", c.opt.LeaderKey, c.key)
+			return fmt.Errorf("etcd has refused a change, although the keys %s and %s are as they must be", c.opt.LeaderKey,
+				c.key)
 		case unanswered == nil:
 			return explain(failure, next.size())
 		default:
@@ -172,8 +175,8 @@ func (c *chain) read(ctx context.Context, others ...clientv3.Op) (answer, error)
 	})
 }
 
-// callShare is the part of Options.Timeout that one request may take: a request that hangs, because its member of etcd is
-// stopped, is followed by others.
+// callShare is the part of Options.Timeout that one request may take: a request that hangs, because its member of etcd
+// is stopped, is followed by others.
 const callShare = 3
 
 func (c *chain) send(ctx context.Context, add func(clientv3.Txn) clientv3.Txn) (a answer, err error) {

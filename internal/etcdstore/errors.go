@@ -13,8 +13,8 @@ import (
 
 // Errors of reads and writes, besides those that etcd itself has answered.
 var (
-	// ErrNotLeader: the leader's key is not that of the term. Nothing was written, unless etcd failed before it said so: then the
-	// term may have been over in between.
+	// ErrNotLeader: the leader's key is not that of the term. Nothing was written, unless etcd failed before it said so:
+	// then the term may have been over in between.
 	ErrNotLeader = errors.New("another leader was elected")
 	// ErrNoAnswer: etcd did not answer in time. A write may have taken effect, or take effect later, but not after a later
 	// write of the same store.
@@ -51,7 +51,8 @@ func isFinal(err error) bool {
 	switch codeOf(err) {
 	case codes.ResourceExhausted:
 		return !errors.Is(err, rpctypes.ErrTooManyRequests)
-	case codes.InvalidArgument, codes.PermissionDenied, codes.FailedPrecondition, codes.OutOfRange, codes.NotFound, codes.Unimplemented, codes.Unauthenticated:
+	case codes.InvalidArgument, codes.PermissionDenied, codes.FailedPrecondition, codes.OutOfRange, codes.NotFound,
+		codes.Unimplemented, codes.Unauthenticated:
 		return true
 	}
 	return false
@@ -69,10 +70,12 @@ func tellingError(before, latest error) error {
 func explain(err error, size int) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("etcd has reached its quota of space and takes no writes until it is compacted and defragmented, or has a larger "+
+		return fmt.Errorf("etcd has reached its quota of space and takes no writes until it is compacted and defragmented, "+
+			"or has a larger "+
 			"--quota-backend-bytes, and its alarm is disarmed: %w", err)
 	case errors.Is(err, rpctypes.ErrRequestTooLarge), codeOf(err) == codes.ResourceExhausted && size > defaultMaxRequest:
-		return fmt.Errorf("the request has %d bytes compressed, and etcd takes %d bytes by default (--max-request-bytes): %w", size, defaultMaxRequest, err)
+		return fmt.Errorf("the request has %d bytes compressed, and etcd takes %d bytes by default (--max-request-bytes): %w",
+			size, defaultMaxRequest, err)
 	}
 	return err
 }

@@ -12,11 +12,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// index is the value of indexKey, which each write changes. It lists the generations, so that a missing one is found: numbers alone
-// do not show it, because one that could not be stored is missing rightly. Its names are part of the format.
+// index is the value of indexKey, which each write changes. It lists the generations, so that a missing one is found:
+// numbers alone do not show it, because one that could not be stored is missing rightly. Its names are part of the
+// format.
 type index struct {
-	Epoch       int64    `json:"epoch"` // of the leader that has written it
-	Store       string   `json:"store"` // a random text for each Store, so that two of one epoch never write the same index
+	Epoch int64 `json:"epoch"` // of the leader that has written it
+	// a random text for each Store, so that two of one epoch never write the same index
+	Store       string   `json:"store"`
 	Write       uint64   `json:"write"` // the number of the write of that Store, from 1
 	Generations []uint64 `json:"generations"`
 }

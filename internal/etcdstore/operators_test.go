@@ -33,7 +33,8 @@ func restored(s scheduler.OperatorState) []scheduler.Command {
 	return []scheduler.Command{scheduler.RestoreOperators{State: s}}
 }
 
-// The next leader begins with what operators have switched under the one before, which cannot change it any more (HAS-6).
+// The next leader begins with what operators have switched under the one before, which cannot change it any more
+// (HAS-6).
 func TestOperators_NextLeaderBeginsWithThem(t *testing.T) {
 	var kv storetest.KV
 	former := openOperators(t, &kv, elect(&kv))
@@ -53,7 +54,8 @@ func TestOperators_NextLeaderBeginsWithThem(t *testing.T) {
 	assert.DeepEqual(t, openOperators(t, &kv, elect(&kv)).First("default"), restored(stopped))
 }
 
-// A write that was not answered and arrives late does not undo a later one, also if that changes nothing otherwise (HAS-3).
+// A write that was not answered and arrives late does not undo a later one, also if that changes nothing otherwise
+// (HAS-3).
 func TestOperators_LateWriteUndoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kv storetest.KV
@@ -75,7 +77,8 @@ func TestOpenOperators_DamageIsNamed(t *testing.T) {
 	assert.NilError(t, openOperators(t, &kv, elect(&kv)).Store("default", stopped))
 	value := []byte(kv.Value("/canopy/a/operators"))
 	value[len(value)-1] ^= 1
-	for text, want := range map[string]string{string(value): "the checksum does not match", "x": "it is not of the format", "": "it is not of the format"} {
+	for text, want := range map[string]string{string(value): "the checksum does not match", "x": "it is not of the format",
+		"": "it is not of the format"} {
 		kv.Put("/canopy/a/operators", text)
 		_, err := etcdstore.OpenOperators(t.Context(), &kv, elect(&kv))
 		assert.ErrorContains(t, err, "the key /canopy/a/operators in etcd is damaged: "+want)

@@ -10,7 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// KV is the part of a *clientv3.Client that is used here: reads are transactions too, so that what they read is of one revision.
+// KV is the part of a *clientv3.Client that is used here: reads are transactions too, so that what they read is of one
+// revision.
 type KV interface {
 	Txn(ctx context.Context) clientv3.Txn
 }
@@ -23,11 +24,12 @@ type Options struct {
 	Timeout   time.Duration // bounds each call, once those before it have ended; 0: 6 s
 }
 
-// DefaultTimeout bounds a call if Options.Timeout is 0. It is longer than a member of etcd takes to be replaced as the leader of etcd.
+// DefaultTimeout bounds a call if Options.Timeout is 0. It is longer than a member of etcd takes to be replaced as the
+// leader of etcd.
 const DefaultTimeout = 6 * time.Second
 
-// The keys, below Options.Prefix. They are part of what the checksum of a value is over, without the prefix: a copy of all keys
-// with another prefix is valid.
+// The keys, below Options.Prefix. They are part of what the checksum of a value is over, without the prefix: a copy of
+// all keys with another prefix is valid.
 const (
 	configPrefix      = "config/"
 	indexKey          = configPrefix + "index"

@@ -16,7 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// A randomRun makes random steps on a Store, and those that have taken effect, in the order in which they have, on a Model.
+// A randomRun makes random steps on a Store, and those that have taken effect, in the order in which they have, on a
+// Model.
 type randomRun struct {
 	t      *testing.T
 	seed   uint64
@@ -31,8 +32,8 @@ type randomRun struct {
 	counts map[string]int
 }
 
-// Whatever fails, each step takes effect at most once, in the order of the steps, and if it is answered without an error; none does after
-// the term (HAS-2, HAS-3).
+// Whatever fails, each step takes effect at most once, in the order of the steps, and if it is answered without an
+// error; none does after the term (HAS-2, HAS-3).
 func TestRandomRuns_WithFaults(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range uint64(testscale.Runs(200)) {
@@ -44,7 +45,8 @@ func TestRandomRuns_WithFaults(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	for _, what := range []string{"stored", "no answer, and not stored", "no answer, and stored later", "no space", "not leader", "opened"} {
+	for _, what := range []string{"stored", "no answer, and not stored", "no answer, and stored later", "no space",
+		"not leader", "opened"} {
 		assert.Assert(t, counts[what] >= testscale.Runs(50), "%s: only %d times: %v", what, counts[what], counts)
 	}
 }
@@ -89,7 +91,8 @@ func (r *randomRun) run() {
 			r.kv.Release()
 			if len(r.kv.Committed()) > before {
 				late := r.kv.Committed()[before:]
-				assert.Assert(r.t, len(late) == 1 && slices.Contains(unanswered, late[0]), "seed %d: %v was stored late at step %d", r.seed, late, number)
+				assert.Assert(r.t, len(late) == 1 && slices.Contains(unanswered, late[0]), "seed %d: %v was stored late at step %d",
+					r.seed, late, number)
 				r.counts["no answer, and stored later"]++
 			}
 		}
@@ -160,7 +163,8 @@ func (r *randomRun) open() {
 	committed := r.kv.Committed()
 	for ; r.made < len(committed); r.made++ {
 		if r.made > 0 {
-			assert.Assert(r.t, committed[r.made] > committed[r.made-1], "seed %d: the steps have taken effect in the order %v", r.seed, committed)
+			assert.Assert(r.t, committed[r.made] > committed[r.made-1], "seed %d: the steps have taken effect in the order %v",
+				r.seed, committed)
 		}
 		assert.NilError(r.t, r.steps[committed[r.made]-1].Do(&r.model))
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
-// Store keeps the history of configurations of a leader (HAS-1). It implements reload.Store, and is safe for concurrent use.
+// Store keeps the history of configurations of a leader (HAS-1). It implements reload.Store, and is safe for concurrent
+// use.
 type Store struct {
 	chain  *chain
 	stored reload.StoredState
@@ -20,8 +21,9 @@ type Store struct {
 	writes atomic.Uint64 // so far
 }
 
-// Open reads the history below opt.Prefix, which may be empty. It is as no earlier leader can change it any more. ctx and opt.Timeout bound
-// Open. Errors: ErrNotLeader, of opt, of etcd, or of a value that is damaged or is missing, with its key (HAS-5).
+// Open reads the history below opt.Prefix, which may be empty. It is as no earlier leader can change it any more. ctx
+// and opt.Timeout bound Open. Errors: ErrNotLeader, of opt, of etcd, or of a value that is damaged or is missing, with
+// its key (HAS-5).
 func Open(ctx context.Context, kv KV, opt Options) (*Store, error) {
 	opt, err := opt.checked()
 	if err != nil {
@@ -45,14 +47,15 @@ func (o *Options) name() string { return "in etcd below " + o.key(configPrefix) 
 // StoredState is what etcd had when the Store was opened.
 func (s *Store) StoredState() reload.StoredState { return s.stored }
 
-// Latest is the configuration that was in force last under an earlier leader; nil: there is none. A configuration that this version of the
-// program finds invalid is an error.
+// Latest is the configuration that was in force last under an earlier leader; nil: there is none. A configuration that
+// this version of the program finds invalid is an error.
 func (s *Store) Latest(bounds queuesyaml.Options) (*reload.Proposal, error) {
 	return s.stored.Latest(s.chain.opt.name(), bounds)
 }
 
-// Add stores g and deletes the generations before the number oldest, which is at most that of g. An error names the generation. It wraps
-// ErrNotLeader, ErrNoAnswer or ErrClosed, or is an answer of etcd: that g is too large, or that etcd has no space (HAS-4).
+// Add stores g and deletes the generations before the number oldest, which is at most that of g. An error names the
+// generation. It wraps ErrNotLeader, ErrNoAnswer or ErrClosed, or is an answer of etcd: that g is too large, or that
+// etcd has no space (HAS-4).
 func (s *Store) Add(g *reload.Generation, oldest uint64) error {
 	text, err := reload.EncodeGeneration(g)
 	if err != nil {

@@ -35,7 +35,8 @@ func open(t *testing.T, kv *storetest.KV, opt etcdstore.Options) *etcdstore.Stor
 }
 
 func generationOf(number uint64, text string) *reload.Generation {
-	return &reload.Generation{Number: number, At: time.Unix(0, 0).UTC(), Source: reload.REST, From: "::1", Text: text, Checksum: "C"}
+	return &reload.Generation{Number: number, At: time.Unix(0, 0).UTC(), Source: reload.REST, From: "::1", Text: text,
+		Checksum: "C"}
 }
 
 // cluster is a reload.Cluster without partitions.
@@ -50,7 +51,8 @@ func (c *cluster) Reload(_ context.Context, conf *configs.Config) (time.Duration
 // The next leader finds the configuration in force, the history, and the last checksum of each source (HAS-1).
 func TestStore_NextLeaderHasTheHistory(t *testing.T) {
 	text := func(queue string) []byte {
-		return []byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: " + queue + "}]}]}]")
+		return []byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: " + queue +
+			"}]}]}]")
 	}
 	var kv storetest.KV
 	kv.Put("/canopy/a/kind", etcdstore.Encode("kind", []byte("one-leader"))) // as members of before wrote (HAS-7)
@@ -111,12 +113,16 @@ func TestStore_OtherLeaderIsNamed(t *testing.T) {
 	elect(&kv)
 	for _, err := range []error{s.Add(generationOf(2, "two"), 1), s.SaveChecksum("rm rm-1", "C")} {
 		assert.ErrorIs(t, err, etcdstore.ErrNotLeader)
-		assert.ErrorContains(t, err, `: another leader was elected: the key /canopy/a/leader is of epoch 5 with the value "http://member-2", and this term of epoch 2`)
+		assert.ErrorContains(t, err,
+			`: another leader was elected: the key /canopy/a/leader is of epoch 5 with the value "http://member-2", and this `+
+				`term of epoch 2`)
 	}
 	kv.Delete(leaderKey)
 	err := s.Add(generationOf(2, "two"), 1)
 	assert.ErrorIs(t, err, etcdstore.ErrNotLeader)
-	assert.ErrorContains(t, err, "generation 2 of the history in etcd below /canopy/a/config/: another leader was elected, or none: the key /canopy/a/leader of epoch 2 is gone")
+	assert.ErrorContains(t, err,
+		"generation 2 of the history in etcd below /canopy/a/config/: another leader was elected, or none: the key "+
+			"/canopy/a/leader of epoch 2 is gone")
 	assert.Equal(t, kv.Value("/canopy/a/config/index"), before)
 	assert.Equal(t, len(kv.Keys()), 2)
 	_, err = etcdstore.Open(t.Context(), &kv, opt)
@@ -154,7 +160,8 @@ func TestStore_RefusalsOfEtcdAreExplained(t *testing.T) {
 // Each call ends in time, also if etcd does not answer, and says that the outcome is unknown (HAS-3).
 func TestStore_CallsAreBounded(t *testing.T) {
 	for name, fault := range map[string]storetest.Fault{
-		"hangs": {Hangs: true}, "is down": {Err: rpctypes.ErrNoLeader}, "hangs and writes later": {Hangs: true, Delayed: true},
+		"hangs": {Hangs: true}, "is down": {Err: rpctypes.ErrNoLeader},
+		"hangs and writes later": {Hangs: true, Delayed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -205,13 +212,16 @@ func TestOpen_DamageIsNamed(t *testing.T) {
 		}, generations + "2: the checksum does not match"},
 		"a generation is missing": {func(kv *storetest.KV) { kv.Delete(generations + "2") }, generations + "2 is missing"},
 		"the last is missing":     {func(kv *storetest.KV) { kv.Delete(generations + "3") }, generations + "3 is missing"},
-		"the index is missing":    {func(kv *storetest.KV) { kv.Delete("/canopy/a/config/index") }, "/canopy/a/config/index is missing"},
+		"the index is missing": {func(kv *storetest.KV) { kv.Delete("/canopy/a/config/index") },
+			"/canopy/a/config/index is missing"},
 		"another format": {func(kv *storetest.KV) { kv.Put(generations+"3", "canopy etcd 2\nabc") },
 			generations + `3: it is not of the format "canopy etcd 1\n" but begins with "canopy etcd 2\n"`},
 		"an empty value": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/last-checksums/rm rm-1", "") },
 			`last-checksums/rm rm-1: it is not of the format "canopy etcd 1\n" but begins with ""`},
-		"a value of another program": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/index", "x") }, "/canopy/a/config/index: it is not of the format"},
-		"a key of another program":   {func(kv *storetest.KV) { kv.Put("/canopy/a/config/recipes", "x") }, "/canopy/a/config/recipes: it is not of the format"},
+		"a value of another program": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/index", "x") },
+			"/canopy/a/config/index: it is not of the format"},
+		"a key of another program": {func(kv *storetest.KV) { kv.Put("/canopy/a/config/recipes", "x") },
+			"/canopy/a/config/recipes: it is not of the format"},
 		"a key of a later version": {func(kv *storetest.KV) {
 			kv.Put("/canopy/a/config/recipes", etcdstore.Encode("config/recipes", nil))
 		}, "/canopy/a/config/recipes: it is unknown to this version"},
@@ -237,7 +247,8 @@ func TestOpen_DamageIsNamed(t *testing.T) {
 			c.damage(&kv)
 			before := kv.Keys()
 			_, err := etcdstore.Open(t.Context(), &kv, elect(&kv))
-			assert.ErrorContains(t, err, "the history of configurations in etcd below /canopy/a/config/ cannot be used: it is damaged: the key ")
+			assert.ErrorContains(t, err,
+				"the history of configurations in etcd below /canopy/a/config/ cannot be used: it is damaged: the key ")
 			assert.ErrorContains(t, err, c.want)
 			assert.DeepEqual(t, kv.Keys(), before)
 		})
@@ -281,7 +292,8 @@ func TestOptions_ProblemsAreNamed(t *testing.T) {
 		},
 	} {
 		err := opener(etcdstore.Options{Timeout: -1})
-		for _, want := range []string{`the prefix "" is empty`, `the leader's key "" is empty`, "the epoch 0 is not above 0", "the timeout -1ns is below 0"} {
+		for _, want := range []string{`the prefix "" is empty`, `the leader's key "" is empty`, "the epoch 0 is not above 0",
+			"the timeout -1ns is below 0"} {
 			assert.ErrorContains(t, err, want)
 		}
 		for _, key := range []string{"a/config/leader", "a/operators"} {

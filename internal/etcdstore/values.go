@@ -9,12 +9,12 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// format is the beginning of each value: after it are a SHA-256 sum of the relative key and the rest, and the text, compressed
-// by zstd.
+// format is the beginning of each value: after it are a SHA-256 sum of the relative key and the rest, and the text,
+// compressed by zstd.
 const format = "canopy etcd 1\n"
 
-// maxText bounds the text of a value, in bytes: a damaged value must not fill the memory. The longest is a generation with a
-// queues.yaml of --max-config-bytes, escaped as JSON.
+// maxText bounds the text of a value, in bytes: a damaged value must not fill the memory. The longest is a generation
+// with a queues.yaml of --max-config-bytes, escaped as JSON.
 const maxText = 1 << 30
 
 // encode is the value of a key, which is without the prefix.

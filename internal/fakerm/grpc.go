@@ -27,7 +27,8 @@ func OverGRPC(ctx context.Context, client si.SchedulerClient) *GRPC {
 
 // RegisterResourceManager registers and opens the three streams. What arrives on one of them is passed to callback
 // until the stream ends; calls for different streams may overlap.
-func (g *GRPC) RegisterResourceManager(m *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback) (r *si.RegisterResourceManagerResponse, err error) {
+func (g *GRPC) RegisterResourceManager(m *si.RegisterResourceManagerRequest,
+	callback api.ResourceManagerCallback) (r *si.RegisterResourceManagerResponse, err error) {
 	if r, err = g.client.RegisterResourceManager(g.ctx, m); err != nil {
 		return nil, err
 	}

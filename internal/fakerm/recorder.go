@@ -156,7 +156,8 @@ func (r *Recorder) UpdateApplication(m *si.ApplicationResponse) error {
 		answers = append(answers, Answer{Kind: ApplicationAccepted, ID: a.ApplicationID, App: a.ApplicationID})
 	}
 	for _, a := range m.Rejected {
-		answers = append(answers, Answer{Kind: ApplicationRejected, ID: a.ApplicationID, App: a.ApplicationID, Text: a.Reason})
+		answers = append(answers,
+			Answer{Kind: ApplicationRejected, ID: a.ApplicationID, App: a.ApplicationID, Text: a.Reason})
 	}
 	states := ""
 	for _, u := range m.Updated {
@@ -201,7 +202,8 @@ func (r *Recorder) Predicates(m *si.PredicatesArgs) error {
 func (r *Recorder) PreemptionPredicates(m *si.PreemptionPredicatesArgs) *si.PreemptionPredicatesResponse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.preemptionQueries = append(r.preemptionQueries, fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
+	r.preemptionQueries = append(r.preemptionQueries,
+		fmt.Sprintf("%s on %s without %v from %d", m.AllocationKey, m.NodeID, m.PreemptAllocationKeys, m.StartIndex))
 	return nil
 }
 

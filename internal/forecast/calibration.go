@@ -21,7 +21,8 @@ type Calibration struct {
 	WithinP50 int // about half should
 	WithinP90 int // about 90 % should
 
-	MedianError time.Duration // of the last 1,000 that have started: half were off by less, compared with the median; 0: none has
+	// of the last 1,000 that have started: half were off by less, compared with the median; 0: none has
+	MedianError time.Duration
 
 	Open      int // asks that still wait
 	Withdrawn int // asks that ended without a start
@@ -33,9 +34,10 @@ type calibration struct {
 	counts     Calibration
 	correction correction
 	open       map[objects.AllocationKey]remembered
-	order      []objects.AllocationKey // of open, the oldest answer first; keys that are not in open any more are passed over
-	errors     []time.Duration         // a ring
-	next       int
+	// of open, the oldest answer first; keys that are not in open any more are passed over
+	order  []objects.AllocationKey
+	errors []time.Duration // a ring
+	next   int
 }
 
 // remembered is an answer that was given, and what it was before the correction.

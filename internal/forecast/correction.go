@@ -13,11 +13,11 @@ const (
 )
 
 // correction widens, narrows and shifts the quantiles of answers by how right earlier ones were: it is conformal
-// prediction. What runs do not know, such as asks that come later, or allocations of one job that all run long, is so far
-// too little in the span.
+// prediction. What runs do not know, such as asks that come later, or allocations of one job that all run long, is so
+// far too little in the span.
 //
-// The score of a start is its distance from the median, in widths of the span on that side. If 90 % of the scores are below
-// 2, the last quantile should be at twice its distance from the median.
+// The score of a start is its distance from the median, in widths of the span on that side. If 90 % of the scores are
+// below 2, the last quantile should be at twice its distance from the median.
 type correction struct {
 	scores []float64 // a ring
 	next   int

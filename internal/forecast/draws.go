@@ -89,8 +89,8 @@ func (d *draws) of(app int) *durations.Estimate {
 	return e
 }
 
-// uniform is a number from 0 to below 1 for a key in a run. The numbers of one key in successive runs are spread evenly,
-// because each is the former one plus the golden section.
+// uniform is a number from 0 to below 1 for a key in a run. The numbers of one key in successive runs are spread
+// evenly, because each is the former one plus the golden section.
 func uniform(key objects.AllocationKey, run int) float64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key)) // it never fails
@@ -103,12 +103,12 @@ func uniform(key objects.AllocationKey, run int) float64 {
 	return u
 }
 
-// common is how much allocations of one group run long or short together: the correlation of their draws in a run. Tasks
-// of one job are alike, and draws that are independent average out to a span that is too narrow (ADR 77).
+// common is how much allocations of one group run long or short together: the correlation of their draws in a run.
+// Tasks of one job are alike, and draws that are independent average out to a span that is too narrow (ADR 77).
 const common = 0.1
 
-// correlated is uniform for an allocation of a group, with what is common to the group in this run: the weighted sum of two
-// normal variables is normal.
+// correlated is uniform for an allocation of a group, with what is common to the group in this run: the weighted sum of
+// two normal variables is normal.
 func correlated(group durations.Key, key objects.AllocationKey, run int) float64 {
 	of := "group " + string(group.Queue) + " " + group.Value
 	z := math.Sqrt(common)*normal(uniform(objects.AllocationKey(of), run)) + math.Sqrt(1-common)*normal(uniform(key, run))

@@ -22,7 +22,8 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // lifetimes let an application live that has nothing for a while.
-var lifetimes = lifecycle.Lifetimes{Completing: 1000 * time.Hour, Completed: time.Hour, Rejected: time.Hour, MaxEnded: 1}
+var lifetimes = lifecycle.Lifetimes{Completing: 1000 * time.Hour, Completed: time.Hour, Rejected: time.Hour,
+	MaxEnded: 1}
 
 // cluster is a scheduler whose allocations run for as long as life says, on virtual time.
 type cluster struct {
@@ -89,7 +90,8 @@ func (c *cluster) node(id objects.NodeID, n int64) {
 }
 
 func (c *cluster) app(id objects.AppID, queue string, tags map[string]string) {
-	c.step(scheduler.AddApplication{App: id, User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: queue, Tags: tags})
+	c.step(scheduler.AddApplication{App: id, User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: queue,
+		Tags: tags})
 }
 
 func (c *cluster) ask(app objects.AppID, key objects.AllocationKey, n int64) {
@@ -159,7 +161,9 @@ func learntOf(partition string) *durations.Store {
 	s.OnEffects(partition, []scheduler.Effect{scheduler.ApplicationAccepted{App: "a", Queue: "root"}})
 	for i := range 20 {
 		key := objects.AllocationKey(fmt.Sprint(i))
-		s.OnEffects(partition, []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: key, App: "a"}, Node: "n"}}})
+		s.OnEffects(partition,
+			[]scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: key, App: "a"},
+				Node: "n"}}})
 		now = now.Add(time.Duration(i+1) * time.Minute)
 		s.OnEffects(partition, []scheduler.Effect{scheduler.Released{Key: key, App: "a", Type: scheduler.StoppedByRM}})
 	}

@@ -41,7 +41,8 @@ const (
 
 // String is the stable code.
 func (c Code) String() string {
-	return [...]string{"expected", "notEnoughHistory", "beyondHorizon", "neverAsThingsAre", "memberOfGang", "tooLarge", "notReplicated", "notPending", "busy"}[c]
+	return [...]string{"expected", "notEnoughHistory", "beyondHorizon", "neverAsThingsAre", "memberOfGang", "tooLarge",
+		"notReplicated", "notPending", "busy"}[c]
 }
 
 // Missing is a quantile that is beyond the horizon.
@@ -53,10 +54,11 @@ type Answer struct {
 	Detail string    // of NotReplicated and NotEnoughHistory; else empty
 	At     time.Time // of the snapshot: the times below count from it
 
-	P10, P50, P90 time.Duration // within which it starts with probabilities of 10, 50 and 90 %; Missing: beyond the horizon, or unknown
-	Corrected     bool          // the times are corrected by how right earlier answers were (EXP-17)
-	Runs, Started int           // how many runs were made, and in how many of them it started
-	Basis         []Basis       // what the durations are from, the group with the most allocations first
+	// within which it starts with probabilities of 10, 50 and 90 %; Missing: beyond the horizon, or unknown
+	P10, P50, P90 time.Duration
+	Corrected     bool    // the times are corrected by how right earlier answers were (EXP-17)
+	Runs, Started int     // how many runs were made, and in how many of them it started
+	Basis         []Basis // what the durations are from, the group with the most allocations first
 }
 
 // Basis is a group of durations that a forecast used.
@@ -69,9 +71,10 @@ type Basis struct {
 // Known reports whether the answer has an expected start.
 func (a *Answer) Known() bool { return a.Code == Expected }
 
-// Make makes the answers for pending asks of a partition (EXP-9, EXP-12). The error is that of ctx. It takes a slot of the
-// readers.
-func Make(ctx context.Context, st State, learnt *durations.Store, keys []objects.AllocationKey) (map[objects.AllocationKey]Answer, error) {
+// Make makes the answers for pending asks of a partition (EXP-9, EXP-12). The error is that of ctx. It takes a slot of
+// the readers.
+func Make(ctx context.Context, st State, learnt *durations.Store,
+	keys []objects.AllocationKey) (map[objects.AllocationKey]Answer, error) {
 	slot := cpushare.Readers.Acquire(context.Background()) // r.play ends with ctx
 	defer slot.Release()
 	o := newOriginal(st, learnt.ValueOf, slot)
@@ -106,7 +109,8 @@ func Make(ctx context.Context, st State, learnt *durations.Store, keys []objects
 }
 
 // targets are the keys of asks that can be forecast. answers gets those of the others.
-func (o *original) targets(keys []objects.AllocationKey, answers map[objects.AllocationKey]Answer) (targets []objects.AllocationKey) {
+func (o *original) targets(keys []objects.AllocationKey,
+	answers map[objects.AllocationKey]Answer) (targets []objects.AllocationKey) {
 	pending := map[objects.AllocationKey]item{}
 	for _, x := range o.asks {
 		if slices.Contains(keys, x.Ask.Key) {
@@ -128,7 +132,8 @@ func (o *original) targets(keys []objects.AllocationKey, answers map[objects.All
 }
 
 // fail sets the answers of keys to one without an expected start.
-func (o *original) fail(answers map[objects.AllocationKey]Answer, keys []objects.AllocationKey, code Code, detail string) map[objects.AllocationKey]Answer {
+func (o *original) fail(answers map[objects.AllocationKey]Answer, keys []objects.AllocationKey, code Code,
+	detail string) map[objects.AllocationKey]Answer {
 	for _, key := range keys {
 		answers[key] = failed(code, detail, o.at)
 	}
@@ -182,7 +187,8 @@ func (d *draws) basis() (out []Basis) {
 		all = append(all, c)
 	}
 	slices.SortFunc(all, func(a, b *basisCounter) int {
-		return cmp.Or(cmp.Compare(b.draws, a.draws), cmp.Compare(a.Key.Queue, b.Key.Queue), cmp.Compare(a.Key.Value, b.Key.Value))
+		return cmp.Or(cmp.Compare(b.draws, a.draws), cmp.Compare(a.Key.Queue, b.Key.Queue),
+			cmp.Compare(a.Key.Value, b.Key.Value))
 	})
 	for _, c := range all[:min(len(all), maxBasis)] {
 		out = append(out, Basis{c.Key, c.Ended, c.Quantile(0.5)})

@@ -83,7 +83,8 @@ func TestForecast_OfALeafWithSettingsOfItsOwn(t *testing.T) {
 		"draining": "{name: teams, queues: [{name: red, resources: {max: {vcore: %d}}}]}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			const begin = "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: ["
+			const begin = "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: " +
+				"'*', queues: ["
 			c := newCluster(t, begin+fmt.Sprintf(queue, 2)+"]}]}]")
 			c.app("x", "root.teams.red", nil)
 			c.learn("x")
@@ -128,12 +129,14 @@ func TestForecast_WithoutExpectedStart(t *testing.T) {
 	assert.Equal(t, c.forecast("h").P90, time.Duration(0))
 	c.step(scheduler.Operate{Action: scheduler.HoldApplication, App: "held"})
 	assert.Equal(t, c.forecast("h").Code, NeverAsThingsAre)
-	c.step(scheduler.Operate{Action: scheduler.ReleaseApplication, App: "held"}, scheduler.Operate{Action: scheduler.StopQueue, Queue: "root.b"})
+	c.step(scheduler.Operate{Action: scheduler.ReleaseApplication, App: "held"},
+		scheduler.Operate{Action: scheduler.StopQueue, Queue: "root.b"})
 	assert.Equal(t, c.forecast("h").Code, NeverAsThingsAre)
 
 	c.app("gang", "root.a", nil)
 	c.step(scheduler.SubmitAsk{Ask: &objects.Ask{
-		Key: "p", App: "gang", Amounts: cores(9), Placeholder: true, Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: "g"}),
+		Key: "p", App: "gang", Amounts: cores(9), Placeholder: true,
+		Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: "g"}),
 	}})
 	assert.Equal(t, c.forecast("p").Code, MemberOfGang)
 }
@@ -191,7 +194,8 @@ partitions:
 	c.app("x", "root.a", nil)
 	c.learn("x")
 	c.node("n1", 1)
-	c.step(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low", App: "x", Amounts: cores(1), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}})
+	c.step(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "low", App: "x", Amounts: cores(1),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}})
 	c.schedule()
 	c.goOn(time.Second)
 	c.step(scheduler.SubmitAsk{Ask: &objects.Ask{
@@ -274,7 +278,8 @@ func TestCorrelated_WithinTheGroupOfARun(t *testing.T) {
 	correlation, low := all(durations.Key{Queue: "root.a"})
 	assert.Assert(t, correlation > common/2 && correlation < 2*common, "%v", correlation)
 	assert.Assert(t, low > keys*runs*9/100 && low < keys*runs*11/100, "%v", low)
-	assert.Assert(t, correlated(durations.Key{Queue: "root.a"}, "k", 1) != correlated(durations.Key{Queue: "root.b"}, "k", 1))
+	assert.Assert(t,
+		correlated(durations.Key{Queue: "root.a"}, "k", 1) != correlated(durations.Key{Queue: "root.b"}, "k", 1))
 }
 
 // Where durations are certain and nothing new comes, the median is what then happens, in random clusters.
@@ -322,7 +327,8 @@ partitions:
 		for _, id := range apps {
 			for j := range rng.IntN(6) {
 				key := objects.AllocationKey(fmt.Sprintf("%s-%d", id, j))
-				c.step(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: id, Amounts: cores(1 + rng.Int64N(3)), Priority: rng.Int32N(3)}})
+				c.step(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: id, Amounts: cores(1 + rng.Int64N(3)),
+					Priority: rng.Int32N(3)}})
 				keys = append(keys, key)
 			}
 			c.goOn(time.Duration(rng.IntN(20)) * time.Second)

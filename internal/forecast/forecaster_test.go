@@ -44,7 +44,8 @@ func TestCalibration_CountsStartsByQuantile(t *testing.T) {
 	assert.Equal(t, c.read().Open, 8)
 	c.onEffects([]scheduler.Effect{allocated("a"), allocated("a"), allocated("unknown")}, after(10))
 	c.onEffects([]scheduler.Effect{allocated("b")}, after(18))
-	c.onEffects([]scheduler.Effect{allocated("c"), scheduler.AskCancelled{Key: "cancelled"}, scheduler.AskTimedOut{Key: "timed out"}, scheduler.Released{Key: "ended"}}, after(30))
+	c.onEffects([]scheduler.Effect{allocated("c"), scheduler.AskCancelled{Key: "cancelled"},
+		scheduler.AskTimedOut{Key: "timed out"}, scheduler.Released{Key: "ended"}}, after(30))
 	c.onEffects([]scheduler.Effect{allocated("d")}, after(100))
 	c.onEffects([]scheduler.Effect{allocated("late")}, after(31))
 	assert.DeepEqual(t, c.read(), Calibration{
@@ -95,7 +96,8 @@ func TestForecaster_SharesAnswers(t *testing.T) {
 	f, reads := c.forecaster(), 0
 	starts := func(keys ...objects.AllocationKey) map[objects.AllocationKey]Answer {
 		t.Helper()
-		answers, err := f.Starts(t.Context(), "default", keys, func(context.Context) (State, error) { reads++; return c.state(), nil })
+		answers, err := f.Starts(t.Context(), "default", keys,
+			func(context.Context) (State, error) { reads++; return c.state(), nil })
 		assert.NilError(t, err)
 		return answers
 	}
@@ -118,7 +120,8 @@ func TestForecaster_SharesAnswers(t *testing.T) {
 	assert.DeepEqual(t, f.Calibration("default"), Calibration{Open: 1, Started: 1, WithinP90: 0, MedianError: time.Second})
 
 	unreadable := errors.New("it has stopped")
-	_, err := f.Starts(t.Context(), "default", []objects.AllocationKey{"new"}, func(context.Context) (State, error) { return State{}, unreadable })
+	_, err := f.Starts(t.Context(), "default", []objects.AllocationKey{"new"},
+		func(context.Context) (State, error) { return State{}, unreadable })
 	assert.ErrorIs(t, err, unreadable)
 }
 
@@ -134,18 +137,21 @@ func TestForecaster_OneAtATime(t *testing.T) {
 		release := make(chan bool)
 		done := make(chan bool)
 		go func() {
-			_, _ = f.Starts(t.Context(), "default", []objects.AllocationKey{"a"}, func(context.Context) (State, error) { <-release; return st, nil })
+			_, _ = f.Starts(t.Context(), "default", []objects.AllocationKey{"a"},
+				func(context.Context) (State, error) { <-release; return st, nil })
 			close(done)
 		}()
 		synctest.Wait()
 		begun := time.Now()
-		answers, err := f.Starts(t.Context(), "default", []objects.AllocationKey{"b"}, func(context.Context) (State, error) { panic("not called") })
+		answers, err := f.Starts(t.Context(), "default", []objects.AllocationKey{"b"},
+			func(context.Context) (State, error) { panic("not called") })
 		assert.NilError(t, err)
 		assert.Equal(t, answers["b"].Code, Busy)
 		assert.Equal(t, time.Since(begun), maxWait)
 		close(release)
 		<-done
-		answers, err = f.Starts(t.Context(), "default", []objects.AllocationKey{"b"}, func(context.Context) (State, error) { return st, nil })
+		answers, err = f.Starts(t.Context(), "default", []objects.AllocationKey{"b"},
+			func(context.Context) (State, error) { return st, nil })
 		assert.NilError(t, err)
 		assert.Equal(t, answers["b"].Code, NotPending)
 	})
@@ -186,7 +192,8 @@ func TestCorrection_ByWhatHappened(t *testing.T) {
 		a := c.give("new", raw)
 		assert.Assert(t, a.Corrected)
 		for i, got := range [...]time.Duration{a.P10, a.P50, a.P90} {
-			assert.Assert(t, (got-time.Duration(x.want[i])*time.Second).Abs() <= time.Second, "%s: %v %v %v", name, a.P10, a.P50, a.P90)
+			assert.Assert(t, (got-time.Duration(x.want[i])*time.Second).Abs() <= time.Second, "%s: %v %v %v", name, a.P10, a.P50,
+				a.P90)
 		}
 		missing := seconds(1, 2, -1)
 		assert.DeepEqual(t, c.give("beyond the horizon", missing), missing)

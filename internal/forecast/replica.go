@@ -59,8 +59,10 @@ func newOriginal(st State, value func(tags map[string]string) string, slot *cpus
 		o.nodes = append(o.nodes, n)
 	}
 	o.addQueue(st.Snapshot.Root, slot, value)
-	slices.SortFunc(o.bound, func(a, b item) int { return cmp.Or(a.BoundAt.Compare(b.BoundAt), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
-	slices.SortFunc(o.asks, func(a, b item) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
+	slices.SortFunc(o.bound,
+		func(a, b item) int { return cmp.Or(a.BoundAt.Compare(b.BoundAt), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
+	slices.SortFunc(o.asks,
+		func(a, b item) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Ask.Key, b.Ask.Key)) })
 	return o
 }
 
@@ -121,7 +123,8 @@ func (o *original) replica(slot *cpushare.Slot) (*scheduler.Core, error) {
 	for i := range o.apps {
 		order[i] = &o.apps[i]
 	}
-	slices.SortFunc(order, func(a, b *member) int { return cmp.Or(a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(order,
+		func(a, b *member) int { return cmp.Or(a.Submitted.Compare(b.Submitted), cmp.Compare(a.ID, b.ID)) })
 	for _, a := range order {
 		slot.Yield()
 		if err := addMember(core, a, minTime(a.Submitted, o.at)); err != nil {
@@ -137,7 +140,8 @@ func (o *original) replica(slot *cpushare.Slot) (*scheduler.Core, error) {
 	}
 	for _, x := range o.bound {
 		slot.Yield()
-		for _, e := range core.Step(o.at, scheduler.ReportAllocation{Ask: x.copyOfAsk(), Node: x.Node, Class: x.PriorityClass}) {
+		for _, e := range core.Step(o.at,
+			scheduler.ReportAllocation{Ask: x.copyOfAsk(), Node: x.Node, Class: x.PriorityClass}) {
 			if r, rejected := e.(scheduler.AskRejected); rejected {
 				return nil, &replicaError{fmt.Sprintf("allocation %s cannot be copied: %s", r.Key, r.Reason)}
 			}
@@ -176,7 +180,8 @@ func (o *original) reserve(part *objects.Partition) {
 	for _, r := range all {
 		x, pending := part.Allocation(r.key)
 		n, there := part.Node(r.node)
-		if pending && there && !x.AskGroup().Held() && part.Reservations().Of(x) == nil && n.MayReserve(x) { // the members of a gang reserve together
+		// the members of a gang reserve together
+		if pending && there && !x.AskGroup().Held() && part.Reservations().Of(x) == nil && n.MayReserve(x) {
 			part.Reservations().Reserve(x, n, r.at)
 		}
 	}

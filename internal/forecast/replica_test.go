@@ -13,14 +13,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// In the state after any steps of a random run a replica has what the original has, its accounting is consistent, and its
-// scheduler runs on to the end of a forecast.
+// In the state after any steps of a random run a replica has what the original has, its accounting is consistent, and
+// its scheduler runs on to the end of a forecast.
 func TestReplica_OfRandomRuns(t *testing.T) {
 	runs := uint64(testscale.Runs(600))
 	replicas, broken, asks := 0, 0, 0
 	for seed := uint64(1); seed <= runs; seed++ {
 		s := randomrun.RandomRun(seed, 300)
-		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates})
+		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+			objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates})
 		now := randomrun.StartTime()
 		for i, step := range s.Steps {
 			now = now.Add(step.After)
@@ -33,7 +34,8 @@ func TestReplica_OfRandomRuns(t *testing.T) {
 				continue
 			}
 			before := core.FullSnapshot(now)
-			o := newOriginal(State{Snapshot: before, Config: core.Partition().Config(), Lifetimes: s.Lifetimes}, func(map[string]string) string { return "" }, nil)
+			o := newOriginal(State{Snapshot: before, Config: core.Partition().Config(), Lifetimes: s.Lifetimes},
+				func(map[string]string) string { return "" }, nil)
 			copied, err := o.replica(nil)
 			if err != nil {
 				assert.ErrorContains(t, err, "takes no applications", "seed %d, step %d", seed, i) // it is draining
@@ -61,7 +63,8 @@ func TestReplica_OfRandomRuns(t *testing.T) {
 			assert.Equal(t, len(r.starts)+len(r.targets), len(keys))
 		}
 	}
-	assert.Assert(t, replicas > 2*int(runs) && asks > replicas, "%d replicas, %d asks, %d not copied", replicas, asks, broken)
+	assert.Assert(t, replicas > 2*int(runs) && asks > replicas, "%d replicas, %d asks, %d not copied", replicas, asks,
+		broken)
 }
 
 // heldBy is what nodes hold, by the keys of the allocations on them, and what waits.
@@ -80,7 +83,8 @@ func heldBy(s *scheduler.Snapshot) (lines []string) {
 		}
 		for a := range q.Applications.All() {
 			for x := range a.Allocations.All() {
-				lines = append(lines, fmt.Sprintf("%s in %s: %s %s=%v %d", a.ID, q.Path, x.Node, x.Ask.Key, x.Ask.Amounts, x.Ask.Priority))
+				lines = append(lines,
+					fmt.Sprintf("%s in %s: %s %s=%v %d", a.ID, q.Path, x.Node, x.Ask.Key, x.Ask.Amounts, x.Ask.Priority))
 			}
 		}
 	}

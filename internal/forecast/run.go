@@ -20,8 +20,8 @@ const (
 	leastWait = 2 * time.Second // between two deadlines that are served
 )
 
-// run is one run of a replica on virtual time: allocations end when drawn durations have passed, the scheduler places what
-// it can, and the starts of the targets are noted.
+// run is one run of a replica on virtual time: allocations end when drawn durations have passed, the scheduler places
+// what it can, and the starts of the targets are noted.
 type run struct {
 	number  int
 	draws   *draws
@@ -68,8 +68,8 @@ func newRun(number int, d *draws, targets []objects.AllocationKey, slot *cpushar
 	return r, nil
 }
 
-// play goes through the virtual time until each target has started, or nothing happens any more, or a bound is reached, or
-// ctx ends.
+// play goes through the virtual time until each target has started, or nothing happens any more, or a bound is reached,
+// or ctx ends.
 func (r *run) play(ctx context.Context) {
 	end := r.at.Add(Horizon)
 	for r.endDue(); len(r.targets) > 0 && r.steps < maxSteps && ctx.Err() == nil; r.endDue() {
@@ -90,9 +90,9 @@ func (r *run) play(ctx context.Context) {
 	}
 }
 
-// next is when something happens next: an allocation ends, or the scheduler has a deadline. Deadlines that follow closely
-// are served together, the more of them the longer the run is under way: to the second at first, and then to a fiftieth of
-// the virtual time.
+// next is when something happens next: an allocation ends, or the scheduler has a deadline. Deadlines that follow
+// closely are served together, the more of them the longer the run is under way: to the second at first, and then to a
+// fiftieth of the virtual time.
 func (r *run) next() (at time.Time, deadline, some bool) {
 	if len(r.ends) > 0 {
 		at, some = r.ends[0].at, true
@@ -158,8 +158,10 @@ func (r *run) note(effects []scheduler.Effect) {
 			}
 			heap.Push(&r.ends, ending{r.now.Add(duration), e.Ask.App, e.Ask.Key})
 		case scheduler.Released:
-			if e.Type == scheduler.PreemptedByScheduler || e.Type == scheduler.TimedOut || e.Type == scheduler.PlaceholderReplaced {
-				r.confirm = append(r.confirm, scheduler.Release{App: e.App, Key: e.Key, Type: e.Type, Scope: scheduler.OnlyAllocations})
+			if e.Type == scheduler.PreemptedByScheduler || e.Type == scheduler.TimedOut ||
+				e.Type == scheduler.PlaceholderReplaced {
+				r.confirm = append(r.confirm,
+					scheduler.Release{App: e.App, Key: e.Key, Type: e.Type, Scope: scheduler.OnlyAllocations})
 			}
 		}
 	}

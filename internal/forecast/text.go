@@ -61,8 +61,8 @@ func span(from, to time.Duration) string {
 	return Text(from) + " to " + Text(to)
 }
 
-// Text is a duration for people, in one unit: seconds up to two minutes, minutes up to two hours, hours up to two days, or
-// days.
+// Text is a duration for people, in one unit: seconds up to two minutes, minutes up to two hours, hours up to two days,
+// or days.
 func Text(d time.Duration) string {
 	seconds := math.Round(d.Seconds())
 	for _, u := range []struct {

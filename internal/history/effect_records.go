@@ -30,34 +30,41 @@ func (w *recordWriter) add(r events.Record) {
 func (w *recordWriter) write(e scheduler.Effect) {
 	switch e := e.(type) {
 	case scheduler.NodeAccepted:
-		w.add(events.Record{Type: events.Node, Object: string(e.Node), Change: events.Add, Message: "Node added to the scheduler"})
+		w.add(events.Record{Type: events.Node, Object: string(e.Node), Change: events.Add,
+			Message: "Node added to the scheduler"})
 	case scheduler.NodeRejected:
 		w.add(events.Record{Type: events.Node, Object: string(e.Node), Message: "Node rejected: " + e.Reason})
 	case scheduler.ApplicationAccepted:
 		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Add, Detail: events.AppNew})
 	case scheduler.ApplicationRejected:
-		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Set, Detail: events.AppRejected, Message: e.Reason})
+		w.add(events.Record{Type: events.Application, Object: string(e.App), Change: events.Set, Detail: events.AppRejected,
+			Message: e.Reason})
 	case scheduler.ApplicationUpdated:
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.App), Change: events.Set, Detail: stateDetails[e.State], Message: e.Reason.String(), At: e.At,
+			Type: events.Application, Object: string(e.App), Change: events.Set, Detail: stateDetails[e.State],
+			Message: e.Reason.String(), At: e.At,
 		})
 	case scheduler.AskRejected:
 		w.request(e.Key, e.App, events.Record{Message: e.Reason, Rejected: true})
 	case scheduler.Allocated:
 		key := cloneKey(e.Ask.Key)
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.Ask.App), Reference: key, Change: events.Add, Detail: events.AppAllocated, Amounts: e.Ask.Amounts,
+			Type: events.Application, Object: string(e.Ask.App), Reference: key, Change: events.Add, Detail: events.AppAllocated,
+			Amounts: e.Ask.Amounts,
 		})
 		w.add(events.Record{
-			Type: events.Node, Object: string(e.Node), Reference: key, Change: events.Add, Detail: events.NodeAllocated, Amounts: e.Ask.Amounts,
+			Type: events.Node, Object: string(e.Node), Reference: key, Change: events.Add, Detail: events.NodeAllocated,
+			Amounts: e.Ask.Amounts,
 		})
 	case scheduler.Released:
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: detailOf(e.Type), Message: e.Message,
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove,
+			Detail: detailOf(e.Type), Message: e.Message,
 		})
 	case scheduler.AskCancelled:
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: events.RequestCancelled, Message: e.Reason,
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove,
+			Detail: events.RequestCancelled, Message: e.Reason,
 		})
 	case scheduler.AsksWait:
 		for a, reason := range e.EachWithReason {
@@ -69,13 +76,15 @@ func (w *recordWriter) write(e scheduler.Effect) {
 			detail = events.RequestCancelled
 		}
 		w.add(events.Record{
-			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: detail, Message: e.Message,
+			Type: events.Application, Object: string(e.App), Reference: cloneKey(e.Key), Change: events.Remove, Detail: detail,
+			Message: e.Message,
 		})
 	case scheduler.Refused:
 		w.about(e.Node, e.Key, e.App, "Refused "+e.Subject+": "+e.Reason)
 	case scheduler.PartitionReset:
 		if e.Reason != "" {
-			w.add(events.Record{Type: events.Queue, Object: string(objects.RootPath), Message: "Everything was removed: " + e.Reason})
+			w.add(events.Record{Type: events.Queue, Object: string(objects.RootPath),
+				Message: "Everything was removed: " + e.Reason})
 		}
 	case scheduler.OperatorActed:
 		w.operator(e)
@@ -153,7 +162,8 @@ func (w *recordWriter) node(e scheduler.NodeChanged) {
 	case scheduler.NodeNotOvercommitted:
 		r.Message = fmt.Sprintf("Node is no longer overcommitted: its capacity is %v", e.After)
 	default:
-		r.Detail, r.Message = events.NodeSchedulable, fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeMadeSchedulable)
+		r.Detail, r.Message = events.NodeSchedulable,
+			fmt.Sprintf("schedulable: %t", e.Change == scheduler.NodeMadeSchedulable)
 	}
 	w.add(r)
 }
@@ -193,11 +203,13 @@ func (w *recordWriter) preemptionCycle(e scheduler.Event) {
 // reservation adds a record about the node that an ask has reserved.
 func (w *recordWriter) reservation(e scheduler.Event) {
 	r := events.Record{
-		Type: events.Node, Object: string(e.Node), Reference: cloneKey(e.Subject.Key), Change: events.Add, Detail: events.NodeReservation, Amounts: e.Amounts,
+		Type: events.Node, Object: string(e.Node), Reference: cloneKey(e.Subject.Key), Change: events.Add,
+		Detail: events.NodeReservation, Amounts: e.Amounts,
 		Message: fmt.Sprintf("Node reserved for ask %s of application %s", e.Subject.Key, e.Subject.App),
 	}
 	if e.Kind == scheduler.EventReservationEnded {
-		r.Change, r.Message = events.Remove, fmt.Sprintf("Reservation for ask %s of application %s ended: %s", e.Subject.Key, e.Subject.App, e.ReservationEnd)
+		r.Change, r.Message = events.Remove,
+			fmt.Sprintf("Reservation for ask %s of application %s ended: %s", e.Subject.Key, e.Subject.App, e.ReservationEnd)
 	}
 	w.add(r)
 }
@@ -208,12 +220,14 @@ func (w *recordWriter) refusal(e scheduler.Event) {
 	if e.OfShape {
 		what = "asks with the requests and constraints of " + what
 	}
-	message := fmt.Sprintf("Node %s refused %s, and does not get it until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
+	message := fmt.Sprintf("Node %s refused %s, and does not get it until %s: %s", e.Node, what,
+		e.Until.UTC().Format(time.RFC3339), e.Message)
 	switch {
 	case e.Kind == scheduler.EventNodeRefusalEnded:
 		message = fmt.Sprintf("Node %s, which refused %s, may get it again: %s", e.Node, what, e.Message)
 	case e.OfShape:
-		message = fmt.Sprintf("Node %s refused several %s, and gets none until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
+		message = fmt.Sprintf("Node %s refused several %s, and gets none until %s: %s", e.Node, what,
+			e.Until.UTC().Format(time.RFC3339), e.Message)
 	}
 	w.add(events.Record{Type: events.Node, Object: string(e.Node), Reference: cloneKey(e.Subject.Key), Message: message})
 	if !e.OfShape {
@@ -226,8 +240,9 @@ func cloneKey(key objects.AllocationKey) string { return strings.Clone(string(ke
 
 var stateDetails = map[lifecycle.State]events.Detail{
 	lifecycle.New: events.AppNew, lifecycle.Accepted: events.AppAccepted, lifecycle.Running: events.AppRunning,
-	lifecycle.Rejected: events.AppRejected, lifecycle.Completing: events.AppCompleting, lifecycle.Completed: events.AppCompleted,
-	lifecycle.Failing: events.AppFailing, lifecycle.Failed: events.AppFailed, lifecycle.Expired: events.AppExpired,
+	lifecycle.Rejected: events.AppRejected, lifecycle.Completing: events.AppCompleting,
+	lifecycle.Completed: events.AppCompleted,
+	lifecycle.Failing:   events.AppFailing, lifecycle.Failed: events.AppFailed, lifecycle.Expired: events.AppExpired,
 	lifecycle.Resuming: events.AppResuming,
 }
 
@@ -254,11 +269,13 @@ func eventMessage(e scheduler.Event) string {
 		if e.Preemptor == (scheduler.AllocationRef{}) {
 			return fmt.Sprintf("Preempted on node %s: %s; grace period %s", e.Node, e.Message, e.Grace)
 		}
-		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, reason %s; grace period %s", e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue, e.Node, e.Reason, e.Grace)
+		return fmt.Sprintf("Preempted by %s of application %s in queue %s on node %s, reason %s; grace period %s",
+			e.Preemptor.Key, e.Preemptor.App, e.Preemptor.Queue, e.Node, e.Reason, e.Grace)
 	case scheduler.EventPlaceholderTooSmall:
 		return fmt.Sprintf("Placeholder on node %s is released because it is too small: %s", e.Node, e.Message)
 	case scheduler.EventOverdue:
-		return fmt.Sprintf("Preemption on node %s at %s is overdue: its termination was not confirmed in time", e.Node, e.Since.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("Preemption on node %s at %s is overdue: its termination was not confirmed in time", e.Node,
+			e.Since.UTC().Format(time.RFC3339))
 	case scheduler.EventNominated:
 		text := fmt.Sprintf("Nominated for node %s, reason %s: waits for %d victim", e.Node, e.Reason, e.Victims)
 		if e.Victims != 1 {

@@ -86,7 +86,9 @@ func (h *History) Streams() []OpenStream {
 	for s := range h.streams {
 		all = append(all, OpenStream{s.host, s.opened})
 	}
-	slices.SortFunc(all, func(a, b OpenStream) int { return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Host, b.Host)) })
+	slices.SortFunc(all, func(a, b OpenStream) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Host, b.Host))
+	})
 	return all
 }
 

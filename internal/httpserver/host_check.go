@@ -10,15 +10,15 @@ import (
 )
 
 // A web page may have a name of its own resolve to the address of this server (DNS rebinding). For the browser the page
-// and the server are then one origin, and the page reads the answers. Its requests have its own name as Host, so a server
-// that answers for its own names only is safe (RST-4).
+// and the server are then one origin, and the page reads the answers. Its requests have its own name as Host, so a
+// server that answers for its own names only is safe (RST-4).
 
 // AnyHost as one of the names of CheckHost accepts requests for every name.
 const AnyHost = "*"
 
-// CheckHost refuses requests for names that are not of this server, with status 421 and an error that says how to allow a
-// name. An address, localhost and the names are accepted, and so is every request for a path of exempt. hint is how the
-// name is allowed, such as "--http-host".
+// CheckHost refuses requests for names that are not of this server, with status 421 and an error that says how to allow
+// a name. An address, localhost and the names are accepted, and so is every request for a path of exempt. hint is how
+// the name is allowed, such as "--http-host".
 func CheckHost(next http.Handler, names, exempt []string, hint string) http.Handler {
 	if slices.Contains(names, AnyHost) {
 		return next
@@ -44,7 +44,8 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 }
 
-// isOwnHost reports whether a request for a name is answered. A request of HTTP/1.0 may have none, and no browser sends it.
+// isOwnHost reports whether a request for a name is answered. A request of HTTP/1.0 may have none, and no browser sends
+// it.
 func isOwnHost(name string, names []string) bool {
 	if name == "" || strings.EqualFold(name, "localhost") {
 		return true

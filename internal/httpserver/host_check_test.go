@@ -21,7 +21,8 @@ func TestCheckHost_AnswersForOwnNamesOnly(t *testing.T) {
 		return w
 	}
 	for _, host := range []string{
-		"", "localhost", "LOCALHOST:9080", "localhost.", "127.0.0.1", "127.0.0.1:9080", "10.1.2.3:80", "[::1]", "[::1]:9080", "[fe80::1%25eth0]:80",
+		"", "localhost", "LOCALHOST:9080", "localhost.", "127.0.0.1", "127.0.0.1:9080", "10.1.2.3:80", "[::1]", "[::1]:9080",
+		"[fe80::1%25eth0]:80",
 		"canopy.example.org", "Canopy.Example.org:9080", "canopy.example.org.:443", "second",
 	} {
 		w := send([]string{"canopy.example.org", "second"}, host, "/state")
@@ -29,7 +30,8 @@ func TestCheckHost_AnswersForOwnNamesOnly(t *testing.T) {
 		assert.Equal(t, w.Body.String(), "state", host)
 	}
 	for _, host := range []string{
-		"evil.example", "evil.example:9080", "localhost.evil.example", "127.0.0.1.evil.example", "canopy.example.org.evil.example", "a.canopy.example.org",
+		"evil.example", "evil.example:9080", "localhost.evil.example", "127.0.0.1.evil.example",
+		"canopy.example.org.evil.example", "a.canopy.example.org",
 		"localhost:9080:1", "127.1", "0x7f000001", "2130706433", "[evil.example]", "..", "xlocalhost",
 	} {
 		w := send([]string{"canopy.example.org", "second"}, host, "/state")

@@ -2,7 +2,8 @@ package httpserver
 
 import "net/http"
 
-// securityHeaders are the headers that every answer has (SEC-14). The values are shared by all answers and are not changed.
+// securityHeaders are the headers that every answer has (SEC-14). The values are shared by all answers and are not
+// changed.
 var securityHeaders = []struct {
 	name  string // canonical
 	value []string

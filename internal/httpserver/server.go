@@ -52,7 +52,9 @@ func New(h http.Handler, o Options) *Server {
 	if o.Counts == nil {
 		o.Counts = new(Counts)
 	}
-	s := &Server{opt: o, limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, tls: o.TLS != nil, idle: map[*connection]time.Time{}}}
+	s := &Server{opt: o,
+		limits: &connectionLimiter{max: o.MaxConnections, counts: o.Counts, tls: o.TLS != nil,
+			idle: map[*connection]time.Time{}}}
 	requests, end := context.WithCancel(context.Background())
 	s.end = end
 	s.http = &http.Server{

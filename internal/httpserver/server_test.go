@@ -156,29 +156,30 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "alive")
 	}
-	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipeListener) {
-		for range 3 {
-			c := p.dial()
-			defer c.Close()
-			send(t, c, "/busy")
-		}
-		synctest.Wait()
-		late := p.dial()
-		defer late.Close()
-		status, body, response := get(t, late, "/list")
-		assert.Equal(t, status, http.StatusServiceUnavailable)
-		assert.Equal(t, body, refusalBody)
-		assert.Equal(t, response.Header.Get("Retry-After"), "1")
-		assert.Assert(t, response.Close, "a reserved connection is closed")
+	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts},
+		func(p *pipeListener) {
+			for range 3 {
+				c := p.dial()
+				defer c.Close()
+				send(t, c, "/busy")
+			}
+			synctest.Wait()
+			late := p.dial()
+			defer late.Close()
+			status, body, response := get(t, late, "/list")
+			assert.Equal(t, status, http.StatusServiceUnavailable)
+			assert.Equal(t, body, refusalBody)
+			assert.Equal(t, response.Header.Get("Retry-After"), "1")
+			assert.Assert(t, response.Close, "a reserved connection is closed")
 
-		probe := p.dial()
-		defer probe.Close()
-		status, body, response = get(t, probe, "/healthz")
-		assert.Equal(t, status, http.StatusOK)
-		assert.Equal(t, body, "alive")
-		assert.Assert(t, response.Close)
-		assert.Equal(t, counts.Refused.Load(), uint64(1))
-	})
+			probe := p.dial()
+			defer probe.Close()
+			status, body, response = get(t, probe, "/healthz")
+			assert.Equal(t, status, http.StatusOK)
+			assert.Equal(t, body, "alive")
+			assert.Assert(t, response.Close)
+			assert.Equal(t, counts.Refused.Load(), uint64(1))
+		})
 }
 
 // Connections without a request take neither ordinary nor reserved connections for long, and
@@ -186,28 +187,29 @@ func TestServer_LivenessIsAnsweredOverTheLimit(t *testing.T) {
 func TestServer_SilentConnectionsDoNotBlockNewOnes(t *testing.T) {
 	counts := new(Counts)
 	handler := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }
-	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts}, func(p *pipeListener) {
-		for range 3 + reservedConnections {
+	withServer(t, handler, Options{MaxConnections: 3, Liveness: []string{"/healthz"}, Counts: counts},
+		func(p *pipeListener) {
+			for range 3 + reservedConnections {
+				c := p.dial()
+				defer c.Close()
+			}
+			refused := p.dial()
+			defer refused.Close()
+			response, err := http.ReadResponse(bufio.NewReader(refused), nil)
+			assert.NilError(t, err)
+			assert.Equal(t, response.StatusCode, http.StatusServiceUnavailable)
+			assert.Equal(t, counts.Refused.Load(), uint64(1))
+
+			time.Sleep(minIdle)
 			c := p.dial()
 			defer c.Close()
-		}
-		refused := p.dial()
-		defer refused.Close()
-		response, err := http.ReadResponse(bufio.NewReader(refused), nil)
-		assert.NilError(t, err)
-		assert.Equal(t, response.StatusCode, http.StatusServiceUnavailable)
-		assert.Equal(t, counts.Refused.Load(), uint64(1))
-
-		time.Sleep(minIdle)
-		c := p.dial()
-		defer c.Close()
-		_, body, _ := get(t, c, "/list")
-		assert.Equal(t, body, "here", "it replaces a connection without a request")
-		assert.Equal(t, counts.Evicted.Load(), uint64(1))
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		assert.Equal(t, counts.Connections.Load(), int64(0), "all connections without a request are closed")
-	})
+			_, body, _ := get(t, c, "/list")
+			assert.Equal(t, body, "here", "it replaces a connection without a request")
+			assert.Equal(t, counts.Evicted.Load(), uint64(1))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			assert.Equal(t, counts.Connections.Load(), int64(0), "all connections without a request are closed")
+		})
 }
 
 func TestServer_IdleConnectionIsEvictedForANewOne(t *testing.T) {
@@ -235,7 +237,8 @@ func TestServer_UnfinishedRequestTimesOut(t *testing.T) {
 	counts := new(Counts)
 	handler := func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
 	withServer(t, handler, Options{Counts: counts}, func(p *pipeListener) {
-		for _, begin := range []string{"GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nparti"} {
+		for _, begin := range []string{"GET / HTTP/1.1\r\nHost: a\r\n",
+			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nparti"} {
 			c := p.dial()
 			defer c.Close()
 			_, err := io.WriteString(c, begin)

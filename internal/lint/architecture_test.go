@@ -88,9 +88,9 @@ func (c *checkout) packagesAt(pattern string) []string {
 	return below(all, pattern)
 }
 
-// isThere reports whether what a row names exists: a package, a file, a transcript, a test, a target of make, or what a package
-// declares. A file without a directory must be in one of the packages that the row has named so far; place is what the
-// word adds to them.
+// isThere reports whether what a row names exists: a package, a file, a transcript, a test, a target of make, or what a
+// package declares. A file without a directory must be in one of the packages that the row has named so far; place is
+// what the word adds to them.
 func (c *checkout) isThere(word string, row []string) (ok bool, place []string) {
 	target, isMake := strings.CutPrefix(word, "make ")
 	switch {
@@ -108,7 +108,8 @@ func (c *checkout) isThere(word string, row []string) (ok bool, place []string) 
 	case strings.HasSuffix(word, ".txt"):
 		return len(below(c.files, word)) > 0, nil
 	case strings.HasPrefix(word, "Test"):
-		return slices.ContainsFunc(c.tests, func(name string) bool { ok, err := path.Match(word, name); return ok && err == nil }), nil
+		return slices.ContainsFunc(c.tests,
+			func(name string) bool { ok, err := path.Match(word, name); return ok && err == nil }), nil
 	}
 	if dirs := c.packagesAt(word); len(dirs) > 0 {
 		return true, dirs

@@ -20,8 +20,9 @@ import (
 var (
 	ruleHeading  = regexp.MustCompile(`^### ([A-Z]{2,3})-(\d+) (\S.*)$`)
 	ruleLine     = regexp.MustCompile(`^- (Implemented in|Shown by|Differs from YuniKorn 1\.9): (.+)$`)
-	ruleCitation = regexp.MustCompile(`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HA)-\d+\b`)
-	quoted       = regexp.MustCompile("`([^`]+)`")
+	ruleCitation = regexp.MustCompile(
+		`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HA)-\d+\b`)
+	quoted = regexp.MustCompile("`([^`]+)`")
 )
 
 // A behaviourRule is one rule of docs/behaviour.
@@ -102,7 +103,8 @@ func places(text string) (pairs [][2]string) {
 
 func isPath(word string) bool {
 	first, _, below := strings.Cut(word, "/")
-	return below && slices.Contains([]string{"pkg", "internal", "cmd", "tools", "bench", "docs", "examples", "test"}, first)
+	return below &&
+		slices.Contains([]string{"pkg", "internal", "cmd", "tools", "bench", "docs", "examples", "test"}, first)
 }
 
 // declared are the names that the files of a directory declare: functions, methods with and without
@@ -177,7 +179,8 @@ func checkRule(r behaviourRule, byFile map[string]source, byDir map[string][]sou
 			wrong("%q in %s is no test", at[1], at[0])
 		case !slices.ContainsFunc(files, func(s source) bool { return s.isTest() && functionsOf(s)[test] }):
 			wrong("%s has no test %s", at[0], test)
-		case (strings.HasSuffix(sub, ".txt") || test == "TestTranscripts") && !transcriptExists(at[0], strings.TrimSuffix(sub, ".txt")+".txt"):
+		case (strings.HasSuffix(sub, ".txt") || test == "TestTranscripts") &&
+			!transcriptExists(at[0], strings.TrimSuffix(sub, ".txt")+".txt"):
 			wrong("%s has no transcript %s", at[0], sub)
 		}
 	}
@@ -283,7 +286,8 @@ func TestBehaviour_RulesCitedInDocumentsExist(t *testing.T) {
 }
 
 // notInRepository are citations of documents that are not in the repository.
-var notInRepository = regexp.MustCompile(`\b(?:behaviour|priority|users|architecture|performance|style)\.md [0-9P]|\bseed [0-9S]`)
+var notInRepository = regexp.MustCompile(`\b(?:behaviour|priority|users|architecture|performance|style)\.md ` +
+	`[0-9P]|\bseed [0-9S]`)
 
 func TestBehaviour_CommentsCiteWhatIsInTheRepository(t *testing.T) {
 	sources, err := allSources()
@@ -310,10 +314,15 @@ func TestBehaviour_FormOfRules(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a gap":            {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n### PRE-3 B\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n", []string{"d.md:4: rule PRE-3 should be PRE-2: numbers follow each other"}},
-		"another prefix":   {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n### QUO-2 B\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n", []string{"d.md:4: rule QUO-2 should be PRE-2: numbers follow each other"}},
-		"no number":        {"### Victims\n", []string{`d.md:1: "### Victims" is no rule number and title`}},
-		"no file, no test": {"### PRE-1 A\nText.\n", []string{"d.md: PRE-1 names no file that implements it", "d.md: PRE-1 names no test that shows it"}},
+		"a gap": {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n### PRE-3 B\n- " +
+			"Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n",
+			[]string{"d.md:4: rule PRE-3 should be PRE-2: numbers follow each other"}},
+		"another prefix": {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n### QUO-2 B\n- " +
+			"Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n",
+			[]string{"d.md:4: rule QUO-2 should be PRE-2: numbers follow each other"}},
+		"no number": {"### Victims\n", []string{`d.md:1: "### Victims" is no rule number and title`}},
+		"no file, no test": {"### PRE-1 A\nText.\n",
+			[]string{"d.md: PRE-1 names no file that implements it", "d.md: PRE-1 names no test that shows it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problems := rulesOf("d.md", c.text)
@@ -331,12 +340,17 @@ func TestBehaviour_WhatRulesNameIsLookedUp(t *testing.T) {
 	byDir := map[string][]source{"pkg/a": {code, tests}}
 	for text, want := range map[string][]string{
 		"- Implemented in: `pkg/a/b.go` `T.m`, `C`, `T`\n- Shown by: `pkg/a` `TestA`": nil,
-		"- Implemented in: `pkg/a/c.go` `T`\n- Shown by: `pkg/a` `TestA`":             {`d.md: PRE-1: there is no file "pkg/a/c.go"`},
-		"- Implemented in: `pkg/a/b.go` `n`\n- Shown by: `pkg/a` `TestA`":             {"d.md: PRE-1: pkg/a/b.go declares no n"},
-		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `TestB`":                 {"d.md: PRE-1: pkg/a has no test TestB"},
-		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/b` `TestA`":                 {`d.md: PRE-1: there is no package "pkg/b"`},
-		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `T.m`":                   {`d.md: PRE-1: "T.m" in pkg/a is no test`},
-		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `TestA/no.txt`":          {"d.md: PRE-1: pkg/a has no transcript no.txt"},
+		"- Implemented in: `pkg/a/c.go` `T`\n- Shown by: `pkg/a` `TestA`": {`d.md: PRE-1: there is no file ` +
+			`"pkg/a/c.go"`},
+		"- Implemented in: `pkg/a/b.go` `n`\n- Shown by: `pkg/a` `TestA`": {"d.md: PRE-1: pkg/a/b.go declares " +
+			"no n"},
+		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `TestB`": {"d.md: PRE-1: pkg/a has no test TestB"},
+		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/b` `TestA`": {`d.md: PRE-1: there is no package ` +
+			`"pkg/b"`},
+		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `T.m`": {`d.md: PRE-1: "T.m" in pkg/a is no ` +
+			`test`},
+		"- Implemented in: `pkg/a/b.go`\n- Shown by: `pkg/a` `TestA/no.txt`": {"d.md: PRE-1: pkg/a has no " +
+			"transcript no.txt"},
 	} {
 		rules, problems := rulesOf("d.md", "### PRE-1 A\n"+text+"\n")
 		assert.DeepEqual(t, problems, []string(nil))

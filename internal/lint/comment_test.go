@@ -104,7 +104,8 @@ func TestPackages_HaveComments(t *testing.T) {
 	assert.NilError(t, err)
 	withComment, err := parse("pkg/objects/doc.go", "// Package objects is the state.\npackage objects")
 	assert.NilError(t, err)
-	assert.Assert(t, !hasPackageComment([]source{withoutComment}), "a comment apart from the package clause does not count")
+	assert.Assert(t, !hasPackageComment([]source{withoutComment}),
+		"a comment apart from the package clause does not count")
 	assert.Assert(t, hasPackageComment([]source{withoutComment, withComment}))
 }
 

@@ -60,10 +60,13 @@ func unlistedPackages(packages map[string]bool, text string) (problems []string)
 
 func TestUnlistedPackages(t *testing.T) {
 	packages := map[string]bool{"pkg/canopy": true, "pkg/objects": true, "pkg/new": true}
-	assert.DeepEqual(t, unlistedPackages(packages, "| `pkg/canopy` | no | x |\n| `pkg/objects` | supported | x |\n| `pkg/gone` | no | x |\n"), []string{
-		"docs/EMBEDDING.md does not list pkg/new", "docs/EMBEDDING.md is wrong about the support of pkg/canopy",
-		"docs/EMBEDDING.md is wrong about the support of pkg/objects", "docs/EMBEDDING.md lists pkg/gone, which is no package",
-	})
+	assert.DeepEqual(t,
+		unlistedPackages(packages, "| `pkg/canopy` | no | x |\n| `pkg/objects` | supported | x |\n| `pkg/gone` | no | x |\n"),
+		[]string{
+			"docs/EMBEDDING.md does not list pkg/new", "docs/EMBEDDING.md is wrong about the support of pkg/canopy",
+			"docs/EMBEDDING.md is wrong about the support of pkg/objects",
+			"docs/EMBEDDING.md lists pkg/gone, which is no package",
+		})
 }
 
 // The signatures of a supported package have no type of another package of this module: an importer
@@ -178,5 +181,6 @@ func g(loop.Options) {}
 	problems, n := unsupportedTypes(s)
 	assert.Equal(t, n, 2)
 	assert.Equal(t, len(problems), 3, "%v", problems)
-	assert.Assert(t, strings.Contains(problems[0], "A has the type loop.Options") && strings.Contains(problems[2], "F has the type loop.Options"), "%v", problems)
+	assert.Assert(t, strings.Contains(problems[0], "A has the type loop.Options") &&
+		strings.Contains(problems[2], "F has the type loop.Options"), "%v", problems)
 }

@@ -77,7 +77,8 @@ func (j journalSources) problems() (problems []string) {
 			if receiverType(f) == "journal" && slices.Contains(kinds, f.Name.Name) {
 				passed[f.Name.Name] = true
 				if got := passedOn(f); !slices.Equal(got, consumers) {
-					problems = append(problems, s.problem(f, "the change %s is passed to %v, not to each consumer once: %v", f.Name.Name, got, consumers))
+					problems = append(problems,
+						s.problem(f, "the change %s is passed to %v, not to each consumer once: %v", f.Name.Name, got, consumers))
 				}
 				continue
 			}
@@ -165,15 +166,20 @@ type nodeChanges interface { added(n int); removed(n int) }
 type journal struct { a x; b y }
 `
 	for _, c := range []struct{ code, want string }{
-		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }\nfunc (j *journal) removed(n int) { j.a.removed(n); j.b.removed(n) }", ""},
+		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }\nfunc (j *journal) removed(n int) { " +
+			"j.a.removed(n); j.b.removed(n) }", ""},
 		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }\nfunc (j *journal) removed(n int) { j.a.removed(n) }",
 			"p.go:6: the change removed is passed to [a], not to each consumer once: [a b]"},
-		{"func (j *journal) added(n int) { j.a.added(n); j.b.removed(n) }\nfunc (j *journal) removed(n int) { j.a.removed(n); j.b.removed(n) }",
+		{"func (j *journal) added(n int) { j.a.added(n); j.b.removed(n) }\nfunc (j *journal) removed(n int) { " +
+			"j.a.removed(n); j.b.removed(n) }",
 			"p.go:5: the change added is passed to [a ?], not to each consumer once: [a b]"},
-		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(1) }\nfunc (j *journal) removed(n int) { j.a.removed(n); j.b.removed(n) }",
+		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(1) }\nfunc (j *journal) removed(n int) { " +
+			"j.a.removed(n); j.b.removed(n) }",
 			"p.go:5: the change added is passed to [a ?], not to each consumer once: [a b]"},
-		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }", "the journal has no method for changes of the kind removed"},
-		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }\nfunc (j *journal) removed(n int) { j.a.removed(n); j.b.removed(n) }\nfunc f(p *t) { p.journal.b.added(1) }",
+		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }",
+			"the journal has no method for changes of the kind removed"},
+		{"func (j *journal) added(n int) { j.a.added(n); j.b.added(n) }\nfunc (j *journal) removed(n int) { " +
+			"j.a.removed(n); j.b.removed(n) }\nfunc f(p *t) { p.journal.b.added(1) }",
 			"p.go:7: added of one consumer is called without the journal"},
 	} {
 		s, err := parse("p.go", declared+c.code)

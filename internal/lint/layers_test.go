@@ -19,19 +19,27 @@ const (
 // may import anything.
 var layers = [][]string{
 	{"pkg/resources", "pkg/security", "pkg/names", "pkg/persistent", "pkg/registry", "pkg/constraints"},
-	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility", "pkg/gangs", "pkg/topology", "pkg/refusals"},
+	{"pkg/policies", "pkg/limits", "pkg/placement", "pkg/priorities", "pkg/budgets", "pkg/events", "pkg/feasibility",
+		"pkg/gangs", "pkg/topology", "pkg/refusals"},
 	{"pkg/affinity", "pkg/configs", "pkg/lifecycle", "pkg/quota"},
 	{"pkg/objects"},
 	{"pkg/preemption/victim", "pkg/explain"},
 	{"pkg/preemption", "pkg/reservation"},
 	{"pkg/scheduler", "pkg/configs/validation", "pkg/configs/diff"},
 	{"internal/answer", "internal/cpushare", "internal/durations", "internal/objectgraph", "pkg/configs/queuesyaml"},
-	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals", "internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert", "internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance", "internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording", "internal/election"},
-	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui", "internal/election/etcd", "internal/election/memstore"},
-	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif", "internal/recording/excerpt", "pkg/webservice/dao"},
+	{"internal/loop", "internal/offline", "internal/plan", "internal/wire", "internal/history", "internal/totals",
+		"internal/effectlog", "internal/logging", "internal/testscale", "internal/auth", "internal/testcert",
+		"internal/coalesce", "internal/httpserver", "internal/measure", "internal/fakerm", "internal/conformance",
+		"internal/randomrun", "internal/serverprocess", "internal/usage", "internal/forecast", "internal/recording",
+		"internal/election"},
+	{"internal/recording/playback", "internal/reload", "internal/bench/workload", "internal/operators", "internal/webui",
+		"internal/election/etcd", "internal/election/memstore"},
+	{"internal/engine", "internal/etcdstore", "internal/etcdstore/storetest", "internal/whatif",
+		"internal/recording/excerpt", "pkg/webservice/dao"},
 	{
 		"pkg/rmproxy", "pkg/webservice", "pkg/metrics",
-		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity", "internal/mutants", "internal/whatif/tune",
+		"internal/configwatch", "internal/usergroup", "internal/twin", "internal/chaos", "internal/complexity",
+		"internal/mutants", "internal/whatif/tune",
 	},
 	{"pkg/canopy", "internal/sim", "internal/bench/report"},
 	{"internal/bench"}, // drives all of these
@@ -54,10 +62,11 @@ var deterministic = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm, internal/conformance, and internal/chaos are
-// clients of the scheduler interface.
+// pkg/canopy hands the in-process API out; internal/sim, internal/bench, internal/fakerm, internal/conformance, and
+// internal/chaos are clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance", "internal/chaos"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/sim", "internal/bench", "internal/fakerm", "internal/conformance",
+		"internal/chaos"},
 
 	"go.etcd.io/etcd":       {"internal/election/etcd", "internal/etcdstore", "internal/etcdstore/storetest"},
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
@@ -283,12 +292,14 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, " +
+				"internal/conformance, internal/chaos may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, internal/conformance, internal/chaos may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/sim, internal/bench, internal/fakerm, " +
+				"internal/conformance, internal/chaos may import " + si},
 		},
 	})
 }

@@ -74,8 +74,10 @@ func quotaIsPostedByTheLedger(s source) (problems []string) {
 		if !ok || !slices.Contains([]string{"quota", "Quota", "Account"}, on.Sel.Name) {
 			return true
 		}
-		if callers, posts := quotaPostings[f.Sel.Name]; posts && (s.dir() != objectsDir || !slices.Contains(callers, s.path[len(objectsDir)+1:])) {
-			problems = append(problems, s.problem(call, "%s is called here; only %v of %s may call it", f.Sel.Name, callers, objectsDir))
+		if callers, posts := quotaPostings[f.Sel.Name]; posts &&
+			(s.dir() != objectsDir || !slices.Contains(callers, s.path[len(objectsDir)+1:])) {
+			problems = append(problems,
+				s.problem(call, "%s is called here; only %v of %s may call it", f.Sel.Name, callers, objectsDir))
 		}
 		return true
 	})
@@ -86,8 +88,11 @@ func TestLedger_PostsQuotas(t *testing.T) {
 	checkModule(t, quotaIsPostedByTheLedger)
 	const head = "package objects\n"
 	checkSnippets(t, quotaIsPostedByTheLedger, []snippet{
-		{name: "a posting outside of the ledger", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }", want: []string{"Post is called here; only [ledger.go] of pkg/objects may call it"}},
-		{name: "a posting of another package", path: "pkg/scheduler/ledger.go", text: "package scheduler\nfunc f(q *objects.Queue) { q.Quota().PostRunning(1) }", want: []string{"PostRunning is called here; only [max_applications.go] of pkg/objects may call it"}},
+		{name: "a posting outside of the ledger", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }",
+			want: []string{"Post is called here; only [ledger.go] of pkg/objects may call it"}},
+		{name: "a posting of another package", path: "pkg/scheduler/ledger.go",
+			text: "package scheduler\nfunc f(q *objects.Queue) { q.Quota().PostRunning(1) }",
+			want: []string{"PostRunning is called here; only [max_applications.go] of pkg/objects may call it"}},
 		{name: "the ledger itself", path: "pkg/objects/ledger.go", text: head + "func f(q *Queue) { q.quota.Post(v, 1) }"},
 		{name: "a question", text: head + "func f(q *Queue) { q.quota.Allocated() }"},
 		{name: "another method of that name", text: head + "func f(c client) { c.Post(url) }"},
@@ -161,14 +166,21 @@ func TestLedger_QuantitiesHaveFewWriters(t *testing.T) {
 	checkModule(t, quantitiesHaveFewWriters)
 	const head = "package objects\n"
 	checkSnippets(t, quantitiesHaveFewWriters, []snippet{
-		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [ledger.go] may change it"}},
-		{name: "a count", text: head + "func f(a *Application) { a.boundCount++ }", want: []string{"boundCount changes here; only [ledger.go] may change it"}},
-		{name: "a signed sum", text: head + "func f(a *Application) { addSigned(&a.pending, v, 1) }", want: []string{"pending changes here; only [application.go] may change it"}},
-		{name: "a sum of pkg/quota", path: "pkg/quota/headroom.go", text: "package quota\nfunc f(q *Queue) { q.allocated.Add(v) }", want: []string{"allocated changes here; only [posting.go account.go] may change it"}},
-		{name: "an assignment", text: head + "func f(n *Node) { x, n.available = 1, v }", want: []string{"available changes here; only [nodes.go] may change it"}},
+		{name: "a sum outside of the ledger", text: head + "func f(q *Queue) { q.allocated.Add(v) }",
+			want: []string{"allocated changes here; only [ledger.go] may change it"}},
+		{name: "a count", text: head + "func f(a *Application) { a.boundCount++ }",
+			want: []string{"boundCount changes here; only [ledger.go] may change it"}},
+		{name: "a signed sum", text: head + "func f(a *Application) { addSigned(&a.pending, v, 1) }",
+			want: []string{"pending changes here; only [application.go] may change it"}},
+		{name: "a sum of pkg/quota", path: "pkg/quota/headroom.go",
+			text: "package quota\nfunc f(q *Queue) { q.allocated.Add(v) }",
+			want: []string{"allocated changes here; only [posting.go account.go] may change it"}},
+		{name: "an assignment", text: head + "func f(n *Node) { x, n.available = 1, v }",
+			want: []string{"available changes here; only [nodes.go] may change it"}},
 		{name: "the buffer of a new object", text: head + "func f(n *Node) { n.available = n.buffers.available[:0] }"},
 		{name: "a question", text: head + "func f(n *Node) bool { return n.available.Covers(v) }"},
-		{name: "the ledger itself", path: "pkg/objects/nodes.go", text: head + "func f(n *Node) { n.available.Difference(a, b, c) }"},
+		{name: "the ledger itself", path: "pkg/objects/nodes.go",
+			text: head + "func f(n *Node) { n.available.Difference(a, b, c) }"},
 	})
 }
 

@@ -20,7 +20,8 @@ var requirements = map[string]int{"S0": 35, "S2": 34, "S3": 65, "S4": 83}
 var (
 	requirementPattern = regexp.MustCompile(`\b(S\d)-(\d+)(?: to (S\d)-(\d+))?`)
 	scenarioPattern    = regexp.MustCompile(`\b(SC-\d{3}|CX-\d{2})\b( [b-z]\b)?`)
-	evidencePattern    = regexp.MustCompile("`Test\\w+`|\\b(SC-\\d{3}|CX-\\d{2}|P\\d)\\b|\\bclasses\\b|^not there: |^historic: |^the RM's; ")
+	evidencePattern    = regexp.MustCompile("`Test\\w+`|\\b(SC-\\d{3}|CX-\\d{2}|P\\d)\\b|\\bclasses\\b|^not there: " +
+		"|^historic: |^the RM's; ")
 )
 
 // requirementsOf are the numbers in the first cells of the tables of text, each with its evidence; a

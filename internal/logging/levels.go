@@ -9,8 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// Levels are the least levels of the lines of named loggers. Names are dotted, as those of zap; a logger without a level of its own has that
-// of the nearest logger above it. It is safe for concurrent use.
+// Levels are the least levels of the lines of named loggers. Names are dotted, as those of zap; a logger without a
+// level of its own has that of the nearest logger above it. It is safe for concurrent use.
 type Levels struct {
 	root  string // name of the logger that all names are below, with a dot, or empty
 	least zap.AtomicLevel
@@ -24,8 +24,8 @@ type levelSet struct {
 	known  sync.Map // name of a logger, as a line has it, to its level
 }
 
-// NewLevels returns a logger like log whose lines, and those of loggers that are made of it by Named, have Levels. least is the least level of
-// log, which Levels sets to the least of its own; at first all loggers have it.
+// NewLevels returns a logger like log whose lines, and those of loggers that are made of it by Named, have Levels.
+// least is the least level of log, which Levels sets to the least of its own; at first all loggers have it.
 func NewLevels(log *zap.Logger, least zap.AtomicLevel) (*zap.Logger, *Levels) {
 	l := &Levels{least: least}
 	if name := log.Name(); name != "" {
@@ -53,7 +53,8 @@ func (l *Levels) Base() zapcore.Level {
 	return l.least.Level()
 }
 
-// of is the level of a logger with the full name of a line. Without names all have the one of the log, which its owner may have changed since.
+// of is the level of a logger with the full name of a line. Without names all have the one of the log, which its owner
+// may have changed since.
 func (l *Levels) of(name string) zapcore.Level {
 	s := l.set.Load()
 	if len(s.byName) == 0 {

@@ -31,7 +31,8 @@ func New(out io.Writer, opt Options) *Log {
 	encoder := opt.Encoder.Clone()
 	l := &Log{writer: NewWriter(out, opt.Buffer, func(lines int64) []byte {
 		text, err := encoder.EncodeEntry(zapcore.Entry{
-			Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines dropped: the log was not read, or could not be written",
+			Level: zapcore.WarnLevel, Time: time.Now(),
+			Message: "log lines dropped: the log was not read, or could not be written",
 		}, []zapcore.Field{zap.Int64("lines", lines)})
 		if err != nil {
 			return nil // the metric still has the count

@@ -165,11 +165,13 @@ func TestLog_RepeatedLinesAreOmittedWithACount(t *testing.T) {
 			`{"level":"info","msg":"ask refused","number":1}`,
 			`{"level":"warn","msg":"node lost"}`,
 			`{"level":"info","msg":"other"}`,
-			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask refused","lines":3}`,
+			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask ` +
+				`refused","lines":3}`,
 			`{"level":"warn","msg":"log lines left out: the same message was logged too often","message":"node lost","lines":3}`,
 			`{"level":"info","msg":"ask refused"}`,
 			`{"level":"info","msg":"ask refused"}`,
-			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask refused","lines":1}`,
+			`{"level":"info","msg":"log lines left out: the same message was logged too often","message":"ask ` +
+				`refused","lines":1}`,
 		})
 	})
 }
@@ -212,7 +214,8 @@ func TestLog_UnreadLinesAreDroppedAndReportedLater(t *testing.T) {
 		assert.NilError(t, log.Close())
 		lines := out.lines()
 		assert.Equal(t, int64(len(lines)-1), 1000-dropped)
-		want := fmt.Sprintf(`{"level":"warn","msg":"log lines dropped: the log was not read, or could not be written","lines":%d}`, dropped)
+		want := fmt.Sprintf(`{"level":"warn","msg":"log lines dropped: the log was not read, or could not be `+
+			`written","lines":%d}`, dropped)
 		assert.Equal(t, lines[len(lines)-1], want)
 	})
 }
@@ -233,7 +236,8 @@ func TestLog_FatalLinesAreFlushedWithinABound(t *testing.T) {
 			defer func() { assert.Equal(t, recover(), "again") }()
 			log.Panic("again")
 		}()
-		assert.Assert(t, strings.Contains(strings.Join(out.lines(), "\n"), `"msg":"again"`), "the line was written before the panic")
+		assert.Assert(t, strings.Contains(strings.Join(out.lines(), "\n"), `"msg":"again"`),
+			"the line was written before the panic")
 		assert.NilError(t, log.Close())
 	})
 }

@@ -119,8 +119,8 @@ func (l *Loop) runAsync(ctx context.Context) (ended bool) {
 	}
 }
 
-// decideAndServe makes decisions, and does a slice of a snapshot and a step of an audit if they are due. offer hands effects to a
-// Sink that is ready, before the slice and the step: a decision does not wait for readers.
+// decideAndServe makes decisions, and does a slice of a snapshot and a step of an audit if they are due. offer hands
+// effects to a Sink that is ready, before the slice and the step: a decision does not wait for readers.
 func (l *Loop) decideAndServe(offer func()) {
 	if l.mayDecide() {
 		l.decide(l.decisionBatch())

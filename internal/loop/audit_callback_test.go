@@ -14,10 +14,11 @@ import (
 func TestOnAudit_IsCalledForEachAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		audits := make(chan loop.Audit, 10)
-		l, stop := run(t, &recordingSink{}, nil, loop.Options{AuditEvery: time.Minute, OnAudit: func(partition string, a loop.Audit) {
-			assert.Equal(t, partition, "default")
-			audits <- a
-		}})
+		l, stop := run(t, &recordingSink{}, nil,
+			loop.Options{AuditEvery: time.Minute, OnAudit: func(partition string, a loop.Audit) {
+				assert.Equal(t, partition, "default")
+				audits <- a
+			}})
 		l.Send(node("n1", 1))
 		<-time.After(150 * time.Second)
 		synctest.Wait()

@@ -66,7 +66,8 @@ func TestAudit_IsAbandonedWithoutWaiters(t *testing.T) {
 func TestAudit_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 	x := newManualLoop(t, 1000, 10)
 	x.decide(1)
-	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // every measurement takes time
+	// every measurement takes time
+	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock }
 	x.addAuditWaiter(t.Context())
 	x.stepAudit()
 	x.opt.Now = func() time.Time { return x.clock }

@@ -20,7 +20,8 @@ type Cluster struct {
 	ctx    context.Context // ends with the Cluster
 	cancel context.CancelFunc
 
-	partitionsLock chan struct{}  // holds a token while partitions are created, reconfigured or removed; acquired before mu
+	// holds a token while partitions are created, reconfigured or removed; acquired before mu
+	partitionsLock chan struct{}
 	removing       sync.WaitGroup // counts removed loops until they have ended
 
 	mu           sync.Mutex // guards the fields below; not held while waiting for a loop or a Sink
@@ -40,11 +41,13 @@ type partitionLoop struct {
 
 // NewCluster returns a Cluster without partitions. sink and oracle are called once per partition;
 // a nil oracle means that no partition has one. Reset changes oracle and opt.SyncDelivery.
-func NewCluster(opt Options, sink func(partition string) Sink, oracle func(partition string) scheduler.Oracle) *Cluster {
+func NewCluster(opt Options, sink func(partition string) Sink,
+	oracle func(partition string) scheduler.Oracle) *Cluster {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	c := &Cluster{opt: opt, mode: Mode{Sync: opt.SyncDelivery, Oracle: oracle}, sink: sink, loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
+	c := &Cluster{opt: opt, mode: Mode{Sync: opt.SyncDelivery, Oracle: oracle}, sink: sink,
+		loops: map[string]*partitionLoop{}, removed: map[string]*partitionLoop{}}
 	c.partitionsLock = make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c

@@ -31,7 +31,9 @@ func TestDecisionMeter_MeasuresRunsOfDecisions(t *testing.T) {
 				},
 			}, func(string) loop.Sink { return &recordingSink{} }, nil)
 			t.Cleanup(c.End)
-			assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("other", "a")}}))
+			assert.NilError(t,
+				c.Configure(t.Context(),
+					&configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("other", "a")}}))
 			synctest.Wait()
 			clear(measured)
 			for _, name := range []string{"default", "other"} {

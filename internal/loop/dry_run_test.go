@@ -41,7 +41,8 @@ func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 		assert.Assert(t, got.Pending)
 		assert.Equal(t, got.Verdict.Reason, scheduler.NodesRejectedByRM)
 		stop()
-		assert.Assert(t, rm.asked > 0 && rm.queriedEarly == 0, "asked %d times, %d times before it was told", rm.asked, rm.queriedEarly)
+		assert.Assert(t, rm.asked > 0 && rm.queriedEarly == 0, "asked %d times, %d times before it was told", rm.asked,
+			rm.queriedEarly)
 	})
 }
 

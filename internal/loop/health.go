@@ -40,9 +40,10 @@ func (l *Loop) Health() Health {
 
 // Values of Loop.rest.
 const (
-	restNone      int32 = iota // a step runs
-	restUndecided              // it waits before it decides: for the Sink, the end of a recovery, or the rate of placements
-	restDone                   // it waits for commands or deadlines
+	restNone int32 = iota // a step runs
+	// it waits before it decides: for the Sink, the end of a recovery, or the rate of placements
+	restUndecided
+	restDone // it waits for commands or deadlines
 )
 
 func restOf(waits, needsScheduling bool) int32 {

@@ -50,7 +50,8 @@ type Options struct {
 	// Lifetimes of the Cores that a Cluster makes; nil: objects.DefaultLifetimes.
 	Lifetimes *lifecycle.Lifetimes
 
-	// Recorder is called once for each partition of a Cluster, with its Core and the options of that; nil: nothing is recorded.
+	// Recorder is called once for each partition of a Cluster, with its Core and the options of that; nil: nothing is
+	// recorded.
 	Recorder func(partition string, core *scheduler.Core, opt objects.Options) Recorder
 
 	// FirstCommands are applied to a new partition of a Cluster before anything else; nil: there are none.
@@ -127,7 +128,8 @@ func New(core *scheduler.Core, sink Sink, opt Options) *Loop {
 	opt.DecisionBatch = orDefault(opt.DecisionBatch, 256)
 	opt.MaxUndelivered = orDefault(opt.MaxUndelivered, 8192)
 	opt.HighWater = orDefault(opt.HighWater, 65536)
-	return &Loop{core: core, sink: sink, opt: opt, sync: opt.SyncDelivery, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	return &Loop{core: core, sink: sink, opt: opt, sync: opt.SyncDelivery, wake: make(chan struct{}, 1),
+		ended:     make(chan struct{}),
 		queryLock: make(chan struct{}, 1)}
 }
 
@@ -262,16 +264,18 @@ func (l *Loop) step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	return effects
 }
 
-// now reads the clock. If the clock was set back, the time of the Core goes on at half its speed until the clock has caught up
-// (ORD-63): it never goes back, and if it stood still, no deadline would come. The monotonic reading is removed from it: times from
-// tags and recordings have none, and the order of times would be inconsistent if only some had one.
+// now reads the clock. If the clock was set back, the time of the Core goes on at half its speed until the clock has
+// caught up (ORD-63): it never goes back, and if it stood still, no deadline would come. The monotonic reading is
+// removed from it: times from tags and recordings have none, and the order of times would be inconsistent if only some
+// had one.
 func (l *Loop) now() time.Time {
 	reading := l.opt.Now()
 	switch t := reading.Round(0); {
 	case t.After(l.lastTime):
 		l.lastTime = t
 	default:
-		l.lastTime = l.lastTime.Add((max(0, reading.Sub(l.lastReading)) + 1) / 2) // the difference is monotonic; rounded up, so that a timer ends
+		// the difference is monotonic; rounded up, so that a timer ends
+		l.lastTime = l.lastTime.Add((max(0, reading.Sub(l.lastReading)) + 1) / 2)
 	}
 	l.lastReading = reading
 	return l.lastTime

@@ -30,7 +30,8 @@ func vcores(n int64) resources.Amounts {
 }
 
 func partition(name string, leaves ...string) configs.Partition {
-	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
+	p := configs.Partition{Name: name, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()},
+		NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 	for _, leaf := range leaves {
 		p.Root.Children = append(p.Root.Children, configs.Queue{Name: leaf})
 	}
@@ -120,7 +121,8 @@ func TestSend_CommandsAreAppliedWithoutDecisionsBetween(t *testing.T) {
 		synctest.Wait()
 		stop()
 		assert.Equal(t, sink.text(), "accepted application app; application app is Accepted; "+
-			"cancelled ask k1 (app): application app was removed; application app is Completing; application app is Completed; accepted node n1",
+			"cancelled ask k1 (app): application app was removed; application app is Completing; application app is "+
+			"Completed; accepted node n1",
 			"something was decided in the middle of a message")
 	})
 }
@@ -279,10 +281,12 @@ func TestDeadline_TimerThatFiresEarlyIsReset(t *testing.T) {
 func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recordingSink{}
-		c := loop.NewCluster(loop.Options{Lifetimes: &lifecycle.Lifetimes{Completing: time.Minute, MaxEnded: 9, Completed: time.Hour}},
+		c := loop.NewCluster(loop.Options{Lifetimes: &lifecycle.Lifetimes{Completing: time.Minute, MaxEnded: 9,
+			Completed: time.Hour}},
 			func(string) loop.Sink { return sink }, nil)
 		defer c.End()
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		l, _ := c.Partition("default")
 		idle := func(id string) {
 			l.Send(app(id), scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: objects.AppID(id), Amounts: vcores(1)}},
@@ -311,10 +315,12 @@ func TestDeadline_TimerFollowsTheDeadlines(t *testing.T) {
 // An expiration in a decision may have no effect, and must not be in the next snapshot.
 func TestSnapshot_OmitsWhatExpiredInADecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := loop.NewCluster(loop.Options{SyncDelivery: true, Lifetimes: &lifecycle.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
+		c := loop.NewCluster(loop.Options{SyncDelivery: true,
+			Lifetimes: &lifecycle.Lifetimes{Rejected: 20 * time.Second, MaxEnded: 9}},
 			func(string) loop.Sink { return &slowRM{} }, nil)
 		defer c.End()
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		l, _ := c.Partition("default")
 		rejected := func() int {
 			s, err := l.Snapshot(context.Background())
@@ -354,7 +360,8 @@ func TestCluster_NewPartitionsKnowWhetherTheRMListens(t *testing.T) {
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return new(recordingSink) }, nil)
 		defer c.End()
 		c.SetListening(false)
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		l, _ := c.Partition("default")
 		l.Send(node("n1", 100), app("app"), ask("k"))
 		synctest.Wait()

@@ -50,7 +50,8 @@ func (l *Loop) Check(ctx context.Context) error {
 
 // Explain explains the ask or allocation of a key; see scheduler.Core.Explain (OBS-45).
 func (l *Loop) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
-	return slowQuery(ctx, l, func(now time.Time) *scheduler.Explanation { return l.explained(l.core.Explain(key, now), now) })
+	return slowQuery(ctx, l,
+		func(now time.Time) *scheduler.Explanation { return l.explained(l.core.Explain(key, now), now) })
 }
 
 // ExplainWithVictims is Explain with the victims of the ask, or what it lacks; see scheduler.Core.ExplainWithVictims.

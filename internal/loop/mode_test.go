@@ -26,7 +26,8 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 		oracle := func(string) scheduler.Oracle { return countingOracle{rm, &asked} }
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return rm }, nil)
 		defer c.End()
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 
 		for i, mode := range []loop.Mode{{}, {Sync: true, Oracle: oracle}, {Sync: true, Oracle: oracle}, {}} {
 			assert.NilError(t, c.Reset(t.Context(), mode, ""))
@@ -36,12 +37,15 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 			rm.placesTwo(t, l)
 			assert.Equal(t, asked.Load() > 0, mode.Oracle != nil, "registration %d", i)
 			assert.Equal(t, strings.Count(rm.text(), "allocated k"), 2, "registration %d: %s", i, rm.text())
-			assert.Assert(t, !rm.queriedEarly.Load(), "registration %d: a predicate was asked before the last placement was delivered", i)
+			assert.Assert(t, !rm.queriedEarly.Load(),
+				"registration %d: a predicate was asked before the last placement was delivered", i)
 			assert.NilError(t, l.Check(t.Context()))
 		}
 
 		assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, Oracle: oracle}, ""))
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("later", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(),
+				&configs.Config{Partitions: []configs.Partition{partition("default", "a"), partition("later", "a")}}))
 		asked.Store(0)
 		l, _ := c.Partition("later")
 		rm.placesTwo(t, l)
@@ -90,7 +94,8 @@ func TestReset_UndeliveredEffectsAreDeliveredBeforeTheModeChanges(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return rm }, nil)
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		l, _ := c.Partition("default")
 		l.Send(node("n", 9), app("app"), ask("k1"), ask("k2"))
 		synctest.Wait() // the Sink takes a minute for the two placements
@@ -99,7 +104,8 @@ func TestReset_UndeliveredEffectsAreDeliveredBeforeTheModeChanges(t *testing.T) 
 		<-time.After(2 * time.Minute)
 		synctest.Wait()
 		assert.Equal(t, rm.text(), "accepted node n; accepted application app; application app is Accepted; "+
-			"application app is Running; allocated k1 (app) on n; allocated k2 (app) on n; "+fmt.Sprint(scheduler.PartitionReset{})+"; accepted node later")
+			"application app is Running; allocated k1 (app) on n; allocated k2 (app) on n; "+
+			fmt.Sprint(scheduler.PartitionReset{})+"; accepted node later")
 		c.End()
 	})
 }

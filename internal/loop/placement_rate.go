@@ -6,12 +6,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// A shim in the same process calls the API server once for each placement, all at the same time: more calls than one connection has
-// streams for make the client open further ones, each with a handshake of TLS, which costs both sides more than the calls do. So
-// there may be a limit of the placements in a second for such a shim (RMI-82).
+// A shim in the same process calls the API server once for each placement, all at the same time: more calls than one
+// connection has streams for make the client open further ones, each with a handshake of TLS, which costs both sides
+// more than the calls do. So there may be a limit of the placements in a second for such a shim (RMI-82).
 //
-// It is a token bucket that is refilled whole before it is used again: the loop is woken once for placementBurst placements,
-// where a bucket that is used token by token, such as that of golang.org/x/time/rate, would wake it for each.
+// It is a token bucket that is refilled whole before it is used again: the loop is woken once for placementBurst
+// placements, where a bucket that is used token by token, such as that of golang.org/x/time/rate, would wake it for
+// each.
 
 // placementBurst is how many tokens the bucket has: placements that are made without a pause.
 const placementBurst = 32
@@ -31,8 +32,8 @@ func placementRateOf(perSecond int) placementRate {
 	return placementRate{every: time.Second / time.Duration(perSecond)}
 }
 
-// take takes a token for each placement among the effects of a decision. A gang that is placed as a whole may take more than there
-// are: the pause is longer then.
+// take takes a token for each placement among the effects of a decision. A gang that is placed as a whole may take more
+// than there are: the pause is longer then.
 func (r *placementRate) take(effects []scheduler.Effect, now time.Time) {
 	for _, e := range effects {
 		if _, ok := e.(scheduler.Allocated); !ok {

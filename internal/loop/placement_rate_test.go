@@ -23,12 +23,14 @@ func limitedLoop(t *testing.T, mode loop.Mode) (l *loop.Loop, submit func(prefix
 	return limitedLoopWith(t, loop.Options{}, mode)
 }
 
-func limitedLoopWith(t *testing.T, o loop.Options, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int), placed func() int) {
+func limitedLoopWith(t *testing.T, o loop.Options, mode loop.Mode) (l *loop.Loop, submit func(prefix string, n int),
+	placed func() int) {
 	t.Helper()
 	sink := &recordingSink{}
 	c := loop.NewCluster(o, func(string) loop.Sink { return sink }, nil)
 	t.Cleanup(c.End)
-	assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+	assert.NilError(t,
+		c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 	assert.NilError(t, c.Reset(t.Context(), mode, ""))
 	l, _ = c.Partition("default")
 	l.Send(node("n", 1000), app("app"))
@@ -41,8 +43,8 @@ func limitedLoopWith(t *testing.T, o loop.Options, mode loop.Mode) (l *loop.Loop
 	return l, submit, func() int { return strings.Count(sink.text(), "allocated ") }
 }
 
-// Placements for a linked shim are made 32 at once, and on average as many a second as the mode says; commands are applied meanwhile.
-// After a time without placements the next ones are made at once (RMI-82).
+// Placements for a linked shim are made 32 at once, and on average as many a second as the mode says; commands are
+// applied meanwhile. After a time without placements the next ones are made at once (RMI-82).
 func TestPlacementRate_LimitsPlacementsPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, submit, placed := limitedLoop(t, loop.Mode{Sync: true, PlacementsPerSecond: 64})
@@ -97,7 +99,8 @@ func TestExplain_NamesTheRateLimit(t *testing.T) {
 	})
 }
 
-// A clock that is set back by ten minutes does not stop placements for ten minutes: time goes on at half its speed (ORD-63).
+// A clock that is set back by ten minutes does not stop placements for ten minutes: time goes on at half its speed
+// (ORD-63).
 func TestClock_SetBackGoesOnAtHalfItsSpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead atomic.Int64
@@ -109,7 +112,8 @@ func TestClock_SetBackGoesOnAtHalfItsSpeed(t *testing.T) {
 		ahead.Store(0)
 		l.Send(scheduler.Release{App: "app", Key: "none"}) // has the clock read
 		synctest.Wait()
-		for _, want := range []int{64, 96, 100} { // the bucket is full again after half a second of the Core, which is a second
+		// the bucket is full again after half a second of the Core, which is a second
+		for _, want := range []int{64, 96, 100} {
 			before := placed()
 			time.Sleep(900 * time.Millisecond)
 			synctest.Wait()

@@ -6,11 +6,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Recorder records all that a Core is called with, and what it answers, so that its decisions can be made again (REC-2, ADR 79). It
-// must not block, must not change what it gets, and must not keep effects. The goroutine of the loop calls it.
+// Recorder records all that a Core is called with, and what it answers, so that its decisions can be made again (REC-2,
+// ADR 79). It must not block, must not change what it gets, and must not keep effects. The goroutine of the loop calls
+// it.
 type Recorder interface {
-	// Oracle is an Oracle for the Core that answers what o answers; nil: there is none. The next call is Begin, or Command with
-	// ResetPartition.
+	// Oracle is an Oracle for the Core that answers what o answers; nil: there is none. The next call is Begin, or Command
+	// with ResetPartition.
 	Oracle(o scheduler.Oracle) scheduler.Oracle
 	// Begin is called once, before the first step.
 	Begin()

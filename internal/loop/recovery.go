@@ -6,13 +6,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// A linked shim that starts while allocations run enables its nodes before it has reported them all, and sends new asks among
-// the reports. If these asks were placed, a queue would run more than its max. Nothing in the interface says that the last
-// allocation is reported, so decisions are held back until none has been reported for some time (RMI-80).
+// A linked shim that starts while allocations run enables its nodes before it has reported them all, and sends new asks
+// among the reports. If these asks were placed, a queue would run more than its max. Nothing in the interface says that
+// the last allocation is reported, so decisions are held back until none has been reported for some time (RMI-80).
 
-// A shim submits the applications of what runs soon after its nodes are schedulable. One that comes later than idleBound times
-// Mode.RecoveryQuiet is a new one: nothing ran, and nothing is held back. Otherwise the first pods of a quiet cluster would wait, and
-// be bound all at once.
+// A shim submits the applications of what runs soon after its nodes are schedulable. One that comes later than
+// idleBound times Mode.RecoveryQuiet is a new one: nothing ran, and nothing is held back. Otherwise the first pods of a
+// quiet cluster would wait, and be bound all at once.
 const idleBound = 2
 
 // recoveryBound is after how many times Mode.RecoveryQuiet a recovery is over whatever is reported.
@@ -90,7 +90,8 @@ func (l *Loop) holdsBack() bool {
 	if now.Before(r.until) {
 		return true
 	}
-	over := Recovery{Took: now.Sub(r.begin), Reported: r.reported, Bounded: !r.until.Before(r.begin.Add(recoveryBound * r.quiet))}
+	over := Recovery{Took: now.Sub(r.begin), Reported: r.reported,
+		Bounded: !r.until.Before(r.begin.Add(recoveryBound * r.quiet))}
 	l.endRecovery(over)
 	return false
 }

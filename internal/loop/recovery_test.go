@@ -17,7 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// recoveringCluster is a cluster with a node of 10 and a queue with a max of 2, after a registration with RecoveryQuiet 2s.
+// recoveringCluster is a cluster with a node of 10 and a queue with a max of 2, after a registration with RecoveryQuiet
+// 2s.
 func recoveringCluster(t *testing.T, mode loop.Mode) (l *loop.Loop, sink *recordingSink, over *[]loop.Recovery) {
 	t.Helper()
 	sink, over = &recordingSink{}, new([]loop.Recovery)
@@ -36,11 +37,12 @@ func recoveringCluster(t *testing.T, mode loop.Mode) (l *loop.Loop, sink *record
 }
 
 func runningOn(node string, key int) scheduler.Command {
-	return scheduler.ReportAllocation{Node: objects.NodeID(node), Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("runs", key)), App: "app", Amounts: vcores(1)}}
+	return scheduler.ReportAllocation{Node: objects.NodeID(node),
+		Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("runs", key)), App: "app", Amounts: vcores(1)}}
 }
 
-// A max holds although new asks come before allocations that run are reported: nothing is decided until none was reported
-// for some time (RMI-80).
+// A max holds although new asks come before allocations that run are reported: nothing is decided until none was
+// reported for some time (RMI-80).
 func TestRecovery_NothingIsDecidedUntilAllocationsAreReported(t *testing.T) {
 	for _, mode := range []loop.Mode{{}, {Sync: true}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -73,8 +75,8 @@ func TestRecovery_NothingIsDecidedUntilAllocationsAreReported(t *testing.T) {
 	}
 }
 
-// An application that comes long after the nodes is a new one: nothing is held back. Nodes that are registered and not schedulable yet do
-// not count.
+// An application that comes long after the nodes is a new one: nothing is held back. Nodes that are registered and not
+// schedulable yet do not count.
 func TestRecovery_IsNotNeededByALateApplication(t *testing.T) {
 	for _, schedulable := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -122,7 +124,8 @@ func TestRecovery_OfOneRegistration(t *testing.T) {
 		assert.Assert(t, !strings.Contains(sink.text(), "allocated new"))
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return sink }, nil)
 		defer c.End()
-		assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
+		assert.NilError(t,
+			c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{partition("default", "a")}}))
 		for _, quiet := range []time.Duration{time.Hour, 0} {
 			assert.NilError(t, c.Reset(t.Context(), loop.Mode{Sync: true, RecoveryQuiet: quiet}, ""))
 			l, _ := c.Partition("default")
@@ -142,8 +145,10 @@ func TestExplain_NamesARecovery(t *testing.T) {
 		synctest.Wait()
 		e, err := l.Explain(t.Context(), "new1")
 		assert.NilError(t, err)
-		assert.Equal(t, e.String(), "it waits for its turn; nothing is placed until the resource manager, which has registered, has reported what runs: until "+
-			time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+" at the latest")
+		assert.Equal(t, e.String(),
+			"it waits for its turn; nothing is placed until the resource manager, which has registered, has reported what "+
+				"runs: until "+
+				time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+" at the latest")
 		assert.Equal(t, e.Gates[1].Kind, explain.Recovery)
 		assert.Assert(t, e.Gates[1].Closed && len(e.Gates) > 2)
 		of, err := l.ExplainApplication(t.Context(), "app")

@@ -128,7 +128,8 @@ func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*ob
 		m.participants = append(m.participants, s)
 	}
 	slices.SortFunc(m.participants, func(a, b participant) int { return strings.Compare(a.name, b.name) })
-	m.prepared, m.applied = make(chan participantReport, len(m.participants)), make(chan participantReport, len(m.participants))
+	m.prepared, m.applied = make(chan participantReport, len(m.participants)),
+		make(chan participantReport, len(m.participants))
 	for i := range m.participants {
 		m.participants[i].loop.enqueue(envelope{run: func() { m.prepare(i, c.opt.Now) }})
 	}

@@ -21,7 +21,8 @@ func TestReload_DifferenceIsComputedOnce(t *testing.T) {
 		for i := range conf.Partitions[0].Root.Children {
 			for j := range conf.Partitions[0].Root.Children[i].Children {
 				q := &conf.Partitions[0].Root.Children[i].Children[j]
-				q.Limits = []limits.Limit{{Users: []string{fmt.Sprint("user", j)}, MaxResources: q.Max}} // comparing limits allocates
+				// comparing limits allocates
+				q.Limits = []limits.Limit{{Users: []string{fmt.Sprint("user", j)}, MaxResources: q.Max}}
 			}
 		}
 		conf.Partitions[0].Root.Children[7].Children[7].MaxApplications = uint64(maxApplications)

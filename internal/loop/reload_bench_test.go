@@ -25,7 +25,8 @@ const (
 )
 
 func wideConfig(max int64) *configs.Config {
-	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
+	p := configs.Partition{Name: "default",
+		Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	for i := range benchParents {
 		parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 		for j := range benchLeaves {
@@ -77,7 +78,8 @@ func BenchmarkReload(b *testing.B) {
 	load.Wait()
 	s, err := l.Snapshot(b.Context())
 	assert.NilError(b, err)
-	assert.Assert(b, s.Allocations > 0, "nothing was decided meanwhile: %d applications, %d asks, %d nodes", s.Applications, s.Asks, s.Nodes.Len())
+	assert.Assert(b, s.Allocations > 0, "nothing was decided meanwhile: %d applications, %d asks, %d nodes",
+		s.Applications, s.Asks, s.Nodes.Len())
 	b.ReportMetric(float64(sum.Microseconds())/1000/float64(b.N), "pause-ms")
 	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
 }

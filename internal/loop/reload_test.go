@@ -76,7 +76,8 @@ func TestReload_RefusedByOnePartitionChangesNone(t *testing.T) {
 	callPartition(t, c, "default") // all decisions have been made
 	was, before := c.Config(), snapshotsOf(t, c)
 
-	err := c.Configure(t.Context(), configOf(partition("default", "a", "b"), leafBecomesParent("gpu"), partition("new", "a")))
+	err := c.Configure(t.Context(),
+		configOf(partition("default", "a", "b"), leafBecomesParent("gpu"), partition("new", "a")))
 	assert.ErrorContains(t, err, "partition gpu: queue changes its type: leaf root.a cannot become a parent: "+
 		"it holds 2 applications: app, other")
 	assert.Assert(t, sameState(snapshotsOf(t, c), before), "a refused configuration changed a partition")
@@ -132,7 +133,8 @@ func TestReload_EmptyPartitionIsRemovedAtOnceAndMayReturn(t *testing.T) {
 	}
 	c.End()
 	assert.Equal(t, sinks["gpu"].text(), "accepted node n1; node n1 was removed; allocations on it: 0; "+
-		"accepted node n1; node n1 was removed; allocations on it: 0; accepted node n1; node n1 was removed; allocations on it: 0")
+		"accepted node n1; node n1 was removed; allocations on it: 0; accepted node n1; node n1 was removed; allocations "+
+		"on it: 0")
 }
 
 func TestReload_DrainingPartitionIsRestored(t *testing.T) {

@@ -11,15 +11,20 @@ import (
 // How snapshots share the loop with decisions (OBS-2, OBS-3, OBS-5, ADR 32). All durations are those
 // of the loop's own work; they do not depend on the number of readers.
 const (
-	refreshSlice      = 300                  // objects per slice; less than 1 ms where they are in the cache, 4 ms where not
-	refreshFinish     = 500                  // remaining objects up to which a snapshot is finished in one step; about 1 ms
-	idleDivisor       = 4                    // slices are so much smaller while there is nothing to decide: an ask waits for the slice under way
-	decisionsPerSlice = 32                   // decisions between two slices; they change half as many objects as a slice refreshes
+	// objects per slice; less than 1 ms where they are in the cache, 4 ms where not
+	refreshSlice = 300
+	// remaining objects up to which a snapshot is finished in one step; about 1 ms
+	refreshFinish = 500
+	// slices are so much smaller while there is nothing to decide: an ask waits for the slice under way
+	idleDivisor = 4
+	// decisions between two slices; they change half as many objects as a slice refreshes
+	decisionsPerSlice = 32
 	refreshEvery      = 2 * time.Millisecond // or the time between two slices, if less
 	refreshAllowance  = 4                    // times as many objects as there are: when so many were viewed, slices grow
-	refreshShare      = 20                   // while there are decisions to make: one snapshot in so many times its duration
-	maxRefreshPause   = 5 * time.Second      // but the next one begins after this time at the latest
-	snapshotRetention = time.Minute          // how long after the last reader the views are kept up to date
+	// while there are decisions to make: one snapshot in so many times its duration
+	refreshShare      = 20
+	maxRefreshPause   = 5 * time.Second // but the next one begins after this time at the latest
+	snapshotRetention = time.Minute     // how long after the last reader the views are kept up to date
 )
 
 // reader is a caller that waits for a Snapshot.
@@ -112,9 +117,9 @@ func (l *Loop) onlyOnce() bool {
 }
 
 // refreshSnapshot does one slice of the next snapshot, and finishes it if little remains: done
-// (OBS-2). When several times as many objects were viewed as there were at first, decisions change more than slices view: then
-// each slice is twice as large as the one before, so that the snapshot is finished however much is decided meanwhile. What remains
-// does not tell, since an object that was viewed may leave another one to view, its queue.
+// (OBS-2). When several times as many objects were viewed as there were at first, decisions change more than slices
+// view: then each slice is twice as large as the one before, so that the snapshot is finished however much is decided
+// meanwhile. What remains does not tell, since an object that was viewed may leave another one to view, its queue.
 func (l *Loop) refreshSnapshot() (done bool) {
 	r := &l.refresh
 	began := l.now()

@@ -28,20 +28,23 @@ type manualLoop struct {
 }
 
 func newManualLoop(t *testing.T, nodes, asks int) *manualLoop {
-	x := newManualLoopOf(configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}}})
+	x := newManualLoopOf(configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(),
+		Children: []configs.Queue{{Name: "a"}}})
 	x.Send(scheduler.AddApplication{App: "app", Queue: "root.a"})
 	for i := range nodes {
 		x.Send(scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("n", i)), Total: vcores(1000), Schedulable: true})
 	}
 	for i := range asks {
-		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: vcores(1)}})
+		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app",
+			Amounts: vcores(1)}})
 	}
 	x.drainMailbox()
 	return x
 }
 
 func newManualLoopOf(root configs.Queue) *manualLoop {
-	core := scheduler.New(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()}, nil)
+	core := scheduler.New(configs.Partition{Name: "default", Root: root, NodeSortPolicy: policies.DefaultNodeSortPolicy()},
+		nil)
 	x := &manualLoop{clock: time.Unix(1_000_000, 0).UTC()}
 	x.Loop = New(core, discardSink{}, Options{Now: func() time.Time { return x.clock }, MaxUndelivered: 1 << 30})
 	return x
@@ -92,7 +95,8 @@ func TestSnapshot_FirstOneHasNoLargeSlice(t *testing.T) {
 	for i := range applications {
 		x.Send(scheduler.AddApplication{App: appID(i), Queue: fmt.Sprint("root.q", i%queues)})
 		for k := range 3 {
-			x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i, "-", k)), App: appID(i), Amounts: vcores(1)}})
+			x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i, "-", k)), App: appID(i),
+				Amounts: vcores(1)}})
 		}
 	}
 	for x.drainMailbox(); x.needsScheduling; x.decide(100) {
@@ -102,17 +106,20 @@ func TestSnapshot_FirstOneHasNoLargeSlice(t *testing.T) {
 	for ; len(reply) == 0; slices++ {
 		before := x.refresh.viewed
 		x.serveReaders()
-		assert.Assert(t, x.refresh.viewed-before <= refreshSlice/idleDivisor, "slice %d is of %d objects", slices+1, x.refresh.viewed-before)
+		assert.Assert(t, x.refresh.viewed-before <= refreshSlice/idleDivisor, "slice %d is of %d objects", slices+1,
+			x.refresh.viewed-before)
 	}
 	assert.Equal(t, (<-reply).Asks, 3*applications)
 	assert.Assert(t, slices >= 3*applications/(refreshSlice/idleDivisor), "in %d slices", slices)
 }
 
-// What was decided goes to the Sink before the next slice of a snapshot is viewed, and before the next step of an audit.
+// What was decided goes to the Sink before the next slice of a snapshot is viewed, and before the next step of an
+// audit.
 func TestSnapshot_DecisionsAreHandedOnBeforeASlice(t *testing.T) {
 	x := newManualLoop(t, 10*refreshSlice, 0)
 	x.decideAndServe(func() { t.Fatal("nothing else is due, so the loop waits for the Sink") })
-	for name, wait := range map[string]func(){"snapshot": func() { x.addReader(t.Context()) }, "audit": func() { x.addAuditWaiter(t.Context()) }} {
+	for name, wait := range map[string]func(){"snapshot": func() { x.addReader(t.Context()) },
+		"audit": func() { x.addAuditWaiter(t.Context()) }} {
 		wait()
 		x.Send(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(name), App: "app", Amounts: vcores(1)}})
 		x.drainMailbox()
@@ -142,7 +149,8 @@ func TestSnapshot_EndsHoweverMuchChanges(t *testing.T) {
 	for slices := 0; len(reply) == 0; slices++ {
 		assert.Assert(t, slices < 200)
 		for i := range nodes {
-			x.Send(scheduler.SetCapacity{Node: objects.NodeID(fmt.Sprint("n", i)), Total: vcores(resources.Quantity(1001 + slices))})
+			x.Send(scheduler.SetCapacity{Node: objects.NodeID(fmt.Sprint("n", i)),
+				Total: vcores(resources.Quantity(1001 + slices))})
 		}
 		x.drainMailbox()
 		for x.needsScheduling {
@@ -185,7 +193,8 @@ func TestSnapshot_IsNotMadeForCancelledReaders(t *testing.T) {
 func TestSnapshot_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 	x := newManualLoop(t, 1, 500)
 	x.decide(1)
-	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock } // every measurement takes time
+	// every measurement takes time
+	x.opt.Now = func() time.Time { x.clock = x.clock.Add(time.Millisecond); return x.clock }
 	first := x.addReader(t.Context())
 	x.decisionsSinceRead = decisionsPerSlice
 	for x.serveReaders(); len(first) == 0; x.serveReaders() {
@@ -201,7 +210,8 @@ func TestSnapshot_TakesAShareOfTheTimeWhileDeciding(t *testing.T) {
 		x.decisionsSinceRead, x.clock = decisionsPerSlice, x.clock.Add(time.Millisecond)
 		x.serveReaders()
 	}
-	assert.Assert(t, waited >= (refreshShare-2)*spent && waited <= refreshShare*spent, "after %v of reading, %v of deciding", spent, waited)
+	assert.Assert(t, waited >= (refreshShare-2)*spent && waited <= refreshShare*spent,
+		"after %v of reading, %v of deciding", spent, waited)
 
 	for x.decide(1); x.needsScheduling; x.decide(1000) {
 	}

@@ -53,7 +53,8 @@ func TestSyncDelivery_AllocationIsDeliveredBeforeTheNextPredicate(t *testing.T) 
 		before := time.Now()
 		_, err := l.Call(t.Context(), node("n2", 1))
 		assert.NilError(t, err)
-		assert.Equal(t, time.Since(before), 30*time.Second, "commands are applied as soon as k1 has been delivered, and not before")
+		assert.Equal(t, time.Since(before), 30*time.Second,
+			"commands are applied as soon as k1 has been delivered, and not before")
 
 		<-time.After(2 * time.Minute)
 		synctest.Wait()
@@ -88,7 +89,8 @@ func TestSyncDelivery_CommandsAreAppliedBetweenTwoDecisions(t *testing.T) {
 		synctest.Wait()
 		stop()
 		assert.Equal(t, sink.text(), "accepted node n1; accepted application app; application app is Accepted; "+
-			"application app is Running; allocated k1 (app) on n1; cancelled ask k2 (app): application app was removed; released k1 (app), stopped by rm: application app was removed; "+
+			"application app is Running; allocated k1 (app) on n1; cancelled ask k2 (app): application app was removed; "+
+			"released k1 (app), stopped by rm: application app was removed; "+
 			"application app is Completing; application app is Completed")
 	})
 }
@@ -172,7 +174,8 @@ func TestSyncDelivery_RejectedAskIsRetriedAfterBackOff(t *testing.T) {
 		synctest.Wait()
 		explanation, err := l.Explain(t.Context(), "k1")
 		assert.NilError(t, err)
-		assert.Equal(t, explanation.String(), "the resource manager rejects every node with sufficient free resources; nodes: 1 fitting")
+		assert.Equal(t, explanation.String(),
+			"the resource manager rejects every node with sufficient free resources; nodes: 1 fitting")
 
 		rm.accepts.Store(true)
 		<-time.After(time.Second)

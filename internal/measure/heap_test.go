@@ -34,7 +34,8 @@ func TestMapHeap_GrowthTouchesNoNewPages(t *testing.T) {
 	}
 	debug.FreeOSMemory() // what former tests have touched
 	fresh := faults()
-	assert.Assert(t, fresh > grows/pageSize/4, "a fresh heap of %d pages had %d page faults: they are not counted", grows/pageSize, fresh)
+	assert.Assert(t, fresh > grows/pageSize/4, "a fresh heap of %d pages had %d page faults: they are not counted",
+		grows/pageSize, fresh)
 
 	debug.FreeOSMemory()
 	touched := MapHeap()

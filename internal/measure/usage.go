@@ -45,8 +45,8 @@ func Read() Reading {
 	return r
 }
 
-// heap reads what the clocks do not have. It stops the program for a moment: the counts of runtime/metrics lack what the processors
-// have not handed over, which is half of what a hundred decisions allocate.
+// heap reads what the clocks do not have. It stops the program for a moment: the counts of runtime/metrics lack what
+// the processors have not handed over, which is half of what a hundred decisions allocate.
 func (r *Reading) heap() {
 	samples := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/user:cpu-seconds"}}
 	metrics.Read(samples)
@@ -93,9 +93,9 @@ func (u *Usage) GCShare() float64 {
 // Micros is a duration in microseconds.
 func Micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// IdleShare is the share of a core that this process uses in a window of time, the least of four windows in succession: what was
-// deferred until there is nothing else to do, such as the reports of waiting asks and an audit, is work of the time before. So is
-// the collection of garbage, which comes first.
+// IdleShare is the share of a core that this process uses in a window of time, the least of four windows in succession:
+// what was deferred until there is nothing else to do, such as the reports of waiting asks and an audit, is work of the
+// time before. So is the collection of garbage, which comes first.
 func IdleShare(window time.Duration) float64 {
 	runtime.GC() // the collection has ended on return, except for sweeping
 	least := 1.0

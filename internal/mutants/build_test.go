@@ -21,8 +21,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A build has many faults planted together, of which each run of a test binary puts one in force. Building each fault by itself
-// takes longer than the tests that catch it.
+// A build has many faults planted together, of which each run of a test binary puts one in force. Building each fault
+// by itself takes longer than the tests that catch it.
 type build struct {
 	overlay  string // the file for the go command
 	folder   string
@@ -54,7 +54,8 @@ func newBuild(t *testing.T, faults []Numbered) (b *build, alone []Numbered) {
 
 func plantBuild(t *testing.T, faults []Numbered) (b *build, alone []Numbered) {
 	t.Helper()
-	b = &build{folder: t.TempDir(), replace: map[string]string{}, binaries: map[string]func() (string, error){}, without: map[string]func() error{}}
+	b = &build{folder: t.TempDir(), replace: map[string]string{}, binaries: map[string]func() (string, error){},
+		without: map[string]func() error{}}
 	byFile := map[string][]Numbered{}
 	for _, f := range faults {
 		byFile[f.File] = append(byFile[f.File], f)
@@ -144,10 +145,11 @@ func (b *build) binary(in string) (string, error) {
 	return once()
 }
 
-// test runs tests of a package with one of the faults in force. tests: a pattern of names; empty: all of them. failed is the first
-// test that fails; empty: none does. It is an error if the package cannot be built, or if the tests fail also without a fault, so
-// that their failure says nothing.
-func (b *build) test(t *testing.T, number int, in, tests, scale string, limit time.Duration) (failed string, err error) {
+// test runs tests of a package with one of the faults in force. tests: a pattern of names; empty: all of them. failed
+// is the first test that fails; empty: none does. It is an error if the package cannot be built, or if the tests fail
+// also without a fault, so that their failure says nothing.
+func (b *build) test(t *testing.T, number int, in, tests, scale string, limit time.Duration) (failed string,
+	err error) {
 	t.Helper()
 	key := fmt.Sprint(in, " ", tests, " ", scale)
 	b.mu.Lock()
@@ -184,7 +186,8 @@ func (b *build) run(t *testing.T, number int, in, tests, scale string, limit tim
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 	defer cancel()
-	c := exec.CommandContext(ctx, file, "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests)
+	c := exec.CommandContext(ctx, file, "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(),
+		"-test.run", tests)
 	c.Dir = filepath.Join(root, in)
 	c.Env = append(environment(scale), Variable+"="+strconv.Itoa(number))
 	var out bytes.Buffer

@@ -15,7 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// caughtFile has, for each fault, the package and the test that caught it last: it is run first, which saves most of the time.
+// caughtFile has, for each fault, the package and the test that caught it last: it is run first, which saves most of
+// the time.
 const caughtFile = "caught.txt"
 
 var rewrite = flag.Bool("rewrite", false, "write which tests catch the faults to "+caughtFile)
@@ -34,7 +35,8 @@ func readCaught(t *testing.T) map[string]string {
 	return caught
 }
 
-// writeCaught writes caughtFile, if that is asked for. What caught a fault and is no test, such as a panic, is left out.
+// writeCaught writes caughtFile, if that is asked for. What caught a fault and is no test, such as a panic, is left
+// out.
 func writeCaught(t *testing.T, caught map[string]string) {
 	t.Helper()
 	if !*rewrite {

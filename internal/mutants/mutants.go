@@ -22,7 +22,8 @@ type Fault struct {
 	Packages []string // whose tests have to catch it, cheapest first
 	Line     int      // in the list
 
-	CaughtIn, CaughtBy string // one of Packages and its test that caught the fault last, which is run first; empty: unknown
+	// one of Packages and its test that caught the fault last, which is run first; empty: unknown
+	CaughtIn, CaughtBy string
 }
 
 // Parse reads a list of faults. Lines that begin with "#" and empty lines are comments.
@@ -127,8 +128,8 @@ type codeToken struct {
 	begin, end int
 }
 
-// tokensOf returns the tokens of code without comments and without what only the layout decides: semicolons at ends of lines and
-// commas before a closing bracket.
+// tokensOf returns the tokens of code without comments and without what only the layout decides: semicolons at ends of
+// lines and commas before a closing bracket.
 func tokensOf(code string) (tokens []codeToken) {
 	var s scanner.Scanner
 	set := token.NewFileSet()

@@ -18,9 +18,9 @@ const root = "../.."
 // file.
 const variable = "CANOPY_MUTANTS"
 
-// limits are how long the tests of one package may take with a fault in the code, at each scale. A fault can make them wait for
-// ever, and is caught then, if the few random runs take a small part of the limit without one. All of them take long, so that a
-// test that is stopped says nothing of the fault.
+// limits are how long the tests of one package may take with a fault in the code, at each scale. A fault can make them
+// wait for ever, and is caught then, if the few random runs take a small part of the limit without one. All of them
+// take long, so that a test that is stopped says nothing of the fault.
 var limits = []struct {
 	scale string
 	limit time.Duration
@@ -98,7 +98,8 @@ func TestMutants_AreCaught(t *testing.T) {
 	missed := numbered
 	for _, at := range limits { // most faults show in few random runs, some in one of many
 		missed = run.plantAll(t, missed, at.scale, at.limit)
-		t.Logf("%s tests: %d of %d faults are not caught, %d were planted alone", at.scale, len(missed), len(chosen), len(run.alone))
+		t.Logf("%s tests: %d of %d faults are not caught, %d were planted alone", at.scale, len(missed), len(chosen),
+			len(run.alone))
 	}
 	writeCaught(t, run.caught)
 	for _, f := range missed {
@@ -113,8 +114,9 @@ func TestParse_Faults(t *testing.T) {
 	const list = "# a comment\n\nfault: a is b\nin: pkg/a T.m\n- x := 1\n- y := 2\n+ x := 2\ntests: ./pkg/a ./pkg/b\n"
 	got, err := Parse(list)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, []Fault{{Title: "a is b", Dir: "pkg/a", Function: "T.m", Old: "x := 1\ny := 2\n", New: "x := 2\n",
-		Packages: []string{"./pkg/a", "./pkg/b"}, Line: 3}})
+	assert.DeepEqual(t, got,
+		[]Fault{{Title: "a is b", Dir: "pkg/a", Function: "T.m", Old: "x := 1\ny := 2\n", New: "x := 2\n",
+			Packages: []string{"./pkg/a", "./pkg/b"}, Line: 3}})
 	for text, want := range map[string]string{
 		"in: a b\n":                       `line 1: "in: a b" stands before the first fault`,
 		"fault: a\nwhere: b\n":            `line 2: "where: b" begins with none of the keys fault, in, -, + and tests`,

@@ -49,7 +49,8 @@ func (r *run) plantAll(t *testing.T, all []Numbered, scale string, limit time.Du
 				t.Logf("%d of %d: does not compile: %s: %v", i+1, len(all), f.Title, err)
 			case by == "":
 				missed = append(missed, f)
-				t.Logf("%d of %d: not caught by %s tests in %v: %s (%s %s)", i+1, len(all), scale, took, f.Title, f.File, f.Function)
+				t.Logf("%d of %d: not caught by %s tests in %v: %s (%s %s)", i+1, len(all), scale, took, f.Title, f.File,
+					f.Function)
 			default:
 				t.Logf("%d of %d: caught in %v: %s: %s", i+1, len(all), took, f.Title, by)
 				r.caught[f.Title] = by
@@ -60,8 +61,8 @@ func (r *run) plantAll(t *testing.T, all []Numbered, scale string, limit time.Du
 	return missed
 }
 
-// plant tests the code with a fault in it, with the random tests at a scale (package testscale). by is the first package and test
-// that fail; empty: none does.
+// plant tests the code with a fault in it, with the random tests at a scale (package testscale). by is the first
+// package and test that fail; empty: none does.
 func (r *run) plant(t *testing.T, f Numbered, scale string, limit time.Duration) (by string, err error) {
 	t.Helper()
 	r.mu.Lock()
@@ -82,10 +83,11 @@ func (r *run) plant(t *testing.T, f Numbered, scale string, limit time.Duration)
 	return r.plantAlone(t, f.Fault, scale, limit)
 }
 
-// firstFailure runs the test that caught the fault last, then all of its packages, until one fails. Tests that are stopped have
-// caught the fault if those of all random runs are not asked for, and the same tests without it take less than half of the limit
-// now: the machine may have other work.
-func (r *run) firstFailure(t *testing.T, f Fault, scale string, limit time.Duration, test func(in, tests string) (failed string, err error)) (by string, err error) {
+// firstFailure runs the test that caught the fault last, then all of its packages, until one fails. Tests that are
+// stopped have caught the fault if those of all random runs are not asked for, and the same tests without it take less
+// than half of the limit now: the machine may have other work.
+func (r *run) firstFailure(t *testing.T, f Fault, scale string, limit time.Duration,
+	test func(in, tests string) (failed string, err error)) (by string, err error) {
 	t.Helper()
 	for _, run := range f.runs() {
 		failed, err := test(run[0], run[1])
@@ -134,7 +136,8 @@ func (r *run) plantAlone(t *testing.T, f Fault, scale string, limit time.Duratio
 	return r.firstFailure(t, f, scale, limit, func(in, tests string) (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
 		defer cancel()
-		c := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-failfast", "-timeout", limit.String(), "-run", tests, in)
+		c := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-failfast", "-timeout",
+			limit.String(), "-run", tests, in)
 		c.Dir, c.Env = root, environment(scale)
 		var out bytes.Buffer
 		c.Stdout, c.Stderr = &out, &out
@@ -154,7 +157,8 @@ func environment(scale string) []string {
 }
 
 func firstLine(out string) string {
-	lines := slices.DeleteFunc(strings.Split(out, "\n"), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+	lines := slices.DeleteFunc(strings.Split(out, "\n"),
+		func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
 	return append(lines, "")[0]
 }
 

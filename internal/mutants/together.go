@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable that says which of the faults of a build with many is in force: its number; 0 or not
-// set: none.
+// Variable is the environment variable that says which of the faults of a build with many is in force: its number; 0 or
+// not set: none.
 const Variable = "CANOPY_FAULT"
 
 // A Numbered fault is one of those of a build.
@@ -19,9 +19,9 @@ type Numbered struct {
 	Number int // from 1
 }
 
-// PlantTogether returns the file with all the faults in it, each in force only if Variable has its number, and those that have
-// to be planted alone because they change more than the body of a function. Each fault becomes a copy of its function, which the
-// function calls in its own place. It is an error if a fault cannot be applied.
+// PlantTogether returns the file with all the faults in it, each in force only if Variable has its number, and those
+// that have to be planted alone because they change more than the body of a function. Each fault becomes a copy of its
+// function, which the function calls in its own place. It is an error if a fault cannot be applied.
 func PlantTogether(source string, faults []Numbered) (text string, alone []Numbered, err error) {
 	var edits []edit
 	var copies strings.Builder
@@ -40,17 +40,21 @@ func PlantTogether(source string, faults []Numbered) (text string, alone []Numbe
 			continue
 		}
 		name := fmt.Sprintf("%s__fault%d", original.decl.Name.Name, f.Number)
-		fmt.Fprintf(&copies, "\n%s%s%s\n", mutant.between(mutant.decl.Pos(), mutant.decl.Name.Pos()), name, mutant.between(mutant.decl.Name.End(), mutant.decl.End()))
+		fmt.Fprintf(&copies, "\n%s%s%s\n", mutant.between(mutant.decl.Pos(), mutant.decl.Name.Pos()), name,
+			mutant.between(mutant.decl.Name.End(), mutant.decl.End()))
 		call, named := original.call(name)
 		edits = append(edits, named...)
-		edits = append(edits, edit{at: original.offset(original.decl.Body.Lbrace) + 1, text: fmt.Sprintf("\n\tif fault__ == %d {\n\t\t%s\n\t}\n", f.Number, call)})
+		edits = append(edits,
+			edit{at: original.offset(original.decl.Body.Lbrace) + 1,
+				text: fmt.Sprintf("\n\tif fault__ == %d {\n\t\t%s\n\t}\n", f.Number, call)})
 	}
 	return apply(source, edits) + copies.String(), alone, nil
 }
 
 // Switch is the source of a file that has to be added to each package with faults that are planted together.
 func Switch(packageName string) string {
-	return fmt.Sprintf("package %s\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar fault__, _ = strconv.Atoi(os.Getenv(%q))\n", packageName, Variable)
+	return fmt.Sprintf("package %s\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar fault__, _ = "+
+		"strconv.Atoi(os.Getenv(%q))\n", packageName, Variable)
 }
 
 // an edit replaces length bytes of a text.
@@ -101,8 +105,8 @@ func (f function) between(begin, end token.Pos) string {
 
 func (f function) signature() string { return f.between(f.decl.Pos(), f.decl.Body.Lbrace) }
 
-// call is the statement with which the function calls another one with its own receiver and arguments, and what has to be changed
-// in its signature so that all of them have names.
+// call is the statement with which the function calls another one with its own receiver and arguments, and what has to
+// be changed in its signature so that all of them have names.
 func (f function) call(name string) (statement string, named []edit) {
 	nameless := 0
 	names := func(fields *ast.FieldList) (list []string) {

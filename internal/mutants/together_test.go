@@ -10,7 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Every kind of function takes faults together with others: with and without names, results, a receiver, types as parameters.
+// Every kind of function takes faults together with others: with and without names, results, a receiver, types as
+// parameters.
 const shapes = `package main
 
 import "fmt"
@@ -63,14 +64,16 @@ func TestPlantTogether_OneIsInForce(t *testing.T) {
 	assert.Equal(t, len(alone), 1)
 	assert.Equal(t, alone[0].Number, 6)
 	dir := t.TempDir()
-	for name, text := range map[string]string{"main.go": text, "fault.go": Switch("main"), "go.mod": "module shapes\n\ngo 1.24\n"} {
+	for name, text := range map[string]string{"main.go": text, "fault.go": Switch("main"),
+		"go.mod": "module shapes\n\ngo 1.24\n"} {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	build := exec.Command("go", "build", "-o", "shapes", ".")
 	build.Dir = dir
 	out, err := build.CombinedOutput()
 	assert.NilError(t, err, "%s\n%s", out, text)
-	for number, want := range map[string]string{"": "n1 6 3", "0": "n1 6 3", "1": "n2 6 3", "2": "m1 6 3", "3": "n1 -4 3", "4": "n1 5 3", "5": "n1 6 6", "6": "n1 6 3"} {
+	for number, want := range map[string]string{"": "n1 6 3", "0": "n1 6 3", "1": "n2 6 3", "2": "m1 6 3", "3": "n1 -4 3",
+		"4": "n1 5 3", "5": "n1 6 6", "6": "n1 6 3"} {
 		c := exec.Command(filepath.Join(dir, "shapes"))
 		c.Env = append(os.Environ(), Variable+"="+number)
 		out, err := c.CombinedOutput()

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// makeBlocks sets blocks, and in which of them each place is. Places overlap where a pointer leads into an object, or slices share
-// memory. The blocks are in the order in which their memory was found first.
+// makeBlocks sets blocks, and in which of them each place is. Places overlap where a pointer leads into an object, or
+// slices share memory. The blocks are in the order in which their memory was found first.
 func (d *discovery) makeBlocks() error {
 	order := make([]placeKey, 0, len(d.places))
 	var blocks []block
@@ -69,7 +69,8 @@ func (d *discovery) join(b *block, p *found) error {
 	case offset == 0 && contains(p.t, p.n, 0, b.t, b.n, d.s): // a struct of one field, and that field
 		b.t, b.n = p.t, p.n
 	default:
-		return fmt.Errorf("objectgraph: %d of %v and, %d bytes behind their start, %d of %v share memory", b.n, b.t.t, offset, p.n, p.t.t)
+		return fmt.Errorf("objectgraph: %d of %v and, %d bytes behind their start, %d of %v share memory", b.n, b.t.t, offset,
+			p.n, p.t.t)
 	}
 	return nil
 }

@@ -128,8 +128,8 @@ func (d *decoder) text() string {
 	}
 }
 
-// allocate makes the memory of all blocks and maps. Each value takes bytes that are still to come, so there are no more values
-// than bytes.
+// allocate makes the memory of all blocks and maps. Each value takes bytes that are still to come, so there are no more
+// values than bytes.
 func (d *decoder) allocate(blocks, maps uint64) {
 	if blocks > uint64(len(d.in)) || maps > uint64(len(d.in)) {
 		d.fail("it has fewer bytes than objects")

@@ -181,7 +181,8 @@ func (e *encoder) slice(x *sliceHeader, elem *typeInfo) {
 	e.reference(x.data, elem)
 }
 
-// held writes what an interface has: nothing, the number of an external value, or the number of a type and a value of it.
+// held writes what an interface has: nothing, the number of an external value, or the number of a type and a value of
+// it.
 func (e *encoder) held(at unsafe.Pointer, o *op) {
 	v := reflect.NewAt(o.of.t, at).Elem()
 	if v.IsNil() {

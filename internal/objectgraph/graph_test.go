@@ -211,7 +211,8 @@ func TestEncode_NamesWhatCannotBeWritten(t *testing.T) {
 	assert.Error(t, err, "objectgraph: objectgraph_test.root.any has a value of type [2]bool, which is not listed")
 	_, err = s.Encode(*x)
 	assert.Error(t, err, "objectgraph: the root is a objectgraph_test.root, not a pointer to a objectgraph_test.root")
-	for _, bad := range []any{make(chan int), struct{ c chan int }{}, uintptr(1), complex(1, 1), struct{ s maphash.Seed }{}} {
+	for _, bad := range []any{make(chan int), struct{ c chan int }{}, uintptr(1), complex(1, 1),
+		struct{ s maphash.Seed }{}} {
 		_, err := objectgraph.NewSchema(reflect.TypeOf(bad), nil)
 		assert.ErrorContains(t, err, "cannot be written")
 	}
@@ -268,7 +269,8 @@ func TestDecode_ReferencesToOtherTypesAreMalformed(t *testing.T) {
 
 // FuzzDecode: whatever bytes Decode accepts, they are a graph that can be written again.
 func FuzzDecode(f *testing.F) {
-	s, err := objectgraph.NewSchema(reflect.TypeFor[root](), []reflect.Type{reflect.TypeFor[disk](), reflect.TypeFor[*rect]()}, &functions, &sentinel)
+	s, err := objectgraph.NewSchema(reflect.TypeFor[root](),
+		[]reflect.Type{reflect.TypeFor[disk](), reflect.TypeFor[*rect]()}, &functions, &sentinel)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -17,14 +17,15 @@ type interfaceHeader struct {
 	data unsafe.Pointer // the value itself where that is one pointer, and else where the value is
 }
 
-// isDirect reports whether an interface has a value of type t itself, and not a pointer to it. The zero value of such a type is the nil
-// pointer, and a pointer to a value never is.
+// isDirect reports whether an interface has a value of type t itself, and not a pointer to it. The zero value of such a
+// type is the nil pointer, and a pointer to a value never is.
 func isDirect(t reflect.Type) bool {
 	zero := reflect.Zero(t).Interface()
 	return (*interfaceHeader)(unsafe.Pointer(&zero)).data == nil
 }
 
-// held is where the value of type t is that the interface at an address has. Nothing else points there, and it never changes.
+// held is where the value of type t is that the interface at an address has. Nothing else points there, and it never
+// changes.
 func held(at unsafe.Pointer, t reflect.Type) unsafe.Pointer {
 	h := (*interfaceHeader)(at)
 	if isDirect(t) {

@@ -46,7 +46,8 @@ var (
 	scalars   = map[reflect.Kind]opKind{
 		reflect.Bool: opBool,
 		reflect.Int:  opInt64, reflect.Int8: opInt8, reflect.Int16: opInt16, reflect.Int32: opInt32, reflect.Int64: opInt64,
-		reflect.Uint: opUint64, reflect.Uint8: opUint8, reflect.Uint16: opUint16, reflect.Uint32: opUint32, reflect.Uint64: opUint64,
+		reflect.Uint: opUint64, reflect.Uint8: opUint8, reflect.Uint16: opUint16, reflect.Uint32: opUint32,
+		reflect.Uint64:  opUint64,
 		reflect.Float32: opFloat32, reflect.Float64: opFloat64, reflect.String: opString,
 	}
 )

@@ -2,8 +2,8 @@ package objectgraph
 
 import "math/bits"
 
-// placeTable is the index of each place in discovery.places: an open hash table, since a map costs several times as much and a graph has
-// as many places as objects.
+// placeTable is the index of each place in discovery.places: an open hash table, since a map costs several times as
+// much and a graph has as many places as objects.
 type placeTable struct {
 	slots []int32 // index + 1; 0: none
 	n     int

@@ -32,12 +32,12 @@ type typeInfo struct {
 	compiled bool
 }
 
-// NewSchema returns the types that root leads to, and those of dynamic, which interfaces may hold. globals are pointers to
-// package-level variables: what these lead to is the same in every program, so pointers to it and its functions are
+// NewSchema returns the types that root leads to, and those of dynamic, which interfaces may hold. globals are pointers
+// to package-level variables: what these lead to is the same in every program, so pointers to it and its functions are
 // written as its place there. It must not change, and has no maps with pointers.
 //
-// The error names a type that cannot be written: a channel, an unsafe pointer, an address as a number, or a seed of package maphash,
-// with which another process has other hashes.
+// The error names a type that cannot be written: a channel, an unsafe pointer, an address as a number, or a seed of
+// package maphash, with which another process has other hashes.
 func NewSchema(root reflect.Type, dynamic []reflect.Type, variables ...any) (*Schema, error) {
 	s := &Schema{byType: map[reflect.Type]*typeInfo{}}
 	var err error

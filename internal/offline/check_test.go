@@ -51,11 +51,15 @@ func TestCheck_Assertions(t *testing.T) {
 		name, text string
 		want       string // the differences; empty: none
 	}{
-		{"QUO-1: the effective max is the smallest on the path", "{queue: root.a.x, expect: {max: {vcore: 50m, gpu: 8, memory: unlimited}}}", ""},
-		{"QUO-4: the effective max is within the cluster", "{queue: root.a, cluster: {vcore: 30, gpu: 100}, expect: {max: {vcore: 30, gpu: 8}}}", ""},
-		{"QUO-4: the max of a resource that no node has is zero", "{queue: root.a, cluster: {vcore: 30}, expect: {max: {gpu: 0, memory: 0}}}", ""},
+		{"QUO-1: the effective max is the smallest on the path",
+			"{queue: root.a.x, expect: {max: {vcore: 50m, gpu: 8, memory: unlimited}}}", ""},
+		{"QUO-4: the effective max is within the cluster",
+			"{queue: root.a, cluster: {vcore: 30, gpu: 100}, expect: {max: {vcore: 30, gpu: 8}}}", ""},
+		{"QUO-4: the max of a resource that no node has is zero",
+			"{queue: root.a, cluster: {vcore: 30}, expect: {max: {gpu: 0, memory: 0}}}", ""},
 		{"QUO-4: the max of root is the cluster", "{queue: root, cluster: {vcore: 30}, expect: {max: {vcore: 30}}}", ""},
-		{"QUO-1: a difference names path, resource and both values", "{queue: root.a, expect: {max: {vcore: 41, gpu: unlimited}}}",
+		{"QUO-1: a difference names path, resource and both values",
+			"{queue: root.a, expect: {max: {vcore: 41, gpu: unlimited}}}",
 			"root.a max gpu: expected unlimited, actual 8 | root.a max vcore: expected 41, actual 40"},
 		{"a guarantee is the queue's own", "{queue: root.a.y, expect: {guaranteed: {vcore: 10, memory: 0}}}", ""},
 		{"a guarantee is within the cluster", "{queue: root.a, cluster: {vcore: 7}, expect: {guaranteed: {vcore: 20}}}",
@@ -63,43 +67,65 @@ func TestCheck_Assertions(t *testing.T) {
 		{"QUO-26: max applications is the smallest on the path", "{queue: root.a.x, expect: {maxapplications: 20}}", ""},
 		{"a queue that does not exist", "{queue: root.b, expect: {maxapplications: 20}}",
 			"queue root.b: expected a result, actual there is no queue root.b; use place for a queue that a rule would create"},
-		{"another partition", "{partition: GPU, queue: root.a, expect: {max: {gpu: 3}}}", "root.a max gpu: expected 3, actual 2"},
+		{"another partition", "{partition: GPU, queue: root.a, expect: {max: {gpu: 3}}}",
+			"root.a max gpu: expected 3, actual 2"},
 
-		{"PLC-1: a placement", "{place: {user: ann, queue: root.a.x}, expect: {queue: root.a.x, rule: provided, created: false, maxapplications: 20}}", ""},
+		{"PLC-1: a placement",
+			"{place: {user: ann, queue: root.a.x}, expect: {queue: root.a.x, rule: provided, created: false, maxapplications: " +
+				"20}}", ""},
 		{"PLC-1: another queue", "{place: {user: ann, queue: root.a.x}, expect: {queue: root.f, rule: user, created: true}}",
-			"queue: expected root.f, actual root.a.x | root.a.x rule: expected user, actual provided | root.a.x created: expected true, actual false"},
+			"queue: expected root.f, actual root.a.x | root.a.x rule: expected user, actual provided | root.a.x created: " +
+				"expected true, actual false"},
 		{"PLC-1: no rejection", "{place: {user: ann, queue: root.a.x}, expect: {rejected: access}}",
 			"placement: expected rejected, actual root.a.x by provided"},
 		{"PLC-1: another reason", "{place: {user: ann}, expect: {rejected: access}}",
-			`reason: expected a reason with "access", actual no placement rule matched: rule provided: the application names no queue`},
+			`reason: expected a reason with "access", actual no placement rule matched: rule provided: the application names ` +
+				`no queue`},
 		{"PLC-8: an unexpected rejection", "{place: {user: ann, queue: root.f.x}, expect: {queue: root.f.x}}",
 			"placement: expected a queue, actual rejected: queue root.f.x cannot be created: root.f is a leaf"},
 
-		{"LIM-2: a named user", "{limit: {queue: root.a.x, user: ann}, expect: {maxresources: {vcore: 9}, maxapplications: 0, group: ''}}", ""},
-		{"LIM-2: the wildcard", "{limit: {queue: root.f, user: eve}, expect: {maxresources: {vcore: unlimited}, maxapplications: 7}}", ""},
-		{"LIM-6: the first configured group, from the leaf up", "{limit: {queue: root.a.new, user: ann, groups: [dev, ops]}, expect: {group: ops, maxapplications: 3, maxresources: {vcore: 9}}}", ""},
-		{"LIM-11: the minimum of user and group", "{limit: {queue: root.a, user: ann, groups: [dev]}, expect: {maxresources: {vcore: 9}}}",
+		{"LIM-2: a named user",
+			"{limit: {queue: root.a.x, user: ann}, expect: {maxresources: {vcore: 9}, maxapplications: 0, group: ''}}", ""},
+		{"LIM-2: the wildcard",
+			"{limit: {queue: root.f, user: eve}, expect: {maxresources: {vcore: unlimited}, maxapplications: 7}}", ""},
+		{"LIM-6: the first configured group, from the leaf up",
+			"{limit: {queue: root.a.new, user: ann, groups: [dev, ops]}, expect: {group: ops, maxapplications: 3, " +
+				"maxresources: {vcore: 9}}}", ""},
+		{"LIM-11: the minimum of user and group",
+			"{limit: {queue: root.a, user: ann, groups: [dev]}, expect: {maxresources: {vcore: 9}}}",
 			"root.a user ann maxresources vcore: expected 9, actual 2"},
-		{"LIM-5: a group is a pool", "{limit: {queue: root.a.x, group: dev}, expect: {maxresources: {vcore: 2, gpu: unlimited}, maxapplications: 0}}", ""},
+		{"LIM-5: a group is a pool",
+			"{limit: {queue: root.a.x, group: dev}, expect: {maxresources: {vcore: 2, gpu: unlimited}, maxapplications: 0}}",
+			""},
 		{"LIM-34: a group without a limit", "{limit: {queue: root.f, group: dev}, expect: {maxresources: {vcore: 2}}}",
 			"root.f group dev maxresources vcore: expected 2, actual unlimited"},
 
-		{"PRI-9: offset and fence", "{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, {queue: root.f, priority: 900, pending: {vcore: 1}}], " +
-			"expect: {priorities: {root.a.x: 5, root.a: 15, root.f: 12, root.plain: none}, order: [root.a, root.f]}}", ""},
-		{"PRI-9: differences of priorities", "{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}], expect: {priorities: {root.a: 5, root.f: 12}}}",
+		{"PRI-9: offset and fence",
+			"{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, {queue: root.f, priority: 900, pending: {vcore: 1}}], " +
+				"expect: {priorities: {root.a.x: 5, root.a: 15, root.f: 12, root.plain: none}, order: [root.a, root.f]}}", ""},
+		{"PRI-9: differences of priorities",
+			"{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}], expect: {priorities: {root.a: 5, root.f: 12}}}",
 			"root.a priority: expected 5, actual 15 | root.f priority: expected 12, actual none"},
-		{"ORD-14: at equal priority the smaller fair share goes first", "{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
-			"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.f, root.a.x]}}", ""},
-		{"ORD-14: a difference of the order", "{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
-			"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.a.x, root.f]}}",
-			"order below root: expected root.a.x (priority 12, share 0.75) before root.f (priority 12, share 0.5), actual root.f first"},
-		{"ORD-14: with priority disabled the fair share decides", "{cluster: {vcore: 100}, work: [{queue: root.plain.l, priority: 9, used: {vcore: 2}, pending: {vcore: 1}}, " +
-			"{queue: root.plain.r, used: {vcore: 1}, pending: {vcore: 1}}], expect: {order: [root.plain.r, root.plain.l]}}", ""},
-		{"a queue without pending asks is not sorted", "{work: [{queue: root.a.x, used: {vcore: 1}}, {queue: root.f, pending: {vcore: 1}}], expect: {order: [root.a, root.f]}}",
+		{"ORD-14: at equal priority the smaller fair share goes first",
+			"{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
+				"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.f, root.a.x]}}", ""},
+		{"ORD-14: a difference of the order",
+			"{cluster: {vcore: 100}, work: [{queue: root.a.x, priority: 2, used: {vcore: 15}, pending: {vcore: 1}}, " +
+				"{queue: root.f, used: {vcore: 10}, pending: {vcore: 1}}], expect: {order: [root.a.x, root.f]}}",
+			"order below root: expected root.a.x (priority 12, share 0.75) before root.f (priority 12, share 0.5), actual " +
+				"root.f first"},
+		{"ORD-14: with priority disabled the fair share decides",
+			"{cluster: {vcore: 100}, work: [{queue: root.plain.l, priority: 9, used: {vcore: 2}, pending: {vcore: 1}}, " +
+				"{queue: root.plain.r, used: {vcore: 1}, pending: {vcore: 1}}], expect: {order: [root.plain.r, root.plain.l]}}",
+			""},
+		{"a queue without pending asks is not sorted",
+			"{work: [{queue: root.a.x, used: {vcore: 1}}, {queue: root.f, pending: {vcore: 1}}], expect: {order: [root.a, " +
+				"root.f]}}",
 			"work in root.a.x, root.f: expected a result, actual root.a has nothing pending, so it is not sorted"},
 		{"work in a parent", "{work: [{queue: root.a, pending: {vcore: 1}}], expect: {priorities: {root.a: 1}}}",
 			"work in root.a: expected a result, actual root.a: queue root.a is not a leaf queue"},
-		{"work in a queue that a rule would create", "{work: [{queue: root.new.q, user: u, priority: 3, pending: {vcore: 1}}], expect: {priorities: {root.new: 3}}}", ""},
+		{"work in a queue that a rule would create",
+			"{work: [{queue: root.new.q, user: u, priority: 3, pending: {vcore: 1}}], expect: {priorities: {root.new: 3}}}", ""},
 	}
 	var text strings.Builder
 	text.WriteString("assertions:\n")
@@ -161,7 +187,9 @@ func BenchmarkCheck(b *testing.B) {
 		q, r := fmt.Sprintf("root.t%d.q%d", i%100, i%99), fmt.Sprintf("root.t%d.q%d", (i+1)%100, i%99)
 		fmt.Fprintf(&asked, "- {queue: %s, expect: {max: {vcore: 10}}}\n", q)
 		fmt.Fprintf(&asked, "- {place: {user: ann, queue: %s}, expect: {queue: %s, max: {vcore: 10}}}\n", q, q)
-		fmt.Fprintf(&asked, "- {work: [{queue: %s, priority: 2, pending: {vcore: 1}}, {queue: %s, pending: {vcore: 1}}], expect: {order: [%s, %s]}}\n", q, r, q, r)
+		fmt.Fprintf(&asked,
+			"- {work: [{queue: %s, priority: 2, pending: {vcore: 1}}, {queue: %s, pending: {vcore: 1}}], expect: {order: [%s, "+
+				"%s]}}\n", q, r, q, r)
 	}
 	all, mistakes := ReadAssertions([]byte(asked.String()))
 	assert.Equal(b, len(mistakes), 0, "%v", mistakes)

@@ -34,7 +34,8 @@ func New(conf *configs.Config, partition string) (*Partition, error) {
 	var names []string
 	for _, p := range conf.Partitions {
 		if strings.EqualFold(p.Name, partition) {
-			return &Partition{conf: p, formatQuantity: conf.FormatQuantity, partition: objects.NewPartition(withoutClassQuotas(p))}, nil
+			return &Partition{conf: p, formatQuantity: conf.FormatQuantity,
+				partition: objects.NewPartition(withoutClassQuotas(p))}, nil
 		}
 		names = append(names, p.Name)
 	}

@@ -44,9 +44,10 @@ type Access struct {
 
 // CreatedQueue is a dynamic queue that would be created, with its settings. Parents have none.
 type CreatedQueue struct {
-	Queue           string                        `json:"queue"`
-	Parent          bool                          `json:"parent"`
-	Template        string                        `json:"template,omitempty"` // the queue that has its childtemplate; empty: none
+	Queue  string `json:"queue"`
+	Parent bool   `json:"parent"`
+	// the queue that has its childtemplate; empty: none
+	Template        string                        `json:"template,omitempty"`
 	MaxApplications uint64                        `json:"maxApplications,omitempty"`
 	Max             map[string]resources.Quantity `json:"max,omitempty"`
 	Guaranteed      map[string]resources.Quantity `json:"guaranteed,omitempty"`

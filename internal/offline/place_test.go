@@ -73,7 +73,8 @@ func TestPlace_Access(t *testing.T) {
 
 func TestPlace_Rejects(t *testing.T) {
 	w := newTestPartition(t, tenantsYAML, "default")
-	eve := placement.Submission{Queue: "root.tenants.red.x", User: security.User{Name: "eve"}, Tags: map[string]string{"team": "b!"}}
+	eve := placement.Submission{Queue: "root.tenants.red.x", User: security.User{Name: "eve"},
+		Tags: map[string]string{"team": "b!"}}
 	got := w.Place(eve)
 	assert.Assert(t, !got.Placed)
 	assert.Equal(t, got.Queue, "")
@@ -82,7 +83,9 @@ func TestPlace_Rejects(t *testing.T) {
 	assert.Equal(t, got.Steps[1].Parent.Outcome, "rejected")
 
 	// A rule may name a queue that cannot be created; the creation fails (PLC-8).
-	w = newTestPartition(t, "partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]", "default")
+	w = newTestPartition(t,
+		"partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: "+
+			"[{name: a}]}]}]", "default")
 	got = w.Place(placement.Submission{Queue: "root.a.b", User: security.User{Name: "eve"}})
 	assert.Equal(t, got.Reason, "queue root.a.b cannot be created: root.a is a leaf")
 	assert.Equal(t, len(got.Created), 0)

@@ -40,8 +40,8 @@ func (e *ended) watch(in map[string][]objects.AppID) {
 	e.watched = watched
 }
 
-// take returns the partitions in which an application has ended since the last call, and with all every partition that has
-// applications in the Store.
+// take returns the partitions in which an application has ended since the last call, and with all every partition that
+// has applications in the Store.
 func (e *ended) take(all bool) (names []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -55,8 +55,8 @@ func (e *ended) take(all bool) (names []string) {
 	return names
 }
 
-// OnEffects gets the effects of a partition where they are delivered. It notes that an application has ended that the Store
-// has, and does not wait.
+// OnEffects gets the effects of a partition where they are delivered. It notes that an application has ended that the
+// Store has, and does not wait.
 func (o *Operators) OnEffects(partition string, effects []scheduler.Effect) {
 	e := &o.ended
 	e.mu.Lock()
@@ -77,8 +77,8 @@ func (o *Operators) OnEffects(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// checkInterval is the time after which the Store is compared even if no application was seen to end: one that never had an
-// ask has no state when it is removed, and what could not be stored is tried again.
+// checkInterval is the time after which the Store is compared even if no application was seen to end: one that never
+// had an ask has no state when it is removed, and what could not be stored is tried again.
 const checkInterval = time.Minute
 
 // Run removes applications that have ended from the Store, until ctx ends (OPS-4). failed is called with each error.
@@ -105,8 +105,8 @@ func (o *Operators) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// refresh stores what operators have switched in a partition, if the Store has something else. A partition that is gone keeps
-// what the Store has.
+// refresh stores what operators have switched in a partition, if the Store has something else. A partition that is gone
+// keeps what the Store has.
 func (o *Operators) refresh(ctx context.Context, partition string) error {
 	if err := o.begin(ctx); err != nil {
 		return err

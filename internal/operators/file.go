@@ -17,8 +17,8 @@ type File struct {
 	path string
 }
 
-// Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read is an
-// error that names it (OPS-4).
+// Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read
+// is an error that names it (OPS-4).
 func Open(dir string) (*File, error) {
 	f := &File{path: filepath.Join(dir, fileName)}
 	text, err := os.ReadFile(f.path)

@@ -11,12 +11,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Store keeps what operators have switched, by partition, for the next start. Its methods must not be called concurrently, but First.
+// Store keeps what operators have switched, by partition, for the next start. Its methods must not be called
+// concurrently, but First.
 type Store interface {
-	// First are the commands with which a partition begins: they restore what was kept when the store was opened. nil: nothing.
-	// It is safe for concurrent use.
+	// First are the commands with which a partition begins: they restore what was kept when the store was opened. nil:
+	// nothing. It is safe for concurrent use.
 	First(partition string) []scheduler.Command
-	// Store replaces what is kept of a partition, if that differs. After an error the former content is kept, as far as is known.
+	// Store replaces what is kept of a partition, if that differs. After an error the former content is kept, as far as is
+	// known.
 	Store(partition string, s scheduler.OperatorState) error
 	// Applications are the applications that are kept, by partition.
 	Applications() map[string][]objects.AppID
@@ -35,8 +37,8 @@ type Kept struct {
 	unsure bool
 }
 
-// NewKept reads a text that write got in an earlier run; empty: there is none. write replaces it; on an error the former text should
-// be there. name is where the text is, for errors.
+// NewKept reads a text that write got in an earlier run; empty: there is none. write replaces it; on an error the
+// former text should be there. name is where the text is, for errors.
 func NewKept(name string, text []byte, write func(text []byte) error) (*Kept, error) {
 	k := &Kept{write: write, partitions: map[string]stored{}, first: map[string]stored{}}
 	if len(text) == 0 {
@@ -128,7 +130,8 @@ type moved struct {
 
 // newStored is s as it is stored. Empty lists are nil.
 func newStored(s scheduler.OperatorState) stored {
-	out := stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned), Draining: orNil(s.Drained), Nodes: orNil(s.Draining), Admitted: orNil(s.Admitted)}
+	out := stored{OnHold: orNil(s.Held), Stopped: orNil(s.Stopped), Cordoned: orNil(s.Cordoned),
+		Draining: orNil(s.Drained), Nodes: orNil(s.Draining), Admitted: orNil(s.Admitted)}
 	for _, m := range s.Moved {
 		out.Moved = append(out.Moved, moved{m.App, m.Queue, m.From, m.At.UTC(), m.By})
 	}
@@ -144,9 +147,12 @@ func orNil[S ~[]E, E any](list S) S {
 
 // state is the reverse of newStored.
 func (s *stored) state() scheduler.OperatorState {
-	out := scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining, Draining: s.Nodes, Admitted: s.Admitted}
+	out := scheduler.OperatorState{Held: s.OnHold, Stopped: s.Stopped, Cordoned: s.Cordoned, Drained: s.Draining,
+		Draining: s.Nodes, Admitted: s.Admitted}
 	for _, m := range s.Moved {
-		out.Moved = append(out.Moved, scheduler.MovedApplication{App: m.Application, Queue: m.Queue, Moved: objects.Moved{From: m.From, At: m.At, By: m.By}})
+		out.Moved = append(out.Moved,
+			scheduler.MovedApplication{App: m.Application, Queue: m.Queue,
+				Moved: objects.Moved{From: m.From, At: m.At, By: m.By}})
 	}
 	return out
 }

@@ -1,9 +1,11 @@
-// Package operators has the actions of operators carried out: on the goroutine of the partition, and with what they have
-// switched kept in a Store, so that a restart finds it.
+// Package operators has the actions of operators carried out: on the goroutine of the partition, and with what they
+// have switched kept in a Store, so that a restart finds it.
 //
-// It owns the text that is kept, and the Store in a file. What an action does is left to package scheduler, and which clients may ask for one to the callers.
+// It owns the text that is kept, and the Store in a file. What an action does is left to package scheduler, and which
+// clients may ask for one to the callers.
 //
-// The rule that must hold: an action that is answered without an error is in the Store, if there is one, before the answer.
+// The rule that must hold: an action that is answered without an error is in the Store, if there is one, before the
+// answer.
 package operators
 
 import (
@@ -82,8 +84,8 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 	return true, nil
 }
 
-// begin waits until no other action is carried out. A partition that does not answer must not keep all callers: the error is
-// that of ctx.
+// begin waits until no other action is carried out. A partition that does not answer must not keep all callers: the
+// error is that of ctx.
 func (o *Operators) begin(ctx context.Context) error {
 	select {
 	case o.busy <- struct{}{}:

@@ -58,7 +58,8 @@ func TestOperators_AreKeptOverARestart(t *testing.T) {
 	_, err := l.Call(t.Context(), register...)
 	assert.NilError(t, err)
 	for _, m := range []scheduler.Operate{
-		{Action: scheduler.HoldApplication, App: "held"}, {Action: scheduler.StopQueue, Queue: "root.b"}, {Action: scheduler.CordonNode, Node: "n"},
+		{Action: scheduler.HoldApplication, App: "held"}, {Action: scheduler.StopQueue, Queue: "root.b"},
+		{Action: scheduler.CordonNode, Node: "n"},
 	} {
 		changed, err := o.Do(t.Context(), "default", m)
 		assert.NilError(t, err)
@@ -69,7 +70,8 @@ func TestOperators_AreKeptOverARestart(t *testing.T) {
 	}
 
 	o, l = cluster(t, dir)
-	want := scheduler.OperatorState{Held: []objects.AppID{"held"}, Stopped: []objects.QueuePath{"root.b"}, Cordoned: []objects.NodeID{"n"}}
+	want := scheduler.OperatorState{Held: []objects.AppID{"held"}, Stopped: []objects.QueuePath{"root.b"},
+		Cordoned: []objects.NodeID{"n"}}
 	state, err := o.State(t.Context(), "default")
 	assert.NilError(t, err)
 	assert.DeepEqual(t, state, want)
@@ -94,7 +96,8 @@ func TestOperators_DrainedQueuesAdmitWhatComesBack(t *testing.T) {
 	dir := t.TempDir()
 	o, l := cluster(t, dir)
 	add := func(l *loop.Loop, id objects.AppID) string {
-		effects, err := l.Call(t.Context(), scheduler.AddApplication{App: id, Queue: "root.a", User: security.User{Name: "ann"}})
+		effects, err := l.Call(t.Context(),
+			scheduler.AddApplication{App: id, Queue: "root.a", User: security.User{Name: "ann"}})
 		assert.NilError(t, err)
 		return effects[0].String()
 	}
@@ -106,9 +109,11 @@ func TestOperators_DrainedQueuesAdmitWhatComesBack(t *testing.T) {
 	o, l = cluster(t, dir)
 	state, err := o.State(t.Context(), "default")
 	assert.NilError(t, err)
-	assert.DeepEqual(t, state, scheduler.OperatorState{Drained: []objects.QueuePath{"root.a"}, Admitted: []objects.AppID{"there"}})
+	assert.DeepEqual(t, state,
+		scheduler.OperatorState{Drained: []objects.QueuePath{"root.a"}, Admitted: []objects.AppID{"there"}})
 	assert.Equal(t, add(l, "there"), "accepted application there")
-	assert.Equal(t, add(l, "new"), "rejected application new: no placement rule matched: rule provided: queue root.a is drained by an operator")
+	assert.Equal(t, add(l, "new"),
+		"rejected application new: no placement rule matched: rule provided: queue root.a is drained by an operator")
 
 	changed, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.StartQueue, Queue: "root.a"})
 	assert.NilError(t, err)
@@ -129,7 +134,8 @@ func TestOperators_MovedApplicationsComeBackWhereTheyWere(t *testing.T) {
 	_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.MoveApplication, App: "app", Queue: "root"})
 	assert.ErrorIs(t, err, operators.ErrRefused)
 	assert.ErrorContains(t, err, "queue root is not a leaf")
-	changed, err := o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.MoveApplication, App: "app", Queue: "root.b", By: "ann"})
+	changed, err := o.Do(t.Context(), "default",
+		scheduler.Operate{Action: scheduler.MoveApplication, App: "app", Queue: "root.b", By: "ann"})
 	assert.NilError(t, err)
 	assert.Assert(t, changed)
 
@@ -152,7 +158,8 @@ func TestOperators_MovedApplicationsComeBackWhereTheyWere(t *testing.T) {
 func TestOperators_DrainedNodesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	o, l := cluster(t, dir)
-	add := scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10}), Schedulable: true}
+	add := scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10}),
+		Schedulable: true}
 	_, err := l.Call(t.Context(), add)
 	assert.NilError(t, err)
 	_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.DrainNode, Node: "n"})
@@ -175,9 +182,12 @@ func TestOperators_DrainedNodesAreKept(t *testing.T) {
 func TestOperators_UnknownThings(t *testing.T) {
 	o, _ := cluster(t, t.TempDir())
 	for _, m := range []scheduler.Operate{
-		{Action: scheduler.HoldApplication, App: "none"}, {Action: scheduler.ReleaseApplication, App: "none"}, {Action: scheduler.StopQueue, Queue: "root.none"},
-		{Action: scheduler.StartQueue, Queue: "root.none"}, {Action: scheduler.CordonNode, Node: "none"}, {Action: scheduler.UncordonNode, Node: "none"},
-		{Action: scheduler.CancelApplication, App: "none"}, {Action: scheduler.MoveApplication, App: "none", Queue: "root.a"}, {Action: scheduler.DrainQueue, Queue: "root.none"}, {Action: scheduler.DrainNode, Node: "none"},
+		{Action: scheduler.HoldApplication, App: "none"}, {Action: scheduler.ReleaseApplication, App: "none"},
+		{Action: scheduler.StopQueue, Queue: "root.none"},
+		{Action: scheduler.StartQueue, Queue: "root.none"}, {Action: scheduler.CordonNode, Node: "none"},
+		{Action: scheduler.UncordonNode, Node: "none"},
+		{Action: scheduler.CancelApplication, App: "none"}, {Action: scheduler.MoveApplication, App: "none", Queue: "root.a"},
+		{Action: scheduler.DrainQueue, Queue: "root.none"}, {Action: scheduler.DrainNode, Node: "none"},
 	} {
 		changed, err := o.Do(t.Context(), "default", m)
 		assert.Assert(t, errors.Is(err, operators.ErrUnknown) && !changed, "%v: %v", m, err)
@@ -249,7 +259,8 @@ func TestOperators_EndedApplicationsLeaveTheFile(t *testing.T) {
 		conf, problems := queuesyaml.Load([]byte(config))
 		assert.Equal(t, len(problems), 0, "%v", problems)
 		var o *operators.Operators
-		c := loop.NewCluster(loop.Options{FirstCommands: file.First}, func(name string) loop.Sink { return observer{name, &o} }, nil)
+		c := loop.NewCluster(loop.Options{FirstCommands: file.First},
+			func(name string) loop.Sink { return observer{name, &o} }, nil)
 		o = operators.New(c.Partition, file)
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		t.Cleanup(c.End)
@@ -285,7 +296,8 @@ func TestOperators_EndedApplicationsLeaveTheFile(t *testing.T) {
 		assert.Equal(t, len(onHold()), 0)
 
 		// One that never had an ask has no state; the file is compared with the partition from time to time.
-		_, err = l.Call(t.Context(), scheduler.AddApplication{App: "never", Queue: "root.a", User: security.User{Name: "ann"}})
+		_, err = l.Call(t.Context(),
+			scheduler.AddApplication{App: "never", Queue: "root.a", User: security.User{Name: "ann"}})
 		assert.NilError(t, err)
 		_, err = o.Do(t.Context(), "default", scheduler.Operate{Action: scheduler.HoldApplication, App: "never"})
 		assert.NilError(t, err)

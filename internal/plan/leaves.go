@@ -53,7 +53,8 @@ func (p *Plan) listLeaves(yield func(), partition string, old, new queueTree, s 
 		if is == path || len(is) < len(was) {
 			continue // it is configured from now on; or the queue above drains, and keeps its template
 		}
-		if before.UpdatesLeaves == after.UpdatesLeaves && len(diff.Templates(before.ChildTemplate, after.ChildTemplate)) == 0 {
+		if before.UpdatesLeaves == after.UpdatesLeaves &&
+			len(diff.Templates(before.ChildTemplate, after.ChildTemplate)) == 0 {
 			continue
 		}
 		l, leaf := LeafTemplate{Partition: partition, Queue: path, Kept: !after.UpdatesLeaves}, s.Dynamic[path]

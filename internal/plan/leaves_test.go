@@ -14,14 +14,17 @@ import (
 // A plan says which dynamic leaves keep their settings, and which get those of the new child template (QUE-24).
 func TestCompute_Leaves(t *testing.T) {
 	conf := func(existing, max string) string {
-		return fmt.Sprintf("partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, submitacl: '*', queues: [{name: t, parent: true, "+
+		return fmt.Sprintf("partitions: [{placementrules: [{name: provided, create: true}], queues: [{name: root, "+
+			"submitacl: '*', queues: [{name: t, parent: true, "+
 			"properties: {childtemplate.existing: %s}, childtemplate: {resources: {max: {%s}}}}]}]}]", existing, max)
 	}
 	leaf := func(max resources.Quantity, tags ...string) DynamicLeaf {
-		return DynamicLeaf{configs.ChildTemplate{Max: resources.LimitFromMap(amounts{"vcore": max}), Settings: configs.DefaultSettings()}, tags}
+		return DynamicLeaf{configs.ChildTemplate{Max: resources.LimitFromMap(amounts{"vcore": max}),
+			Settings: configs.DefaultSettings()}, tags}
 	}
 	s := NewPartition()
-	s.Dynamic["root.t.a"], s.Dynamic["root.t.new"], s.Dynamic["root.t.x.tagged"] = leaf(2000), leaf(6000), leaf(9000, configs.TagMax)
+	s.Dynamic["root.t.a"], s.Dynamic["root.t.new"], s.Dynamic["root.t.x.tagged"] = leaf(2000), leaf(6000),
+		leaf(9000, configs.TagMax)
 	s.Allocated["root.t.a"] = amounts{"vcore": 2000}
 	for _, c := range []struct {
 		name, before, after string
@@ -30,14 +33,16 @@ func TestCompute_Leaves(t *testing.T) {
 		{"the same", conf("keep", "vcore: 6"), conf("keep", "vcore: 6"), nil},
 		{"kept", conf("keep", "vcore: 4"), conf("keep", "vcore: 6"),
 			[]string{"dynamic leaf root.t.a keeps its settings, unlike new leaves: max vcore 2, new leaves 6"}},
-		{"updated", conf("keep", "vcore: 6"), conf("update", "vcore: 6"), []string{"dynamic leaf root.t.a gets the child template: max vcore 2 -> 6"}},
+		{"updated", conf("keep", "vcore: 6"), conf("update", "vcore: 6"),
+			[]string{"dynamic leaf root.t.a gets the child template: max vcore 2 -> 6"}},
 		{"updated to less than it holds", conf("update", "vcore: 6"), conf("update", "vcore: 1, gpu: 2"), []string{
 			"root.t.a is over its new max by vcore 1: it holds 2, and may hold 1",
 			"dynamic leaf root.t.a gets the child template: max gpu not set -> 2; max vcore 2 -> 1",
 			"dynamic leaf root.t.new gets the child template: max gpu not set -> 2; max vcore 6 -> 1",
 		}},
 		{"kept again", conf("update", "vcore: 6"), conf("keep", "vcore: 6"), []string{
-			"dynamic leaf root.t.a gets back what it was created with", "dynamic leaf root.t.new gets back what it was created with",
+			"dynamic leaf root.t.a gets back what it was created with",
+			"dynamic leaf root.t.new gets back what it was created with",
 			"dynamic leaf root.t.x.tagged gets back what it was created with",
 		}},
 		{"the queue above drains", conf("keep", "vcore: 6"), "partitions: [{queues: [{name: root, submitacl: '*'}]}]", nil},
@@ -63,7 +68,8 @@ func TestCompute_EnforcedAfterTheTimeLeft(t *testing.T) {
 	s := NewPartition()
 	s.Allocated["root.a"], s.AboveMax["root.a"] = amounts{"vcore": 8000}, 8*time.Second
 	for delay, want := range map[string]string{
-		"10s": "if it still is after 2s, allocations are preempted", "8s": "allocations are preempted at once", "5s": "allocations are preempted at once",
+		"10s": "if it still is after 2s, allocations are preempted", "8s": "allocations are preempted at once",
+		"5s": "allocations are preempted at once",
 	} {
 		p := Compute(load(t, fmt.Sprintf(conf, 7, "10s")), load(t, fmt.Sprintf(conf, 6, delay)), State{"default": s})
 		assert.Equal(t, len(p.OverMax), 1)

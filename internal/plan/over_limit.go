@@ -34,7 +34,8 @@ func (o OverLimit) String() string {
 		holder = "group " + o.Group
 	}
 	return fmt.Sprintf("%s is over the new limit in %s by %s: %s used, and %s allowed", holder, o.Queue,
-		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used), resources.FormatQuantity(o.Resource, o.Limit))
+		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used),
+		resources.FormatQuantity(o.Resource, o.Limit))
 }
 
 // Usage is the usage of a user or a group in a queue and below it.
@@ -80,7 +81,8 @@ func (p *Plan) listOverLimit(yield func(), c *diff.PartitionChange, old, new que
 		}
 		was, is := u.bound(of[0]), u.bound(of[1])
 		over := func(resource string, used, most resources.Quantity) {
-			p.OverLimit = append(p.OverLimit, OverLimit{c.Partition, u.Queue, u.User, u.Group, resource, used, most, used - most})
+			p.OverLimit = append(p.OverLimit,
+				OverLimit{c.Partition, u.Queue, u.User, u.Group, resource, used, most, used - most})
 		}
 		for name, most := range is.MaxResources.All() {
 			before, had := was.MaxResources.Get(name)

@@ -88,7 +88,8 @@ func (p *Plan) listOverMax(yield func(), c *diff.PartitionChange, old, new enfor
 			if n <= limit || !maxChanged && !newlyEnforced {
 				continue
 			}
-			o := QueueOverMax{Partition: c.Partition, Queue: path, Resource: name, Allocated: n, Max: limit, By: n - limit, MaxUnchanged: !maxChanged}
+			o := QueueOverMax{Partition: c.Partition, Queue: path, Resource: name, Allocated: n, Max: limit, By: n - limit,
+				MaxUnchanged: !maxChanged}
 			if delay > 0 {
 				o.EnforcedAfter = max(0, delay-s.AboveMax[path]).String() // QUO-48
 			}

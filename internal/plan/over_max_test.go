@@ -10,7 +10,8 @@ import (
 // A plan lists the queues above a max with the time after which the max is enforced (CFG-127).
 func TestCompute_EnforcedAfter(t *testing.T) {
 	conf := func(on bool, max, delay string) string {
-		return fmt.Sprintf("partitions:\n- preemption: {quotapreemptionenabled: %t}\n  queues:\n  - name: root\n    submitacl: '*'\n"+
+		return fmt.Sprintf("partitions:\n- preemption: {quotapreemptionenabled: %t}\n  queues:\n  - name: root\n    "+
+			"submitacl: '*'\n"+
 			"    queues: [{name: a, resources: {max: {%s}}, properties: {quota.preemption.delay: %s}}]\n", on, max, delay)
 	}
 	work := State{"default": {
@@ -28,14 +29,18 @@ func TestCompute_EnforcedAfter(t *testing.T) {
 			[]string{over + "; if it still is after 5m0s, allocations are preempted"}},
 		{"enforced from now on", conf(false, "vcore: 9", "5m"), conf(true, "vcore: 6", "5m"),
 			[]string{over + "; if it still is after 5m0s, allocations are preempted"}},
-		{"the same max, and quota preemption becomes enabled", conf(false, "vcore: 6, gpu: 2", "5m"), conf(true, "vcore: 6, gpu: 2", "5m"), []string{
-			"root.a is over its max by gpu 1: it holds 3, and may hold 2; if it still is after 5m0s, allocations are preempted",
-			"root.a is over its max by vcore 2: it holds 8, and may hold 6; if it still is after 5m0s, allocations are preempted",
-		}},
+		{"the same max, and quota preemption becomes enabled", conf(false, "vcore: 6, gpu: 2", "5m"),
+			conf(true, "vcore: 6, gpu: 2", "5m"), []string{
+				"root.a is over its max by gpu 1: it holds 3, and may hold 2; if it still is after 5m0s, allocations are preempted",
+				"root.a is over its max by vcore 2: it holds 8, and may hold 6; if it still is after 5m0s, allocations are " +
+					"preempted",
+			}},
 		{"the same max, and a new delay", conf(true, "vcore: 6", "0s"), conf(true, "vcore: 6", "1h"),
-			[]string{"root.a is over its max by vcore 2: it holds 8, and may hold 6; if it still is after 1h0m0s, allocations are preempted"}},
+			[]string{"root.a is over its max by vcore 2: it holds 8, and may hold 6; if it still is after 1h0m0s, allocations " +
+				"are preempted"}},
 		{"the same max, and another delay", conf(true, "vcore: 6", "5m"), conf(true, "vcore: 6", "1h"), nil},
-		{"the same max, and quota preemption becomes disabled", conf(true, "vcore: 6", "5m"), conf(false, "vcore: 6", "5m"), nil},
+		{"the same max, and quota preemption becomes disabled", conf(true, "vcore: 6", "5m"), conf(false, "vcore: 6", "5m"),
+			nil},
 		{"exactly the max", conf(false, "vcore: 8", "5m"), conf(true, "vcore: 8", "5m"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

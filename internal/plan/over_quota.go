@@ -37,7 +37,8 @@ func (o OverQuota) String() string {
 		holder = " for group " + o.Group
 	}
 	return fmt.Sprintf("class quota %s of %s is exceeded%s by %s: %s used, and %s allowed", o.Quota, o.Queue, holder,
-		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used), resources.FormatQuantity(o.Resource, o.Hard))
+		resources.FormatNamedQuantity(o.Resource, o.By), resources.FormatQuantity(o.Resource, o.Used),
+		resources.FormatQuantity(o.Resource, o.Hard))
 }
 
 // Workload is an ask or an allocation, for class quotas.
@@ -93,7 +94,8 @@ func (p *Plan) listOverQuota(yield func(), c *diff.PartitionChange, new queueTre
 		yield()
 		for name, most := range hard[quotaCounter{queue: at.queue, quota: at.quota}].All() {
 			if n := amounts[name]; n > most {
-				p.OverQuota = append(p.OverQuota, OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
+				p.OverQuota = append(p.OverQuota,
+					OverQuota{c.Partition, at.queue, at.quota, at.user, at.group, name, n, most, n - most})
 			}
 		}
 	}

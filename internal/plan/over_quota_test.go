@@ -12,7 +12,8 @@ import (
 
 func TestCompute_OverQuota(t *testing.T) {
 	config := func(root, a string) string {
-		return "partitions: [{queues: [{name: root, submitacl: '*', classquotas: [" + root + "], queues: [{name: a, parent: true, classquotas: [" + a + "]}]}]}]"
+		return "partitions: [{queues: [{name: root, submitacl: '*', classquotas: [" + root +
+			"], queues: [{name: a, parent: true, classquotas: [" + a + "]}]}]}]"
 	}
 	const same = "{name: same, match: {operator: Exists}, hard: {pods: 1}}"
 	old := config(same+", {name: high, match: {operator: In, classes: [high]}, hard: {vcore: 9, pods: 9}}", "")

@@ -173,11 +173,13 @@ func (p *Plan) listLostAccess(yield func(), old, new queueTree, partition string
 	for _, a := range s.Applications {
 		yield()
 		if old.admits(a.Queue, a.User) && !new.admits(a.Queue, a.User) {
-			p.LostAccess = append(p.LostAccess, LostAccess{partition, a.ID, a.User.Name, append([]string{}, a.User.Groups...), a.Queue})
+			p.LostAccess = append(p.LostAccess,
+				LostAccess{partition, a.ID, a.User.Name, append([]string{}, a.User.Groups...), a.Queue})
 		}
 	}
 	slices.SortFunc(p.LostAccess, func(a, b LostAccess) int {
-		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Application, b.Application))
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Application, b.Application))
 	})
 }
 

@@ -58,12 +58,15 @@ func testState() State {
 	}
 	return State{
 		"default": {
-			Leaf: map[string]bool{"root": false, "root.leaf": true, "root.team": false, "root.team.x": true, "root.team.y": true, "root.gone": true},
+			Leaf: map[string]bool{"root": false, "root.leaf": true, "root.team": false, "root.team.x": true, "root.team.y": true,
+				"root.gone": true},
 			Allocated: map[string]amounts{
-				"root": {"vcore": 9500}, "root.team": {"vcore": 8500, "gpu": 5}, "root.team.x": {"vcore": 8000}, "root.gone": {"vcore": 1000},
+				"root": {"vcore": 9500}, "root.team": {"vcore": 8500, "gpu": 5}, "root.team.x": {"vcore": 8000},
+				"root.gone": {"vcore": 1000},
 			},
 			Applications: []Application{
-				app("app-2", "root.leaf", "bob", "dev"), app("app-1", "root.leaf", "ann", "ops"), app("app-3", "root.leaf", "admin"),
+				app("app-2", "root.leaf", "bob", "dev"), app("app-1", "root.leaf", "ann", "ops"),
+				app("app-3", "root.leaf", "admin"),
 				app("app-5", "root.team.x", "eve", "eve"), app("app-4", "root.team.x", "admin"),
 				app("app-6", "root.leaf", "zoe"), // without access before the change
 			},
@@ -81,11 +84,14 @@ func TestCompute_ImpactOnWorkloads(t *testing.T) {
 		{"default", "root.team", "parent", "leaf", []string{"app-4", "app-5"}},
 	})
 	// gpu exceeds a max that does not change; root.team.y and root.gone are removed and drain.
-	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
+	assert.DeepEqual(t, p.OverMax,
+		[]QueueOverMax{{Partition: "default", Queue: "root.team", Resource: "vcore", Allocated: 8500, Max: 6000, By: 2500}})
 	assert.DeepEqual(t, p.LostAccess, []LostAccess{
-		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"}, {"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
+		{"default", "app-1", "ann", []string{"ops"}, "root.leaf"},
+		{"default", "app-5", "eve", []string{"eve"}, "root.team.x"},
 	})
-	assert.Equal(t, p.RefusedChanges[0].String(), "leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
+	assert.Equal(t, p.RefusedChanges[0].String(),
+		"leaf root.leaf cannot become a parent: it holds app-1, app-2, app-3, app-6")
 	assert.Equal(t, p.OverMax[0].String(), "root.team is over its new max by vcore 2500m: it holds 8500m, and may hold 6")
 	assert.Equal(t, p.LostAccess[0].String(), "user ann loses submit access to root.leaf, where application app-1 is")
 }
@@ -94,11 +100,13 @@ func TestCompute_ImpactOnWorkloads(t *testing.T) {
 // no configuration.
 func TestCompute_RefusedByServerState(t *testing.T) {
 	const old = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, parent: true}]}]}]"
-	const new = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: ann, parent: true}, {name: bob}]}, {name: old}]}]}," +
+	const new = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: ann, parent: " +
+		"true}, {name: bob}]}, {name: old}]}]}," +
 		" {name: gpu, queues: [{name: root, submitacl: '*', queues: [{name: b, parent: true, resources: {max: {gpu: 1}}}]}]}]"
 	work := State{
 		"default": {
-			Leaf: map[string]bool{"root": false, "root.a": false, "root.a.ann": true, "root.a.bob": false, "root.old": false, "root.old.x": true},
+			Leaf: map[string]bool{"root": false, "root.a": false, "root.a.ann": true, "root.a.bob": false, "root.old": false,
+				"root.old.x": true},
 			Applications: []Application{
 				{"app-1", "root.a.ann", security.User{Name: "ann"}}, {"app-2", "root.old.x", security.User{Name: "zoe"}},
 			},
@@ -114,25 +122,32 @@ func TestCompute_RefusedByServerState(t *testing.T) {
 		{"default", "root.old", "parent", "leaf", []string{"app-2"}}, // root.a.bob has no application
 		{"gpu", "root.b", "leaf", "parent", []string{"app-3"}},
 	})
-	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
+	assert.DeepEqual(t, p.OverMax,
+		[]QueueOverMax{{Partition: "gpu", Queue: "root.b", Resource: "gpu", Allocated: 3, Max: 1, By: 2}})
 }
 
 func TestCompute_OverMaxListsOwnMaxOnly(t *testing.T) {
-	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, queues: [{name: x}]}]}]}]"
+	const text = "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 9}}, " +
+		"queues: [{name: x}]}]}]}]"
 	work := State{"default": {Allocated: map[string]amounts{"root.a": {"vcore": 8000}, "root.a.x": {"vcore": 8000}}}}
 	p := Compute(load(t, text), load(t, strings.Replace(text, "9", "5", 1)), work)
-	assert.DeepEqual(t, p.OverMax, []QueueOverMax{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
+	assert.DeepEqual(t, p.OverMax,
+		[]QueueOverMax{{Partition: "default", Queue: "root.a", Resource: "vcore", Allocated: 8000, Max: 5000, By: 3000}})
 }
 
 func TestCompute_OverLimit(t *testing.T) {
-	const old = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 9, gpu: 1}}, {users: ['*'], maxapplications: 5}], queues: [{name: a}]}]}]"
-	const new = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 5, gpu: 1}}, {users: ['*'], maxapplications: 2}," +
-		" {groups: [dev], maxapplications: 1}], queues: [{name: a, limits: [{users: [eve], maxapplications: 2, maxresources: {vcore: 1}}]}]}]}]"
+	const old = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 9, " +
+		"gpu: 1}}, {users: ['*'], maxapplications: 5}], queues: [{name: a}]}]}]"
+	const new = "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [ann], maxresources: {vcore: 5, " +
+		"gpu: 1}}, {users: ['*'], maxapplications: 2}," +
+		" {groups: [dev], maxapplications: 1}], queues: [{name: a, limits: [{users: [eve], maxapplications: 2, " +
+		"maxresources: {vcore: 1}}]}]}]}]"
 	work := State{"default": {Usage: []Usage{
 		{Queue: "root", User: "eve", Resources: amounts{"vcore": 99_000}, Running: 3},
 		{Queue: "root.a", User: "eve", Resources: amounts{"vcore": 1001, "gpu": 9}, Running: 2},
 		{Queue: "root.a", User: "zoe", Resources: amounts{"vcore": 9000}, Running: 9},
-		{Queue: "root", User: "ann", Resources: amounts{"vcore": 5500, "gpu": 3}, Running: 9}, // the limit of gpu does not change
+		// the limit of gpu does not change
+		{Queue: "root", User: "ann", Resources: amounts{"vcore": 5500, "gpu": 3}, Running: 9},
 		{Queue: "root", Group: "dev", Resources: amounts{"vcore": 1}, Running: 2},
 		{Queue: "root", Group: "ops", Running: 20},
 	}}}
@@ -143,8 +158,10 @@ func TestCompute_OverLimit(t *testing.T) {
 		{"default", "root", "", "dev", "applications", 2, 1, 1},
 		{"default", "root.a", "eve", "", "vcore", 1001, 1000, 1},
 	})
-	assert.Equal(t, p.OverLimit[0].String(), "user ann is over the new limit in root by vcore 500m: 5500m used, and 5 allowed")
-	assert.Equal(t, p.OverLimit[2].String(), "group dev is over the new limit in root by 1 application: 2 used, and 1 allowed")
+	assert.Equal(t, p.OverLimit[0].String(),
+		"user ann is over the new limit in root by vcore 500m: 5500m used, and 5 allowed")
+	assert.Equal(t, p.OverLimit[2].String(),
+		"group dev is over the new limit in root by 1 application: 2 used, and 1 allowed")
 	assert.Equal(t, len(Compute(load(t, new), load(t, new), work).OverLimit), 0)
 }
 
@@ -168,8 +185,9 @@ func TestCompute_WithoutServerState(t *testing.T) {
 	assert.Equal(t, len(p.RefusedChanges)+len(p.OverMax)+len(p.LostAccess), 0)
 	text, err := json.Marshal(Compute(load(t, oldYAML), load(t, oldYAML), nil))
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"stateKnown":false,`+
-		`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"leaves":[],"warnings":[]}`)
+	assert.Equal(t, string(text),
+		`{"impact":false,"summary":"nothing changes","change":{"partitions":[]},"stateKnown":false,`+
+			`"refused":[],"overMax":[],"overLimit":[],"overQuota":[],"lostAccess":[],"leaves":[],"warnings":[]}`)
 }
 
 // BenchmarkPlan loads two documents of 10,000 queues and compares them, for a server with
@@ -181,7 +199,9 @@ func BenchmarkPlan(b *testing.B) {
 	for i := range 100 {
 		fmt.Fprintf(&text, "    - name: t%d\n      submitacl: ' g%d'\n      queues:\n", i, i)
 		for j := range 99 {
-			fmt.Fprintf(&text, "      - {name: q%d, resources: {max: {vcore: 10, memory: 1Gi}, guaranteed: {vcore: 1}}, limits: [{users: [u%d], maxapplications: 5}]}\n", j, j)
+			fmt.Fprintf(&text,
+				"      - {name: q%d, resources: {max: {vcore: 10, memory: 1Gi}, guaranteed: {vcore: 1}}, limits: [{users: [u%d], "+
+					"maxapplications: 5}]}\n", j, j)
 			path := fmt.Sprintf("root.t%d.q%d", i, j)
 			work.Allocated[path] = amounts{"vcore": 10_000}
 			for k := range 2 {

@@ -218,8 +218,9 @@ func (p *Partition) addQueue(q *restQueue, now time.Time) {
 	p.Allocated[q.Name] = q.Allocated
 	if q.Leaf != nil && *q.Leaf && q.Managed != nil && !*q.Managed {
 		p.Dynamic[q.Name] = DynamicLeaf{configs.ChildTemplate{
-			MaxApplications: q.MaxApplications, Max: resources.LimitFromMap(q.Max), Guaranteed: resources.GuaranteeFromMap(q.Guaranteed),
-			Settings: configs.ReadSettings(q.Properties),
+			MaxApplications: q.MaxApplications, Max: resources.LimitFromMap(q.Max),
+			Guaranteed: resources.GuaranteeFromMap(q.Guaranteed),
+			Settings:   configs.ReadSettings(q.Properties),
 		}, q.QuotaTags}
 	}
 	if v := q.QuotaViolation; v != nil && !now.IsZero() {

@@ -45,7 +45,9 @@ func TestServer_ConfigIsTheActiveGeneration(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, c.Partitions[0].Name, "gpu")
 
-	s = fakeServer(t, map[string]string{"/ws/v1/config/history": `[{"generation":1,"active":true}]`, "/ws/v1/config/history/1": `{"text":""}`})
+	s = fakeServer(t,
+		map[string]string{"/ws/v1/config/history": `[{"generation":1,"active":true}]`,
+			"/ws/v1/config/history/1": `{"text":""}`})
 	c, err = s.Config(t.Context(), queuesyaml.DefaultOptions())
 	assert.NilError(t, err)
 	assert.Equal(t, len(c.Partitions), 1, "an empty text means the default configuration")
@@ -67,11 +69,13 @@ func TestServer_State(t *testing.T) {
 	got, err := s.State(t.Context(), []string{"default"}, []string{"new", "default"})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, got, State{"default": {
-		Leaf:      map[string]bool{"root": false, "root.a": true, "root.team": true},
-		Allocated: map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil, "root.team": nil},
-		AboveMax:  map[string]time.Duration{"root.old": 8 * time.Second},
+		Leaf: map[string]bool{"root": false, "root.a": true, "root.team": true},
+		Allocated: map[string]amounts{"root": {"vcore": 5}, "root.a": {"vcore": 5, "memory": 7}, "root.old": nil,
+			"root.team": nil},
+		AboveMax: map[string]time.Duration{"root.old": 8 * time.Second},
 		Dynamic: map[string]DynamicLeaf{"root.team": {configs.ChildTemplate{
-			MaxApplications: 3, Max: resources.LimitFromMap(amounts{"vcore": 2000}), Settings: configs.ReadSettings(map[string]string{"preemption.delay": "1s"}),
+			MaxApplications: 3, Max: resources.LimitFromMap(amounts{"vcore": 2000}),
+			Settings: configs.ReadSettings(map[string]string{"preemption.delay": "1s"}),
 		}, []string{configs.TagMax}}},
 		Applications: []Application{{"app-1", "root.a", security.User{Name: "ann", Groups: []string{"dev"}}}},
 		Workloads: []Workload{
@@ -79,7 +83,8 @@ func TestServer_State(t *testing.T) {
 			{"root.a", security.User{Name: "ann", Groups: []string{"dev"}}, "high", amounts{"vcore": 5}},
 		},
 		Usage: []Usage{
-			{Queue: "root", User: "ann", Resources: amounts{"vcore": 5}, Running: 1}, {Queue: "root.a", User: "ann"}, {Queue: "root", Group: "dev"},
+			{Queue: "root", User: "ann", Resources: amounts{"vcore": 5}, Running: 1}, {Queue: "root.a", User: "ann"},
+			{Queue: "root", Group: "dev"},
 		},
 	}})
 }
@@ -92,11 +97,16 @@ func TestServer_Errors(t *testing.T) {
 		want    string
 	}{
 		{"no history", nil, "the server does not serve its configuration"},
-		{"no active generation", map[string]string{"/ws/v1/config/history": "[]"}, "the server does not serve its configuration"},
-		{"a broken server", map[string]string{"/ws/v1/config/history": "500"}, "answers /ws/v1/config/history with 500 Internal Server Error"},
-		{"no JSON", map[string]string{"/ws/v1/config/history": "<html>"}, "answers /ws/v1/config/history with an unexpected body"},
-		{"a missing generation", map[string]string{"/ws/v1/config/history": one}, "answers /ws/v1/config/history/1 with 404 Not Found"},
-		{"an invalid configuration", map[string]string{"/ws/v1/config/history": one, "/ws/v1/config/history/1": `{"text":"partitions: 5"}`},
+		{"no active generation", map[string]string{"/ws/v1/config/history": "[]"},
+			"the server does not serve its configuration"},
+		{"a broken server", map[string]string{"/ws/v1/config/history": "500"},
+			"answers /ws/v1/config/history with 500 Internal Server Error"},
+		{"no JSON", map[string]string{"/ws/v1/config/history": "<html>"},
+			"answers /ws/v1/config/history with an unexpected body"},
+		{"a missing generation", map[string]string{"/ws/v1/config/history": one},
+			"answers /ws/v1/config/history/1 with 404 Not Found"},
+		{"an invalid configuration",
+			map[string]string{"/ws/v1/config/history": one, "/ws/v1/config/history/1": `{"text":"partitions: 5"}`},
 			"the configuration in force cannot be read: 1:13: error [yaml-type]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,9 +114,12 @@ func TestServer_Errors(t *testing.T) {
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"a/b"}]`}).State(t.Context(), nil, []string{"a/b"})
+	_, err := fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"a/b"}]`}).State(t.Context(), nil,
+		[]string{"a/b"})
 	assert.ErrorContains(t, err, "answers /ws/v1/partition/a%2Fb/queues with 404")
-	_, err = fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"gpu"},{"name":"default"}]`}).State(t.Context(), []string{"cpu"}, nil)
+	_, err = fakeServer(t,
+		map[string]string{"/ws/v1/partitions": `[{"name":"gpu"},{"name":"default"}]`}).State(t.Context(), []string{"cpu"},
+		nil)
 	assert.ErrorContains(t, err, " has no partition cpu; it has default, gpu")
 	s := Server{Address: "127.0.0.1:1", Client: http.DefaultClient}
 	_, err = s.Config(t.Context(), queuesyaml.DefaultOptions())
@@ -116,10 +129,12 @@ func TestServer_Errors(t *testing.T) {
 }
 
 func TestServer_NodeCapacity(t *testing.T) {
-	s := fakeServer(t, map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
+	s := fakeServer(t,
+		map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
 	got, err := s.NodeCapacity(t.Context())
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, map[string]map[string]resources.Quantity{"default": {"memory": 5, "nvidia.com/gpu": 0, "vcore": 8000}, "gpu": nil})
+	assert.DeepEqual(t, got,
+		map[string]map[string]resources.Quantity{"default": {"memory": 5, "nvidia.com/gpu": 0, "vcore": 8000}, "gpu": nil})
 	_, err = fakeServer(t, nil).NodeCapacity(t.Context())
 	assert.ErrorContains(t, err, "answers /ws/v1/partitions with 404")
 }

@@ -36,7 +36,8 @@ func describe(cmd scheduler.Command) string {
 	case scheduler.SubmitAsk:
 		return "ask " + DescribeAsk(c.Ask)
 	case scheduler.SubmitAskWithClass:
-		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.AllowedUsers, c.RejectReason, DescribeAsk(c.Ask))
+		return fmt.Sprintf("ask of class %q for %v, against it %q: %s", c.Class, c.AllowedUsers, c.RejectReason,
+			DescribeAsk(c.Ask))
 	case scheduler.ReportAllocation:
 		return fmt.Sprintf("report on %s of class %q %s", c.Node, c.Class, DescribeAsk(c.Ask))
 	}

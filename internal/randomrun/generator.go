@@ -60,8 +60,10 @@ func GenerateRun(source rand.Source, steps int) Run {
 		a.nodePool = Pick(a, 1, 2, 3)
 	}
 	a.Conf = a.partition()
-	a.constrained = independentGenerator(fmt.Sprint("with constraints ", a.nodePool, describePartition(a.Conf))).OneIn(constraintRuns)
-	a.affine = independentGenerator(fmt.Sprint("with affinity ", a.nodePool, describePartition(a.Conf))).OneIn(affinityRuns)
+	a.constrained = independentGenerator(fmt.Sprint("with constraints ", a.nodePool,
+		describePartition(a.Conf))).OneIn(constraintRuns)
+	a.affine = independentGenerator(fmt.Sprint("with affinity ", a.nodePool,
+		describePartition(a.Conf))).OneIn(affinityRuns)
 	for range Pick(a, 0, 0, 2, 4) {
 		a.shapes = append(a.shapes, a.amounts())
 	}
@@ -70,8 +72,10 @@ func GenerateRun(source rand.Source, steps int) Run {
 		Lifetimes: lifecycle.Lifetimes{
 			Completing: Pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
 			MaxEnded:   Pick(a, 0, 2, 5, 1000, 1000),
-			Completed:  Pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour), Rejected: Pick(a, time.Minute, 72*time.Hour),
-			New: Pick(independentGenerator(fmt.Sprint("new timeout ", a.nodePool, describePartition(a.Conf))), 0, 0, 0, 0, 0, time.Minute),
+			Completed:  Pick(a, 0, time.Minute, 10*time.Minute, 72*time.Hour, 72*time.Hour),
+			Rejected:   Pick(a, time.Minute, 72*time.Hour),
+			New: Pick(independentGenerator(fmt.Sprint("new timeout ", a.nodePool, describePartition(a.Conf))), 0, 0, 0, 0, 0,
+				time.Minute),
 		},
 		Shapes:        Pick(a, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 1, 2, 3, 5, 70),
 		MaxCandidates: Pick(a, 1<<30, 1<<30, 1, 2, 3),
@@ -90,7 +94,8 @@ func GenerateRun(source rand.Source, steps int) Run {
 	}
 	s.addPriorityClasses(source)
 	s.addListeningGaps(source)
-	s.MaxRefusals = Pick(&Generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3) // drawn after the steps, so that the rest of a run does not depend on it
+	// drawn after the steps, so that the rest of a run does not depend on it
+	s.MaxRefusals = Pick(&Generator{Rand: rand.New(source)}, 0, 1, 1, 2, 3)
 	s.addReservations(source)
 	s.addOperators(source)
 	s.addOperations(source)

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// In some runs nodes have labels of several topologies, and asks have pod affinity, anti-affinity, topology spread and host
-// ports. They follow from counts, so that the runs of other seeds stay the same.
+// In some runs nodes have labels of several topologies, and asks have pod affinity, anti-affinity, topology spread and
+// host ports. They follow from counts, so that the runs of other seeds stay the same.
 
 // affinityRuns is of how many runs one has them.
 const affinityRuns = 8
@@ -40,17 +40,21 @@ func affinityTags(tags map[string]string, asks int) map[string]string {
 	out[budgets.NamespaceTag], out[budgets.LabelTag+"app"] = Pick(g, "x", "x", "x", "y"), Pick(g, "a", "a", "b")
 	key := func() string { return `"topologyKey":"` + Pick(g, "host", "host", "zone", "rack") + `"` }
 	selector := func() string {
-		return `"labelSelector":` + Pick(g, `{"matchLabels":{"app":"a"}}`, `{"matchLabels":{"app":"a"}}`, `{"matchLabels":{"app":"b"}}`,
-			`{"matchExpressions":[{"key":"tier","operator":"Exists"}]}`, `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["b"]}]}`, `{}`)
+		return `"labelSelector":` + Pick(g, `{"matchLabels":{"app":"a"}}`, `{"matchLabels":{"app":"a"}}`,
+			`{"matchLabels":{"app":"b"}}`,
+			`{"matchExpressions":[{"key":"tier","operator":"Exists"}]}`,
+			`{"matchExpressions":[{"key":"app","operator":"NotIn","values":["b"]}]}`, `{}`)
 	}
 	term := func() string {
-		return `{` + key() + `,` + selector() + Pick(g, ``, ``, ``, `,"namespaces":["x"]`, `,"namespaceSelector":{}`, `,"matchLabelKeys":["app"]`, `,"mismatchLabelKeys":["tier"]`) + `}`
+		return `{` + key() + `,` + selector() + Pick(g, ``, ``, ``, `,"namespaces":["x"]`, `,"namespaceSelector":{}`,
+			`,"matchLabelKeys":["app"]`, `,"mismatchLabelKeys":["tier"]`) + `}`
 	}
 	required := func(terms string) string {
 		return `{"requiredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`
 	}
 	spread := func(policy string) string {
-		return `{` + key() + `,` + selector() + fmt.Sprintf(`,"maxSkew":%d,"whenUnsatisfiable":"DoNotSchedule"`, 1+g.IntN(2)) + policy + `}`
+		return `{` + key() + `,` + selector() + fmt.Sprintf(`,"maxSkew":%d,"whenUnsatisfiable":"DoNotSchedule"`,
+			1+g.IntN(2)) + policy + `}`
 	}
 	for range Pick(g, 0, 0, 1, 1, 2) {
 		switch g.IntN(9) {
@@ -59,14 +63,18 @@ func affinityTags(tags map[string]string, asks int) map[string]string {
 		case 2, 3:
 			out[affinity.PodAntiAffinityTag] = Pick(g, required(term()), required(term()), required(term()+","+term()))
 		case 4, 5:
-			out[affinity.SpreadTag] = Pick(g, `[`+spread("")+`]`, `[`+spread("")+`]`, `[`+spread(`,"minDomains":3`)+`]`, `[`+spread(`,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"`)+`]`, `[`+spread("")+`,`+spread("")+`]`)
+			out[affinity.SpreadTag] = Pick(g, `[`+spread("")+`]`, `[`+spread("")+`]`, `[`+spread(`,"minDomains":3`)+`]`,
+				`[`+spread(`,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"`)+`]`, `[`+spread("")+`,`+spread("")+`]`)
 		case 6:
-			out[affinity.PortsTag] = Pick(g, `[{"hostPort":80}]`, `[{"hostPort":80,"hostIP":"10.0.0.1"}]`, `[{"hostPort":80,"protocol":"UDP"},{"containerPort":8080}]`)
+			out[affinity.PortsTag] = Pick(g, `[{"hostPort":80}]`, `[{"hostPort":80,"hostIP":"10.0.0.1"}]`,
+				`[{"hostPort":80,"protocol":"UDP"},{"containerPort":8080}]`)
 		case 7:
 			out[constraints.SelectorTag] = Pick(g, `{"zone":"a"}`, `{"zone":"b"}`)
 		default:
 			tag := Pick(g, affinity.PodAffinityTag, affinity.PodAntiAffinityTag, affinity.SpreadTag, affinity.PortsTag)
-			out[tag] = Pick(g, required(`{`+selector()+`}`), required(`{`+key()+`,"namespaceSelector":{"matchLabels":{"a":"b"}}}`), `[{"maxSkew":1}]`, `[{"hostPort":99999}]`, `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}]}`)
+			out[tag] = Pick(g, required(`{`+selector()+`}`),
+				required(`{`+key()+`,"namespaceSelector":{"matchLabels":{"a":"b"}}}`), `[{"maxSkew":1}]`, `[{"hostPort":99999}]`,
+				`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}]}`)
 		}
 	}
 	return out

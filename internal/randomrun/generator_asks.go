@@ -42,7 +42,8 @@ func (a *Generator) newAsk() *objects.Ask {
 	a.askCount++
 	if a.uniform && len(a.apps) > 0 && !a.OneIn(10) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one, Details: &objects.AskDetails{Tags: a.tags(a.askCount)}}
+		return &objects.Ask{Key: a.askKey(), App: a.apps[0], Amounts: one,
+			Details: &objects.AskDetails{Tags: a.tags(a.askCount)}}
 	}
 	ask := &objects.Ask{
 		Key: a.askKey(), App: a.appID(), Amounts: a.shape(),
@@ -52,7 +53,8 @@ func (a *Generator) newAsk() *objects.Ask {
 	if a.OneIn(12) {
 		details.RequiredNode = a.nodeID()
 	}
-	ask.Policy = Pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
+	ask.Policy = Pick(a, 0, objects.PolicySent|objects.PolicyAllowPreemptOther,
+		objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf)
 	if a.contended {
 		details.TaskGroup = Pick(a, "", "", "g", "h")
 		ask.Priority, ask.Originator = int32(a.IntN(10)), a.OneIn(4)
@@ -157,7 +159,8 @@ func (a *Generator) shape() resources.Amounts {
 func (a *Generator) amounts() resources.Amounts {
 	m := map[string]resources.Quantity{}
 	if a.contended {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 1, 2, 3, 4), "memory": 1})
+		return resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 1, 2, 3, 4),
+			"memory": 1})
 	}
 	for _, name := range []string{"vcore", "memory", "gpu"}[:1+a.IntN(3)] {
 		m[name] = Pick[resources.Quantity](a, 1, 1, 1, 2, 3, 4, 7, 0)
@@ -240,7 +243,8 @@ func (a *Generator) queuePath() string {
 	case 5:
 		return strings.ToUpper(path)
 	case 6:
-		return Pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.RecoveryQueue, placement.RecoveryQueue+".d")
+		return Pick(a, "", "a", "B", "root", "x.y", "root.d.e", "root.u", placement.RecoveryQueue,
+			placement.RecoveryQueue+".d")
 	}
 	return path
 }

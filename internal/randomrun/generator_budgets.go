@@ -24,7 +24,8 @@ func independentGenerator(what string) *Generator {
 // withBudgets is a configuration with budgets: sometimes its own.
 func withBudgets(conf configs.Partition) configs.Partition {
 	plain := conf
-	plain.NominationTimeout, plain.Churn, plain.PriorityDisabled = 0, configs.Churn{}, false // these follow from the seed in another way
+	// these follow from the seed in another way
+	plain.NominationTimeout, plain.Churn, plain.PriorityDisabled = 0, configs.Churn{}, false
 	a := independentGenerator(describePartition(plain))
 	if a.OneIn(3) {
 		return conf
@@ -32,7 +33,8 @@ func withBudgets(conf configs.Partition) configs.Partition {
 	var all []budgets.Budget
 	for i := range a.IntN(5) {
 		all = append(all, budgets.Budget{
-			Namespace: Pick(a, "default", "default", "x"), Name: fmt.Sprintf("b%d", i), Selector: a.budgetSelector(), Allowance: a.budgetAllowance(),
+			Namespace: Pick(a, "default", "default", "x"), Name: fmt.Sprintf("b%d", i), Selector: a.budgetSelector(),
+			Allowance: a.budgetAllowance(),
 		})
 	}
 	r, err := budgets.New(all...)
@@ -81,7 +83,8 @@ func askTags(asks int) map[string]string {
 		out[priorities.QoSTag] = Pick(a, "BestEffort", "Burstable", "Guaranteed", "Best")
 	}
 	if a.OneIn(3) {
-		out[objects.UsageTag] = Pick(a, `{"vcore":"1m","memory":"2"}`, `{"vcore":"5m","memory":"1"}`, `{"memory":"9"}`, "much")
+		out[objects.UsageTag] = Pick(a, `{"vcore":"1m","memory":"2"}`, `{"vcore":"5m","memory":"1"}`, `{"memory":"9"}`,
+			"much")
 	}
 	for range a.IntN(3) {
 		out[budgets.LabelTag+Pick(a, "app", "app", "tier")] = Pick(a, "a", "a", "b", "")

@@ -31,8 +31,11 @@ func (a *Generator) partition() configs.Partition {
 		}
 	}
 	conf := configs.Partition{
-		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(), PreemptionEnabled: a.preempting && !a.OneIn(6),
-		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.OneIn(2), NodePressureGrace: a.nodePressureGrace(), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(), PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
+		Name: "default", Root: root, PlacementRules: a.placementRules(), NodeSortPolicy: a.nodeOrder(),
+		PreemptionEnabled:      a.preempting && !a.OneIn(6),
+		QuotaPreemptionEnabled: a.configuredQueues%5 != 0, NodePressureEnabled: a.contended && a.OneIn(2),
+		NodePressureGrace: a.nodePressureGrace(), NominationTimeout: a.nominationTimeout(), Churn: a.cycleConfig(),
+		PriorityDisabled: (a.nodePool+3*a.askCount)%9 == 0,
 	}
 	return withBudgets(conf)
 }
@@ -51,7 +54,8 @@ func (a *Generator) nodePressureGrace() time.Duration {
 func (a *Generator) cycleConfig() configs.Churn {
 	return []configs.Churn{
 		{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Minute}, {},
-		{CircuitBreaker: true, Cycles: 2, Window: time.Hour, CoolDown: 8 * time.Second}, {Cycles: 1, Window: time.Hour, CoolDown: time.Minute},
+		{CircuitBreaker: true, Cycles: 2, Window: time.Hour, CoolDown: 8 * time.Second},
+		{Cycles: 1, Window: time.Hour, CoolDown: time.Minute},
 		{CircuitBreaker: true, Cycles: 1, Window: 20 * time.Second, CoolDown: 5 * time.Minute},
 	}[(a.nodePool+2*a.askCount)%5]
 }
@@ -80,7 +84,8 @@ func (a *Generator) queue(name string, levels int) configs.Queue {
 	q.Parent = true
 	if a.OneIn(3) {
 		t := a.queue("", 0)
-		q.ChildTemplate = &configs.ChildTemplate{MaxApplications: t.MaxApplications, Max: t.Max, Guaranteed: t.Guaranteed, Settings: t.Settings}
+		q.ChildTemplate = &configs.ChildTemplate{MaxApplications: t.MaxApplications, Max: t.Max, Guaranteed: t.Guaranteed,
+			Settings: t.Settings}
 	}
 	for _, child := range []string{"a", "b", Pick(a, "c", "c", "default")}[:1+a.IntN(3)] {
 		q.Children = append(q.Children, a.queue(child, levels-1))
@@ -106,21 +111,26 @@ func (a *Generator) configureQueue(q *configs.Queue) {
 		q.PriorityOffset = a.priority()
 	}
 	if a.preempting {
-		q.PreemptionPolicy = Pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
-		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence)
+		q.PreemptionPolicy = Pick(a, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault,
+			policies.PreemptFence, policies.PreemptDisabled)
+		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf,
+			policies.PriorityPreemptionFence)
 		q.PreemptionDelay = Pick(a, 0, time.Second, 30*time.Second)
 	}
 	q.PriorityPreemptionDelay = []time.Duration{0, 0, 0, time.Second, 20 * time.Second}[a.askCount%5]
 	if a.contended {
 		q.PreemptionDelay, q.PriorityOffset = 0, Pick[int32](a, 0, 0, 0, 0, 3)
-		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
-		q.VictimUnit = Pick(a, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
+		q.PriorityPreemption = Pick(a, policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf,
+			policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
+		q.VictimUnit = Pick(a, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup,
+			policies.VictimUnitApplication)
 		q.GangPreemption = a.OneIn(3)
 		q.BudgetPolicy = Pick(a, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
 		q.VictimOrder = Pick(a, policies.VictimOrderCompatible, policies.VictimOrderPriority)
 		q.VictimQoS = Pick(a, policies.VictimQoSDisabled, policies.VictimQoSEnabled)
 		if !a.OneIn(3) {
-			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 0, 2, 4, 8)})
+			q.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 0, 2, 4,
+				8)})
 		}
 		if a.OneIn(2) {
 			q.Max, q.PreemptionPolicy, q.PriorityPolicy = resources.Limit{}, policies.PreemptDefault, policies.PriorityDefault
@@ -217,7 +227,8 @@ func (a *Generator) ReloadConfig() configs.Partition {
 	case a.OneIn(6):
 		conf = a.partition()
 	case a.OneIn(5):
-		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.NodePressureGrace, conf.Churn = a.nodeOrder(), a.placementRules(), a.nominationTimeout(), a.nodePressureGrace(), a.cycleConfig()
+		conf.NodeSortPolicy, conf.PlacementRules, conf.NominationTimeout, conf.NodePressureGrace, conf.Churn = a.nodeOrder(),
+			a.placementRules(), a.nominationTimeout(), a.nodePressureGrace(), a.cycleConfig()
 		conf.PriorityDisabled = (a.reloads+a.nodePool)%4 == 0
 	default:
 		conf.Root = a.changedQueue(conf.Root)

@@ -31,14 +31,16 @@ func (a *Generator) nodeAttributes(id objects.NodeID) map[string]string {
 	}
 	if g.OneIn(6) {
 		out[constraints.TaintsAttribute] = Pick(g,
-			`[{"key":"gpu","value":"yes","effect":"NoSchedule"}]`, `[{"key":"gpu","effect":"NoExecute"}]`, `[{"key":"old","effect":"PreferNoSchedule"}]`,
-			`[{"key":"gpu","value":"yes","effect":"NoSchedule"},{"key":"old","effect":"NoExecute"}]`, `[{"key":"gpu","effect":"Never"}]`, `[`)
+			`[{"key":"gpu","value":"yes","effect":"NoSchedule"}]`, `[{"key":"gpu","effect":"NoExecute"}]`,
+			`[{"key":"old","effect":"PreferNoSchedule"}]`,
+			`[{"key":"gpu","value":"yes","effect":"NoSchedule"},{"key":"old","effect":"NoExecute"}]`,
+			`[{"key":"gpu","effect":"Never"}]`, `[`)
 	}
 	return out
 }
 
-// nodeUpdate is another capacity of a node, or other attributes. Some nodes lose all of a resource until their next update, as
-// if a device plugin had restarted.
+// nodeUpdate is another capacity of a node, or other attributes. Some nodes lose all of a resource until their next
+// update, as if a device plugin had restarted.
 func (a *Generator) nodeUpdate() scheduler.Command {
 	m := scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
 	if g := independentGenerator(fmt.Sprint("lost ", a.nodeCount, a.askCount)); g.OneIn(3) {
@@ -72,15 +74,19 @@ func constraintTags(tags map[string]string, asks int) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, tags)
 	if g.OneIn(3) {
-		out[constraints.SelectorTag] = Pick(g, `{"zone":"a"}`, `{"zone":"b","ssd":""}`, `{"zone":"nowhere"}`, `{}`, `{"zone":1}`)
+		out[constraints.SelectorTag] = Pick(g, `{"zone":"a"}`, `{"zone":"b","ssd":""}`, `{"zone":"nowhere"}`, `{}`,
+			`{"zone":1}`)
 	}
 	if g.OneIn(3) {
-		out[constraints.AffinityTag] = Pick(g, requiredTerms(`{"key":"zone","operator":"In","values":["a","b"]}`), requiredTerms(`{"key":"cores","operator":"Gt","values":["4"]}`),
-			requiredTerms(`{"key":"ssd","operator":"Exists"},{"key":"zone","operator":"NotIn","values":["c"]}`), requiredTerms(`{"key":"zone","operator":"Near"}`),
+		out[constraints.AffinityTag] = Pick(g, requiredTerms(`{"key":"zone","operator":"In","values":["a","b"]}`),
+			requiredTerms(`{"key":"cores","operator":"Gt","values":["4"]}`),
+			requiredTerms(`{"key":"ssd","operator":"Exists"},{"key":"zone","operator":"NotIn","values":["c"]}`),
+			requiredTerms(`{"key":"zone","operator":"Near"}`),
 			`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"preference":{"matchExpressions":[{"key":"ssd","operator":"Exists"}]}}]}`)
 	}
 	if g.OneIn(2) {
-		out[constraints.TolerationsTag] = Pick(g, `[{"operator":"Exists"}]`, `[{"key":"gpu","value":"yes"}]`, `[{"key":"gpu","operator":"Exists","effect":"NoSchedule"}]`,
+		out[constraints.TolerationsTag] = Pick(g, `[{"operator":"Exists"}]`, `[{"key":"gpu","value":"yes"}]`,
+			`[{"key":"gpu","operator":"Exists","effect":"NoSchedule"}]`,
 			`[{"key":"old","operator":"Exists"},{"key":"gpu","operator":"Exists"}]`, `[{"key":"gpu","effect":"Sometimes"}]`)
 	}
 	return out
@@ -88,5 +94,6 @@ func constraintTags(tags map[string]string, asks int) map[string]string {
 
 // requiredTerms is a required node affinity with one term.
 func requiredTerms(expressions string) string {
-	return `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[` + expressions + `]}]}}`
+	return `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[` + expressions +
+		`]}]}}`
 }

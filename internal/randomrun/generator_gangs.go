@@ -51,9 +51,11 @@ func (s *Run) addGangs(source rand.Source) {
 
 // gang is what an application declares about its gang, often nothing.
 func (a *Generator) gang() gangs.Spec {
-	s := gangs.Spec{Timeout: Pick(a, 0, 2*time.Second, 20*time.Second, 20*time.Second, 2*time.Minute), Style: Pick(a, gangs.Soft, gangs.Hard)}
+	s := gangs.Spec{Timeout: Pick(a, 0, 2*time.Second, 20*time.Second, 20*time.Second, 2*time.Minute),
+		Style: Pick(a, gangs.Soft, gangs.Hard)}
 	if !a.OneIn(3) {
-		s.Requested = resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 2, 3, 4, 8), "memory": Pick[resources.Quantity](a, 0, 1, 2)})
+		s.Requested = resources.FromMap(map[string]resources.Quantity{"vcore": Pick[resources.Quantity](a, 1, 2, 3, 4, 8),
+			"memory": Pick[resources.Quantity](a, 0, 1, 2)})
 	}
 	if a.OneIn(3) {
 		s.Virtual = a.virtualGroups()
@@ -80,7 +82,8 @@ func (a *Generator) gangMember(ask *objects.Ask, groups []string) *objects.Ask {
 	}
 	member := *ask
 	member.Placeholder = ask.Placeholder || a.OneIn(3)
-	member.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: Pick(a, groups...), RequiredNode: ask.RequiredNode(), Tags: ask.Tags()})
+	member.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: Pick(a, groups...),
+		RequiredNode: ask.RequiredNode(), Tags: ask.Tags()})
 	return &member
 }
 
@@ -95,7 +98,9 @@ func (a *Generator) confirmation(recent *[]*objects.Ask) Step {
 		}
 	}
 	return Step{
-		After:   Pick(a, 0, time.Millisecond, time.Second),
-		Command: scheduler.Release{App: was.App, Key: was.Key, Type: Pick(a, scheduler.PlaceholderReplaced, scheduler.PlaceholderReplaced, scheduler.TimedOut, scheduler.StoppedByRM)},
+		After: Pick(a, 0, time.Millisecond, time.Second),
+		Command: scheduler.Release{App: was.App, Key: was.Key,
+			Type: Pick(a, scheduler.PlaceholderReplaced, scheduler.PlaceholderReplaced, scheduler.TimedOut,
+				scheduler.StoppedByRM)},
 	}
 }

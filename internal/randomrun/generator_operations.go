@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addOperations has operators end and move work in some runs. It draws after everything else, so that the rest of a run does
-// not depend on it.
+// addOperations has operators end and move work in some runs. It draws after everything else, so that the rest of a run
+// does not depend on it.
 func (s *Run) addOperations(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(4) == 0 {
@@ -18,8 +18,8 @@ func (s *Run) addOperations(source rand.Source) {
 	}
 }
 
-// AddOperations inserts count actions of operators that end or move work, anywhere, and mostly ends what can be ended after a
-// while.
+// AddOperations inserts count actions of operators that end or move work, anywhere, and mostly ends what can be ended
+// after a while.
 func (s *Run) AddOperations(r *rand.Rand, count int) {
 	if len(s.Steps) < 4 {
 		return
@@ -46,11 +46,13 @@ func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
 		return begin, end
 	case 3:
 		path := queues[r.IntN(len(queues))]
-		return scheduler.Operate{Action: scheduler.DrainQueue, Queue: path}, scheduler.Operate{Action: scheduler.StartQueue, Queue: path}
+		return scheduler.Operate{Action: scheduler.DrainQueue, Queue: path},
+			scheduler.Operate{Action: scheduler.StartQueue, Queue: path}
 	case 4, 5:
 		nodes := s.named().nodes
 		id := nodes[r.IntN(len(nodes))]
-		return scheduler.Operate{Action: scheduler.DrainNode, Node: id}, scheduler.Operate{Action: scheduler.UncordonNode, Node: id}
+		return scheduler.Operate{Action: scheduler.DrainNode, Node: id},
+			scheduler.Operate{Action: scheduler.UncordonNode, Node: id}
 	}
 	return scheduler.Operate{Action: scheduler.CancelApplication, App: s.appBefore(r, from)}, end
 }

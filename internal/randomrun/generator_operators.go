@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addOperators has operators hold applications, stop queues and cordon nodes in some runs, and mostly end that after a while.
-// It draws after everything else, so that the rest of a run does not depend on it.
+// addOperators has operators hold applications, stop queues and cordon nodes in some runs, and mostly end that after a
+// while. It draws after everything else, so that the rest of a run does not depend on it.
 func (s *Run) addOperators(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(3) > 0 || len(s.Steps) < 4 {
@@ -50,7 +50,8 @@ type names struct {
 
 // named are the names in a run, and one of each kind that it does not have.
 func (s *Run) named() names {
-	n := names{apps: []objects.AppID{"nothing"}, nodes: []objects.NodeID{"nothing"}, queues: []objects.QueuePath{"root.nothing"}}
+	n := names{apps: []objects.AppID{"nothing"}, nodes: []objects.NodeID{"nothing"},
+		queues: []objects.QueuePath{"root.nothing"}}
 	for _, step := range s.Steps {
 		switch c := step.Command.(type) {
 		case scheduler.AddApplication:

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 )
 
-// Where asks have constraints, some have preferences too, with these or alone. They follow from counts, so that the runs of
-// other seeds stay the same.
+// Where asks have constraints, some have preferences too, with these or alone. They follow from counts, so that the
+// runs of other seeds stay the same.
 
 // withPreferences adds preferences to the tags of an ask, also to tags with constraints. Some cannot be read.
 func withPreferences(tags map[string]string, asks int, around bool) map[string]string {
@@ -22,7 +22,8 @@ func withPreferences(tags map[string]string, asks int, around bool) map[string]s
 	maps.Copy(out, tags)
 	weight := func() string { return `"weight":` + Pick(g, "1", "1", "2", "50", "100") }
 	expression := func() string {
-		return Pick(g, `{"key":"zone","operator":"In","values":["a"]}`, `{"key":"zone","operator":"NotIn","values":["a","c"]}`, `{"key":"ssd","operator":"Exists"}`,
+		return Pick(g, `{"key":"zone","operator":"In","values":["a"]}`,
+			`{"key":"zone","operator":"NotIn","values":["a","c"]}`, `{"key":"ssd","operator":"Exists"}`,
 			`{"key":"cores","operator":"Gt","values":["4"]}`, `{"key":"rack","operator":"In","values":["1","2"]}`)
 	}
 	prefer := func(tag, terms string) {
@@ -32,7 +33,9 @@ func withPreferences(tags map[string]string, asks int, around bool) map[string]s
 		term := func() string {
 			return `{` + weight() + `,"preference":{"matchExpressions":[` + expression() + `]}}`
 		}
-		prefer(constraints.AffinityTag, Pick(g, term(), term(), term()+","+term(), `{"weight":3,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}}`))
+		prefer(constraints.AffinityTag,
+			Pick(g, term(), term(), term()+","+term(),
+				`{"weight":3,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}}`))
 	}
 	if g.OneIn(24) {
 		prefer(constraints.AffinityTag, `{"weight":0}`)
@@ -45,7 +48,8 @@ func withPreferences(tags map[string]string, asks int, around bool) map[string]s
 		return `"labelSelector":` + Pick(g, `{"matchLabels":{"app":"a"}}`, `{"matchLabels":{"app":"b"}}`, `{}`)
 	}
 	term := func() string {
-		return `{` + weight() + `,"podAffinityTerm":{` + key() + `,` + selector() + Pick(g, ``, ``, `,"namespaceSelector":{}`) + `}}`
+		return `{` + weight() + `,"podAffinityTerm":{` + key() + `,` + selector() + Pick(g, ``, ``,
+			`,"namespaceSelector":{}`) + `}}`
 	}
 	for range Pick(g, 1, 1, 2) {
 		switch g.IntN(4) {
@@ -54,7 +58,8 @@ func withPreferences(tags map[string]string, asks int, around bool) map[string]s
 		case 1:
 			prefer(affinity.PodAntiAffinityTag, Pick(g, term(), term()+","+term()))
 		default:
-			anyway := `{` + key() + `,` + selector() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"` + Pick(g, ``, ``, `,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"`) + `}`
+			anyway := `{` + key() + `,` + selector() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway"` + Pick(g, ``, ``,
+				`,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor"`) + `}`
 			addToJSON(out, affinity.SpreadTag, `[`, anyway, `]`)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addRefusals has nodes refuse allocations in some runs. It draws after everything else, so that the rest of a run does not
-// depend on it.
+// addRefusals has nodes refuse allocations in some runs. It draws after everything else, so that the rest of a run does
+// not depend on it.
 func (s *Run) addRefusals(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(3) == 0 {
@@ -19,8 +19,8 @@ func (s *Run) addRefusals(source rand.Source) {
 	}
 }
 
-// AddRefusals inserts count releases of asks that were sent before, because their node has refused them; most of the asks
-// are sent again.
+// AddRefusals inserts count releases of asks that were sent before, because their node has refused them; most of the
+// asks are sent again.
 func (s *Run) AddRefusals(r *rand.Rand, count int) {
 	settings := func() refusals.Settings {
 		first := time.Duration(1+r.IntN(20)) * time.Second
@@ -39,7 +39,8 @@ func (s *Run) AddRefusals(r *rand.Rand, count int) {
 		if ask == nil {
 			continue
 		}
-		release := scheduler.Release{App: ask.App, Key: ask.Key, Type: scheduler.StoppedByRM, NodeRefused: true, Message: "volume cannot be attached"}
+		release := scheduler.Release{App: ask.App, Key: ask.Key, Type: scheduler.StoppedByRM, NodeRefused: true,
+			Message: "volume cannot be attached"}
 		if r.IntN(20) == 0 {
 			release.Key = ""
 		}

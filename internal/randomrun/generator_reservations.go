@@ -8,13 +8,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addReservations gives the configurations of a run settings of reservations. They are drawn last, so that the rest of a
-// run does not depend on them.
+// addReservations gives the configurations of a run settings of reservations. They are drawn last, so that the rest of
+// a run does not depend on them.
 func (s *Run) addReservations(source rand.Source) {
 	a := &Generator{Rand: rand.New(source)}
 	settings := func() configs.Reservation {
 		return configs.Reservation{
-			Enabled: !a.OneIn(3), Delay: Pick(a, 0, 0, 2*time.Second, 10*time.Second), Timeout: Pick(a, 5*time.Second, 30*time.Second, time.Hour),
+			Enabled: !a.OneIn(3), Delay: Pick(a, 0, 0, 2*time.Second, 10*time.Second),
+			Timeout:     Pick(a, 5*time.Second, 30*time.Second, time.Hour),
 			NodePercent: Pick(a, 5, 50, 100),
 		}
 	}

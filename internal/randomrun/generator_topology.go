@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// AddTopology gives the nodes of a run labels for zones and racks, and the task groups whose members are placed together a
-// topology. What else the run does stays the same.
+// AddTopology gives the nodes of a run labels for zones and racks, and the task groups whose members are placed
+// together a topology. What else the run does stays the same.
 func (s *Run) AddTopology() {
 	a := &Generator{Rand: rand.New(rand.NewPCG(s.Seed, 69))}
 	steps := s.Steps
@@ -48,7 +48,8 @@ func (a *Generator) rackLabels(attributes map[string]string) map[string]string {
 
 // topology is the topology of a task group, sometimes none.
 func (a *Generator) topology() gangs.Topology {
-	levels := Pick(a, []string{"zone", "rack"}, []string{"zone", "rack"}, []string{"rack"}, []string{"zone"}, []string{"zone", "rack", "host"})
+	levels := Pick(a, []string{"zone", "rack"}, []string{"zone", "rack"}, []string{"rack"}, []string{"zone"},
+		[]string{"zone", "rack", "host"})
 	t := gangs.Topology{Levels: levels, Required: gangs.NoLevel, Preferred: gangs.NoLevel}
 	switch first := a.IntN(len(levels)); a.IntN(5) {
 	case 0:

@@ -32,12 +32,13 @@ func (a *Answers) Begin(answers []byte) {
 	a.left, a.problem = answers, nil
 }
 
-// End ends the step. questions are for Digester.Digest. The error says that another question was asked than in the recording, or
-// that answers are left.
+// End ends the step. questions are for Digester.Digest. The error says that another question was asked than in the
+// recording, or that answers are left.
 func (a *Answers) End() (questions []byte, err error) {
 	a.listener.inStep = false
 	if a.problem == nil && len(a.left) > 0 {
-		a.problem = fmt.Errorf("the resource manager is asked less than in the recording: %d bytes of answers are left", len(a.left))
+		a.problem = fmt.Errorf("the resource manager is asked less than in the recording: %d bytes of answers are left",
+			len(a.left))
 	}
 	return a.listener.questions, a.problem
 }
@@ -101,7 +102,8 @@ func (a givenAnswers) notRecorded(ask objects.AllocationKey, node objects.NodeID
 		return a.answered(ask, node, a.Otherwise(ask, node))
 	}
 	if a.problem == nil {
-		a.problem = fmt.Errorf("the resource manager is asked about ask %s on node %s, which the recording does not have", ask, node)
+		a.problem = fmt.Errorf("the resource manager is asked about ask %s on node %s, which the recording does not have",
+			ask, node)
 	}
 	a.left = nil
 	return true

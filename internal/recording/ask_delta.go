@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Nearly all commands are asks and releases, and one is much like the one before. So in a frame they are written as what
-// differs: that is a third of the bytes, and less work than to compress them.
+// Nearly all commands are asks and releases, and one is much like the one before. So in a frame they are written as
+// what differs: that is a third of the bytes, and less work than to compress them.
 
 // The parts of an ask that are the same as in the ask before.
 const (
@@ -95,7 +95,8 @@ func (d *askDelta) appendAsk(b []byte, p *askCommand) []byte {
 	if a.Created == last.Created {
 		mask |= sameCreated
 	}
-	if a.Priority == last.Priority && a.Placeholder == last.Placeholder && a.Originator == last.Originator && a.Policy == last.Policy {
+	if a.Priority == last.Priority && a.Placeholder == last.Placeholder && a.Originator == last.Originator &&
+		a.Policy == last.Policy {
 		mask |= sameRest
 	}
 	if p.class == d.class && p.named == d.named {
@@ -161,8 +162,8 @@ func flagsOf(a *objects.Ask) (flags byte) {
 	return flags
 }
 
-// take takes the values of tags, if they have the names of the tags before, and says which have changed: a bit for each. If not,
-// appendNames must follow.
+// take takes the values of tags, if they have the names of the tags before, and says which have changed: a bit for
+// each. If not, appendNames must follow.
 func (d *askDelta) take(tags map[string]string) (changed uint64, same bool) {
 	if len(tags) != len(d.names) {
 		return 0, false

@@ -12,8 +12,8 @@ type Begin struct {
 	Partition configs.Partition
 	Oracle    Abilities
 
-	// Restart: the Core is an older one, of a partition that the next command resets, and has the state below from before. The
-	// effects of that command are also about what the partition had before, and are not reproduced.
+	// Restart: the Core is an older one, of a partition that the next command resets, and has the state below from before.
+	// The effects of that command are also about what the partition had before, and are not reproduced.
 	Restart      bool
 	Operators    scheduler.OperatorState
 	NotListening bool

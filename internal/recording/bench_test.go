@@ -29,8 +29,8 @@ const (
 	benchLive   = 20  // messages after which the allocations of one are released
 )
 
-// BenchmarkPlacement measures the CPU of the process, the writer of the recording included, for an ask that comes with the tags
-// of a pod, is placed and released: without and with a recording, by turns.
+// BenchmarkPlacement measures the CPU of the process, the writer of the recording included, for an ask that comes with
+// the tags of a pod, is placed and released: without and with a recording, by turns.
 func BenchmarkPlacement(b *testing.B) {
 	for round := range 3 {
 		b.Run(fmt.Sprintf("without/%d", round), func(b *testing.B) { benchmarkPlacement(b, nil) })
@@ -56,16 +56,22 @@ func BenchmarkPlacement(b *testing.B) {
 
 // benchmarkPlacement places benchBatch asks in each of b.N rounds.
 func benchmarkPlacement(b *testing.B, recorder func(string, *scheduler.Core, objects.Options) loop.Recorder) {
-	c := loop.NewCluster(loop.Options{Recorder: recorder, HighWater: 4 * benchBatch}, func(string) loop.Sink { return discardedEffects{} }, nil)
-	p := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
+	c := loop.NewCluster(loop.Options{Recorder: recorder, HighWater: 4 * benchBatch},
+		func(string) loop.Sink { return discardedEffects{} }, nil)
+	p := configs.Partition{Name: "default",
+		Root:           configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()},
+		NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 500, "memory": 1 << 30, "pods": 1})
 	var setup []scheduler.Command
 	for i := range benchNodes {
-		setup = append(setup, scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("node-", i)), Total: amounts.Times(110), Schedulable: true})
+		setup = append(setup,
+			scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("node-", i)), Total: amounts.Times(110), Schedulable: true})
 	}
 	for i := range benchLeaves {
 		p.Root.Children = append(p.Root.Children, configs.Queue{Name: fmt.Sprint("leaf-", i)})
-		setup = append(setup, scheduler.AddApplication{App: objects.AppID(fmt.Sprint("spark-", i)), User: security.User{Name: "ann"}, Queue: fmt.Sprint("root.leaf-", i)})
+		setup = append(setup,
+			scheduler.AddApplication{App: objects.AppID(fmt.Sprint("spark-", i)), User: security.User{Name: "ann"},
+				Queue: fmt.Sprint("root.leaf-", i)})
 	}
 	assert.NilError(b, c.Configure(b.Context(), &configs.Config{Partitions: []configs.Partition{p}}))
 	l, _ := c.Partition("default")
@@ -90,23 +96,26 @@ func benchMessage(i int, amounts resources.Amounts) (cmds []scheduler.Command) {
 		app := objects.AppID(fmt.Sprint("spark-", n%benchLeaves))
 		cmds = append(cmds, scheduler.SubmitAskWithClass{Class: "batch", Ask: &objects.Ask{
 			Key: objects.AllocationKey(fmt.Sprintf("8f14e45f-ceea-467f-a0e6-%012d", n)), App: app, Amounts: amounts,
-			Created: objects.TimestampOf(time.Unix(1_700_000_000+int64(n/100), 0)), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf,
+			Created: objects.TimestampOf(time.Unix(1_700_000_000+int64(n/100), 0)),
+			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf,
 			Details: objects.NewAskDetails(objects.AskDetails{Tags: map[string]string{
 				"kubernetes.io/meta/podName": fmt.Sprintf("executor-%08d", n), "kubernetes.io/meta/namespace": "analytics",
-				"kubernetes.io/label/app": string(app), "creationTime": fmt.Sprint(1_700_000_000 + n/100), "kubernetes.io/label/team": "research",
+				"kubernetes.io/label/app": string(app), "creationTime": fmt.Sprint(1_700_000_000 + n/100),
+				"kubernetes.io/label/team": "research",
 			}}),
 		}})
 		if old := n - benchLive*benchBatch; old >= 0 {
 			cmds = append(cmds, scheduler.Release{
-				App: objects.AppID(fmt.Sprint("spark-", old%benchLeaves)), Key: objects.AllocationKey(fmt.Sprintf("8f14e45f-ceea-467f-a0e6-%012d", old)), Type: scheduler.StoppedByRM,
+				App: objects.AppID(fmt.Sprint("spark-", old%benchLeaves)),
+				Key: objects.AllocationKey(fmt.Sprintf("8f14e45f-ceea-467f-a0e6-%012d", old)), Type: scheduler.StoppedByRM,
 			})
 		}
 	}
 	return cmds
 }
 
-// BenchmarkRecorder measures what BenchmarkPlacement adds: the CPU of recording an ask, its release and its part of a call that
-// makes decisions, the writer included.
+// BenchmarkRecorder measures what BenchmarkPlacement adds: the CPU of recording an ask, its release and its part of a
+// call that makes decisions, the writer included.
 func BenchmarkRecorder(b *testing.B) {
 	store, err := recording.Open(recording.Options{Dir: b.TempDir()})
 	assert.NilError(b, err)

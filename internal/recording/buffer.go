@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Close writes what waits, and ends the recording. It is called by the goroutine that owns the Core, also when the Core has
-// panicked: then the recording ends with the step in which it has. Of a disk that hangs it waits closeTimeout long.
+// Close writes what waits, and ends the recording. It is called by the goroutine that owns the Core, also when the Core
+// has panicked: then the recording ends with the step in which it has. Of a disk that hangs it waits closeTimeout long.
 func (r *Recorder) Close() {
 	if !r.held {
 		r.mu.Lock()

@@ -9,8 +9,8 @@ import (
 
 // The values of a recording are CBOR in its core deterministic form (RFC 8949, 4.2), in a subset: integers, byte
 // strings, arrays, maps with numbers as keys, and booleans. Strings are byte strings, because a resource manager may
-// send names that are no UTF-8. They are written by the functions below, which know the fields of structFields, and read by
-// the library.
+// send names that are no UTF-8. They are written by the functions below, which know the fields of structFields, and
+// read by the library.
 
 const (
 	majorUnsigned = 0 << 5
@@ -35,7 +35,8 @@ func appendHead(b []byte, major byte, n uint64) []byte {
 	case n <= math.MaxUint32:
 		return append(b, major|26, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
 	}
-	return append(b, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return append(b, major|27, byte(n>>56), byte(n>>48), byte(n>>40), byte(n>>32), byte(n>>24), byte(n>>16), byte(n>>8),
+		byte(n))
 }
 
 func appendInt(b []byte, n int64) []byte {

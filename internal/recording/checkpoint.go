@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// A checkpoint is taken by the goroutine that owns the Core, between two steps, and is compressed and written by the writer
-// like records. It is divided into pieces, each in a frame of its own, so that the memory of a frame is bounded.
+// A checkpoint is taken by the goroutine that owns the Core, between two steps, and is compressed and written by the
+// writer like records. It is divided into pieces, each in a frame of its own, so that the memory of a frame is bounded.
 
 // Checkpoint is the state of a Core between two steps: a replay may begin with it.
 type Checkpoint struct {
@@ -17,8 +17,8 @@ type Checkpoint struct {
 	state  []byte
 }
 
-// Core is a Core with the state, which asks the Oracle of a replay. The error says that another version of Canopy has written it
-// (objectgraph.ErrOtherTypes), or that it is malformed.
+// Core is a Core with the state, which asks the Oracle of a replay. The error says that another version of Canopy has
+// written it (objectgraph.ErrOtherTypes), or that it is malformed.
 func (k *Checkpoint) Core(answers *Answers) (*scheduler.Core, error) {
 	return DecodeState(k.state, answers.Oracle(k.oracle))
 }

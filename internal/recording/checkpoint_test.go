@@ -49,13 +49,15 @@ func TestRandomRuns_ReplayFromCheckpoint(t *testing.T) {
 	assert.Assert(t, starts > 10, "only %d checkpoints", starts)
 }
 
-// TestCheckpoint_OfAnotherProcess replays from the checkpoints of another process, whose addresses and hashes are others.
+// TestCheckpoint_OfAnotherProcess replays from the checkpoints of another process, whose addresses and hashes are
+// others.
 func TestCheckpoint_OfAnotherProcess(t *testing.T) {
 	const runs, variable = 5, "CANOPY_TEST_RECORD_DIR"
 	if dir := os.Getenv(variable); dir != "" { // this is that process
 		for seed := range uint64(runs) {
 			sub := filepath.Join(dir, strconv.FormatUint(seed, 10))
-			record(openStore(t, recording.Options{Dir: sub, CheckpointEvery: 2 * time.Second}), "default", randomrun.RandomRun(seed, stepsPerRun))
+			record(openStore(t, recording.Options{Dir: sub, CheckpointEvery: 2 * time.Second}), "default",
+				randomrun.RandomRun(seed, stepsPerRun))
 		}
 		return
 	}
@@ -132,8 +134,8 @@ func TestCheckpoint_IsWhereAWindowBegins(t *testing.T) {
 	assert.Equal(t, start, lastBegin)
 }
 
-// TestCheckpoint_DamageLosesThatOne damages one byte anywhere in a checkpoint: the steps before and behind it are read, and
-// a replay that needs it says that it has no state.
+// TestCheckpoint_DamageLosesThatOne damages one byte anywhere in a checkpoint: the steps before and behind it are read,
+// and a replay that needs it says that it has no state.
 func TestCheckpoint_DamageLosesThatOne(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -232,7 +234,8 @@ func TestCheckpoint_OtherTypesAreSaid(t *testing.T) {
 }
 
 // recordCheckpoints records a run with a checkpoint after every two seconds.
-func recordCheckpoints(t *testing.T, dir string, s randomrun.Run, encode func(*scheduler.Core, scheduler.Oracle) ([]byte, error), piece int) (failed []error) {
+func recordCheckpoints(t *testing.T, dir string, s randomrun.Run,
+	encode func(*scheduler.Core, scheduler.Oracle) ([]byte, error), piece int) (failed []error) {
 	t.Helper()
 	r := recordedCore(openStore(t, recording.Options{
 		Dir: dir, CheckpointEvery: 2 * time.Second,
@@ -266,13 +269,15 @@ func TestCheckpoint_OfManyPieces(t *testing.T) {
 	assert.Assert(t, checkpoints > 3)
 }
 
-// TestCheckpoint_FullDisk: checkpoints that a disk does not take are lost, and later ones are recorded, from which a replay goes on.
+// TestCheckpoint_FullDisk: checkpoints that a disk does not take are lost, and later ones are recorded, from which a
+// replay goes on.
 func TestCheckpoint_FullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, disk := t.TempDir(), &testDisk{}
 		s := randomrun.RandomRun(11, stepsPerRun)
 		removeResets(s)
-		r := recordedCore(openStore(t, recording.Options{Dir: dir, Now: time.Now, CheckpointEvery: 2 * time.Second, Create: disk.create}), "default", s)
+		r := recordedCore(openStore(t,
+			recording.Options{Dir: dir, Now: time.Now, CheckpointEvery: 2 * time.Second, Create: disk.create}), "default", s)
 		r.recorder.SetCheckpoints(recording.EncodeState, 1000)
 		n := len(s.Steps)
 		for i, b := range s.Steps {
@@ -305,7 +310,8 @@ func TestCheckpoint_FullDisk(t *testing.T) {
 func TestCheckpoint_FailureIsReportedOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := randomrun.RandomRun(11, stepsPerRun)
-	failed := recordCheckpoints(t, dir, s, func(*scheduler.Core, scheduler.Oracle) ([]byte, error) { return nil, errors.New("not listed") }, 100)
+	failed := recordCheckpoints(t, dir, s,
+		func(*scheduler.Core, scheduler.Oracle) ([]byte, error) { return nil, errors.New("not listed") }, 100)
 	assert.Equal(t, len(failed), 1)
 	assert.Error(t, failed[0], "not listed")
 	n, notReplayed := play(t, read(t, dir))

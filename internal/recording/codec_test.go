@@ -111,7 +111,8 @@ func listProblems(t *testing.T, v reflect.Type, reached map[reflect.Type]bool) {
 			assert.Assert(t, name == "" || exists, "%s has no field %s", v, name)
 			assert.Assert(t, name == "" || !slices.Contains(names[:i], name), "%s has %s twice", v, name)
 		}
-	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.Float64, reflect.String:
+	case reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint64, reflect.Float64,
+		reflect.String:
 	default:
 		t.Errorf("%s has no encoding", v)
 	}
@@ -171,9 +172,10 @@ func TestDecode_Refuses(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"an unknown command":      {[]byte{0x82, 0x18, 99, 0xa0}, "there is no command 99 in this version of Canopy"},
-		"number zero":             {[]byte{0x82, 0, 0xa0}, "there is no command 0"},
-		"an unknown field":        {[]byte{0x82, 8, 0xa1, 9, 0x41, 'n'}, "scheduler.RemoveNode has no field 9 in this version of Canopy"},
+		"an unknown command": {[]byte{0x82, 0x18, 99, 0xa0}, "there is no command 99 in this version of Canopy"},
+		"number zero":        {[]byte{0x82, 0, 0xa0}, "there is no command 0"},
+		"an unknown field": {[]byte{0x82, 8, 0xa1, 9, 0x41, 'n'},
+			"scheduler.RemoveNode has no field 9 in this version of Canopy"},
 		"the wrong type":          {[]byte{0x82, 8, 0xa1, 1, 7}, "Node of scheduler.RemoveNode: uint64 is no objects.NodeID"},
 		"a field that is twice":   {[]byte{0x82, 8, 0xa2, 1, 0x41, 'n', 1, 0x41, 'n'}, "duplicate map key"},
 		"an ask that is missing":  {[]byte{0x82, 11, 0xa0}, "scheduler.SubmitAsk has no ask"},
@@ -209,8 +211,8 @@ func TestCommands_NamesAreNoUTF8(t *testing.T) {
 	assert.Equal(t, got, scheduler.RemoveNode{Node: node})
 }
 
-// TestFrame_RoundTrips records random commands one after the other, so that each is also written as a difference to the ones
-// before.
+// TestFrame_RoundTrips records random commands one after the other, so that each is also written as a difference to the
+// ones before.
 func TestFrame_RoundTrips(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -173,7 +173,8 @@ func TestOpen_OneStoreHasADirectory(t *testing.T) {
 	dir := t.TempDir()
 	first := openStore(t, recording.Options{Dir: dir})
 	_, err := recording.Open(recording.Options{Dir: dir})
-	assert.ErrorContains(t, err, dir+" is in use by another server, whose recordings would be removed: name another directory")
+	assert.ErrorContains(t, err,
+		dir+" is in use by another server, whose recordings would be removed: name another directory")
 	assert.NilError(t, first.Close())
 	openStore(t, recording.Options{Dir: dir})
 	_, err = recording.Open(recording.Options{Dir: t.TempDir(), SegmentBytes: recording.MaxSegmentBytes + 1})

@@ -17,11 +17,16 @@ import (
 
 // effectTypes are all effects.
 var effectTypes = []reflect.Type{
-	reflect.TypeFor[scheduler.NodeAccepted](), reflect.TypeFor[scheduler.NodeRejected](), reflect.TypeFor[scheduler.ApplicationAccepted](),
-	reflect.TypeFor[scheduler.ApplicationRejected](), reflect.TypeFor[scheduler.ApplicationUpdated](), reflect.TypeFor[scheduler.AskRejected](),
-	reflect.TypeFor[scheduler.Allocated](), reflect.TypeFor[scheduler.Released](), reflect.TypeFor[scheduler.AskTimedOut](),
-	reflect.TypeFor[scheduler.PartitionReset](), reflect.TypeFor[scheduler.Refused](), reflect.TypeFor[scheduler.NodeChanged](),
-	reflect.TypeFor[scheduler.QueueChanged](), reflect.TypeFor[scheduler.AskCancelled](), reflect.TypeFor[scheduler.OperatorActed](),
+	reflect.TypeFor[scheduler.NodeAccepted](), reflect.TypeFor[scheduler.NodeRejected](),
+	reflect.TypeFor[scheduler.ApplicationAccepted](),
+	reflect.TypeFor[scheduler.ApplicationRejected](), reflect.TypeFor[scheduler.ApplicationUpdated](),
+	reflect.TypeFor[scheduler.AskRejected](),
+	reflect.TypeFor[scheduler.Allocated](), reflect.TypeFor[scheduler.Released](),
+	reflect.TypeFor[scheduler.AskTimedOut](),
+	reflect.TypeFor[scheduler.PartitionReset](), reflect.TypeFor[scheduler.Refused](),
+	reflect.TypeFor[scheduler.NodeChanged](),
+	reflect.TypeFor[scheduler.QueueChanged](), reflect.TypeFor[scheduler.AskCancelled](),
+	reflect.TypeFor[scheduler.OperatorActed](),
 	reflect.TypeFor[scheduler.AsksWait](), reflect.TypeFor[scheduler.Event](),
 }
 
@@ -63,7 +68,8 @@ func TestDigest_DependsOnEachField(t *testing.T) {
 
 // sameValue reports whether two values say the same: no map or list, or an empty one, says that there are no entries.
 func sameValue(a, b reflect.Value) bool {
-	return (a.Kind() == reflect.Map || a.Kind() == reflect.Slice) && a.Len()+b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface())
+	return (a.Kind() == reflect.Map || a.Kind() == reflect.Slice) && a.Len()+b.Len() == 0 ||
+		reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
 // fillEffect is fill for fields that no command has.
@@ -112,10 +118,12 @@ func TestDigest_OfWaitingAsks(t *testing.T) {
 	var d Digester
 	digest := func(change func(w *scheduler.WaitingAsk)) uint64 {
 		first := scheduler.WaitingAsk{Ask: &objects.Ask{Key: "j", App: "a"}, State: objects.WaitFailed}
-		second := scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k", App: "a"}, State: objects.WaitSkipped, Blocked: scheduler.NoQueueHeadroom, Subject: "root.a"}
+		second := scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k", App: "a"}, State: objects.WaitSkipped,
+			Blocked: scheduler.NoQueueHeadroom, Subject: "root.a"}
 		change(&second)
 		together := d.Digest([]scheduler.Effect{scheduler.AsksWait{Asks: []scheduler.WaitingAsk{first, second}}}, nil)
-		apart := d.Digest([]scheduler.Effect{scheduler.AsksWait{Asks: []scheduler.WaitingAsk{first}}, scheduler.AsksWait{Asks: []scheduler.WaitingAsk{second}}}, nil)
+		apart := d.Digest([]scheduler.Effect{scheduler.AsksWait{Asks: []scheduler.WaitingAsk{first}},
+			scheduler.AsksWait{Asks: []scheduler.WaitingAsk{second}}}, nil)
 		assert.Equal(t, together, apart, "how many asks an effect has is no difference")
 		return together
 	}

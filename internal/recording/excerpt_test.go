@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// takeRandom records a run, and takes an excerpt up to one of its effects; nil: it has none. made are the effects of each recorded step
-// up to that.
+// takeRandom records a run, and takes an excerpt up to one of its effects; nil: it has none. made are the effects of
+// each recorded step up to that.
 func takeRandom(t *testing.T, s randomrun.Run) (e *excerpt.Excerpt, target excerpt.Target, made [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,8 @@ func takeRandom(t *testing.T, s randomrun.Run) (e *excerpt.Excerpt, target excer
 		return nil, excerpt.Target{}, nil
 	}
 	wanted := effects[rand.New(rand.NewPCG(s.Seed, 7)).IntN(len(effects))]
-	e, target, err = excerpt.Take(sessions[0], playback.Window{}, func(x scheduler.Effect) bool { return x.String() == wanted })
+	e, target, err = excerpt.Take(sessions[0], playback.Window{},
+		func(x scheduler.Effect) bool { return x.String() == wanted })
 	assert.NilError(t, err)
 	for !slices.Contains(made[len(made)-1], wanted) {
 		made = made[:len(made)-1]

@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A segment is a file: the magic, the version of the format, and frames. A frame has a mark, its kind, the length of its
-// payload, and a checksum of all that follows the mark. The mark lets a reader go on behind damage.
+// A segment is a file: the magic, the version of the format, and frames. A frame has a mark, its kind, the length of
+// its payload, and a checksum of all that follows the mark. The mark lets a reader go on behind damage.
 
 const (
 	magic         = "CANOPYRC"
@@ -54,7 +54,9 @@ func openFrames(name string, data []byte) (*frames, error) {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoSegment)
 	}
 	if v := binary.LittleEndian.Uint16(data[len(magic):]); v < oldestVersion || v > formatVersion {
-		return nil, fmt.Errorf("%s: %w: it has version %d, and this Canopy reads versions %d to %d", name, ErrVersion, v, oldestVersion, formatVersion)
+		return nil,
+			fmt.Errorf("%s: %w: it has version %d, and this Canopy reads versions %d to %d", name, ErrVersion, v, oldestVersion,
+				formatVersion)
 	}
 	return &frames{data, prefixSize}, nil
 }
@@ -100,7 +102,8 @@ func (f *frames) frame() (kind byte, payload []byte, ok bool) {
 
 // newCompressor is for one goroutine.
 func newCompressor() *zstd.Encoder {
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameBytes))
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameBytes))
 	if err != nil {
 		panic("recording: " + err.Error())
 	}

@@ -15,7 +15,8 @@ import (
 
 // FuzzReader reads any file as a segment: it is read, or refused, and no step is there twice.
 func FuzzReader(f *testing.F) {
-	whole := appendFrame(appendPrefix(nil), headerFrame, appendValue(nil, reflect.ValueOf(segmentHeader{Canopy: "dev", Partition: "p"})))
+	whole := appendFrame(appendPrefix(nil), headerFrame,
+		appendValue(nil, reflect.ValueOf(segmentHeader{Canopy: "dev", Partition: "p"})))
 	records := appendDone(append(appendChunkHead(nil, 0, epoch), scheduleRecord, 2, 5), 1, 7, true)
 	f.Add(appendFrame(whole, recordsFrame, newCompressor().EncodeAll(records, nil)))
 	f.Add(whole)

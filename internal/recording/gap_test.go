@@ -80,7 +80,8 @@ func TestSlowDisk_StepsAreDroppedAndAGapIsRecorded(t *testing.T) {
 		seed := rand.Uint64N(1 << 40)
 		t.Logf("seed %d", seed)
 		s := randomrun.RandomRun(seed, 400)
-		r := recordedCore(openStore(t, recording.Options{Dir: dir, Buffer: 5_000, Create: disk.create, OnFailure: said.add}), "default", s)
+		r := recordedCore(openStore(t, recording.Options{Dir: dir, Buffer: 5_000, Create: disk.create, OnFailure: said.add}),
+			"default", s)
 		const slow, fast = 300, 30
 		removeResets(s)
 		s.Steps[slow] = randomrun.Step{Command: scheduler.ResetPartition{}}
@@ -120,7 +121,8 @@ func TestFullDisk_RecordingGoesOnWhenThereIsSpace(t *testing.T) {
 		s := randomrun.RandomRun(seed, 90)
 		s.Steps = s.Steps[:90]
 		removeResets(s)
-		r := recordedCore(openStore(t, recording.Options{Dir: dir, Now: time.Now, Create: disk.create, OnFailure: said.add}), "default", s)
+		r := recordedCore(openStore(t, recording.Options{Dir: dir, Now: time.Now, Create: disk.create, OnFailure: said.add}),
+			"default", s)
 		for i, b := range s.Steps {
 			disk.full = i >= 30 && i < 60
 			time.Sleep(time.Second)

@@ -131,7 +131,8 @@ var opaqueValues = map[reflect.Type]func(g generator) any{
 	},
 	reflect.TypeFor[budgets.Selector](): randomSelector,
 	reflect.TypeFor[budgets.Registry](): func(g generator) any {
-		b := budgets.Budget{Namespace: g.label(), Name: g.label(), Allowance: budgets.Allowance{Kind: budgets.AllowanceKind(1 + g.IntN(2)), N: int32(g.IntN(5))}}
+		b := budgets.Budget{Namespace: g.label(), Name: g.label(),
+			Allowance: budgets.Allowance{Kind: budgets.AllowanceKind(1 + g.IntN(2)), N: int32(g.IntN(5))}}
 		b.Selector = randomSelector(g).(budgets.Selector)
 		r, err := budgets.New(b)
 		if err != nil {
@@ -178,7 +179,8 @@ func equalValues(a, b reflect.Value) bool {
 }
 
 func randomSelector(g generator) any {
-	return budgets.NewSelector(map[string]string{g.label(): g.label()}, []budgets.Expression{{Key: g.label(), Operator: budgets.In, Values: []string{g.label()}}})
+	return budgets.NewSelector(map[string]string{g.label(): g.label()},
+		[]budgets.Expression{{Key: g.label(), Operator: budgets.In, Values: []string{g.label()}}})
 }
 
 // similar is a command with another value of one field, if it is about an ask.

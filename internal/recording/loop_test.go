@@ -64,11 +64,13 @@ func TestLoop_RecordingIsReplayed(t *testing.T) {
 			s.Partition.Name, other.Partition.Name = "default", "other"
 			c := recordedCluster(t, dir)
 			defer c.End()
-			assert.NilError(t, c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{s.Partition, other.Partition}}))
+			assert.NilError(t,
+				c.Configure(t.Context(), &configs.Config{Partitions: []configs.Partition{s.Partition, other.Partition}}))
 			g := rand.New(rand.NewPCG(s.Seed, 3))
 			for i, b := range s.Steps {
 				if i%100 == 50 {
-					mode := loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle { return wholeOracle{randomrun.RejectSome.Oracle()} }}
+					mode := loop.Mode{Sync: true,
+						Oracle: func(string) scheduler.Oracle { return wholeOracle{randomrun.RejectSome.Oracle()} }}
 					if g.IntN(2) == 0 {
 						mode = loop.Mode{}
 					}

@@ -35,7 +35,8 @@ func opaqueOf(t reflect.Type) (o opaque, known bool) {
 	case reflect.TypeFor[security.ACL]():
 		return converted(accessListOf, accessList.acl), true
 	case reflect.TypeFor[budgets.Registry]():
-		return converted(budgets.Registry.All, func(all []budgets.Budget) (budgets.Registry, error) { return budgets.New(all...) }), true
+		return converted(budgets.Registry.All,
+			func(all []budgets.Budget) (budgets.Registry, error) { return budgets.New(all...) }), true
 	case reflect.TypeFor[budgets.Selector]():
 		return converted(selectorPartsOf, selectorParts.selector), true
 	}
@@ -108,7 +109,8 @@ func converted[T, P any](parts func(T) P, whole func(P) (T, error)) opaque {
 }
 
 // quantities records names and quantities by turns, in the order of names.
-func quantities[T any](all func(T) iter.Seq2[string, resources.Quantity], fromMap func(map[string]resources.Quantity) T) opaque {
+func quantities[T any](all func(T) iter.Seq2[string, resources.Quantity],
+	fromMap func(map[string]resources.Quantity) T) opaque {
 	return opaque{
 		encode: func(b []byte, v reflect.Value) []byte { return appendQuantities(b, all(v.Interface().(T))) },
 		decode: func(item any, into reflect.Value) error {

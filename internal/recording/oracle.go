@@ -81,8 +81,8 @@ func withAbilities(o allAbilities, a Abilities) scheduler.Oracle {
 	return struct{ fits }{o}
 }
 
-// listeningOracle hands questions on, and has the questions and answers of the current step. Questions outside of a step
-// are those of explanations and dry runs, which change nothing.
+// listeningOracle hands questions on, and has the questions and answers of the current step. Questions outside of a
+// step are those of explanations and dry runs, which change nothing.
 type listeningOracle struct {
 	to        scheduler.Oracle
 	inStep    bool
@@ -105,7 +105,8 @@ func (l *listeningOracle) FitsWhenFree(ask objects.AllocationKey, node objects.N
 }
 
 // FitsWithout implements preemption.PreemptionOracle.
-func (l *listeningOracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
+func (l *listeningOracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID,
+	victims []objects.AllocationKey) bool {
 	return l.answered(l.to.(preemption.PreemptionOracle).FitsWithout(ask, node, victims), 'p', ask, node, victims)
 }
 
@@ -122,7 +123,8 @@ func (l *listeningOracle) FitsEach(ask objects.AllocationKey, nodes []objects.No
 	return fits
 }
 
-func (l *listeningOracle) answered(is bool, kind byte, ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
+func (l *listeningOracle) answered(is bool, kind byte, ask objects.AllocationKey, node objects.NodeID,
+	victims []objects.AllocationKey) bool {
 	if l.inStep {
 		l.questions = appendNames(appendName(appendName(append(l.questions, kind), ask), node), victims)
 		l.answers = appendAnswer(l.answers, is)

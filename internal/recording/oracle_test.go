@@ -52,7 +52,8 @@ func askAll(o scheduler.Oracle) (answers []any) {
 	answers = append(answers, o.Fits("k", "n1"), o.Fits("k", "n11"))
 	answers = append(answers, o.(scheduler.BatchOracle).FitsEach("k", []objects.NodeID{"n", "m", "n1", "n2"}))
 	answers = append(answers, o.(preemption.PreemptionOracle).FitsWithout("k", "n1", []objects.AllocationKey{"v"}))
-	return append(answers, o.(reservation.ReservationOracle).FitsWhenFree("k", "n1"), o.(reservation.ReservationOracle).FitsWhenFree("k", "n"))
+	return append(answers, o.(reservation.ReservationOracle).FitsWhenFree("k", "n1"),
+		o.(reservation.ReservationOracle).FitsWhenFree("k", "n"))
 }
 
 func TestAnswers_AreThoseOfTheRecordedOracle(t *testing.T) {

@@ -117,13 +117,14 @@ func TestRecordings_OfSeveralPartitions(t *testing.T) {
 	assert.Equal(t, len(outside), 0)
 }
 
-// TestReset_KeepsWhatTheSchedulerKeeps replays from a reset of a partition whose resource manager was gone, that was being
-// removed, and in which operators had switched something.
+// TestReset_KeepsWhatTheSchedulerKeeps replays from a reset of a partition whose resource manager was gone, that was
+// being removed, and in which operators had switched something.
 func TestReset_KeepsWhatTheSchedulerKeeps(t *testing.T) {
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 	s := randomrun.RandomRun(1, 1)
 	s.Oracle = randomrun.NoOracle
-	s.Partition.Root = configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a"}, {Name: "b"}}}
+	s.Partition.Root = configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(),
+		Children: []configs.Queue{{Name: "a"}, {Name: "b"}}}
 	s.Partition.PlacementRules = nil
 	step := func(cmd scheduler.Command) {
 		s.Steps = append(s.Steps, randomrun.Step{After: time.Second, Command: cmd, Budget: 9})

@@ -75,8 +75,8 @@ func (r *Reader) Segment() string { return r.name }
 // Canopy is the version of Canopy that wrote the last item; empty: it is not known.
 func (r *Reader) Canopy() string { return r.canopy }
 
-// Next is the next item. What is damaged or missing is a Gap. Errors: io.EOF, ErrVersion, or that of a file; the Reader must
-// not be used then.
+// Next is the next item. What is damaged or missing is a Gap. Errors: io.EOF, ErrVersion, or that of a file; the Reader
+// must not be used then.
 func (r *Reader) Next() (Item, error) {
 	for len(r.items) == 0 {
 		records, err := r.nextFrame()
@@ -164,7 +164,8 @@ func readSegment(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: %w: it is no regular file", path, ErrNoSegment)
 	case info.Size() > longestSegment:
-		return nil, fmt.Errorf("%s: %w: it has %d bytes, and a segment at most %d", path, ErrNoSegment, info.Size(), longestSegment)
+		return nil,
+			fmt.Errorf("%s: %w: it has %d bytes, and a segment at most %d", path, ErrNoSegment, info.Size(), longestSegment)
 	}
 	return os.ReadFile(path)
 }

@@ -15,19 +15,20 @@ const frameBytes = 256 << 10
 // chunkBytes is the memory of a chunk: most records are short.
 const chunkBytes = frameBytes + 4<<10
 
-// Recorder records the steps of one Core. Its methods, but for Close, are called by the goroutine that owns the Core, and
-// never block: what does not fit into the buffer is dropped, and is a Gap.
+// Recorder records the steps of one Core. Its methods, but for Close, are called by the goroutine that owns the Core,
+// and never block: what does not fit into the buffer is dropped, and is a Gap.
 type Recorder struct {
-	core    *scheduler.Core
-	opt     objects.Options
-	buffer  int // bytes that may wait
-	oracle  *listeningOracle
-	has     Abilities
-	digest  Digester
-	last    time.Time // of the last step that was recorded
-	drops   bool      // the current step is dropped
-	delta   askDelta  // of the open chunk
-	held    bool      // mu is held from a command to its effects: locking it twice for each is a tenth of what recording costs
+	core   *scheduler.Core
+	opt    objects.Options
+	buffer int // bytes that may wait
+	oracle *listeningOracle
+	has    Abilities
+	digest Digester
+	last   time.Time // of the last step that was recorded
+	drops  bool      // the current step is dropped
+	delta  askDelta  // of the open chunk
+	// mu is held from a command to its effects: locking it twice for each is a tenth of what recording costs
+	held    bool
 	scratch []byte
 	given   scheduler.Oracle // the Oracle that the Core has
 
@@ -77,7 +78,8 @@ func (r *Recorder) begin(restart bool) {
 	}
 }
 
-// Oracle is an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next command.
+// Oracle is an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next
+// command.
 func (r *Recorder) Oracle(o scheduler.Oracle) scheduler.Oracle {
 	r.has = abilitiesOf(o)
 	r.oracle = &listeningOracle{to: o}
@@ -180,8 +182,8 @@ func (r *Recorder) beginStep(now time.Time) bool {
 	return true
 }
 
-// accepts reports whether the buffer takes a record. When it was full, it does again when half of it is free. The caller
-// must hold mu.
+// accepts reports whether the buffer takes a record. When it was full, it does again when half of it is free. The
+// caller must hold mu.
 func (r *Recorder) accepts() bool {
 	if r.closed {
 		return false

@@ -72,11 +72,13 @@ func listSegments(dir string) ([]segmentFile, error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, segmentFile{filepath.Join(dir, d.Name(), f.Name()), partition, session, index, info.Size(), info.ModTime()})
+			all = append(all,
+				segmentFile{filepath.Join(dir, d.Name(), f.Name()), partition, session, index, info.Size(), info.ModTime()})
 		}
 	}
 	slices.SortFunc(all, func(a, b segmentFile) int {
-		return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.session, b.session), cmp.Compare(a.index, b.index), cmp.Compare(a.partition, b.partition))
+		return cmp.Or(a.written.Compare(b.written), cmp.Compare(a.session, b.session), cmp.Compare(a.index, b.index),
+			cmp.Compare(a.partition, b.partition))
 	})
 	return all, nil
 }

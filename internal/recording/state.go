@@ -9,9 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The state of a Core as bytes, from which another Core goes on: one that was read makes the same effects as the one that was
-// written, for all steps that follow. How objects are written is left to package objectgraph, and what may be held
-// and pointed to is said by scheduler.Held and scheduler.Variables.
+// The state of a Core as bytes, from which another Core goes on: one that was read makes the same effects as the one
+// that was written, for all steps that follow. How objects are written is left to package objectgraph, and what may be
+// held and pointed to is said by scheduler.Held and scheduler.Variables.
 
 // stateSchema is the schema of a Core.
 var stateSchema = sync.OnceValues(func() (*objectgraph.Schema, error) {

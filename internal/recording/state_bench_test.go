@@ -42,22 +42,29 @@ func BenchmarkState(b *testing.B) {
 }
 
 func filled(nodes int) *scheduler.Core {
-	conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
+	conf := configs.Partition{Name: "default",
+		Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	for i := range 100 {
 		conf.Root.Children = append(conf.Root.Children, configs.Queue{Name: fmt.Sprintf("q%d", i)})
 	}
 	c, at := scheduler.New(conf, nil), randomrun.StartTime()
 	for i := range nodes {
-		c.Step(at, scheduler.AddNode{Node: objects.NodeID(fmt.Sprintf("node-%d", i)), Schedulable: true, Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10, "memory": 100})})
+		c.Step(at,
+			scheduler.AddNode{Node: objects.NodeID(fmt.Sprintf("node-%d", i)), Schedulable: true,
+				Total: resources.FromMap(map[string]resources.Quantity{"vcore": 10, "memory": 100})})
 	}
 	for i := range 1000 {
-		c.Step(at, scheduler.AddApplication{App: objects.AppID(fmt.Sprintf("app-%d", i)), User: security.User{Name: "ann"}, Queue: fmt.Sprintf("root.q%d", i%100)})
+		c.Step(at,
+			scheduler.AddApplication{App: objects.AppID(fmt.Sprintf("app-%d", i)), User: security.User{Name: "ann"},
+				Queue: fmt.Sprintf("root.q%d", i%100)})
 	}
 	for i := range 10 * nodes {
 		c.Step(at, scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey(fmt.Sprintf("ask-%d", i)), App: objects.AppID(fmt.Sprintf("app-%d", i%1000)),
 			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": resources.Quantity(1 + i%7)}),
-			Details: objects.NewAskDetails(objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/podName": fmt.Sprintf("pod-%d", i), "kubernetes.io/meta/namespace": "default"}}),
+			Details: objects.NewAskDetails(
+				objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/podName": fmt.Sprintf("pod-%d", i),
+					"kubernetes.io/meta/namespace": "default"}}),
 		}})
 	}
 	for more := true; more; {

@@ -15,8 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// TestRandomRuns_StateIsEqual writes and reads a Core again and again in the course of a run: it makes the same effects as one that is left
-// alone.
+// TestRandomRuns_StateIsEqual writes and reads a Core again and again in the course of a run: it makes the same effects
+// as one that is left alone.
 func TestRandomRuns_StateIsEqual(t *testing.T) {
 	first, copies := rand.Uint64N(1<<40), 0
 	for i := range testscale.Runs(300) {
@@ -24,13 +24,15 @@ func TestRandomRuns_StateIsEqual(t *testing.T) {
 		ok := t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			run, g := randomrun.RandomRun(seed, 300), rand.New(rand.NewPCG(seed, 3))
 			oracle := run.Oracle.Oracle()
-			copied, other := scheduler.NewWith(run.Partition, oracle, coreOptions(run)), scheduler.NewWith(run.Partition, oracle, coreOptions(run))
+			copied, other := scheduler.NewWith(run.Partition, oracle, coreOptions(run)),
+				scheduler.NewWith(run.Partition, oracle, coreOptions(run))
 			var ofCopied, ofOther recording.Digester
 			at := randomrun.StartTime()
 			for i, s := range run.Steps {
 				at = at.Add(s.After)
 				effects, want := stepOf(copied, at, s), stepOf(other, at, s)
-				assert.Equal(t, ofCopied.Digest(effects, nil), ofOther.Digest(want, nil), "step %d: %v, and not %v", i, effects, want)
+				assert.Equal(t, ofCopied.Digest(effects, nil), ofOther.Digest(want, nil), "step %d: %v, and not %v", i, effects,
+					want)
 				switch g.IntN(20) {
 				case 0:
 					data, err := recording.EncodeState(copied, oracle)

@@ -44,7 +44,8 @@ type Options struct {
 	FlushEvery   time.Duration // how long records wait to be written together
 	RetryEvery   time.Duration // how long nothing is written after a failure
 
-	// CheckpointEvery is after how much time of its steps the state of a Core is recorded, with which a replay can begin; 0: never.
+	// CheckpointEvery is after how much time of its steps the state of a Core is recorded, with which a replay can begin;
+	// 0: never.
 	CheckpointEvery time.Duration
 
 	Now   func() time.Time                     // nil: time.Now
@@ -57,8 +58,8 @@ type Options struct {
 	// were lost since the call before. It is called by several goroutines. nil: not called.
 	OnFailure func(partition string, lost uint64, err error)
 
-	// OnCheckpoint is called by the goroutine that owns the Core when its state was recorded: how many bytes, and how long the Core
-	// waited for it. With an error there are no more of that partition. nil: not called.
+	// OnCheckpoint is called by the goroutine that owns the Core when its state was recorded: how many bytes, and how long
+	// the Core waited for it. With an error there are no more of that partition. nil: not called.
 	OnCheckpoint func(partition string, bytes int, took time.Duration, err error)
 }
 
@@ -81,10 +82,11 @@ type Store struct {
 	active map[string]bool // segments that are being written
 }
 
-// Open creates the directory of a Store, which the caller must close after its Recorders. The error names it. A directory
-// has one Store at a time, since each removes old segments.
+// Open creates the directory of a Store, which the caller must close after its Recorders. The error names it. A
+// directory has one Store at a time, since each removes old segments.
 func Open(opt Options) (*Store, error) {
-	opt.SegmentBytes, opt.SegmentAge = cmp.Or(opt.SegmentBytes, DefaultSegmentBytes), cmp.Or(opt.SegmentAge, DefaultSegmentAge)
+	opt.SegmentBytes, opt.SegmentAge = cmp.Or(opt.SegmentBytes, DefaultSegmentBytes),
+		cmp.Or(opt.SegmentAge, DefaultSegmentAge)
 	opt.MaxBytes, opt.MaxAge = cmp.Or(opt.MaxBytes, DefaultMaxBytes), cmp.Or(opt.MaxAge, DefaultMaxAge)
 	opt.Buffer, opt.FlushEvery = cmp.Or(opt.Buffer, DefaultBuffer), cmp.Or(opt.FlushEvery, DefaultFlushEvery)
 	opt.RetryEvery = cmp.Or(opt.RetryEvery, DefaultRetryEvery)
@@ -104,7 +106,8 @@ func Open(opt Options) (*Store, error) {
 		opt.OnCheckpoint = func(string, int, time.Duration, error) {}
 	}
 	if opt.SegmentBytes > MaxSegmentBytes {
-		return nil, fmt.Errorf("recording: a segment of %d bytes is too long: at most %d", opt.SegmentBytes, int64(MaxSegmentBytes))
+		return nil,
+			fmt.Errorf("recording: a segment of %d bytes is too long: at most %d", opt.SegmentBytes, int64(MaxSegmentBytes))
 	}
 	if err := os.MkdirAll(opt.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
@@ -124,7 +127,8 @@ func (s *Store) Close() error {
 	return s.lock.Close()
 }
 
-// Recorder returns the Recorder of a partition, which the caller must close. opt are the options that core was made with.
+// Recorder returns the Recorder of a partition, which the caller must close. opt are the options that core was made
+// with.
 func (s *Store) Recorder(partition string, core *scheduler.Core, opt objects.Options) *Recorder {
 	r := &Recorder{
 		core: core, opt: opt, buffer: s.opt.Buffer, last: epoch, after: s.opt.After,
@@ -134,7 +138,8 @@ func (s *Store) Recorder(partition string, core *scheduler.Core, opt objects.Opt
 			report: func(bytes int, took time.Duration, err error) { s.opt.OnCheckpoint(partition, bytes, took, err) },
 		},
 	}
-	w := &writer{store: s, partition: partition, dir: filepath.Join(s.opt.Dir, directoryOf(partition)), recorder: r, zstd: newCompressor()}
+	w := &writer{store: s, partition: partition, dir: filepath.Join(s.opt.Dir, directoryOf(partition)), recorder: r,
+		zstd: newCompressor()}
 	go w.run()
 	return r
 }
@@ -167,8 +172,8 @@ func directoryOf(partition string) string {
 	return name
 }
 
-// retain removes the oldest segments while there are too many bytes, and those that are too old. Segments that are being
-// written stay.
+// retain removes the oldest segments while there are too many bytes, and those that are too old. Segments that are
+// being written stay.
 func (s *Store) retain() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

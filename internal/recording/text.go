@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// EncodeCommand is a command as bytes that DecodeCommand reads. A Core may change a command that it gets, so what is to be
-// executed several times is kept so.
+// EncodeCommand is a command as bytes that DecodeCommand reads. A Core may change a command that it gets, so what is to
+// be executed several times is kept so.
 func EncodeCommand(cmd scheduler.Command) []byte { return appendCommand(nil, cmd) }
 
 // DecodeCommand reads a command of EncodeCommand.
@@ -27,8 +27,8 @@ func DecodeBegin(data []byte) (*Begin, error) {
 	return b, decode(data, b)
 }
 
-// CommandText is a command as its name and its fields, JSON on one line, from which ParseCommand makes an equal one. The error
-// says that there is none: JSON has no names that are not UTF-8.
+// CommandText is a command as its name and its fields, JSON on one line, from which ParseCommand makes an equal one.
+// The error says that there is none: JSON has no names that are not UTF-8.
 func CommandText(cmd scheduler.Command) (name string, fields []byte, err error) {
 	name = CommandName(cmd)
 	if fields, err = jsonOf(appendStruct(nil, reflect.ValueOf(cmd)), reflect.TypeOf(cmd)); err != nil {
@@ -60,7 +60,8 @@ func ParseCommand(name string, fields []byte) (scheduler.Command, error) {
 	return cmd, nil
 }
 
-// BeginText is a Begin as JSON on one line, from which ParseBegin makes an equal one. The error is as that of CommandText.
+// BeginText is a Begin as JSON on one line, from which ParseBegin makes an equal one. The error is as that of
+// CommandText.
 func BeginText(b *Begin) ([]byte, error) {
 	text, err := jsonOf(EncodeBegin(b), reflect.TypeFor[Begin]())
 	if err != nil {

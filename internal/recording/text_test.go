@@ -55,7 +55,8 @@ func TestCommandText_IsReadable(t *testing.T) {
 	name, fields, err := CommandText(scheduler.Release{App: "a", Key: "k", Type: scheduler.PreemptedByScheduler})
 	assert.NilError(t, err)
 	assert.Equal(t, name+" "+string(fields), `release {"app":"a","key":"k","type":"preempted"}`)
-	_, fields, err = CommandText(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: "a", Created: objects.TimestampOf(time.Unix(1_500_000_000, 0))}})
+	_, fields, err = CommandText(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: "a",
+		Created: objects.TimestampOf(time.Unix(1_500_000_000, 0))}})
 	assert.NilError(t, err)
 	assert.Equal(t, string(fields), `{"ask":{"app":"a","created":"2017-07-14T02:40:00Z","key":"k"}}`)
 }

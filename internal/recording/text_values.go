@@ -11,7 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// textOf is a decoded item of a type as values for JSON, with the names of fields, from which itemOf makes the item again.
+// textOf is a decoded item of a type as values for JSON, with the names of fields, from which itemOf makes the item
+// again.
 func textOf(item any, t reflect.Type) any {
 	if o, ok := opaqueOf(t); ok {
 		switch {
@@ -89,8 +90,8 @@ func timeOfItem(item any) (time.Time, error) {
 // maxNamed is how many values of a type may have names.
 const maxNamed = 32
 
-// valueName is the name of a value of a type that has names for its values; ok is false if it has none, or one that another
-// value has too.
+// valueName is the name of a value of a type that has names for its values; ok is false if it has none, or one that
+// another value has too.
 func valueName(t reflect.Type, n int64) (name string, ok bool) {
 	if !t.Implements(reflect.TypeFor[fmt.Stringer]()) || n < 0 || n >= maxNamed {
 		return "", false

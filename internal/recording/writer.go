@@ -132,8 +132,8 @@ func (w *writer) appendRecords(records []byte) {
 	w.frameData = appendFrame(w.frameData, recordsFrame, w.compressed)
 }
 
-// createSegment creates the next segment, whose name begins with the time of the session, so that names have the order of
-// time.
+// createSegment creates the next segment, whose name begins with the time of the session, so that names have the order
+// of time.
 func (w *writer) createSegment(c chunk, now time.Time) error {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return err

@@ -144,15 +144,16 @@ func generationFields(g *Generation) []zap.Field {
 	return fields
 }
 
-// LogRefusal logs that a configuration was refused, and counts it (CFG-114, OBS-89). Servers call it too, for a text that they
-// could not read.
+// LogRefusal logs that a configuration was refused, and counts it (CFG-114, OBS-89). Servers call it too, for a text
+// that they could not read.
 func (r *Reloader) LogRefusal(source Source, from string, reason error) {
 	fields := []zap.Field{
 		zap.String("source", string(source)), zap.String("from", from),
 		zap.Uint64("generation", r.Current().Number),
 	}
 	if bad := new(InvalidError); errors.As(reason, &bad) {
-		fields = append(fields, zap.Int("errors", len(bad.Problems.Errors())), zap.String("problems", truncatedProblems(bad.Problems)))
+		fields = append(fields, zap.Int("errors", len(bad.Problems.Errors())),
+			zap.String("problems", truncatedProblems(bad.Problems)))
 	} else {
 		fields = append(fields, zap.String("reason", reason.Error()))
 	}

@@ -18,7 +18,8 @@ func (r *Reloader) Counts() Counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Counts{
-		Generation: r.history.latest().Number, HasStore: r.opt.Store != nil, Stored: r.stored, Rejections: maps.Clone(r.rejections),
+		Generation: r.history.latest().Number, HasStore: r.opt.Store != nil, Stored: r.stored,
+		Rejections: maps.Clone(r.rejections),
 	}
 }
 

@@ -99,11 +99,13 @@ func (d *Disk) update(write func(*bolt.Tx) error) error {
 	}
 	switch now, err := os.Stat(d.file); {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the history of configurations %s was removed while it was in use: changes are lost when the process ends", d.file)
+		return fmt.Errorf("the history of configurations %s was removed while it was in use: changes are lost when the "+
+			"process ends", d.file)
 	case err != nil:
 		return fmt.Errorf("the history of configurations cannot be found: %w", err)
 	case !os.SameFile(now, d.info):
-		return fmt.Errorf("the history of configurations %s was replaced by another file while it was in use: changes are lost when the process ends", d.file)
+		return fmt.Errorf("the history of configurations %s was replaced by another file while it was in use: changes are "+
+			"lost when the process ends", d.file)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func runOnDisk(t *testing.T, dir, first string, keep int, during func(w *fixture
 	d := openDisk(t, dir)
 	defer func() { assert.NilError(t, d.Close()) }()
 	w := &fixture{t: t, cluster: &fakeCluster{}}
-	opt := reload.Options{Store: d, StoredState: d.StoredState(), MaxGenerations: keep, Now: func() time.Time { return noon }}
+	opt := reload.Options{Store: d, StoredState: d.StoredState(), MaxGenerations: keep,
+		Now: func() time.Time { return noon }}
 	p, err := d.Latest(queuesyaml.Options{})
 	assert.NilError(t, err)
 	if first != "" {

@@ -104,7 +104,8 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if opt.PauseTimeout <= 0 {
 		opt.PauseTimeout = 30 * time.Second
 	}
-	r := &Reloader{cluster: cluster, opt: opt, lastChecksums: maps.Clone(opt.StoredState.LastChecksums), textWarnings: first.Warnings}
+	r := &Reloader{cluster: cluster, opt: opt, lastChecksums: maps.Clone(opt.StoredState.LastChecksums),
+		textWarnings: first.Warnings}
 	r.rejections = map[Source]uint64{File: 0, Signal: 0, RM: 0, REST: 0, Rollback: 0}
 	if r.lastChecksums == nil {
 		r.lastChecksums = map[string]string{}

@@ -292,14 +292,16 @@ func TestApply_StoreErrorStillInForce(t *testing.T) {
 	assert.Assert(t, res.Changed)
 	assert.Error(t, res.StoreError, "no space left")
 	assert.Equal(t, w.Current().Text, text("b"))
-	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3, "two generations, and the checksum of the RM")
+	assert.Equal(t, w.logs.FilterMessageSnippet("could not be stored").Len(), 3,
+		"two generations, and the checksum of the RM")
 }
 
 func TestGeneration_HasChanges(t *testing.T) {
 	w := newFixture(t, reload.Options{})
 	assert.Assert(t, w.Current().Changes == nil, "the first generation has no changes")
 	assert.Equal(t, w.applyText(reload.REST, "", text("a", "b")).Generation.Changes.Summary(), "1 queue created")
-	assert.Equal(t, w.applyFromRM(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(), "nothing changes")
+	assert.Equal(t, w.applyFromRM(text("a", "b"), map[string]string{"x": "y"}).Generation.Changes.Summary(),
+		"nothing changes")
 	assert.Equal(t, w.applyText(reload.REST, "", text("b")).Generation.Changes.Summary(), "1 queue removed")
 }
 

@@ -14,7 +14,8 @@ import (
 func TestApply_LogsWarnings(t *testing.T) {
 	w := newFixture(t, reload.Options{})
 	apply := func(queues string) []string {
-		p, err := w.Read(reload.REST, "127.0.0.1", []byte("partitions: [{queues: [{name: root, submitacl: '*', queues: ["+queues+"]}]}]"))
+		p, err := w.Read(reload.REST, "127.0.0.1",
+			[]byte("partitions: [{queues: [{name: root, submitacl: '*', queues: ["+queues+"]}]}]"))
 		assert.NilError(t, err)
 		w.logs.TakeAll()
 		_, err = w.Apply(t.Context(), p)
@@ -28,7 +29,8 @@ func TestApply_LogsWarnings(t *testing.T) {
 		return out
 	}
 	assert.DeepEqual(t, apply("{name: a, resources: {max: {cpu: 2}}}"),
-		[]string{`1:90: warning [resource-name] root.a: max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`, "configuration warning"})
+		[]string{`1:90: warning [resource-name] root.a: max is for a resource "cpu", which is not "vcore" (hint: did you ` +
+			`mean "vcore"?)`, "configuration warning"})
 	var many strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&many, "{name: q%d, properties: {nonsense%d: 1}}, ", i, i)
@@ -38,7 +40,8 @@ func TestApply_LogsWarnings(t *testing.T) {
 	assert.Equal(t, lines[101], "configuration warnings: there are more, canopy validate lists them")
 	lines = apply("{name: a, properties: {nonsense: 1}}, {name: b, properties: {nonsense: 1}}")
 	assert.DeepEqual(t, lines, []string{
-		`1:85: warning [property-unknown] root.a: unknown property "nonsense" has no effect (also in line 1)`, "configuration warning"})
+		`1:85: warning [property-unknown] root.a: unknown property "nonsense" has no effect (also in line 1)`,
+		"configuration warning"})
 }
 
 func TestRead_IgnoredKeysOfAConfigMapAreLogged(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestProcess_EndsWithItsParent kills a process that has started a server. The server has a pipe open, which is closed when it has
-// ended.
+// TestProcess_EndsWithItsParent kills a process that has started a server. The server has a pipe open, which is closed
+// when it has ended.
 func TestProcess_EndsWithItsParent(t *testing.T) {
 	const variable = "CANOPY_TEST_PIPE"
 	if pipe := os.Getenv(variable); pipe != "" { // this is the parent

@@ -1,7 +1,7 @@
 // Package serverprocess runs a scheduler, canopy serve, in a process of its own.
 //
-// It owns that process from its start until it is reaped; what is done with the scheduler is left to the caller. The rule
-// that must hold: Start returns a process that is ready, or none that is left behind.
+// It owns that process from its start until it is reaped; what is done with the scheduler is left to the caller. The
+// rule that must hold: Start returns a process that is ready, or none that is left behind.
 package serverprocess
 
 import (
@@ -30,8 +30,8 @@ type Process struct {
 }
 
 // Start starts command, a canopy serve, and waits until it is ready. ctx ends the waiting, not the process. A ^C at the
-// terminal does not reach it: it is for the caller. The process must be ended by Kill and Reap, or by Stop; where the caller is killed
-// it ends too, on Linux.
+// terminal does not reach it: it is for the caller. The process must be ended by Kill and Reap, or by Stop; where the
+// caller is killed it ends too, on Linux.
 func Start(ctx context.Context, command ...string) (*Process, error) {
 	p := &Process{cmd: exec.Command(command[0], command[1:]...), log: &logHead{}}
 	p.cmd.Stderr = p.log
@@ -53,7 +53,8 @@ func Start(ctx context.Context, command ...string) (*Process, error) {
 	}
 	if err != nil {
 		_ = p.cmd.Process.Kill()
-		return nil, fmt.Errorf("the scheduler did not become ready: %w", errors.Join(err, ctx.Err(), p.cmd.Wait(), p.log.err()))
+		return nil,
+			fmt.Errorf("the scheduler did not become ready: %w", errors.Join(err, ctx.Err(), p.cmd.Wait(), p.log.err()))
 	}
 	return p, nil
 }
@@ -89,7 +90,8 @@ func (p *Process) Reaped() bool { return p.cmd.ProcessState != nil }
 // Reap waits for the end of the killed process. The error has the log of one that had ended by itself.
 func (p *Process) Reap() error {
 	ended := p.cmd.Wait()
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGKILL {
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() &&
+		status.Signal() == syscall.SIGKILL {
 		return nil
 	}
 	return fmt.Errorf("the scheduler ended before it was killed: %w", errors.Join(ended, p.log.err()))

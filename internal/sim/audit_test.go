@@ -86,7 +86,8 @@ func TestAudit_FindsErrors(t *testing.T) {
 			"node n1 says {memory=1 vcore=1} is allocated, the sum is {memory=2 vcore=3000}, its " +
 				"applications {memory=2 vcore=3000}"},
 		{"an allocation missing on its node", func(s *snapshot) {
-			s.Nodes.At(0).Allocations, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Allocations.At(0)), amounts(2000, 1)
+			s.Nodes.At(0).Allocations, s.Nodes.At(0).Allocated = persistent.ListOf(s.Nodes.At(0).Allocations.At(0)),
+				amounts(2000, 1)
 		}, "node n1 says {memory=1 vcore=2000} is allocated, the sum is {memory=1 vcore=2000}, its " +
 			"applications {memory=2 vcore=3000}"},
 		{"an allocation on another node than its application has", func(s *snapshot) {

@@ -44,7 +44,8 @@ func Dial(ctx context.Context, address, rm string, options ...grpc.DialOption) (
 	if err != nil {
 		return nil, err
 	}
-	return &Client{rm: rm, options: options, connection: connection, changed: make(chan struct{}), clientState: newClientState()}, nil
+	return &Client{rm: rm, options: options, connection: connection, changed: make(chan struct{}),
+		clientState: newClientState()}, nil
 }
 
 // Close closes the connection and waits until all answers are processed.

@@ -41,13 +41,15 @@ func (c *Client) Audit(conf configs.Partition) error {
 }
 
 // addQueues adds a configured queue and all below it, and returns their allocated resources.
-func (r *clusterState) addQueues(q configs.Queue, path objects.QueuePath, leaves map[objects.QueuePath]resources.Amounts) (
+func (r *clusterState) addQueues(q configs.Queue, path objects.QueuePath,
+	leaves map[objects.QueuePath]resources.Amounts) (
 	total resources.Amounts) {
 	total = leaves[path]
 	for _, child := range q.Children {
 		total = total.Add(r.addQueues(child, path.Child(child.Name), leaves))
 	}
-	r.queues[path] = queueState{max: q.Max, allocated: total, startsOneByOne: !q.Parent && q.AppSort == policies.StateAware}
+	r.queues[path] = queueState{max: q.Max, allocated: total, startsOneByOne: !q.Parent &&
+		q.AppSort == policies.StateAware}
 	return total
 }
 

@@ -51,8 +51,10 @@ func (c *Client) AuditPreemption(conf configs.Partition) error {
 					preemptable = preemptable.Add(y.Amounts)
 				}
 			}
-			if !m.Draining && m.Capacity.Sub(m.used).Add(preemptable).Covers(t.Amounts) && r.queuesAllow(pendingAsk{queue: leaf, amounts: t.Amounts}, preemptable) {
-				return fmt.Errorf("ask %s of queue %s has priority %d and is pending, and could preempt allocations of lower priority on node %s",
+			if !m.Draining && m.Capacity.Sub(m.used).Add(preemptable).Covers(t.Amounts) &&
+				r.queuesAllow(pendingAsk{queue: leaf, amounts: t.Amounts}, preemptable) {
+				return fmt.Errorf("ask %s of queue %s has priority %d and is pending, and could preempt allocations of lower "+
+					"priority on node %s",
 					t.Key, leaf, t.Priority, m.ID)
 			}
 		}

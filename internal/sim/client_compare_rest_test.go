@@ -26,7 +26,9 @@ const (
 func TestClient_CompareREST(t *testing.T) {
 	ctx := testContext(t)
 	_, c := startPair(t, loop.Options{}, twoQueues)
-	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(4000, 10)}, sim.Node{ID: "n2", Capacity: amounts(4000, 10), Draining: true}))
+	assert.NilError(t,
+		c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(4000, 10)},
+			sim.Node{ID: "n2", Capacity: amounts(4000, 10), Draining: true}))
 	assert.NilError(t, c.AddApplications(ctx,
 		sim.Application{ID: "app", Queue: "root.a", User: "ann"}, sim.Application{ID: "other", Queue: "root.a", User: "ann"}))
 	assert.NilError(t, c.Submit(ctx, ask("a1", "app", 2000), ask("w", "app", 2000)))
@@ -35,29 +37,37 @@ func TestClient_CompareREST(t *testing.T) {
 
 	cases := []struct{ name, old, now, want string }{
 		{"nothing", "", "", ""},
-		{"a node that was never registered", `"nodeID":"n2"`, `"nodeID":"n3"`, "node n3 is shown twice, or was never registered"},
+		{"a node that was never registered", `"nodeID":"n2"`, `"nodeID":"n3"`,
+			"node n3 is shown twice, or was never registered"},
 		{"a node twice", `"nodeID":"n2"`, `"nodeID":"n1"`, "node n1 is shown twice, or was never registered"},
 		{"a node that is missing", restNodes, "[" + strings.SplitAfter(restNodes[1:], "true}")[0] + "]",
 			"1 nodes have 1 allocations; 2 were registered, and 1 allocations run"},
 		{"a node that is schedulable", `"schedulable":false`, `"schedulable":true`, "node n2: schedulable is true"},
-		{"a capacity", `"capacity":{"memory":10`, `"capacity":{"memory":11`, "node n1 has {memory=11 vcore=4000}, and was registered with {memory=10 vcore=4000}"},
+		{"a capacity", `"capacity":{"memory":10`, `"capacity":{"memory":11`,
+			"node n1 has {memory=11 vcore=4000}, and was registered with {memory=10 vcore=4000}"},
 		{"an amount that is allocated", `"allocated":{"memory":1`, `"allocated":{"memory":2`,
 			"node n1: {memory=2 vcore=2000} is allocated, and its allocations have {memory=1 vcore=2000}"},
 		{"an amount that is available", `"available":{"memory":9`, `"available":{"memory":8`,
 			"node n1: {memory=8 vcore=2000} is available, and {memory=9 vcore=2000} is left"},
-		{"an allocation on two nodes", `4000},"schedulable":false`, `4000},"allocations":[` + restAllocated + `],"schedulable":false`,
+		{"an allocation on two nodes", `4000},"schedulable":false`,
+			`4000},"allocations":[` + restAllocated + `],"schedulable":false`,
 			"node n2: a1 is shown twice"},
-		{"an allocation on another node", `"nodeId":"n1"`, `"nodeId":"n2"`, `node n1: a1 is on node "n2", and was placed on node "n1"`},
-		{"an allocation that is missing", `"allocations":[` + restAllocated + `],"schedulable"`, `"allocations":[],"schedulable"`,
+		{"an allocation on another node", `"nodeId":"n1"`, `"nodeId":"n2"`,
+			`node n1: a1 is on node "n2", and was placed on node "n1"`},
+		{"an allocation that is missing", `"allocations":[` + restAllocated + `],"schedulable"`,
+			`"allocations":[],"schedulable"`,
 			"node n1: {memory=1 vcore=2000} is allocated, and its allocations have {}"},
 		{"an allocation in the list of another node", restNodes, `[{"nodeID":"n2","allocations":[` + restAllocated + `]}]`,
 			`node n2 has allocation a1, which says node "n1"`},
-		{"an allocation that has ended", `"allocationKey":"a1"`, `"allocationKey":"a0"`, "node n1: a0 has ended or was never submitted"},
+		{"an allocation that has ended", `"allocationKey":"a1"`, `"allocationKey":"a0"`,
+			"node n1: a0 has ended or was never submitted"},
 		{"the amounts of an allocation", `"a1","resource":{"memory":1`, `"a1","resource":{"memory":3`,
 			"node n1: a1 has {memory=3 vcore=2000}, and asked for {memory=1 vcore=2000}"},
-		{"an ask that is missing", `"requests":[{"allocationKey":"w","resource":{"memory":1,"vcore":2000},"applicationId":"app"}],`, "",
+		{"an ask that is missing",
+			`"requests":[{"allocationKey":"w","resource":{"memory":1,"vcore":2000},"applicationId":"app"}],`, "",
 			"applications have 1 asks and allocations, there are 2"},
-		{"an ask that is placed", `"vcore":2000},"applicationId":"app"}],"`, `"vcore":2000},"applicationId":"app","nodeId":"n1"}],"`,
+		{"an ask that is placed", `"vcore":2000},"applicationId":"app"}],"`,
+			`"vcore":2000},"applicationId":"app","nodeId":"n1"}],"`,
 			`application app: w is on node "n1", and was placed on node ""`},
 		{"another application", `[{"applicationID":"app"`, `[{"applicationID":"other"`,
 			`application other has w of application app, which says application "app"`},

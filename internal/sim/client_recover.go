@@ -76,9 +76,12 @@ func (c *Client) beginRecovery() (*recovery, error) {
 	}
 	clear(c.releasing)
 	r := &recovery{killedAt: c.kills.at, running: map[objects.AppID]bool{}}
-	r.nodes = slices.SortedFunc(maps.Values(c.machines), func(a, b *machine) int { return cmp.Compare(a.number, b.number) })
-	r.applications = slices.SortedFunc(maps.Values(c.apps), func(a, b *submission) int { return cmp.Compare(a.number, b.number) })
-	for _, t := range slices.SortedFunc(maps.Values(c.askStates), func(a, b *askState) int { return cmp.Compare(a.number, b.number) }) {
+	r.nodes = slices.SortedFunc(maps.Values(c.machines),
+		func(a, b *machine) int { return cmp.Compare(a.number, b.number) })
+	r.applications = slices.SortedFunc(maps.Values(c.apps),
+		func(a, b *submission) int { return cmp.Compare(a.number, b.number) })
+	for _, t := range slices.SortedFunc(maps.Values(c.askStates),
+		func(a, b *askState) int { return cmp.Compare(a.number, b.number) }) {
 		switch {
 		case t.preempting:
 			return nil, fmt.Errorf("the release of victim %s is not confirmed", t.Key)
@@ -126,7 +129,8 @@ func (c *Client) reportNodes(ctx context.Context, r *recovery) error {
 			return err
 		}
 	}
-	return c.waitForAll(ctx, "reported nodes to be accepted", len(r.nodes), func(i int) bool { return r.nodes[i].accepted })
+	return c.waitForAll(ctx, "reported nodes to be accepted", len(r.nodes),
+		func(i int) bool { return r.nodes[i].accepted })
 }
 
 func (c *Client) reportApplications(ctx context.Context, r *recovery) error {

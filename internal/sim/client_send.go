@@ -27,7 +27,8 @@ func (c *Client) AddNodes(ctx context.Context, nodes ...Node) error {
 		if err := send(ctx, c, "new nodes", c.nodes, m); err != nil {
 			return err
 		}
-		err := c.waitForAll(ctx, "new nodes to be accepted", len(some), func(i int) bool { return c.machines[some[i].ID].accepted })
+		err := c.waitForAll(ctx, "new nodes to be accepted", len(some),
+			func(i int) bool { return c.machines[some[i].ID].accepted })
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,8 @@ func (c *Client) AddApplications(ctx context.Context, apps ...Application) error
 		if err := send(ctx, c, "new applications", c.applications, m); err != nil {
 			return err
 		}
-		err := c.waitForAll(ctx, "new applications to be accepted", len(some), func(i int) bool { return c.apps[some[i].ID].accepted })
+		err := c.waitForAll(ctx, "new applications to be accepted", len(some),
+			func(i int) bool { return c.apps[some[i].ID].accepted })
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,8 @@ func TestClient_ReregistrationForgetsState(t *testing.T) {
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, second.Close()) })
 	assert.NilError(t, second.Register(ctx, twoQueues))
-	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(2, 2)}), "the earlier registration was discarded")
+	assert.NilError(t, second.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(2, 2)}),
+		"the earlier registration was discarded")
 	assert.NilError(t, s.Audit(ctx, second))
 
 	err = first.WaitIdle(ctx)

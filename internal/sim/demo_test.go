@@ -58,7 +58,8 @@ func newDemo(t *testing.T, size sim.Size) *sim.Demo {
 	t.Helper()
 	clock, w := sim.NewClock(), sim.NewWorkload(size)
 	s, c := startPair(t, loop.Options{Now: clock.Now}, w.Config)
-	return &sim.Demo{Client: c, Server: s, Clock: clock, Workload: w, Audit: func(ctx context.Context) error { return s.Audit(ctx, c) }}
+	return &sim.Demo{Client: c, Server: s, Clock: clock, Workload: w,
+		Audit: func(ctx context.Context) error { return s.Audit(ctx, c) }}
 }
 
 func TestDemo_PlacesAllAsks(t *testing.T) {
@@ -116,7 +117,8 @@ func TestDemo_WholeWaveIsKnownBeforeDecisions(t *testing.T) {
 		for _, a := range d.Workload.Waves[0] {
 			if n, known := least[what(a)]; !ran[a.Key] {
 				waits++
-				assert.Assert(t, !known || a.Priority <= n, "%s of priority %d waits, and one like it of %d runs", a.Key, a.Priority, n)
+				assert.Assert(t, !known || a.Priority <= n, "%s of priority %d waits, and one like it of %d runs", a.Key,
+					a.Priority, n)
 			}
 		}
 		assert.Assert(t, waits > 500 && len(ran) > 500, "%d wait and %d run", waits, len(ran))

@@ -174,8 +174,9 @@ func TestClient_DetectsOvercommittedNode(t *testing.T) {
 	c, err = dialFake(t, ctx, fakeScheduler{answer: says, answerAt: "big"})
 	assert.NilError(t, err)
 	assert.NilError(t, c.Submit(ctx, ask("big", "app", 2)))
-	assert.Error(t, c.WaitIdle(ctx), "waiting for the scheduler to be idle: big was placed on node n, which has {memory=9 vcore=3} "+
-		"and would need {memory=2 vcore=4}")
+	assert.Error(t, c.WaitIdle(ctx),
+		"waiting for the scheduler to be idle: big was placed on node n, which has {memory=9 vcore=3} "+
+			"and would need {memory=2 vcore=4}")
 }
 
 func TestClient_DetectsUnconfirmedRelease(t *testing.T) {

@@ -95,7 +95,8 @@ func TestReplay_KillsChangeNoDecision(t *testing.T) {
 				assert.NilError(t, err)
 				counts := c.Counts()
 				answers := len(nodes) + len(tasks) + counts.Allocated + counts.Released
-				assert.Assert(t, len(*recoveries) >= counts.Allocated/n && len(*recoveries) <= answers/n, "%d recoveries", len(*recoveries))
+				assert.Assert(t, len(*recoveries) >= counts.Allocated/n && len(*recoveries) <= answers/n, "%d recoveries",
+					len(*recoveries))
 				assert.Equal(t, (*recoveries)[len(*recoveries)-1].Nodes, len(nodes))
 			})
 		}

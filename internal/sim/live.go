@@ -81,7 +81,8 @@ const (
 func newLiveDemo(scheduler api.SchedulerAPI, opt LiveOptions) *LiveDemo {
 	now := time.Now()
 	return &LiveDemo{
-		api: scheduler, opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 3)), inbox: newLiveInbox(), tasks: map[string]*liveTask{},
+		api: scheduler, opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 3)), inbox: newLiveInbox(),
+		tasks:  map[string]*liveTask{},
 		demand: make([]int64, len(liveKinds)), running: make([]int, len(liveKinds)), began: now, now: now,
 	}
 }
@@ -90,7 +91,8 @@ func newLiveDemo(scheduler api.SchedulerAPI, opt LiveOptions) *LiveDemo {
 func RunLiveDemo(ctx context.Context, scheduler api.SchedulerAPI, opt LiveOptions) error {
 	d := newLiveDemo(scheduler, opt)
 	if _, err := scheduler.RegisterResourceManager(&si.RegisterResourceManagerRequest{
-		RmID: liveRM, Version: "1.9.0", PolicyGroup: "queues", Config: liveConfig, BuildInfo: map[string]string{"buildVersion": "demo"},
+		RmID: liveRM, Version: "1.9.0", PolicyGroup: "queues", Config: liveConfig,
+		BuildInfo: map[string]string{"buildVersion": "demo"},
 	}, &d.inbox); err != nil {
 		return fmt.Errorf("registering the demo: %w", err)
 	}
@@ -143,7 +145,8 @@ func (d *LiveDemo) setUp(ctx context.Context) error {
 		return err
 	}
 	d.after(liveConfigAfter, func() error {
-		return d.api.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: liveRM, PolicyGroup: "queues", Config: liveConfigLater})
+		return d.api.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: liveRM, PolicyGroup: "queues",
+			Config: liveConfigLater})
 	})
 	d.drainInTurn(nodes, liveFirstDrained)
 	return d.submitFixtures()
@@ -164,7 +167,8 @@ func (d *LiveDemo) reportForeign(nodes []liveNode) error {
 // drainInTurn drains a node for a while, and later another one.
 func (d *LiveDemo) drainInTurn(nodes []liveNode, i int) {
 	set := func(action si.NodeInfo_ActionFromRM) error {
-		return d.api.UpdateNode(&si.NodeRequest{RmID: liveRM, Nodes: []*si.NodeInfo{{NodeID: nodes[i%len(nodes)].id, Action: action}}})
+		return d.api.UpdateNode(&si.NodeRequest{RmID: liveRM,
+			Nodes: []*si.NodeInfo{{NodeID: nodes[i%len(nodes)].id, Action: action}}})
 	}
 	d.after(time.Second, func() error { return set(si.NodeInfo_DRAIN_NODE) })
 	d.after(liveDrainFor, func() error { return set(si.NodeInfo_DRAIN_TO_SCHEDULABLE) })
@@ -195,9 +199,9 @@ func (d *LiveDemo) step() error {
 	return errors.Join(errs...)
 }
 
-// rise multiplies what the tenants ask for and the jobs they may run. Where the cluster is to be almost full or more, it
-// rises from 1 to 4 until something is preempted: the waves of the tenants may leave room for minutes, and preemption is
-// what a demo is opened for.
+// rise multiplies what the tenants ask for and the jobs they may run. Where the cluster is to be almost full or more,
+// it rises from 1 to 4 until something is preempted: the waves of the tenants may leave room for minutes, and
+// preemption is what a demo is opened for.
 func (d *LiveDemo) rise(at time.Duration) float64 {
 	if d.preempted || d.opt.Load < 1 {
 		return 1

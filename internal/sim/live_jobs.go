@@ -19,7 +19,8 @@ var liveConfig string
 // for releases.
 var liveConfigLater = strings.NewReplacer(
 	"resources: {max: {vcore: 200}}", "resources: {max: {vcore: 240}}",
-	"              - name: builds\n", "              - name: builds\n              - name: releases\n                properties: {priority.offset: \"40\"}\n",
+	"              - name: builds\n",
+	"              - name: builds\n              - name: releases\n                properties: {priority.offset: \"40\"}\n",
 ).Replace(liveConfig)
 
 const liveGPU = "nvidia.com/gpu"
@@ -33,7 +34,8 @@ type liveNode struct {
 
 func (n liveNode) capacity() resources.Amounts {
 	m := map[string]resources.Quantity{
-		resources.VCore: resources.Quantity(n.cores * millicoresPerCore), "memory": resources.Quantity(n.cores * memoryPerCore), pods: podsPerNode,
+		resources.VCore: resources.Quantity(n.cores * millicoresPerCore),
+		"memory":        resources.Quantity(n.cores * memoryPerCore), pods: podsPerNode,
 	}
 	if n.gpus > 0 {
 		m[liveGPU] = resources.Quantity(n.gpus)
@@ -46,12 +48,14 @@ func liveNodes() (nodes []liveNode) {
 	sizes := []int64{16, 32, 32, 32, 64, 16}
 	for i := range 40 {
 		nodes = append(nodes, liveNode{
-			id: fmt.Sprintf("node-%02d", i+1), rack: fmt.Sprintf("rack-%d", i/8+1), zone: string(rune('a' + i/16)), cores: sizes[i%len(sizes)],
+			id: fmt.Sprintf("node-%02d", i+1), rack: fmt.Sprintf("rack-%d", i/8+1), zone: string(rune('a' + i/16)),
+			cores: sizes[i%len(sizes)],
 		})
 	}
 	for i := range 8 {
 		nodes = append(nodes, liveNode{
-			id: fmt.Sprintf("gpu-%02d", i+1), rack: fmt.Sprintf("rack-g%d", i/4+1), zone: string(rune('a' + i/4)), cores: 64, gpus: 8,
+			id: fmt.Sprintf("gpu-%02d", i+1), rack: fmt.Sprintf("rack-g%d", i/4+1), zone: string(rune('a' + i/4)), cores: 64,
+			gpus: 8,
 		})
 	}
 	return nodes
@@ -77,25 +81,63 @@ type liveKind struct {
 
 // liveKinds are the kinds of jobs, in the order in which they are submitted.
 var liveKinds = []liveKind{
-	{name: "ingress", queue: "root.platform.ingress", users: []string{"ops"}, group: "platform", share: .025, tasks: [2]int{4, 6}, millicores: []int64{2000}, memory: 2, runs: [2]time.Duration{8 * time.Minute, 20 * time.Minute}, maxJobs: 3},
-	{name: "prometheus", queue: "root.platform.monitoring", users: []string{"ops"}, group: "platform", share: .02, tasks: [2]int{2, 3}, millicores: []int64{4000}, memory: 8, runs: [2]time.Duration{10 * time.Minute, 20 * time.Minute}, maxJobs: 2},
-	{name: "compact", queue: "root.platform.storage", users: []string{"ops"}, group: "platform", share: .015, tasks: [2]int{2, 6}, millicores: []int64{1000, 2000}, memory: 4, runs: [2]time.Duration{30 * time.Second, 90 * time.Second}, maxJobs: 3},
-	{name: "checkout", queue: "root.retail.shop.checkout", users: []string{"shop-deploy"}, group: "retail", priority: 10, share: .06, period: 4 * time.Minute, tasks: [2]int{6, 12}, millicores: []int64{1000, 2000}, memory: 4, runs: [2]time.Duration{2 * time.Minute, 6 * time.Minute}, maxJobs: 12},
-	{name: "search", queue: "root.retail.shop.search", users: []string{"shop-deploy"}, group: "retail", share: .06, period: 5 * time.Minute, tasks: [2]int{4, 10}, millicores: []int64{2000, 4000}, memory: 4, runs: [2]time.Duration{2 * time.Minute, 6 * time.Minute}, maxJobs: 12},
-	{name: "catalogue", queue: "root.retail.shop.catalogue", users: []string{"shop-deploy"}, group: "retail", share: .04, period: 3 * time.Minute, tasks: [2]int{2, 8}, millicores: []int64{1000}, memory: 4, runs: [2]time.Duration{time.Minute, 4 * time.Minute}, maxJobs: 12},
-	{name: "report", queue: "root.retail.analytics.reports", users: []string{"ines", "jonas", "kim"}, group: "retail", share: .13, period: 4 * time.Minute, tasks: [2]int{8, 40}, millicores: []int64{1000, 2000}, memory: 3, runs: [2]time.Duration{20 * time.Second, 80 * time.Second}, maxJobs: 10},
-	{name: "query", queue: "root.retail.analytics.adhoc", users: []string{"ines", "jonas", "kim", "lea"}, group: "retail", share: .05, period: 2 * time.Minute, tasks: [2]int{1, 6}, millicores: []int64{2000, 4000}, memory: 5, runs: [2]time.Duration{15 * time.Second, 60 * time.Second}, maxJobs: 14},
-	{name: "resnet", queue: "root.research.vision.training", users: []string{"maya", "noor"}, group: "research", priority: 5, share: .1, period: 5 * time.Minute, tasks: [2]int{4, 8}, millicores: []int64{6000}, memory: 4, gpus: 2, runs: [2]time.Duration{time.Minute, 4 * time.Minute}, gang: true, maxJobs: 5},
-	{name: "notebook", queue: "root.research.vision.notebooks", users: []string{"maya", "noor", "oskar", "pia", "quinn"}, group: "research", share: .05, tasks: [2]int{1, 1}, millicores: []int64{4000, 8000}, memory: 4, runs: [2]time.Duration{2 * time.Minute, 8 * time.Minute}, maxJobs: 16},
-	{name: "transformer", queue: "root.research.language.training", users: []string{"rosa", "sami"}, group: "research", priority: 5, share: .12, period: 6 * time.Minute, tasks: [2]int{8, 12}, millicores: []int64{6000}, memory: 4, gpus: 2, runs: [2]time.Duration{90 * time.Second, 5 * time.Minute}, gang: true, maxJobs: 4},
-	{name: "eval", queue: "root.research.language.evaluation", users: []string{"rosa", "sami", "tara"}, group: "research", share: .03, tasks: [2]int{2, 6}, millicores: []int64{4000}, memory: 4, gpus: 1, runs: [2]time.Duration{30 * time.Second, 90 * time.Second}, maxJobs: 6},
-	{name: "align", queue: "root.genomics.pipelines.nightly.align", users: []string{"uma", "viktor"}, group: "genomics", share: .14, period: 3 * time.Minute, tasks: [2]int{10, 50}, millicores: []int64{1000, 2000, 4000}, memory: 4, runs: [2]time.Duration{20 * time.Second, 2 * time.Minute}, maxJobs: 8},
-	{name: "call", queue: "root.genomics.pipelines.nightly.call", users: []string{"uma", "viktor"}, group: "genomics", share: .1, period: 4 * time.Minute, tasks: [2]int{10, 30}, millicores: []int64{2000, 4000}, memory: 4, runs: [2]time.Duration{30 * time.Second, 2 * time.Minute}, maxJobs: 8},
-	{name: "fastqc", queue: "root.genomics.pipelines.nightly.quality", users: []string{"uma"}, group: "genomics", share: .03, tasks: [2]int{4, 20}, millicores: []int64{500, 1000}, memory: 2, runs: [2]time.Duration{10 * time.Second, 40 * time.Second}, maxJobs: 6},
-	{name: "urgent", queue: "root.genomics.pipelines.express", users: []string{"viktor"}, group: "genomics", priority: 20, share: .03, period: 90 * time.Second, tasks: [2]int{2, 6}, millicores: []int64{8000}, memory: 4, runs: [2]time.Duration{20 * time.Second, time.Minute}, maxJobs: 4},
-	{name: "backfill", queue: "root.genomics.archive", users: []string{"wren"}, group: "genomics", priority: -10, share: .06, tasks: [2]int{10, 30}, millicores: []int64{1000, 2000}, memory: 2, runs: [2]time.Duration{time.Minute, 3 * time.Minute}, maxJobs: 4},
-	{name: "build", queue: "root.ci.builds", users: []string{"ci-bot"}, group: "ci", share: .13, period: 2 * time.Minute, tasks: [2]int{2, 12}, millicores: []int64{1000, 2000, 4000}, memory: 3, runs: [2]time.Duration{10 * time.Second, 70 * time.Second}, maxJobs: 30},
-	{name: "test", queue: "root.ci.tests", users: []string{"ci-bot", "xena", "yuri"}, group: "ci", share: .1, period: 3 * time.Minute, tasks: [2]int{4, 24}, millicores: []int64{500, 1000, 2000}, memory: 2, runs: [2]time.Duration{10 * time.Second, 50 * time.Second}, maxJobs: 30},
+	{name: "ingress", queue: "root.platform.ingress", users: []string{"ops"}, group: "platform", share: .025,
+		tasks: [2]int{4, 6}, millicores: []int64{2000}, memory: 2, runs: [2]time.Duration{8 * time.Minute, 20 * time.Minute},
+		maxJobs: 3},
+	{name: "prometheus", queue: "root.platform.monitoring", users: []string{"ops"}, group: "platform", share: .02,
+		tasks: [2]int{2, 3}, millicores: []int64{4000}, memory: 8, runs: [2]time.Duration{10 * time.Minute, 20 * time.Minute},
+		maxJobs: 2},
+	{name: "compact", queue: "root.platform.storage", users: []string{"ops"}, group: "platform", share: .015,
+		tasks: [2]int{2, 6}, millicores: []int64{1000, 2000}, memory: 4,
+		runs: [2]time.Duration{30 * time.Second, 90 * time.Second}, maxJobs: 3},
+	{name: "checkout", queue: "root.retail.shop.checkout", users: []string{"shop-deploy"}, group: "retail", priority: 10,
+		share: .06, period: 4 * time.Minute, tasks: [2]int{6, 12}, millicores: []int64{1000, 2000}, memory: 4,
+		runs: [2]time.Duration{2 * time.Minute, 6 * time.Minute}, maxJobs: 12},
+	{name: "search", queue: "root.retail.shop.search", users: []string{"shop-deploy"}, group: "retail", share: .06,
+		period: 5 * time.Minute, tasks: [2]int{4, 10}, millicores: []int64{2000, 4000}, memory: 4,
+		runs: [2]time.Duration{2 * time.Minute, 6 * time.Minute}, maxJobs: 12},
+	{name: "catalogue", queue: "root.retail.shop.catalogue", users: []string{"shop-deploy"}, group: "retail", share: .04,
+		period: 3 * time.Minute, tasks: [2]int{2, 8}, millicores: []int64{1000}, memory: 4,
+		runs: [2]time.Duration{time.Minute, 4 * time.Minute}, maxJobs: 12},
+	{name: "report", queue: "root.retail.analytics.reports", users: []string{"ines", "jonas", "kim"}, group: "retail",
+		share: .13, period: 4 * time.Minute, tasks: [2]int{8, 40}, millicores: []int64{1000, 2000}, memory: 3,
+		runs: [2]time.Duration{20 * time.Second, 80 * time.Second}, maxJobs: 10},
+	{name: "query", queue: "root.retail.analytics.adhoc", users: []string{"ines", "jonas", "kim", "lea"}, group: "retail",
+		share: .05, period: 2 * time.Minute, tasks: [2]int{1, 6}, millicores: []int64{2000, 4000}, memory: 5,
+		runs: [2]time.Duration{15 * time.Second, 60 * time.Second}, maxJobs: 14},
+	{name: "resnet", queue: "root.research.vision.training", users: []string{"maya", "noor"}, group: "research",
+		priority: 5, share: .1, period: 5 * time.Minute, tasks: [2]int{4, 8}, millicores: []int64{6000}, memory: 4, gpus: 2,
+		runs: [2]time.Duration{time.Minute, 4 * time.Minute}, gang: true, maxJobs: 5},
+	{name: "notebook", queue: "root.research.vision.notebooks", users: []string{"maya", "noor", "oskar", "pia", "quinn"},
+		group: "research", share: .05, tasks: [2]int{1, 1}, millicores: []int64{4000, 8000}, memory: 4,
+		runs: [2]time.Duration{2 * time.Minute, 8 * time.Minute}, maxJobs: 16},
+	{name: "transformer", queue: "root.research.language.training", users: []string{"rosa", "sami"}, group: "research",
+		priority: 5, share: .12, period: 6 * time.Minute, tasks: [2]int{8, 12}, millicores: []int64{6000}, memory: 4, gpus: 2,
+		runs: [2]time.Duration{90 * time.Second, 5 * time.Minute}, gang: true, maxJobs: 4},
+	{name: "eval", queue: "root.research.language.evaluation", users: []string{"rosa", "sami", "tara"}, group: "research",
+		share: .03, tasks: [2]int{2, 6}, millicores: []int64{4000}, memory: 4, gpus: 1,
+		runs: [2]time.Duration{30 * time.Second, 90 * time.Second}, maxJobs: 6},
+	{name: "align", queue: "root.genomics.pipelines.nightly.align", users: []string{"uma", "viktor"}, group: "genomics",
+		share: .14, period: 3 * time.Minute, tasks: [2]int{10, 50}, millicores: []int64{1000, 2000, 4000}, memory: 4,
+		runs: [2]time.Duration{20 * time.Second, 2 * time.Minute}, maxJobs: 8},
+	{name: "call", queue: "root.genomics.pipelines.nightly.call", users: []string{"uma", "viktor"}, group: "genomics",
+		share: .1, period: 4 * time.Minute, tasks: [2]int{10, 30}, millicores: []int64{2000, 4000}, memory: 4,
+		runs: [2]time.Duration{30 * time.Second, 2 * time.Minute}, maxJobs: 8},
+	{name: "fastqc", queue: "root.genomics.pipelines.nightly.quality", users: []string{"uma"}, group: "genomics",
+		share: .03, tasks: [2]int{4, 20}, millicores: []int64{500, 1000}, memory: 2,
+		runs: [2]time.Duration{10 * time.Second, 40 * time.Second}, maxJobs: 6},
+	{name: "urgent", queue: "root.genomics.pipelines.express", users: []string{"viktor"}, group: "genomics", priority: 20,
+		share: .03, period: 90 * time.Second, tasks: [2]int{2, 6}, millicores: []int64{8000}, memory: 4,
+		runs: [2]time.Duration{20 * time.Second, time.Minute}, maxJobs: 4},
+	{name: "backfill", queue: "root.genomics.archive", users: []string{"wren"}, group: "genomics", priority: -10,
+		share: .06, tasks: [2]int{10, 30}, millicores: []int64{1000, 2000}, memory: 2,
+		runs: [2]time.Duration{time.Minute, 3 * time.Minute}, maxJobs: 4},
+	{name: "build", queue: "root.ci.builds", users: []string{"ci-bot"}, group: "ci", share: .13, period: 2 * time.Minute,
+		tasks: [2]int{2, 12}, millicores: []int64{1000, 2000, 4000}, memory: 3,
+		runs: [2]time.Duration{10 * time.Second, 70 * time.Second}, maxJobs: 30},
+	{name: "test", queue: "root.ci.tests", users: []string{"ci-bot", "xena", "yuri"}, group: "ci", share: .1,
+		period: 3 * time.Minute, tasks: [2]int{4, 24}, millicores: []int64{500, 1000, 2000}, memory: 2,
+		runs: [2]time.Duration{10 * time.Second, 50 * time.Second}, maxJobs: 30},
 }
 
 // demand is how many millicores of unfinished tasks a kind has at a time, of a cluster with that many. It rises
@@ -117,7 +159,9 @@ type liveFixture struct {
 }
 
 var liveFixtures = []liveFixture{
-	{app: "import-2019", queue: "root.genomics.archive", user: "wren", group: "genomics", millicores: 96_000, gibibytes: 128},
-	{app: "edge-cache", queue: "root.retail.shop.catalogue", user: "shop-deploy", group: "retail", millicores: 2000, gibibytes: 8,
-		tags: map[string]string{"canopy.scheduler/nodeSelector": `{"topology.kubernetes.io/zone":"d"}`}},
+	{app: "import-2019", queue: "root.genomics.archive", user: "wren", group: "genomics", millicores: 96_000,
+		gibibytes: 128},
+	{app: "edge-cache", queue: "root.retail.shop.catalogue", user: "shop-deploy", group: "retail", millicores: 2000,
+		gibibytes: 8,
+		tags:      map[string]string{"canopy.scheduler/nodeSelector": `{"topology.kubernetes.io/zone":"d"}`}},
 }

@@ -25,7 +25,8 @@ func (d *LiveDemo) submitJob(kind int) error {
 	j := &liveJob{id: fmt.Sprintf("%s-%04d", k.name, d.jobNumber), kind: kind, user: pick(d.rng, k.users)}
 	n := k.tasks[0] + d.rng.IntN(k.tasks[1]-k.tasks[0]+1)
 	app := &si.AddApplicationRequest{
-		ApplicationID: j.id, QueueName: k.queue, PartitionName: Partition, Ugi: &si.UserGroupInformation{User: j.user, Groups: []string{k.group}},
+		ApplicationID: j.id, QueueName: k.queue, PartitionName: Partition,
+		Ugi: &si.UserGroupInformation{User: j.user, Groups: []string{k.group}},
 	}
 	if k.gang {
 		app.Tags = map[string]string{
@@ -39,7 +40,8 @@ func (d *LiveDemo) submitJob(kind int) error {
 	for range n {
 		tasks = append(tasks, d.newTask(j, millicores, k.memory*millicores/millicoresPerCore, k.gpus))
 	}
-	if err := d.api.UpdateApplication(&si.ApplicationRequest{RmID: liveRM, New: []*si.AddApplicationRequest{app}}); err != nil {
+	if err := d.api.UpdateApplication(&si.ApplicationRequest{RmID: liveRM,
+		New: []*si.AddApplicationRequest{app}}); err != nil {
 		return err
 	}
 	return d.submit(tasks...)
@@ -50,7 +52,8 @@ func (d *LiveDemo) submitFixtures() error {
 	for _, f := range liveFixtures {
 		j := &liveJob{id: f.app, kind: -1, user: f.user}
 		if err := d.api.UpdateApplication(&si.ApplicationRequest{RmID: liveRM, New: []*si.AddApplicationRequest{{
-			ApplicationID: j.id, QueueName: f.queue, PartitionName: Partition, Ugi: &si.UserGroupInformation{User: f.user, Groups: []string{f.group}},
+			ApplicationID: j.id, QueueName: f.queue, PartitionName: Partition,
+			Ugi: &si.UserGroupInformation{User: f.user, Groups: []string{f.group}},
 		}}}); err != nil {
 			return err
 		}
@@ -66,7 +69,8 @@ func (d *LiveDemo) submitFixtures() error {
 func (d *LiveDemo) newTask(j *liveJob, millicores, gibibytes, gpus int64) *liveTask {
 	j.sequence++
 	j.left++
-	t := &liveTask{key: j.id + "-" + strconv.Itoa(j.sequence), job: j, millicores: millicores, memory: max(gibibytes, 1), gpus: gpus}
+	t := &liveTask{key: j.id + "-" + strconv.Itoa(j.sequence), job: j, millicores: millicores, memory: max(gibibytes, 1),
+		gpus: gpus}
 	d.tasks[t.key] = t
 	if j.kind >= 0 {
 		d.demand[j.kind] += millicores
@@ -79,7 +83,8 @@ func (d *LiveDemo) submit(tasks ...*liveTask) error {
 	m := &si.AllocationRequest{RmID: liveRM}
 	for _, t := range tasks {
 		a := &si.Allocation{
-			AllocationKey: t.key, ApplicationID: t.job.id, PartitionName: Partition, ResourcePerAlloc: liveResource(t.millicores, t.memory, t.gpus),
+			AllocationKey: t.key, ApplicationID: t.job.id, PartitionName: Partition,
+			ResourcePerAlloc: liveResource(t.millicores, t.memory, t.gpus),
 			AllocationTags:   map[string]string{"kubernetes.io/meta/namespace": t.job.id, "kubernetes.io/meta/podName": t.key},
 			PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true},
 		}

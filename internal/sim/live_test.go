@@ -29,10 +29,12 @@ func TestLiveDemo_ConfigurationsAreValid(t *testing.T) {
 		conf, problems := queuesyaml.Load([]byte(text))
 		assert.Equal(t, len(problems), 0, "%v", problems)
 		for _, k := range liveKinds {
-			assert.Assert(t, conf != nil && strings.Contains(text, "- name: "+k.queue[strings.LastIndexByte(k.queue, '.')+1:]+"\n"), k.queue)
+			assert.Assert(t, conf != nil &&
+				strings.Contains(text, "- name: "+k.queue[strings.LastIndexByte(k.queue, '.')+1:]+"\n"), k.queue)
 		}
 	}
-	assert.Assert(t, strings.Contains(liveConfigLater, "- name: releases") && strings.Contains(liveConfigLater, "max: {vcore: 240}"))
+	assert.Assert(t, strings.Contains(liveConfigLater, "- name: releases") &&
+		strings.Contains(liveConfigLater, "max: {vcore: 240}"))
 }
 
 // liveCluster is a scheduler of this process with the demo as its resource manager.
@@ -147,7 +149,8 @@ func TestLiveDemo_FewReservationsMove(t *testing.T) {
 			stop()
 		})
 	}
-	assert.Assert(t, ended > 300 && 10*moved <= ended+moved, "seed %d: %d reservations ended, and %d moved", first, ended, moved)
+	assert.Assert(t, ended > 300 && 10*moved <= ended+moved, "seed %d: %d reservations ended, and %d moved", first, ended,
+		moved)
 }
 
 // The load rises from the beginning until something is preempted, where the cluster is to be almost full.
@@ -236,7 +239,8 @@ func TestLiveDemo_WorkOfVictimsIsSubmittedAgain(t *testing.T) {
 // failingScheduler refuses to register a resource manager.
 type failingScheduler struct{ api.SchedulerAPI }
 
-func (failingScheduler) RegisterResourceManager(*si.RegisterResourceManagerRequest, api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
+func (failingScheduler) RegisterResourceManager(*si.RegisterResourceManagerRequest,
+	api.ResourceManagerCallback) (*si.RegisterResourceManagerResponse, error) {
 	return nil, errors.New("another one is registered")
 }
 

@@ -28,7 +28,8 @@ func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Cl
 	s, c := startPair(t, loop.Options{Now: clock.Now}, config)
 	nodes, tasks := sample(t)
 	r := &sim.Replay{
-		Client: c, Clock: clock, Nodes: nodes[1:7], Tasks: tasks, Priorities: sim.QoSPriorities(), SendPriorities: true, ByQoS: true,
+		Client: c, Clock: clock, Nodes: nodes[1:7], Tasks: tasks, Priorities: sim.QoSPriorities(), SendPriorities: true,
+		ByQoS:    true,
 		Preempts: true, VictimWait: sim.VictimWait(conf.Partitions[0]),
 		Queue: func(sim.Task) objects.QueuePath { return "root.shared" },
 		Audit: func(ctx context.Context) error {
@@ -139,7 +140,8 @@ func TestReplay_ResubmittedKeysAreUnique(t *testing.T) {
 // Lifetimes has victims too, and a victim is not released at its end in the trace.
 func TestReplay_LifetimesWithPreemption(t *testing.T) {
 	for _, resubmit := range []bool{false, true} {
-		c, r, _ := replayByQoS(t, sharedLeafConfig, func(r *sim.Replay) { r.ByQoS, r.Resubmit, r.Nodes = false, resubmit, r.Nodes[:2] })
+		c, r, _ := replayByQoS(t, sharedLeafConfig,
+			func(r *sim.Replay) { r.ByQoS, r.Resubmit, r.Nodes = false, resubmit, r.Nodes[:2] })
 		p := r.Preemption()
 		assert.Assert(t, p.Victims > 0)
 		assert.Equal(t, p.Resubmitted > 0, resubmit)
@@ -155,9 +157,12 @@ func TestReplay_LifetimesWithPreemption(t *testing.T) {
 func TestVictimWait_FollowsFromConfiguration(t *testing.T) {
 	for config, want := range map[string]string{
 		sharedLeafConfig: "6s", strings.Replace(sharedLeafConfig, "leaf", "disabled", 1): "0s",
-		strings.Replace(sharedLeafConfig, "properties: {preemption.priority: leaf}", "resources: {guaranteed: {vcore: 1}}", 1): "36s",
-		strings.Replace(sharedLeafConfig, "    queues:", "    preemption: {enabled: false}\n    queues:", 1):                   "0s",
-		strings.Replace(sharedLeafConfig, "preemption.priority: leaf", "preemption.priority: fence, preemption.delay: 90s", 1): "6s",
+		strings.Replace(sharedLeafConfig, "properties: {preemption.priority: leaf}", "resources: {guaranteed: {vcore: 1}}",
+			1): "36s",
+		strings.Replace(sharedLeafConfig, "    queues:", "    preemption: {enabled: false}\n    queues:",
+			1): "0s",
+		strings.Replace(sharedLeafConfig, "preemption.priority: leaf", "preemption.priority: fence, preemption.delay: 90s",
+			1): "6s",
 	} {
 		conf, problems := queuesyaml.Load([]byte(config))
 		assert.Assert(t, conf != nil, problems)
@@ -168,7 +173,8 @@ func TestVictimWait_FollowsFromConfiguration(t *testing.T) {
 // Preemption for a guarantee waits for the preemption delay.
 func TestReplay_WaitsForGuaranteeDelay(t *testing.T) {
 	const config = "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [" +
-		"{name: ls, resources: {guaranteed: {vcore: 200, nvidia.com/gpu-milli: 20000}}}, {name: be}, {name: burstable}, {name: guaranteed}]}]}]"
+		"{name: ls, resources: {guaranteed: {vcore: 200, nvidia.com/gpu-milli: 20000}}}, {name: be}, {name: burstable}, " +
+		"{name: guaranteed}]}]}]"
 	_, r, log := replayByQoS(t, config, func(r *sim.Replay) {
 		r.Queue = nil
 		for i := range r.Tasks {
@@ -182,9 +188,11 @@ func TestReplay_WaitsForGuaranteeDelay(t *testing.T) {
 func TestAuditPreemption_FindsMissedVictim(t *testing.T) {
 	conf, _ := queuesyaml.Load([]byte(sharedLeafConfig))
 	off, _ := queuesyaml.Load([]byte(strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)))
-	max, _ := queuesyaml.Load([]byte(strings.Replace(sharedLeafConfig, "- name: shared", "- name: shared\n            resources: {max: {vcore: 1m}}", 1)))
+	max, _ := queuesyaml.Load([]byte(strings.Replace(sharedLeafConfig, "- name: shared",
+		"- name: shared\n            resources: {max: {vcore: 1m}}", 1)))
 	ctx := testContext(t)
-	_, c := startPair(t, loop.Options{}, strings.Replace(sharedLeafConfig, "leaf", "disabled", 1)) // a scheduler that does not preempt
+	// a scheduler that does not preempt
+	_, c := startPair(t, loop.Options{}, strings.Replace(sharedLeafConfig, "leaf", "disabled", 1))
 	assert.NilError(t, c.AddNodes(ctx, sim.Node{ID: "n1", Capacity: amounts(3, 10)}))
 	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "app", Queue: "root.shared", User: "u"}))
 	low, high := ask("low", "app", 2), ask("high", "app", 2)
@@ -218,7 +226,8 @@ func TestPreemptionDemo_Timeline(t *testing.T) {
 	for _, e := range scene.Timeline {
 		kinds, seconds = append(kinds, e.Kind), append(seconds, e.Second)
 	}
-	assert.DeepEqual(t, kinds, []string{"asked", "preempted", "preempted", "explained", "confirmed", "explained", "confirmed", "placed"})
+	assert.DeepEqual(t, kinds,
+		[]string{"asked", "preempted", "preempted", "explained", "confirmed", "explained", "confirmed", "placed"})
 	assert.DeepEqual(t, seconds, []int64{0, 0, 0, 0, 12, 12, 30, 30})
 	lines := strings.Join(scene.Lines(), "\n")
 	for _, e := range scene.Timeline {

@@ -84,10 +84,13 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 	}
 	began := clock.Now()
 	addEvent := func(kind, format string, args ...any) {
-		scene.Timeline = append(scene.Timeline, PreemptionDemoEvent{int64(clock.Now().Sub(began) / time.Second), kind, fmt.Sprintf(format, args...)})
+		scene.Timeline = append(scene.Timeline,
+			PreemptionDemoEvent{int64(clock.Now().Sub(began) / time.Second), kind, fmt.Sprintf(format, args...)})
 	}
-	addEvent("asked", "ask %s is submitted: %d vcore, priority %d; it fits on no node", urgentKey, urgentCores, urgentPriority)
-	err := c.Submit(ctx, Ask{Key: urgentKey, App: "important", Amounts: coresOf(urgentCores), Priority: urgentPriority, Preempts: true})
+	addEvent("asked", "ask %s is submitted: %d vcore, priority %d; it fits on no node", urgentKey, urgentCores,
+		urgentPriority)
+	err := c.Submit(ctx,
+		Ask{Key: urgentKey, App: "important", Amounts: coresOf(urgentCores), Priority: urgentPriority, Preempts: true})
 	if err == nil {
 		err = c.WaitIdle(ctx)
 	}
@@ -128,7 +131,8 @@ func RunPreemptionDemo(ctx context.Context, s *Server, c *Client, clock *Clock) 
 }
 
 // explain adds the explanation of the pending ask.
-func (x *PreemptionDemo) explain(ctx context.Context, s *Server, addEvent func(kind, format string, args ...any)) error {
+func (x *PreemptionDemo) explain(ctx context.Context, s *Server,
+	addEvent func(kind, format string, args ...any)) error {
 	e, err := s.Explain(ctx, urgentKey)
 	if err != nil {
 		return err
@@ -140,7 +144,8 @@ func (x *PreemptionDemo) explain(ctx context.Context, s *Server, addEvent func(k
 // fill fills every node.
 func (x *PreemptionDemo) fill(ctx context.Context, c *Client) error {
 	for i := range demoNodes {
-		if err := c.AddNodes(ctx, Node{ID: objects.NodeID(fmt.Sprintf("node-%d", i+1)), Capacity: coresOf(demoNodeCores)}); err != nil {
+		if err := c.AddNodes(ctx,
+			Node{ID: objects.NodeID(fmt.Sprintf("node-%d", i+1)), Capacity: coresOf(demoNodeCores)}); err != nil {
 			return err
 		}
 	}
@@ -183,7 +188,8 @@ func (x *PreemptionDemo) preempted(ctx context.Context, s *Server, c *Client) er
 		}
 		switch {
 		case v.Node != x.NominatedNode:
-			return fmt.Errorf("%s on node %s and %s on node %s were preempted for one ask", victims[0].Key, x.NominatedNode, v.Key, v.Node)
+			return fmt.Errorf("%s on node %s and %s on node %s were preempted for one ask", victims[0].Key, x.NominatedNode,
+				v.Key, v.Node)
 		case v.Priority >= urgentPriority || v.Preemptor != urgentKey:
 			return fmt.Errorf("%s of priority %d was preempted: %s", v.Key, v.Priority, v.Message)
 		}
@@ -248,7 +254,8 @@ func nominationOf(q *scheduler.QueueView, key objects.AllocationKey) objects.Nod
 // Lines is the demo as text.
 func (x *PreemptionDemo) Lines() []string {
 	lines := []string{
-		fmt.Sprintf("%d nodes of %d vcore are full of %d allocations of 1 vcore, of priority 0, 10 and 20, in the leaf", x.Nodes, demoNodeCores, x.Filling),
+		fmt.Sprintf("%d nodes of %d vcore are full of %d allocations of 1 vcore, of priority 0, 10 and 20, in the leaf",
+			x.Nodes, demoNodeCores, x.Filling),
 		fmt.Sprintf("%s. There, preemption.priority: leaf lets an ask preempt allocations of lower priority.", x.Queue),
 		"",
 	}
@@ -260,5 +267,6 @@ func (x *PreemptionDemo) Lines() []string {
 
 // coresOf is n cores with their memory.
 func coresOf(n resources.Quantity) resources.Amounts {
-	return resources.FromMap(map[string]resources.Quantity{resources.VCore: n * millicoresPerCore, "memory": n * demoMemoryPerCore})
+	return resources.FromMap(map[string]resources.Quantity{resources.VCore: n * millicoresPerCore,
+		"memory": n * demoMemoryPerCore})
 }

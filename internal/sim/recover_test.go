@@ -80,7 +80,8 @@ func (r *recordingScheduler) UpdateAllocation(s si.Scheduler_UpdateAllocationSer
 		answer := &si.AllocationResponse{}
 		for _, x := range m.Allocations {
 			if strings.HasPrefix(x.AllocationKey, "canopy-sim-barrier") {
-				answer.RejectedAllocations = append(answer.RejectedAllocations, &si.RejectedAllocation{AllocationKey: x.AllocationKey})
+				answer.RejectedAllocations = append(answer.RejectedAllocations,
+					&si.RejectedAllocation{AllocationKey: x.AllocationKey})
 				continue
 			}
 			r.record("%s of %s on %q", x.AllocationKey, x.ApplicationID, x.NodeID)
@@ -117,7 +118,9 @@ func startRecording(t *testing.T, r *recordingScheduler, n int) *sim.Client {
 	assert.NilError(t, c.Register(ctx, "the configuration"))
 	assert.NilError(t, c.AddNodes(ctx,
 		sim.Node{ID: "n", Capacity: amounts(3, 9)}, sim.Node{ID: "d", Capacity: amounts(3, 9), Draining: true}))
-	assert.NilError(t, c.AddApplications(ctx, sim.Application{ID: "runs", Queue: "root.a", User: "u"}, sim.Application{ID: "app", Queue: "root.b", User: "v"}))
+	assert.NilError(t,
+		c.AddApplications(ctx, sim.Application{ID: "runs", Queue: "root.a", User: "u"},
+			sim.Application{ID: "app", Queue: "root.b", User: "v"}))
 	return c
 }
 
@@ -152,10 +155,12 @@ func TestClient_RecoveryDetectsInvalidAnswers(t *testing.T) {
 		says *si.AllocationResponse
 		want string
 	}{
-		{"another node", &si.AllocationResponse{New: []*si.Allocation{placed("k", "d")}}, "k was placed on node n and again on node d"},
+		{"another node", &si.AllocationResponse{New: []*si.Allocation{placed("k", "d")}},
+			"k was placed on node n and again on node d"},
 		{"a confirmation too many", &si.AllocationResponse{New: []*si.Allocation{placed("k", "n"), placed("k", "n")}},
 			"k was placed on node n and again on node n"},
-		{"a rejection", &si.AllocationResponse{RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "k", Reason: "no"}}},
+		{"a rejection",
+			&si.AllocationResponse{RejectedAllocations: []*si.RejectedAllocation{{AllocationKey: "k", Reason: "no"}}},
 			"ask k was rejected, and it is not pending: no"},
 		{"a placement before a node is schedulable", &si.AllocationResponse{New: []*si.Allocation{placed("z", "n")}},
 			"z was placed on node n during the recovery, before a node is schedulable"},
@@ -174,5 +179,6 @@ func TestClient_RecoveryRefusesUnconfirmedVictims(t *testing.T) {
 	ctx := testContext(t)
 	c := startRecording(t, &recordingScheduler{preempts: true}, placedAnswer+1)
 	assert.NilError(t, c.Submit(ctx, ask("k", "runs", 2)))
-	assert.Error(t, c.WaitIdle(ctx), "waiting for the scheduler to be idle: recovery 1: the release of victim k is not confirmed")
+	assert.Error(t, c.WaitIdle(ctx),
+		"waiting for the scheduler to be idle: recovery 1: the release of victim k is not confirmed")
 }

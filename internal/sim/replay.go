@@ -31,7 +31,8 @@ type Replay struct {
 	Progress func(what string, done, total int) // nil: no progress is reported
 	Audit    func(ctx context.Context) error    // called while the scheduler is idle; nil: no audit
 
-	// AskWaits is called by Durations, while the scheduler is idle, for each ask that is not placed at once; n counts them from
+	// AskWaits is called by Durations, while the scheduler is idle, for each ask that is not placed at once; n counts them
+	// from
 	// 1. nil: it is not called.
 	AskWaits func(ctx context.Context, key objects.AllocationKey, n int) error
 

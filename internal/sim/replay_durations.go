@@ -8,10 +8,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Durations submits tasks at the times of the trace, and each runs for as long as in the trace, from its placement: a task
-// that waits ends later, and none is withdrawn while others run. What is pending when everything else has ended can never
-// run, and is withdrawn. A victim ends unless it is resubmitted, and then runs for its whole duration. The client must be
-// registered.
+// Durations submits tasks at the times of the trace, and each runs for as long as in the trace, from its placement: a
+// task that waits ends later, and none is withdrawn while others run. What is pending when everything else has ended
+// can never run, and is withdrawn. A victim ends unless it is resubmitted, and then runs for its whole duration. The
+// client must be registered.
 func (r *Replay) Durations(ctx context.Context) error {
 	tasks := r.prepare()
 	r.setTime(0)

@@ -15,11 +15,12 @@ import (
 type Synth struct {
 	Nodes, Tasks int
 	Seed         uint64
-	Load         float64        // the work of all tasks divided by the capacity of the scarcest resource in the time in which tasks arrive
-	GPU          float64        // share of the tasks with GPUs, from 0 to 1
-	SharedGPU    float64        // share of the tasks with one GPU that use a part of it
-	GPUSpec      float64        // share of the tasks with GPUs that name accepted models
-	QoS          map[string]int // weights of the classes; missing: 0. The sum is at least 1
+	// the work of all tasks divided by the capacity of the scarcest resource in the time in which tasks arrive
+	Load      float64
+	GPU       float64        // share of the tasks with GPUs, from 0 to 1
+	SharedGPU float64        // share of the tasks with one GPU that use a part of it
+	GPUSpec   float64        // share of the tasks with GPUs that name accepted models
+	QoS       map[string]int // weights of the classes; missing: 0. The sum is at least 1
 }
 
 // DefaultSynth is the trace in examples/trace.
@@ -72,9 +73,11 @@ var (
 		{6, 500, 1_024, 0}, {6, 1_000, 2_048, 0}, {8, 2_000, 4_096, 0}, {8, 4_000, 8_192, 0}, {4, 8_000, 32_768, 0},
 		{2, 16_000, 65_536, 0}, {1, 32_000, 98_304, 0},
 	}
-	sizesWithOneGPU = []synthSize{{4, 2_000, 8_192, 1}, {6, 4_000, 16_384, 1}, {8, 8_000, 32_768, 1}, {3, 12_000, 49_152, 1}}
-	sizesWithGPUs   = []synthSize{{8, 16_000, 65_536, 2}, {3, 32_000, 131_072, 4}, {1, 64_000, 262_144, 8}}
-	gpuParts        = []synthSize{{weight: 4, gpus: 200}, {weight: 2, gpus: 330}, {weight: 5, gpus: 500}, {weight: 2, gpus: 700}}
+	sizesWithOneGPU = []synthSize{{4, 2_000, 8_192, 1}, {6, 4_000, 16_384, 1}, {8, 8_000, 32_768, 1},
+		{3, 12_000, 49_152, 1}}
+	sizesWithGPUs = []synthSize{{8, 16_000, 65_536, 2}, {3, 32_000, 131_072, 4}, {1, 64_000, 262_144, 8}}
+	gpuParts      = []synthSize{{weight: 4, gpus: 200}, {weight: 2, gpus: 330}, {weight: 5, gpus: 500},
+		{weight: 2, gpus: 700}}
 )
 
 // multiGPUPercent is how many of 100 tasks with GPUs want more than one.
@@ -124,7 +127,9 @@ func (s Synth) Make() ([]SynthNode, []SynthTask, error) {
 	}
 	const longestTask = 345_600
 	if span > maxTraceSeconds-longestTask {
-		return nil, nil, fmt.Errorf("with a load of %v the tasks would arrive within %.0f s, and a trace is at most %d s long", s.Load, span, maxTraceSeconds)
+		return nil, nil,
+			fmt.Errorf("with a load of %v the tasks would arrive within %.0f s, and a trace is at most %d s long", s.Load, span,
+				maxTraceSeconds)
 	}
 	come := make([]int64, s.Tasks)
 	for i := range come {

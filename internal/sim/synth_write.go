@@ -13,7 +13,8 @@ func WriteNodes(out io.Writer, nodes []SynthNode) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintln(w, "sn,cpu_milli,memory_mib,gpu,model")
 	for _, n := range nodes {
-		fmt.Fprintf(w, "%s,%d,%d,%d,%s\n", n.ID, n.Capacity.Get(resources.VCore), mebibytesOf(n.Capacity), n.Capacity.Get(GPU)/wholeGPU, n.Model)
+		fmt.Fprintf(w, "%s,%d,%d,%d,%s\n", n.ID, n.Capacity.Get(resources.VCore), mebibytesOf(n.Capacity),
+			n.Capacity.Get(GPU)/wholeGPU, n.Model)
 	}
 	return w.Flush()
 }
@@ -22,9 +23,11 @@ func WriteNodes(out io.Writer, nodes []SynthNode) error {
 // scheduled_time is empty.
 func WriteTasks(out io.Writer, tasks []SynthTask) error {
 	w := bufio.NewWriter(out)
-	fmt.Fprintln(w, "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time")
+	fmt.Fprintln(w,
+		"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time")
 	for _, t := range tasks {
-		fmt.Fprintf(w, "%s,%d,%d,%d,%d,%s,%s,Succeeded,%d,%d,\n", t.Name, t.Amounts.Get(resources.VCore), mebibytesOf(t.Amounts),
+		fmt.Fprintf(w, "%s,%d,%d,%d,%d,%s,%s,Succeeded,%d,%d,\n", t.Name, t.Amounts.Get(resources.VCore),
+			mebibytesOf(t.Amounts),
 			t.GPUs, t.Milli, t.GPUSpec, t.QoS, t.Created, t.Deleted)
 	}
 	return w.Flush()

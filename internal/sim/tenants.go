@@ -44,7 +44,8 @@ func percentOf(capacity resources.Amounts, percent int64) amount {
 // of the tenant.
 func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
 	m := percentOf(capacity, max(200/int64(siblings), 5))
-	m = amount{max(m.millicores, largestAskCores*millicoresPerCore), max(m.mebibytes, largestAskCores*maxMemoryPerCore*1024)}
+	m = amount{max(m.millicores, largestAskCores*millicoresPerCore),
+		max(m.mebibytes, largestAskCores*maxMemoryPerCore*1024)}
 	if t.max > 0 {
 		ceiling := percentOf(capacity, t.max)
 		m = amount{min(m.millicores, ceiling.millicores), min(m.mebibytes, ceiling.mebibytes)}

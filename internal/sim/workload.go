@@ -78,7 +78,8 @@ func NewWorkload(s Size) Workload {
 
 func machineOf(n int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{
-		resources.VCore: resources.Quantity(n * millicoresPerCore), "memory": resources.Quantity(n * memoryPerCore), pods: podsPerNode,
+		resources.VCore: resources.Quantity(n * millicoresPerCore), "memory": resources.Quantity(n * memoryPerCore),
+		pods: podsPerNode,
 	})
 }
 

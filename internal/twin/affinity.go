@@ -85,8 +85,8 @@ func sameDomain(a, b *node, key string) bool {
 	return ok && otherOK && value == other
 }
 
-// affinityMet reports whether each domain of n that an affinity term is about has an allocation that all terms select, or
-// none is anywhere and the terms select the ask itself.
+// affinityMet reports whether each domain of n that an affinity term is about has an allocation that all terms select,
+// or none is anywhere and the terms select the ask itself.
 func (t *Twin) affinityMet(n *node, ask *objects.Ask, own *affinity.Ask, pods []pod) bool {
 	terms := own.AffinityTerms()
 	selected := func(tags map[string]string) bool {

@@ -43,7 +43,8 @@ func (t *Twin) enterState(a *app, s lifecycle.State, why lifecycle.Reason) {
 }
 
 func (t *Twin) recordState(id objects.AppID, s lifecycle.State, why lifecycle.Reason) {
-	t.unreportedStates = append(t.unreportedStates, scheduler.ApplicationUpdated{App: id, State: s, At: t.now, Reason: why})
+	t.unreportedStates = append(t.unreportedStates,
+		scheduler.ApplicationUpdated{App: id, State: s, At: t.now, Reason: why})
 }
 
 func (t *Twin) emitStates() {
@@ -133,7 +134,8 @@ func (t *Twin) expire(p *endedApp, why lifecycle.Reason) {
 // recordRejected records a rejected application. The last rejection counts.
 func (t *Twin) recordRejected(c scheduler.AddApplication) {
 	t.rejected = slices.DeleteFunc(t.rejected, func(p *endedApp) bool { return p.id == c.App })
-	t.rejected = t.appendEnded(t.rejected, &endedApp{c.App, objects.QueuePath(c.Queue), lifecycle.Rejected, t.now, resources.Amounts{}})
+	t.rejected = t.appendEnded(t.rejected,
+		&endedApp{c.App, objects.QueuePath(c.Queue), lifecycle.Rejected, t.now, resources.Amounts{}})
 }
 
 // runTimers applies what is due.

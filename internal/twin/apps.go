@@ -67,7 +67,8 @@ func (t *Twin) removeApplication(c scheduler.RemoveApplication) {
 	}
 	for _, w := range byKey(t.allocationsOf(a.id)) {
 		if w.node == "" {
-			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App, Reason: fmt.Sprintf("application %s was removed", c.App)})
+			t.emit(scheduler.AskCancelled{Key: w.ask.Key, App: w.ask.App,
+				Reason: fmt.Sprintf("application %s was removed", c.App)})
 		}
 	}
 	for _, w := range byKey(t.allocationsOf(a.id)) {

@@ -91,8 +91,8 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	}
 }
 
-// holdOrphan keeps a reported allocation on its node that its application does not take. It returns false if that is not
-// possible.
+// holdOrphan keeps a reported allocation on its node that its application does not take. It returns false if that is
+// not possible.
 func (t *Twin) holdOrphan(c scheduler.ReportAllocation) bool {
 	f, amounts := t.foreignOf(c.Ask.Key), c.Ask.Amounts
 	if f != nil && (f.report == nil || f.report.Ask.App != c.Ask.App) || amounts.IsZero() {
@@ -183,7 +183,8 @@ func (t *Twin) upsertAsk(ask *objects.Ask, class string) *allocation {
 		}
 		resized := *w.ask
 		resized.Amounts = ask.Amounts
-		if used, err := objects.ReadUsage(ask.Tags()); err != nil && ask.Tags()[objects.UsageTag] != w.ask.Tags()[objects.UsageTag] {
+		if used, err := objects.ReadUsage(ask.Tags()); err != nil &&
+			ask.Tags()[objects.UsageTag] != w.ask.Tags()[objects.UsageTag] {
 			t.refuse("usage", "nonsense")
 		} else if used != nil && err == nil {
 			tags := map[string]string{objects.UsageTag: ask.Tags()[objects.UsageTag]}
@@ -257,7 +258,8 @@ func (t *Twin) release(c scheduler.Release) {
 		}
 		return meant && (w.node != "" || c.Type != scheduler.TimedOut)
 	})
-	known := slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.ask.App == c.App && w.ask.Key == c.Key })
+	known := slices.ContainsFunc(t.allocations,
+		func(w *allocation) bool { return w.ask.App == c.App && w.ask.Key == c.Key })
 	orphans := t.releaseOrphans(c)
 	if c.Type == scheduler.PreemptedByScheduler && c.Key != "" && len(gone) == 0 && !known && !orphans {
 		t.refuse(fmt.Sprintf("confirmation that allocation %s was preempted", c.Key), "nobody has it")

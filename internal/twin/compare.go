@@ -67,7 +67,8 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Lim
 	same(d, name, "leaf", !q.conf.Parent, v.Leaf)
 	same(d, name, "managed", q.managed, v.Managed)
 	same(d, name, "draining", q.draining, v.Draining)
-	same(d, name, "stopped", slices.ContainsFunc(d.t.pathQueues(q.path), func(above *queue) bool { return d.t.stopped[above.path] }), v.Stopped)
+	same(d, name, "stopped",
+		slices.ContainsFunc(d.t.pathQueues(q.path), func(above *queue) bool { return d.t.stopped[above.path] }), v.Stopped)
 	same(d, name, "drained", d.t.isDrained(q.path), v.Drained)
 	same(d, name, "priority", d.t.exposedPriority(d.c, q), v.Priority)
 	sameAmounts(d, name, "pending", d.c.pending[q.path], v.Pending)

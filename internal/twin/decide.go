@@ -10,8 +10,8 @@ import (
 )
 
 // decide finds the first ask, in the order of queues, applications and asks, that is within its quotas
-// and fits on a node; nil: there is none. A member that is placed together with others has its turn if all can be placed;
-// its node is empty then.
+// and fits on a node; nil: there is none. A member that is placed together with others has its turn if all can be
+// placed; its node is empty then.
 func (t *Twin) decide() (*allocation, objects.NodeID) {
 	c := t.total()
 	nodes := t.nodesInOrder(c)
@@ -93,7 +93,8 @@ func (t *Twin) firstUnrampedOnly(
 
 // rampedUp reports whether a has had enough allocations, or enough time.
 func (t *Twin) rampedUp(a *app) bool {
-	return a.allocationsMade >= policies.RampAllocations || a.allocationsMade > 0 && !t.now.Before(a.firstAllocated.Add(policies.RampTime))
+	return a.allocationsMade >= policies.RampAllocations || a.allocationsMade > 0 &&
+		!t.now.Before(a.firstAllocated.Add(policies.RampTime))
 }
 
 // withinQuota checks the max of every queue, and the capacity of the cluster (QUO-1).

@@ -19,11 +19,12 @@ import (
 
 // dryRunIgnoredFields are the fields that a dry run may change: the victim search consumes the list of
 // changed nodes; and the list of freed nodes, which may have removed nodes with the names of their
-// resources; and what the affinity of a hypothetical ask has the tracker count, until it is swept: Check counts it anew; and
-// that an explanation has just looked for a node for a shape, and there was none.
+// resources; and what the affinity of a hypothetical ask has the tracker count, until it is swept: Check counts it
+// anew; and that an explanation has just looked for a node for a shape, and there was none.
 var dryRunIgnoredFields = map[string]bool{
 	"preemptionChanges.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "retries.nodes": true,
-	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.grouped": true, "affinityChanges.bySlot": true, "Node.tracked": true,
+	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.grouped": true,
+	"affinityChanges.bySlot": true, "Node.tracked": true,
 	"Shape.noFitSince": true,
 }
 
@@ -43,7 +44,8 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 			got, more := applyStep(b, dryRunCore, now)
 			want, wantMore := applyStep(b, referenceCore, now)
 			if effectsText(got) != effectsText(want) || more != wantMore {
-				t.Fatalf("seed %d, step %d: %s\nthe dry run changed the effects:\n%s\nand was:\n%s", seed, i, b, effectsText(got), effectsText(want))
+				t.Fatalf("seed %d, step %d: %s\nthe dry run changed the effects:\n%s\nand was:\n%s", seed, i, b, effectsText(got),
+					effectsText(want))
 			}
 			if rng.IntN(6) > 0 {
 				continue
@@ -86,11 +88,13 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 	assert.Assert(t, explained > 0)
 }
 
-// compareSearches compares the searches for victims of an explanation with those of a dry run at the same time (EXP-18).
+// compareSearches compares the searches for victims of an explanation with those of a dry run at the same time
+// (EXP-18).
 func compareSearches(t *testing.T, e *scheduler.Explanation, dry *scheduler.DryRunResult) (compared int) {
 	t.Helper()
 	if len(e.Searches) == 0 || e.SearchedAt.After(e.At) {
-		assert.Assert(t, dry.Outcome != scheduler.WouldPreempt, "%s: the dry run has victims, and the explanation says: %v", e.Key, e.Verdict)
+		assert.Assert(t, dry.Outcome != scheduler.WouldPreempt, "%s: the dry run has victims, and the explanation says: %v",
+			e.Key, e.Verdict)
 		return 0
 	}
 	assert.DeepEqual(t, e.Searches, dry.Searches)
@@ -150,9 +154,11 @@ func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) schedule
 		return h
 	}
 	h.Ask = &objects.Ask{
-		Key: "hypothetical", App: "hypothetical", Priority: int32(rng.IntN(20)), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "hypothetical", App: "hypothetical", Priority: int32(rng.IntN(20)),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 		Amounts: resources.FromMap(map[string]resources.Quantity{
-			"vcore": resources.Quantity(rng.IntN(6)), "memory": resources.Quantity(rng.IntN(6)), "seldom": resources.Quantity(rng.IntN(30) / 29),
+			"vcore": resources.Quantity(rng.IntN(6)), "memory": resources.Quantity(rng.IntN(6)),
+			"seldom": resources.Quantity(rng.IntN(30) / 29),
 		}),
 	}
 	if n := snap.Nodes.Len(); n > 0 && rng.IntN(6) == 0 {
@@ -161,6 +167,7 @@ func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) schedule
 	if len(apps) > 0 && rng.IntN(2) == 0 {
 		h.Ask.App = apps[rng.IntN(len(apps))]
 	}
-	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: queues[rng.IntN(len(queues))]}
+	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: "ann", Groups: []string{"dev"}},
+		Queue: queues[rng.IntN(len(queues))]}
 	return h
 }

@@ -23,7 +23,8 @@ type eventState struct {
 }
 
 func newEventState() *eventState {
-	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}, map[string]bool{}}
+	return &eventState{map[objects.AllocationKey]objects.NodeID{}, map[objects.AllocationKey]objects.NodeID{},
+		map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}, nil, nil, map[string]bool{}, map[string]bool{}}
 }
 
 // consume removes the events and queue changes from effects and applies them. Its problem is an invalid
@@ -144,7 +145,9 @@ func (n *eventState) differences(t *Twin) (lines []string) {
 		paused[queuePair(p.A, p.B)] = true
 	}
 	if !maps.Equal(n.coolDowns, paused) || !slices.Equal(n.cycles, t.cycles.detected) {
-		lines = append(lines, fmt.Sprintf("circles %v and pauses %v were noted, the twin counts %v and %v", n.cycles, n.coolDowns, t.cycles.detected, paused))
+		lines = append(lines,
+			fmt.Sprintf("circles %v and pauses %v were noted, the twin counts %v and %v", n.cycles, n.coolDowns,
+				t.cycles.detected, paused))
 	}
 	active := map[string]bool{}
 	for _, r := range t.refusals {

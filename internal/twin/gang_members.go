@@ -53,7 +53,8 @@ func (a *app) endWait(timedOut bool) {
 // members are the asks of a that are placed together. incomplete: there are too few.
 func (t *Twin) members(c *totals, a *app) (all []*allocation, incomplete bool) {
 	for _, v := range a.gang.Virtual {
-		own := filter(t.allocationsOf(a.id), func(w *allocation) bool { return t.waitsForMembers(w) && w.ask.TaskGroup() == v.Name })
+		own := filter(t.allocationsOf(a.id),
+			func(w *allocation) bool { return t.waitsForMembers(w) && w.ask.TaskGroup() == v.Name })
 		if len(own) < v.MinMember {
 			return nil, true
 		}
@@ -75,13 +76,15 @@ func (t *Twin) byShape(c *totals, all []*allocation) []*allocation {
 		shapes[i] = append(shapes[i], w)
 	}
 	slices.SortStableFunc(shapes, func(x, y []*allocation) int { // equal shares stay in the order of their first asks
-		return cmp.Or(cmp.Compare(boolToInt(y[0].ask.RequiredNode() != ""), boolToInt(x[0].ask.RequiredNode() != "")), cmp.Compare(shareOfCluster(c, y[0]), shareOfCluster(c, x[0])))
+		return cmp.Or(cmp.Compare(boolToInt(y[0].ask.RequiredNode() != ""), boolToInt(x[0].ask.RequiredNode() != "")),
+			cmp.Compare(shareOfCluster(c, y[0]), shareOfCluster(c, x[0])))
 	})
 	return slices.Concat(shapes...)
 }
 
 func sameShape(a, b *objects.Ask) bool {
-	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() && constraintsOf(a).Key() == constraintsOf(b).Key() && a.Constraints().Key() == b.Constraints().Key()
+	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() &&
+		constraintsOf(a).Key() == constraintsOf(b).Key() && a.Constraints().Key() == b.Constraints().Key()
 }
 
 func shareOfCluster(c *totals, w *allocation) (share float64) {
@@ -107,8 +110,8 @@ func (t *Twin) planTogether(a *app) (asks []*allocation, on []objects.NodeID, ok
 	return g.asks, g.on, true
 }
 
-// quotaBlocksTogether places member after member of a on a node without end, within the quotas; cluster: also within the
-// capacity of the cluster.
+// quotaBlocksTogether places member after member of a on a node without end, within the quotas; cluster: also within
+// the capacity of the cluster.
 func (t *Twin) quotaBlocksTogether(a *app, members []*allocation, cluster bool) (blocked bool) {
 	after := t.total()
 	askedAgain := a.askedAgain
@@ -124,8 +127,8 @@ func (t *Twin) quotaBlocksTogether(a *app, members []*allocation, cluster bool) 
 	return false
 }
 
-// gangPlacement is where the members of the gang of w are placed: on the nodes that they have reserved, if w has its turn
-// because of that.
+// gangPlacement is where the members of the gang of w are placed: on the nodes that they have reserved, if w has its
+// turn because of that.
 func (t *Twin) gangPlacement(w *allocation) (asks []*allocation, on []objects.NodeID) {
 	if c := t.total(); w.together && t.gangFitsReserved(c) && t.gangAccepted() {
 		asks = t.byShape(c, t.reservedTogether())

@@ -42,8 +42,8 @@ func (t *Twin) reserveForGang() (changed bool) {
 	return changed
 }
 
-// waitingGangs are the applications with enough members that wait for each other, in order. One whose task group requires a
-// topology domain reserves no nodes (GAN-33).
+// waitingGangs are the applications with enough members that wait for each other, in order. One whose task group
+// requires a topology domain reserves no nodes (GAN-33).
 func (t *Twin) waitingGangs() (apps []*app) {
 	c := t.total()
 	for _, q := range t.leavesInOrder(c, t.root) {
@@ -76,8 +76,9 @@ func (t *Twin) refuseReservation(w *allocation) {
 	}
 }
 
-// gangNodes are the nodes that the members of a may reserve, each the one on which it lacks the least of those that the RM
-// accepts; nil: there are not enough, or something else blocks them. refused is the first member that the RM refuses.
+// gangNodes are the nodes that the members of a may reserve, each the one on which it lacks the least of those that the
+// RM accepts; nil: there are not enough, or something else blocks them. refused is the first member that the RM
+// refuses.
 func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	c := t.total()
 	members, _ := t.members(c, a)
@@ -87,11 +88,14 @@ func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	used := map[objects.NodeID]resources.Amounts{}
 	for _, w := range members {
 		nodes := filter(t.nodes, func(n *node) bool {
-			others := slices.ContainsFunc(t.reservedOn(n.id), func(x *allocation) bool { return !x.together || x.ask.App != a.id })
-			return !others && !t.heldOn(n.id) && n.admits(w.ask) && n.total.Sub(c.foreignOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts)
+			others := slices.ContainsFunc(t.reservedOn(n.id),
+				func(x *allocation) bool { return !x.together || x.ask.App != a.id })
+			return !others && !t.heldOn(n.id) && n.admits(w.ask) &&
+				n.total.Sub(c.foreignOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts)
 		})
 		slices.SortFunc(nodes, func(x, y *node) int {
-			return cmp.Or(cmp.Compare(lackOn(x, c.available(x).Sub(used[x.id]), w.ask), lackOn(y, c.available(y).Sub(used[y.id]), w.ask)), cmp.Compare(x.id, y.id))
+			return cmp.Or(cmp.Compare(lackOn(x, c.available(x).Sub(used[x.id]), w.ask),
+				lackOn(y, c.available(y).Sub(used[y.id]), w.ask)), cmp.Compare(x.id, y.id))
 		})
 		best := find(nodes[:min(len(nodes), reservationRefusals)], func(n *node) bool { return t.predicatesPass(n, w.ask) })
 		switch {
@@ -106,8 +110,8 @@ func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	return on, nil
 }
 
-// gangMoves reports whether the gang of a has not reserved nodes for all members, cannot keep them, or lacks at most a quarter
-// on others.
+// gangMoves reports whether the gang of a has not reserved nodes for all members, cannot keep them, or lacks at most a
+// quarter on others.
 func (t *Twin) gangMoves(a *app, on []objects.NodeID) bool {
 	c := t.total()
 	members, _ := t.members(c, a)
@@ -189,7 +193,8 @@ func (t *Twin) gangFitsReserved(c *totals) bool {
 
 // gangRefused is the first member of the gang that the RM refuses on its node; nil: none.
 func (t *Twin) gangRefused() *allocation {
-	return find(t.byShape(t.total(), t.reservedTogether()), func(w *allocation) bool { return !t.predicatesPass(t.node(w.reserved), w.ask) })
+	return find(t.byShape(t.total(), t.reservedTogether()),
+		func(w *allocation) bool { return !t.predicatesPass(t.node(w.reserved), w.ask) })
 }
 
 func (t *Twin) gangAccepted() bool {

@@ -31,12 +31,13 @@ func (g *gangAssignment) clone() *gangAssignment {
 	return &h
 }
 
-// place finds the first node that may be used for each member, and returns those that have none. After one without, others
-// of its shape have none.
+// place finds the first node that may be used for each member, and returns those that have none. After one without,
+// others of its shape have none.
 func (g *gangAssignment) place(members []*allocation, may func(*node) bool) (rest []*allocation) {
 	for _, w := range members {
 		n := find(g.nodes, func(n *node) bool {
-			return may(n) && g.c.fits(n, w.ask) && g.free(n).Sub(g.used[n.id]).Covers(w.ask.Amounts) && g.t.predicatesPass(n, w.ask)
+			return may(n) && g.c.fits(n, w.ask) && g.free(n).Sub(g.used[n.id]).Covers(w.ask.Amounts) &&
+				g.t.predicatesPass(n, w.ask)
 		})
 		if n == nil || slices.ContainsFunc(rest, func(x *allocation) bool { return sameShape(x.ask, w.ask) }) {
 			rest = append(rest, w)
@@ -52,7 +53,8 @@ func (g *gangAssignment) free(n *node) resources.Amounts {
 	return g.c.available(n).Sub(g.c.nominatedOnNode[n.id])
 }
 
-// placeAll places the members of a in their order: those on required nodes, those of task groups with a topology, others.
+// placeAll places the members of a in their order: those on required nodes, those of task groups with a topology,
+// others.
 func (g *gangAssignment) placeAll(a *app, members []*allocation) (ok bool) {
 	topologyOf := func(w *allocation) gangs.Topology {
 		return find2(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Name == w.ask.TaskGroup() }).Topology
@@ -87,8 +89,8 @@ func find2[T any](list []T, is func(T) bool) (x T) {
 	return x
 }
 
-// placeInTopology places the members of a task group: in one domain of the first level, or of a coarser one; or, if none is
-// required, in several.
+// placeInTopology places the members of a task group: in one domain of the first level, or of a coarser one; or, if
+// none is required, in several.
 func (g *gangAssignment) placeInTopology(t gangs.Topology, members []*allocation) (ok bool) {
 	for level := t.First(); level >= 0 && level >= t.Required; level-- {
 		if g.placeInOne(t.Levels, g.domains(t.Levels, nil, level+1), members) {
@@ -195,17 +197,19 @@ func requiresTopology(a *app) bool {
 	return slices.ContainsFunc(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Topology.Requires() })
 }
 
-// inDomain is an ask limited to the domain of the members of its task group that run, if that requires one and they were
-// placed together.
+// inDomain is an ask limited to the domain of the members of its task group that run, if that requires one and they
+// were placed together.
 func (t *Twin) inDomain(ask *objects.Ask) *objects.Ask {
 	a := t.app(ask.App)
 	v := find2(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Name == ask.TaskGroup() })
-	if !v.Topology.Requires() || ask.Placeholder || !slices.ContainsFunc(a.groups, func(g *taskGroup) bool { return g.name == v.Name && g.replaced > 0 }) {
+	if !v.Topology.Requires() || ask.Placeholder ||
+		!slices.ContainsFunc(a.groups, func(g *taskGroup) bool { return g.name == v.Name && g.replaced > 0 }) {
 		return ask
 	}
 	levels := v.Topology.Levels[:v.Topology.Required+1]
 	running := filter(t.allocationsOf(a.id), func(w *allocation) bool {
-		return w.node != "" && !w.ask.Placeholder && w.ask.TaskGroup() == v.Name && len(t.node(w.node).path(levels)) == len(levels)
+		return w.node != "" && !w.ask.Placeholder && w.ask.TaskGroup() == v.Name &&
+			len(t.node(w.node).path(levels)) == len(levels)
 	})
 	if len(running) == 0 {
 		return ask

@@ -28,16 +28,19 @@ func TestRandomRuns_TopologyOfGangs(t *testing.T) {
 	}
 	t.Logf("%d runs: %v", runs, seen)
 	for what, least := range map[string]int{
-		"placed in a required domain": runs / 4, "placed in a preferred domain": runs / 6, "placed in several domains": runs / 30, "waits for a domain": runs,
+		"placed in a required domain": runs / 4, "placed in a preferred domain": runs / 6,
+		"placed in several domains": runs / 30, "waits for a domain": runs,
 		"placed in the domain of members that run": runs / 10,
 	} {
 		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
 	}
 }
 
-// countTopologies executes a run on a core, checks the domains of members that are placed together, and counts what happens.
+// countTopologies executes a run on a core, checks the domains of members that are placed together, and counts what
+// happens.
 func countTopologies(t *testing.T, s randomrun.Run, seen map[string]int) {
-	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
+	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
 	declared := map[objects.AppID][]gangs.VirtualGroup{}
 	for _, step := range s.Steps {
 		now = now.Add(step.After)
@@ -67,7 +70,8 @@ func countTopologies(t *testing.T, s randomrun.Run, seen map[string]int) {
 			}
 			for _, v := range declared[a.ID()] {
 				n, ok := core.Partition().Node(allocated.Node)
-				if v.Name != allocated.Ask.TaskGroup() || !v.Topology.Declared() || !ok || len(first[a.ID()][v.Name]) == v.MinMember {
+				if v.Name != allocated.Ask.TaskGroup() || !v.Topology.Declared() || !ok ||
+					len(first[a.ID()][v.Name]) == v.MinMember {
 					continue
 				}
 				if first[a.ID()] == nil {
@@ -98,7 +102,8 @@ func countDomains(t *testing.T, seed uint64, v gangs.VirtualGroup, paths [][]str
 		return true
 	}
 	if v.Topology.Requires() {
-		assert.Assert(t, one(v.Topology.Required), "seed %d: task group %s requires one domain of %v, and its members are in %v", seed, v.Name, v.Topology, paths)
+		assert.Assert(t, one(v.Topology.Required),
+			"seed %d: task group %s requires one domain of %v, and its members are in %v", seed, v.Name, v.Topology, paths)
 		seen["placed in a required domain"]++
 		return
 	}

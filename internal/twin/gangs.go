@@ -38,7 +38,8 @@ func (t *Twin) gangTooLarge(c scheduler.AddApplication, path objects.QueuePath) 
 	}
 	most := leaf.conf.Max
 	for tag, text := range c.Tags {
-		if strings.EqualFold(tag, configs.TagMax) && !leaf.managed && path != placement.RecoveryQueue && randomrun.QuotaTexts[text] != nil {
+		if strings.EqualFold(tag, configs.TagMax) && !leaf.managed && path != placement.RecoveryQueue &&
+			randomrun.QuotaTexts[text] != nil {
 			most = resources.LimitFromMap(randomrun.QuotaTexts[text])
 		}
 	}
@@ -218,7 +219,9 @@ func (a *app) failedBecause() lifecycle.Reason {
 // runGangTimers ends the timeouts that are due.
 func (t *Twin) runGangTimers() {
 	due := filter(t.apps, func(a *app) bool { return !a.gangDeadline.IsZero() && !t.now.Before(a.gangDeadline) })
-	slices.SortFunc(due, func(a, b *app) int { return cmp.Or(a.gangDeadline.Compare(b.gangDeadline), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(due, func(a, b *app) int {
+		return cmp.Or(a.gangDeadline.Compare(b.gangDeadline), cmp.Compare(a.id, b.id))
+	})
 	for _, a := range due {
 		a.gangDeadline = time.Time{}
 		incomplete := a.state == lifecycle.Accepted
@@ -256,7 +259,8 @@ func (t *Twin) runGangTimers() {
 			t.emit(scheduler.Released{Key: w.ask.Key, App: a.id, Type: scheduler.TimedOut})
 		}
 		for _, w := range cancelled {
-			t.emit(scheduler.AskTimedOut{Key: w.ask.Key, App: a.id, Message: "releasing allocated placeholders on placeholder timeout"})
+			t.emit(scheduler.AskTimedOut{Key: w.ask.Key, App: a.id,
+				Message: "releasing allocated placeholders on placeholder timeout"})
 		}
 		t.forgetGroups()
 	}
@@ -274,7 +278,8 @@ func (t *Twin) replaceOne() bool {
 			return w.node == "" && w.nominated == "" && t.heldBack(w) && t.replaces(w) == nil
 		})
 		slices.SortFunc(asks, t.compareAsks)
-		standIns := byKey(filter(t.allocationsOf(a.id), func(y *allocation) bool { return y.node != "" && isStandIn(y) && !y.ending && !y.preempting }))
+		standIns := byKey(filter(t.allocationsOf(a.id),
+			func(y *allocation) bool { return y.node != "" && isStandIn(y) && !y.ending && !y.preempting }))
 		if t.replaceInPlace(asks, standIns) || t.replaceOnOtherNode(asks, standIns) {
 			return true
 		}
@@ -320,7 +325,8 @@ func (t *Twin) replaceOnOtherNode(asks, standIns []*allocation) bool {
 
 func (t *Twin) replace(w, y *allocation, n *node) {
 	y.ending, y.replacedBy, y.replacedOn = true, w, n.id
-	t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PlaceholderReplaced, Message: fmt.Sprintf("replacing allocationKey: %s", w.ask.Key)})
+	t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PlaceholderReplaced,
+		Message: fmt.Sprintf("replacing allocationKey: %s", w.ask.Key)})
 }
 
 // gang compares the gang of an application.

@@ -48,7 +48,8 @@ func gangRunOn(t *testing.T, seed uint64, losesNodes bool) randomrun.Run {
 	rng := rand.New(rand.NewPCG(seed, 57))
 	one := &randomrun.Generator{Rand: rng}
 	s := randomrun.Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.Pick(one, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome),
+		Seed: seed, Partition: conf.Partitions[0],
+		Oracle:    randomrun.Pick(one, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome),
 		Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes, MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {
@@ -81,14 +82,16 @@ func gangRunOn(t *testing.T, seed uint64, losesNodes bool) randomrun.Run {
 			apps = append(apps, id)
 			add(after, scheduler.AddApplication{
 				App: id, Queue: randomrun.Pick(one, "root.a", "root.b"), User: security.User{Name: randomrun.Pick(one, "u", "v")},
-				Gang: gangs.Spec{Style: randomrun.Pick(one, gangs.Soft, gangs.Hard), Timeout: time.Duration(2+rng.IntN(40)) * time.Second, Requested: vcore(3 * rng.IntN(4))},
+				Gang: gangs.Spec{Style: randomrun.Pick(one, gangs.Soft, gangs.Hard),
+					Timeout: time.Duration(2+rng.IntN(40)) * time.Second, Requested: vcore(3 * rng.IntN(4))},
 			})
 		case x < 15:
 			keys++
 			app := apps[max(0, len(apps)-1-rng.IntN(2))]
 			ask := &objects.Ask{
 				Key: key, App: app, Amounts: vcore(randomrun.Pick(one, 3, 3, 3, 3, 3, 2, 2, 4)), Placeholder: rng.IntN(2) == 0,
-				Policy: randomrun.Pick(one, 0, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf), Priority: int32(rng.IntN(2)),
+				Policy:   randomrun.Pick(one, 0, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf),
+				Priority: int32(rng.IntN(2)),
 			}
 			ask.Details = &objects.AskDetails{TaskGroup: group}
 			if !ask.Placeholder && one.OneIn(5) {
@@ -102,13 +105,20 @@ func gangRunOn(t *testing.T, seed uint64, losesNodes bool) randomrun.Run {
 			i := min(rng.IntN(4), len(placeholders)-1)
 			p := placeholders[i]
 			placeholders = append(placeholders[:i:i], placeholders[i+1:]...)
-			add(after, scheduler.Release{App: p.app, Key: p.key, Type: randomrun.Pick(one, scheduler.PlaceholderReplaced, scheduler.PlaceholderReplaced, scheduler.TimedOut, scheduler.StoppedByRM)})
+			add(after,
+				scheduler.Release{App: p.app, Key: p.key,
+					Type: randomrun.Pick(one, scheduler.PlaceholderReplaced, scheduler.PlaceholderReplaced, scheduler.TimedOut,
+						scheduler.StoppedByRM)})
 		case x < 26 && keys > 0:
-			add(after, scheduler.Release{App: apps[rng.IntN(len(apps))], Key: objects.AllocationKey(fmt.Sprint("k", rng.IntN(keys))), Type: scheduler.StoppedByRM})
+			add(after,
+				scheduler.Release{App: apps[rng.IntN(len(apps))], Key: objects.AllocationKey(fmt.Sprint("k", rng.IntN(keys))),
+					Type: scheduler.StoppedByRM})
 		case x == 26:
 			add(after, scheduler.RemoveApplication{App: apps[rng.IntN(len(apps))]})
 		case x == 27:
-			add(after, scheduler.Release{App: apps[rng.IntN(len(apps))], Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.TimedOut)})
+			add(after,
+				scheduler.Release{App: apps[rng.IntN(len(apps))],
+					Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.TimedOut)})
 		case x == 28 || x >= 45:
 			add(after, scheduler.RemoveNode{Node: randomrun.Pick(one, nodes...)})
 		case x < 31 || x >= 40:
@@ -141,8 +151,10 @@ func TestRandomRuns_GangsAreReplaced(t *testing.T) {
 	}
 	t.Logf("%d runs, and %d that lose nodes: %v", runs, runs/5, seen)
 	for what, least := range map[string]int{
-		"replaced": 3 * runs, "placed in the place of a placeholder": runs, "elsewhere": runs / 30, "too small": runs / 2, "released by a timeout": runs / 2,
-		"asks cancelled by a timeout": runs, "Resuming": runs / 4, "Failing": runs / 4, "Failed": runs / 4, "Running, complete": runs / 4,
+		"replaced": 3 * runs, "placed in the place of a placeholder": runs, "elsewhere": runs / 30, "too small": runs / 2,
+		"released by a timeout":       runs / 2,
+		"asks cancelled by a timeout": runs, "Resuming": runs / 4, "Failing": runs / 4, "Failed": runs / 4,
+		"Running, complete":              runs / 4,
 		"placed when a node was removed": runs / 60,
 	} {
 		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
@@ -151,7 +163,8 @@ func TestRandomRuns_GangsAreReplaced(t *testing.T) {
 
 // countGangEffects executes a run on a core and counts what happens to gangs.
 func countGangEffects(t *testing.T, s randomrun.Run, seen map[string]int) {
-	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
+	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
 	ending := map[objects.AllocationKey]bool{}
 	for _, step := range s.Steps {
 		now = now.Add(step.After)

@@ -124,9 +124,10 @@ func effectSummaries(effects []scheduler.Effect) []string {
 	})
 }
 
-// effectsInOrder are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are in no
-// order (ASK-63), and sorted here.
-func effectsInOrder(effects []scheduler.Effect, text func(scheduler.Effect) string, waits func(scheduler.WaitingAsk) string) (texts []string) {
+// effectsInOrder are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are
+// in no order (ASK-63), and sorted here.
+func effectsInOrder(effects []scheduler.Effect, text func(scheduler.Effect) string,
+	waits func(scheduler.WaitingAsk) string) (texts []string) {
 	sorted := 0 // the texts before it are in their final order
 	for _, e := range effects {
 		wait, ok := e.(scheduler.AsksWait)

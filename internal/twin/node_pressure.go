@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// beginGrace begins the grace of a node that lacks something after it got another capacity; anew if the node lacks more of
-// something that it lacks.
+// beginGrace begins the grace of a node that lacks something after it got another capacity; anew if the node lacks more
+// of something that it lacks.
 func (t *Twin) beginGrace(n *node, before resources.Amounts) {
 	lacks := negativeResources(t.total().available(n))
 	switch lowered := slices.ContainsFunc(lacks, func(name string) bool { return n.total.Get(name) < before.Get(name) }); {
@@ -48,12 +48,14 @@ func (t *Twin) graceEnds() (times []time.Time) {
 	return times
 }
 
-// emitOvercommitted says of which nodes the allocations exceed the capacity now and did not before, or the other way round.
+// emitOvercommitted says of which nodes the allocations exceed the capacity now and did not before, or the other way
+// round.
 func (t *Twin) emitOvercommitted() {
 	c := t.total()
 	for _, n := range byName(t.nodes, func(n *node) objects.NodeID { return n.id }) {
 		available := c.available(n)
-		e := scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeNotOvercommitted, After: n.total, Allocations: t.allocationCountOn(n.id)}
+		e := scheduler.NodeChanged{Node: n.id, Change: scheduler.NodeNotOvercommitted, After: n.total,
+			Allocations: t.allocationCountOn(n.id)}
 		if available.HasNegative() {
 			e.Change, e.Excess = scheduler.NodeOvercommitted, c.excess(n)
 		} else {
@@ -84,7 +86,8 @@ func (t *Twin) preemptForPressure(n *node) {
 	}
 	c := t.total()
 	free := c.available(n)
-	for _, w := range filter(t.allocations, func(w *allocation) bool { return (w.preempting || w.ending) && w.node == n.id }) {
+	for _, w := range filter(t.allocations,
+		func(w *allocation) bool { return (w.preempting || w.ending) && w.node == n.id }) {
 		free = free.Add(w.ask.Amounts)
 	}
 	var scarce string
@@ -109,13 +112,15 @@ func (t *Twin) preemptForPressure(n *node) {
 	})
 	slices.SortFunc(candidates, func(a, b *allocation) int {
 		return cmp.Or(
-			boolToInt(a.ask.Priority >= 2_000_000_000)-boolToInt(b.ask.Priority >= 2_000_000_000), boolToInt(excess(a) <= 0)-boolToInt(excess(b) <= 0),
+			boolToInt(a.ask.Priority >= 2_000_000_000)-boolToInt(b.ask.Priority >= 2_000_000_000),
+			boolToInt(excess(a) <= 0)-boolToInt(excess(b) <= 0),
 			cmp.Compare(a.ask.Priority, b.ask.Priority), cmp.Compare(excess(b), excess(a)), cmp.Compare(a.ask.Key, b.ask.Key),
 		)
 	})
 	var victims []*allocation
 	for _, w := range candidates {
-		if free.HasNegative() && slices.ContainsFunc(negativeResources(free), func(name string) bool { return w.ask.Amounts.Get(name) > 0 }) {
+		if free.HasNegative() &&
+			slices.ContainsFunc(negativeResources(free), func(name string) bool { return w.ask.Amounts.Get(name) > 0 }) {
 			free, victims = free.Add(w.ask.Amounts), append(victims, w)
 		}
 	}

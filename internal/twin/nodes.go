@@ -22,7 +22,9 @@ func (t *Twin) addNode(c scheduler.AddNode) {
 	case unreadable(c.Attributes):
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unreadable attributes"})
 	default:
-		t.nodes = append(t.nodes, &node{id: c.Node, total: c.Total, schedulable: t.schedulableByOperators(c.Node, c.Schedulable), attributes: c.Attributes})
+		t.nodes = append(t.nodes,
+			&node{id: c.Node, total: c.Total, schedulable: t.schedulableByOperators(c.Node, c.Schedulable),
+				attributes: c.Attributes})
 		t.emit(scheduler.NodeAccepted{Node: c.Node})
 	}
 }
@@ -112,7 +114,8 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 		t.emit(scheduler.NodeRejected{Node: c.Node, Reason: "unknown node"})
 		return
 	}
-	t.emitNodeChanged(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved, Allocations: t.allocationCountOn(c.Node)})
+	t.emitNodeChanged(scheduler.NodeChanged{Node: c.Node, Change: scheduler.NodeRemoved,
+		Allocations: t.allocationCountOn(c.Node)})
 	t.unlinkOn(c.Node, func(*allocation) bool { return true })
 	for _, w := range t.removeAllocations(func(w *allocation) bool { return w.node == c.Node }) {
 		t.emitReleased(w, fmt.Sprintf("Node %s Removed", c.Node))
@@ -120,7 +123,8 @@ func (t *Twin) removeNode(c scheduler.RemoveNode) {
 	on := filter(t.foreign, func(f *foreign) bool { return f.Node == c.Node })
 	for _, f := range byName(on, func(f *foreign) objects.AllocationKey { return f.Key }) {
 		if f.report != nil {
-			t.emit(scheduler.Released{Key: f.Key, App: f.report.Ask.App, Type: scheduler.StoppedByRM, Message: "the node is gone"})
+			t.emit(scheduler.Released{Key: f.Key, App: f.report.Ask.App, Type: scheduler.StoppedByRM,
+				Message: "the node is gone"})
 		}
 		t.releaseForeign(f.Key)
 	}
@@ -141,7 +145,8 @@ func (t *Twin) addForeign(f *foreign) bool {
 			others = others.Add(o.Amounts)
 		}
 	}
-	if t.node(f.Node) == nil || t.allocation(f.Key) != nil || f.Amounts.HasNegative() || overflows(others, f.Amounts) || !t.namesWithinLimit(false, f.Amounts.All()) {
+	if t.node(f.Node) == nil || t.allocation(f.Key) != nil || f.Amounts.HasNegative() || overflows(others, f.Amounts) ||
+		!t.namesWithinLimit(false, f.Amounts.All()) {
 		return false
 	}
 	t.releaseForeign(f.Key)

@@ -34,7 +34,8 @@ func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Tim
 		delays = append(delays, conf.PriorityPreemptionDelay)
 	}
 	for _, d := range delays {
-		if at := w.created.Add(d); w.ask.Policy.AllowPreemptOther() && w.ask.RequiredNode() == "" && t.preemption && !t.ignorePriority && at.After(after) && !at.After(until) {
+		if at := w.created.Add(d); w.ask.Policy.AllowPreemptOther() && w.ask.RequiredNode() == "" && t.preemption &&
+			!t.ignorePriority && at.After(after) && !at.After(until) {
 			ends = append(ends, at)
 		}
 	}
@@ -63,7 +64,8 @@ func (t *Twin) evaluationsDue() (times []time.Time) {
 // abandonNomination ends the nomination of w, which is backed off: it might choose the same node.
 func (t *Twin) abandonNomination(w *allocation) {
 	kind := t.askGroupKey(w.ask)
-	if !slices.ContainsFunc(t.allocations, func(x *allocation) bool { return x.node == "" && x.nominated == "" && t.askGroupKey(x.ask) == kind }) {
+	if !slices.ContainsFunc(t.allocations,
+		func(x *allocation) bool { return x.node == "" && x.nominated == "" && t.askGroupKey(x.ask) == kind }) {
 		t.backedOff[kind] = t.now
 	}
 	t.unnominate(w)

@@ -103,7 +103,8 @@ func (t *Twin) cancel(c scheduler.Operate) {
 // evict preempts an allocation because an operator ends it.
 func (t *Twin) evict(w *allocation, message string) {
 	w.preempting, w.preemptingSince = true, t.now
-	t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler, Message: "preempted (operator): " + message})
+	t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.PreemptedByScheduler,
+		Message: "preempted (operator): " + message})
 }
 
 // switchNode cordons or drains a node, or lets what the RM says count again.
@@ -140,7 +141,8 @@ func (t *Twin) drainNodes() (any bool) {
 			return w.node == id && !w.preempting && !w.ending && w.ask.RequiredNode() == ""
 		})
 		slices.SortFunc(left, func(a, b *allocation) int {
-			return cmp.Or(cmp.Compare(a.ask.Priority, b.ask.Priority), b.boundAt.Compare(a.boundAt), cmp.Compare(a.ask.Key, b.ask.Key))
+			return cmp.Or(cmp.Compare(a.ask.Priority, b.ask.Priority), b.boundAt.Compare(a.boundAt),
+				cmp.Compare(a.ask.Key, b.ask.Key))
 		})
 		for _, w := range left {
 			if !t.budgetsProtect(w) {
@@ -169,8 +171,8 @@ func (t *Twin) budgetsProtect(w *allocation) bool {
 	return false
 }
 
-// switchedOff reports whether operators hold a, or have stopped a queue of its path, or have to move it out of the recovery
-// queue.
+// switchedOff reports whether operators hold a, or have stopped a queue of its path, or have to move it out of the
+// recovery queue.
 func (t *Twin) switchedOff(a *app) bool {
 	if t.held[a.id] || a.leaf == placement.RecoveryQueue {
 		return true
@@ -197,8 +199,8 @@ func (t *Twin) isDrained(path objects.QueuePath) bool {
 	return slices.ContainsFunc(t.pathQueues(path), func(q *queue) bool { return t.drained[q.path] })
 }
 
-// expectBack has drained queues admit the applications that they have when these come back, and remembers where applications
-// were moved.
+// expectBack has drained queues admit the applications that they have when these come back, and remembers where
+// applications were moved.
 func (t *Twin) expectBack() {
 	for _, a := range t.apps {
 		if t.isDrained(a.leaf) {

@@ -41,7 +41,8 @@ func (t *Twin) move(c scheduler.Operate) {
 
 // mayNotMove reports whether a queue cannot take an application that is in another.
 func (t *Twin) mayNotMove(a *app, to *queue) bool {
-	if to.conf.Parent || to.draining || t.isDrained(to.path) || a.state == lifecycle.Failing || !t.maySubmit(to.path, a.user) {
+	if to.conf.Parent || to.draining || t.isDrained(to.path) || a.state == lifecycle.Failing ||
+		!t.maySubmit(to.path, a.user) {
 		return true
 	}
 	if !a.gang.Requested.IsZero() {
@@ -61,7 +62,8 @@ func (t *Twin) mayNotMove(a *app, to *queue) bool {
 		if q.contains(a.leaf) {
 			continue
 		}
-		if most := q.conf.MaxApplications; h.counts && most > 0 && t.runningApps(c, q) >= most || !q.conf.Max.Headroom(c.allocated[q.path]).Allows(used) {
+		if most := q.conf.MaxApplications; h.counts && most > 0 && t.runningApps(c, q) >= most ||
+			!q.conf.Max.Headroom(c.allocated[q.path]).Allows(used) {
 			return true
 		}
 	}
@@ -74,11 +76,13 @@ func (t *Twin) limitForbidsMove(c *totals, a *app, to *queue, used resources.Amo
 	moved.leaf = to.path
 	group, has := t.limitedGroup(&moved)
 	for _, b := range t.applicableLimits(&moved, &appTotals{group: group, hasGroup: has}) {
-		if slices.ContainsFunc(c.apps[a.id].limits, func(x applicableLimit) bool { return x.queue == b.queue && x.holder == b.holder }) {
+		if slices.ContainsFunc(c.apps[a.id].limits,
+			func(x applicableLimit) bool { return x.queue == b.queue && x.holder == b.holder }) {
 			continue
 		}
 		u := t.usageOf(c, b)
-		if c.apps[a.id].counts && !a.askedAgain && b.MaxApplications > 0 && uint64(u.running) >= b.MaxApplications || !b.MaxResources.Headroom(u.resources).Allows(used) {
+		if c.apps[a.id].counts && !a.askedAgain && b.MaxApplications > 0 && uint64(u.running) >= b.MaxApplications ||
+			!b.MaxResources.Headroom(u.resources).Allows(used) {
 			return true
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Core and twin agree about what operators do to gangs, reservations and asks that the RM rejects, where it happens often.
+// Core and twin agree about what operators do to gangs, reservations and asks that the RM rejects, where it happens
+// often.
 func TestRandomRuns_OperatorsAct(t *testing.T) {
 	for _, kind := range []struct {
 		name string
@@ -23,7 +24,8 @@ func TestRandomRuns_OperatorsAct(t *testing.T) {
 		{"gangs that are placed together", virtualGangRun, 100},
 		{"rejected asks", refusingRun, 60},
 		{"all kinds", func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.RandomRun(seed, stepsPerRun) }, 150},
-		{"gangs among all kinds", func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.GangRun(seed, stepsPerRun) }, 150},
+		{"gangs among all kinds",
+			func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.GangRun(seed, stepsPerRun) }, 150},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			acted, runs := map[string]int{}, testscale.Runs(kind.runs)
@@ -46,7 +48,9 @@ func TestRandomRuns_OperatorsAct(t *testing.T) {
 
 // countOperations counts what operators did in a run that changed something.
 func countOperations(s randomrun.Run, acted map[string]int) {
-	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates, Refusals: s.MaxRefusals, Evaluations: 1 << 30})
+	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates, Refusals: s.MaxRefusals,
+			Evaluations: 1 << 30})
 	now := randomrun.StartTime()
 	for _, step := range s.Steps {
 		now = now.Add(step.After)

@@ -25,7 +25,8 @@ func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bo
 			return path, true
 		}
 	}
-	if q := t.queue(placement.DefaultQueue); q != nil && t.accepts(q, c.App) && t.maySubmit(placement.DefaultQueue, c.User) {
+	if q := t.queue(placement.DefaultQueue); q != nil && t.accepts(q, c.App) &&
+		t.maySubmit(placement.DefaultQueue, c.User) {
 		return q.path, true
 	}
 	return "", false

@@ -47,7 +47,8 @@ func (o *nodePredicates) about(id objects.NodeID) string {
 	n, _ := p.Node(id)
 	text := fmt.Sprint(id, o.commands[id], p.Amounts(n.Total()), p.Amounts(n.Occupied()))
 	for _, x := range n.Allocations() {
-		text += fmt.Sprint(x.Key(), x.Ask().Amounts, x.Ask().Tags()["kubernetes.io/label/app"], p.Preempting(x), p.Gangs().Ending(x))
+		text += fmt.Sprint(x.Key(), x.Ask().Amounts, x.Ask().Tags()["kubernetes.io/label/app"], p.Preempting(x),
+			p.Gangs().Ending(x))
 	}
 	return text
 }
@@ -120,19 +121,24 @@ func withClass(cmd scheduler.Command) scheduler.Command {
 func smallNodes(n int) (steps []randomrun.Step) {
 	four := resources.FromMap(map[string]resources.Quantity{"vcore": 4, "memory": 4})
 	for i := range n {
-		steps = append(steps, randomrun.Step{Command: scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("small-", i)), Total: four, Schedulable: true}})
+		steps = append(steps,
+			randomrun.Step{Command: scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("small-", i)), Total: four,
+				Schedulable: true}})
 	}
 	return steps
 }
 
-// A Core that asks in batches and remembers answers decides as one that asks about each node each time (NOD-40, NOD-41).
+// A Core that asks in batches and remembers answers decides as one that asks about each node each time (NOD-40,
+// NOD-41).
 func TestRandomRuns_BatchedAndRememberedAnswersDecideTheSame(t *testing.T) {
 	single, batched := 0, 0
 	for seed := range uint64(testscale.Runs(150)) {
 		run := randomrun.RandomRun(seed, stepsPerRun)
 		run.Steps = append(smallNodes(20), run.Steps...) // most asks fit several
-		opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: run.Lifetimes, Evaluations: 1 << 30, Names: run.MaxNames, AskNames: run.MaxAskNames}
-		one, several := &nodePredicates{commands: map[objects.NodeID]int{}}, &nodePredicates{commands: map[objects.NodeID]int{}}
+		opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: run.Lifetimes, Evaluations: 1 << 30,
+			Names: run.MaxNames, AskNames: run.MaxAskNames}
+		one, several := &nodePredicates{commands: map[objects.NodeID]int{}},
+			&nodePredicates{commands: map[objects.NodeID]int{}}
 		one.core = scheduler.NewWith(run.Partition, one, opt)
 		several.core = scheduler.NewWith(run.Partition, batchPredicates{several, seed%2 == 0}, opt)
 		now := randomrun.StartTime()

@@ -20,7 +20,8 @@ const backOff = 5 * time.Second
 
 // askGroupKey is everything that determines the possible victims of an ask.
 func (t *Twin) askGroupKey(ask *objects.Ask) string {
-	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(), ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), ask.Constraints().Key(), t.affinityOf(ask).Key())
+	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(),
+		ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), ask.Constraints().Key(), t.affinityOf(ask).Key())
 }
 
 // forgetGroups removes the back-offs of ask groups without pending asks.
@@ -33,10 +34,12 @@ func (t *Twin) forgetGroups() {
 		}
 	}
 	maps.DeleteFunc(t.resumeAfter, func(kind string, _ allocation) bool {
-		return !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind })
+		return !slices.ContainsFunc(t.allocations,
+			func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind })
 	})
 	for kind := range t.backedOff {
-		if !slices.ContainsFunc(t.allocations, func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind }) {
+		if !slices.ContainsFunc(t.allocations,
+			func(w *allocation) bool { return w.node == "" && t.askGroupKey(w.ask) == kind }) {
 			delete(t.backedOff, kind)
 		}
 	}
@@ -47,7 +50,8 @@ func (t *Twin) bindableNominee() (*allocation, objects.NodeID) {
 	c := t.total()
 	for _, w := range t.nominees {
 		_, limited := t.limitObstacle(c, w)
-		if t.fitsNominatedNode(c, w) && !limited && t.withinQuota(c, w) && t.applicationMayStart(c, w) && t.predicatesPass(t.node(w.nominated), w.ask) {
+		if t.fitsNominatedNode(c, w) && !limited && t.withinQuota(c, w) && t.applicationMayStart(c, w) &&
+			t.predicatesPass(t.node(w.nominated), w.ask) {
 			return w, w.nominated
 		}
 	}
@@ -125,7 +129,8 @@ func (t *Twin) preempt() bool {
 // preemptForGroup tries the asks of a group one after the other as long as the RM rejects them, up to a
 // bound; the next evaluation continues after them (ADR 43).
 func (t *Twin) preemptForGroup(c *totals, kind string) bool {
-	asks := filter(t.allocations, func(w *allocation) bool { return w.node == "" && w.nominated == "" && t.askGroupKey(w.ask) == kind })
+	asks := filter(t.allocations,
+		func(w *allocation) bool { return w.node == "" && w.nominated == "" && t.askGroupKey(w.ask) == kind })
 	slices.SortFunc(asks, t.compareAsks)
 	if last, ok := t.resumeAfter[kind]; ok {
 		behind := filter(asks, func(w *allocation) bool { return t.compareAsks(w, &last) > 0 })
@@ -174,7 +179,8 @@ func (t *Twin) planVictims(c *totals, w *allocation) (p plan, reason string, ok 
 func (t *Twin) nominationFeasible(c *totals, w *allocation) bool {
 	obstacle, limited := t.limitObstacle(c, w)
 	blocked := limited && obstacle != scheduler.NoLimitHeadroom
-	return t.fitsNominatedNode(c, w) && !blocked && t.applicationMayStart(c, w) && t.quotasAllowWithout(c, w, nil) && t.predicatesPass(t.node(w.nominated), w.ask)
+	return t.fitsNominatedNode(c, w) && !blocked && t.applicationMayStart(c, w) && t.quotasAllowWithout(c, w, nil) &&
+		t.predicatesPass(t.node(w.nominated), w.ask)
 }
 
 // firstOfEachGroup are the asks without a nomination, in order, one of each group.
@@ -216,7 +222,8 @@ func (t *Twin) leavesInOrder(c *totals, q *queue) (leaves []*queue) {
 
 // waitsForVictims reports whether w will be placed once all victims are released.
 func (t *Twin) waitsForVictims(c *totals, w *allocation) bool {
-	return t.quotasAllowWithout(c, w, nil) && find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) && t.predicatesPass(n, w.ask) }) != nil
+	return t.quotasAllowWithout(c, w, nil) &&
+		find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) && t.predicatesPass(n, w.ask) }) != nil
 }
 
 // mayPreempt reports whether the configuration allows w to preempt.
@@ -259,7 +266,8 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	if t.entitlingQueue(c, w) != nil && !t.now.Before(w.created.Add(leaf.conf.PreemptionDelay)) {
 		reasons = append(reasons, "guarantee")
 	}
-	if leaf.conf.PriorityPreemption != policies.PriorityPreemptionDisabled && !t.now.Before(w.created.Add(leaf.conf.PriorityPreemptionDelay)) {
+	if leaf.conf.PriorityPreemption != policies.PriorityPreemptionDisabled &&
+		!t.now.Before(w.created.Add(leaf.conf.PriorityPreemptionDelay)) {
 		reasons = append(reasons, "priority")
 	}
 	return reasons
@@ -377,7 +385,8 @@ func (t *Twin) preemptAndNominate(w *allocation, p plan, reason string) {
 	t.nominees = append(t.nominees, w)
 	for _, y := range p.victims {
 		y.preempting, y.preemptingSince = true, t.now
-		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler, Message: fmt.Sprintf("preempted (%s) for ask %s of application %s", reason, w.ask.Key, w.ask.App)})
+		t.emit(scheduler.Released{Key: y.ask.Key, App: y.ask.App, Type: scheduler.PreemptedByScheduler,
+			Message: fmt.Sprintf("preempted (%s) for ask %s of application %s", reason, w.ask.Key, w.ask.App)})
 	}
 	t.recordPreemption(w, p.victims)
 }

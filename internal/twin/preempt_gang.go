@@ -13,7 +13,8 @@ func (t *Twin) preemptGang(c *totals, w *allocation) bool {
 		return false
 	}
 	members := filter(t.allocations, func(x *allocation) bool {
-		return x.ask.App == w.ask.App && x.ask.TaskGroup() == w.ask.TaskGroup() && x.node == "" && x.nominated == "" && !t.heldBack(x)
+		return x.ask.App == w.ask.App && x.ask.TaskGroup() == w.ask.TaskGroup() && x.node == "" && x.nominated == "" &&
+			!t.heldBack(x)
 	})
 	slices.SortFunc(members, t.compareAsks)
 	nominees, states := slices.Clone(t.nominees), make([]allocation, len(t.allocations))

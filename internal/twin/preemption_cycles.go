@@ -113,7 +113,8 @@ func (t *Twin) recordMove(from, to string) {
 		leafB, _, _ := strings.Cut(b, " ")
 		low, high := objects.QueuePath(min(leafA, leafB)), objects.QueuePath(max(leafA, leafB))
 		if c.active.CircuitBreaker && !t.coolingDown(low, high) {
-			c.coolDowns = append(c.coolDowns, preemption.CoolDown{A: low, B: high, Since: t.now, Until: t.now.Add(c.active.CoolDown)})
+			c.coolDowns = append(c.coolDowns,
+				preemption.CoolDown{A: low, B: high, Since: t.now, Until: t.now.Add(c.active.CoolDown)})
 		}
 	}
 }
@@ -159,7 +160,8 @@ func (t *Twin) cyclePaths(to string, path []string, found func(path []string)) {
 	}
 	var next []string
 	for _, m := range t.cycles.moves {
-		if m.from == path[len(path)-1] && !slices.Contains(path, m.to) && !slices.Contains(next, m.to) && t.movesOften(m.from, m.to) {
+		if m.from == path[len(path)-1] && !slices.Contains(path, m.to) && !slices.Contains(next, m.to) &&
+			t.movesOften(m.from, m.to) {
 			next = append(next, m.to)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // Preferences (CON-28 to CON-35): every node is scored for every search, by all allocations.
 
-// inPreferenceOrder are nodes, in node order, by their scores for an ask when some allocations are gone; the highest first.
+// inPreferenceOrder are nodes, in node order, by their scores for an ask when some allocations are gone; the highest
+// first.
 func (t *Twin) inPreferenceOrder(nodes []*node, ask *objects.Ask, gone []*allocation) []*node {
 	own, scores := t.affinityOf(ask), map[*node]int64{}
 	var pods []pod

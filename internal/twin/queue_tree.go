@@ -16,7 +16,8 @@ func (t *Twin) useConfig(conf configs.Partition) {
 		t.refuse("configuration", "a queue with applications cannot change between leaf and parent")
 		return
 	}
-	t.order, t.rules, t.draining, t.preemption, t.quotaPreemption = conf.NodeSortPolicy, conf.PlacementRules, false, conf.PreemptionEnabled, conf.QuotaPreemptionEnabled
+	t.order, t.rules, t.draining, t.preemption, t.quotaPreemption = conf.NodeSortPolicy, conf.PlacementRules, false,
+		conf.PreemptionEnabled, conf.QuotaPreemptionEnabled
 	t.budgets = conf.Budgets.All()
 	t.needQuota = conf.ClassesNeedingQuota
 	t.nodePressure, t.nodePressureGrace = conf.NodePressureEnabled, conf.NodePressureGrace
@@ -114,7 +115,8 @@ func dynamicConf(q *queue, above []*queue) configs.Queue {
 		template = templateFor(above)
 	}
 	if template != nil {
-		conf.Max, conf.Guaranteed, conf.Settings, conf.MaxApplications = template.Max, template.Guaranteed, template.Settings, template.MaxApplications
+		conf.Max, conf.Guaranteed, conf.Settings, conf.MaxApplications = template.Max, template.Guaranteed, template.Settings,
+			template.MaxApplications
 	}
 	if tags := q.dynamic.tags; tags.Max != nil {
 		conf.Max = *tags.Max

@@ -153,12 +153,14 @@ func (t *Twin) quotaVictims(q *queue) []*allocation {
 }
 
 func (t *Twin) evictable(unit []*allocation) bool {
-	return !slices.ContainsFunc(unit, func(w *allocation) bool { return w.ask.RequiredNode() != "" || t.victimPriority(w) >= 2_000_000_000 })
+	return !slices.ContainsFunc(unit,
+		func(w *allocation) bool { return w.ask.RequiredNode() != "" || t.victimPriority(w) >= 2_000_000_000 })
 }
 
 // searchQuotaVictims is the first set that brings q within its max, where sets with a candidate come
 // before those without it.
-func (t *Twin) searchQuotaVictims(c *totals, q *queue, over resources.Amounts, candidates, chosen [][]*allocation, skipped []string, steps *int) ([][]*allocation, bool) {
+func (t *Twin) searchQuotaVictims(c *totals, q *queue, over resources.Amounts, candidates, chosen [][]*allocation,
+	skipped []string, steps *int) ([][]*allocation, bool) {
 	left := remainingExcess(over, chosen...)
 	if !anyPositive(left) {
 		return chosen, true
@@ -172,7 +174,8 @@ func (t *Twin) searchQuotaVictims(c *totals, q *queue, over resources.Amounts, c
 		kind = fmt.Sprint(t.app(unit[0].ask.App).leaf, unit[0].ask.Amounts)
 	}
 	if holdsAnyOf(unit, left) && !t.fallsBelowGuarantee(c, q, unit, chosen) && !slices.Contains(skipped, kind) {
-		if way, found := t.searchQuotaVictims(c, q, over, candidates[1:], append(slices.Clip(chosen), unit), skipped, steps); found {
+		if way, found := t.searchQuotaVictims(c, q, over, candidates[1:], append(slices.Clip(chosen), unit), skipped,
+			steps); found {
 			return way, true
 		}
 		if kind != "" {
@@ -261,7 +264,8 @@ func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*all
 		return slices.MinFunc(unit, func(x, y *allocation) int { return x.boundAt.Compare(y.boundAt) }).boundAt
 	}
 	return cmp.Or(
-		has(a, refusesPreemption)-has(b, refusesPreemption), has(a, originator)-has(b, originator), cmp.Compare(top(a), top(b)), len(a)-len(b),
+		has(a, refusesPreemption)-has(b, refusesPreemption), has(a, originator)-has(b, originator),
+		cmp.Compare(top(a), top(b)), len(a)-len(b),
 		first(b).Compare(first(a)), size(a).Compare(size(b)), cmp.Compare(b[0].ask.Key, a[0].ask.Key),
 	)
 }

@@ -42,9 +42,11 @@ func Execute(s randomrun.Run) *Failure { return executeOn(s, newHarness(s)) }
 // newHarness is the state at the start of a run.
 func newHarness(s randomrun.Run) *harness {
 	oracle := s.Oracle.Oracle()
-	opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}
+	opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30,
+		Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}
 	p := &harness{
-		now: randomrun.StartTime(), events: newEventState(), reader: newSnapshotReader(s.Seed), twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
+		now: randomrun.StartTime(), events: newEventState(), reader: newSnapshotReader(s.Seed),
+		twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
 	p.twin.maxCandidates, p.twin.maxRefusals = s.MaxCandidates, cmp.Or(s.MaxRefusals, p.twin.maxRefusals)
 	p.twin.maxNames, p.twin.maxAskNames = cmp.Or(s.MaxNames, p.twin.maxNames), cmp.Or(s.MaxAskNames, p.twin.maxAskNames)

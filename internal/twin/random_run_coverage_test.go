@@ -21,7 +21,8 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 	occurrences := map[string]int{}
 	for seed := range uint64(runs) {
 		s := randomrun.RandomRun(seed+1, stepsPerRun)
-		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
+		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+			objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
 		now := randomrun.StartTime()
 		waiting, orphaned := map[objects.AllocationKey]bool{}, map[objects.AllocationKey]bool{}
 		for _, b := range s.Steps {
@@ -68,19 +69,28 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"Completed: the completing timeout has passed": runs, "Completed: the resource manager removed it": runs,
 		"Expired: the retention time has passed": runs / 2, "Expired: the history is full": runs / 2,
 		"preempted (quota):": runs * 3 / 4, "queues above a max": 10 * runs, "queues above a max after a look": 5 * runs,
-		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5, "a contradiction": runs,
+		"more than a quota leaves": 2 * runs, "no quota covers it": runs / 4, "grew more than a quota leaves": 5,
+		"a contradiction":                        runs,
 		"asks wait, and priority does not count": 50 * runs, "an unknown class is named": runs / 10,
-		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5, "queues with a quota from tags": runs, "asks wait": 1000 * runs,
-		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 6, "orphaned": runs, "an orphaned allocation is taken": runs / 10,
-		"those with a budget leave": runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
+		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5,
+		"queues with a quota from tags": runs, "asks wait": 1000 * runs,
+		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 6, "orphaned": runs,
+		"an orphaned allocation is taken": runs / 10,
+		"those with a budget leave":       runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
 		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs,
 		"node overcommitted": runs, "node no longer overcommitted": runs / 2, "ask cancelled": runs,
 		"queue created": runs, "queue draining": runs / 4, "queue restored": runs / 10, "queue removed": runs,
-		"allocated with preferred node affinity": runs / 2, "allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4, "a node is avoided by a taint": runs / 4,
-		"an operator: held": runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40, "an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10, "an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
-		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2, "overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
+		"allocated with preferred node affinity":                 runs / 2,
+		"allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4,
+		"a node is avoided by a taint": runs / 4,
+		"an operator: held":            runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40,
+		"an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10,
+		"an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
+		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
+		"overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
 	} {
-		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what, occurrences[what], runs, least)
+		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what,
+			occurrences[what], runs, least)
 	}
 	assert.Check(t, occurrences["rejected ask"] < occurrences["beats"]/4, "too much of what is told is nonsense")
 }

@@ -28,7 +28,8 @@ func (r *refusal) of(ask *objects.Ask) bool {
 
 // sameKind reports whether two asks have equal requests and constraints.
 func sameKind(a, b *objects.Ask) bool {
-	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() && constraintsOf(a).Key() == constraintsOf(b).Key()
+	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() &&
+		constraintsOf(a).Key() == constraintsOf(b).Key()
 }
 
 // refuseNode records that the node of w has refused it.
@@ -82,7 +83,8 @@ func (t *Twin) forgetRefusals(id objects.NodeID) {
 	t.refusalsChanged()
 }
 
-// refusalsChanged tells the nodes, and the asks that wait, what was refused. An ask of its own is in no group with others.
+// refusalsChanged tells the nodes, and the asks that wait, what was refused. An ask of its own is in no group with
+// others.
 func (t *Twin) refusalsChanged() {
 	for _, n := range t.nodes {
 		n.refusals = filter(t.refusals, func(r *refusal) bool { return r.active && r.node == n.id })

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Core and twin agree about nodes that refuse the allocations of gangs, preemptors, asks with reservations and asks that
-// the RM rejects, where it happens often.
+// Core and twin agree about nodes that refuse the allocations of gangs, preemptors, asks with reservations and asks
+// that the RM rejects, where it happens often.
 func TestRandomRuns_NodesRefuse(t *testing.T) {
 	occurred := map[string]int{}
 	for _, kind := range []struct {
@@ -27,7 +27,8 @@ func TestRandomRuns_NodesRefuse(t *testing.T) {
 		{"reservations", reservingRun, 100},
 		{"rejected asks", refusingRun, 60},
 		{"all kinds", func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.RandomRun(seed, stepsPerRun) }, 300},
-		{"gangs among all kinds", func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.GangRun(seed, stepsPerRun) }, 150},
+		{"gangs among all kinds",
+			func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.GangRun(seed, stepsPerRun) }, 150},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			for i := range uint64(testscale.Runs(kind.runs)) {
@@ -50,7 +51,8 @@ func TestRandomRuns_NodesRefuse(t *testing.T) {
 // countRefusals counts what nodes refused in a run, and how it ended.
 func countRefusals(s randomrun.Run, occurred map[string]int) {
 	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{
-		Shapes: s.Shapes, Lifetimes: lifecycle.DefaultLifetimes(), Candidates: s.MaxCandidates, Refusals: s.MaxRefusals, Evaluations: 1 << 30,
+		Shapes: s.Shapes, Lifetimes: lifecycle.DefaultLifetimes(), Candidates: s.MaxCandidates, Refusals: s.MaxRefusals,
+		Evaluations: 1 << 30,
 	})
 	now := randomrun.StartTime()
 	for _, step := range s.Steps {
@@ -67,7 +69,8 @@ func countRefusals(s randomrun.Run, occurred map[string]int) {
 				occurred[e.Message]++
 			}
 		}
-		if r, ok := step.Command.(scheduler.SubmitAsk); ok && core.Explain(r.Ask.Key, now).Verdict.Reason == scheduler.NodesRefusedBefore {
+		if r, ok := step.Command.(scheduler.SubmitAsk); ok &&
+			core.Explain(r.Ask.Key, now).Verdict.Reason == scheduler.NodesRefusedBefore {
 			occurred["explained"]++
 		}
 	}

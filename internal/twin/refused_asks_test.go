@@ -31,7 +31,8 @@ func refusingRun(t *testing.T, seed uint64) randomrun.Run {
 	withReservations(conf, seed)
 	rng := rand.New(rand.NewPCG(seed, 43))
 	s := randomrun.Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.RejectMost, Lifetimes: lifecycle.DefaultLifetimes(), Shapes: feasibility.DefaultShapes,
+		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.RejectMost, Lifetimes: lifecycle.DefaultLifetimes(),
+		Shapes:      feasibility.DefaultShapes,
 		MaxRefusals: rng.IntN(4), MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {
@@ -55,12 +56,15 @@ func refusingRun(t *testing.T, seed uint64) randomrun.Run {
 			i := len(owner)
 			owner[i] = app(rng.IntN(3))
 			add(after, scheduler.SubmitAsk{Ask: &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("k", i)), App: owner[i], Amounts: vcore(resources.Quantity(2 + 2*rng.IntN(2))),
-				Priority: int32(rng.IntN(3)), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+				Key: objects.AllocationKey(fmt.Sprint("k", i)), App: owner[i],
+				Amounts:  vcore(resources.Quantity(2 + 2*rng.IntN(2))),
+				Priority: int32(rng.IntN(3)),
+				Policy:   objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			}})
 		case x < 11 && len(owner) > 0:
 			i := rng.IntN(len(owner))
-			how := randomrun.Pick(&randomrun.Generator{Rand: rng}, scheduler.StoppedByRM, scheduler.PreemptedByScheduler, scheduler.PreemptedByScheduler)
+			how := randomrun.Pick(&randomrun.Generator{Rand: rng}, scheduler.StoppedByRM, scheduler.PreemptedByScheduler,
+				scheduler.PreemptedByScheduler)
 			add(after, scheduler.Release{App: owner[i], Key: objects.AllocationKey(fmt.Sprint("k", i)), Type: how})
 		default:
 			s.Steps = append(s.Steps, randomrun.Step{After: after, Budget: 10})

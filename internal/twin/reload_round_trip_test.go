@@ -60,7 +60,8 @@ func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 			continue // rejected
 		}
 		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)
-		assert.Equal(t, effectsText(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: original}))), "", "seed %d, step %d", s.Seed, i)
+		assert.Equal(t, effectsText(scheduler.WithoutEvents(reloaded.Step(now, scheduler.UseConfig{Partition: original}))),
+			"", "seed %d, step %d", s.Seed, i)
 		assert.NilError(t, reloaded.Check(), "seed %d, step %d", s.Seed, i)
 		if SnapshotDifference(withoutBackOff(reloaded.Snapshot(now)), withoutBackOff(before)) != "" {
 			t.Fatalf("seed %d: the way back from step %d, %s, leads somewhere else:\n%+v\n%+v",
@@ -68,7 +69,8 @@ func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 		}
 		trips++
 	}
-	assert.Equal(t, SnapshotDifference(withoutBackOff(reloaded.Snapshot(now)), withoutBackOff(reference.Snapshot(now))), "", "seed %d: at the end", s.Seed)
+	assert.Equal(t, SnapshotDifference(withoutBackOff(reloaded.Snapshot(now)), withoutBackOff(reference.Snapshot(now))),
+		"", "seed %d: at the end", s.Seed)
 	return trips
 }
 

@@ -90,17 +90,32 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // capacity, known names, shapes and bounds (unschedulable nodes are in an index by the shapes that
 // require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
-	"topologyChanges.nodes": true, "affinityChanges.nodes": true, "affinityChanges.grouped": true, "affinityChanges.bySlot": true, "affinityChanges.nodesOpened": true, "affinityChanges.refused": true, "affinityChanges.tracker": true, "affinityChanges.tracking": true, "Node.tracked": true, // Check counts these anew
+	// Check counts these anew
+	"topologyChanges.nodes": true, "affinityChanges.nodes": true, "affinityChanges.grouped": true,
+	"affinityChanges.bySlot": true, "affinityChanges.nodesOpened": true, "affinityChanges.refused": true,
+	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "Node.tracked": true,
 	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
-	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true, "ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true, "preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true, "Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true, "Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true, "Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
-	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true, "preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true, "preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true, "Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
-	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true, "reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true, "routineChanges.other": true, "waitingChanges.quotasSettled": true,
-	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true, "Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
-	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true, "Node.buffers": true, "Queue.dynamic": true, "Queue.visitedAt": true, "List.root": true,
+	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true,
+	"ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true,
+	"preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true,
+	"Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true,
+	"Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true,
+	"Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
+	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true,
+	"preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true,
+	"preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true,
+	"Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
+	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
+	"reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true,
+	"routineChanges.other": true, "waitingChanges.quotasSettled": true,
+	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true,
+	"Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
+	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true,
+	"Node.buffers": true, "Queue.dynamic": true, "Queue.visitedAt": true, "List.root": true,
 }
 
-// rareFields are what is behind a pointer since few objects have it. One that had it once may keep it empty, and those that
-// never had it share it or have none.
+// rareFields are what is behind a pointer since few objects have it. One that had it once may keep it empty, and those
+// that never had it share it or have none.
 var rareFields = map[string]bool{"Node.extra": true, "Application.extra": true, "Queue.releases": true}
 
 // partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
@@ -192,8 +207,8 @@ func (d *dump) rare(path string, v reflect.Value) {
 	d.value(path, v.Elem())
 }
 
-// members writes which pointers a list has, and nothing of what they point to: members may be removed, and so may be their queues, with
-// amounts of resources that have no name any more.
+// members writes which pointers a list has, and nothing of what they point to: members may be removed, and so may be
+// their queues, with amounts of resources that have no name any more.
 func (d *dump) members(path string, v reflect.Value) {
 	for i := range v.Len() {
 		d.line(fmt.Sprintf("%s[%d]", path, i), v.Index(i).Pointer())

@@ -37,12 +37,13 @@ func (t *Twin) unreserve(w *allocation) {
 	t.reserving = slices.DeleteFunc(t.reserving, func(x *allocation) bool { return x == w })
 }
 
-// dropReservations ends the reservations of asks that are not pending or wait for placeholders, and of nodes that cannot
-// take them.
+// dropReservations ends the reservations of asks that are not pending or wait for placeholders, and of nodes that
+// cannot take them.
 func (t *Twin) dropReservations() {
 	for _, w := range slices.Clone(t.reserving) {
 		n := t.node(w.reserved)
-		if !slices.Contains(t.allocations, w) || w.node != "" || t.heldBack(w) != w.together || n == nil || !n.admits(w.ask) || !n.total.Covers(w.ask.Amounts) {
+		if !slices.Contains(t.allocations, w) || w.node != "" || t.heldBack(w) != w.together || n == nil ||
+			!n.admits(w.ask) || !n.total.Covers(w.ask.Amounts) {
 			t.unreserve(w)
 		}
 	}
@@ -169,7 +170,8 @@ func (t *Twin) freeReservations() int {
 func (t *Twin) uselessReservations() []*allocation {
 	c := t.total()
 	return filter(t.reserving, func(w *allocation) bool {
-		return !w.together && !t.withinQuotaOfQueues(c, w) || !w.together && !t.applicationMayStart(c, w) || !w.together && !t.holdsWithoutAllocations(c, t.node(w.reserved), w)
+		return !w.together && !t.withinQuotaOfQueues(c, w) || !w.together && !t.applicationMayStart(c, w) || !w.together &&
+			!t.holdsWithoutAllocations(c, t.node(w.reserved), w)
 	})
 }
 
@@ -249,7 +251,8 @@ func (t *Twin) reservableNodes(w *allocation) []*node {
 // heldOn reports whether resources of a node are held for nominated asks or replacements.
 func (t *Twin) heldOn(id objects.NodeID) bool {
 	return slices.ContainsFunc(t.nominees, func(w *allocation) bool { return w.nominated == id }) ||
-		slices.ContainsFunc(t.allocations, func(y *allocation) bool { return y.replacedBy != nil && y.replacedOn == id && y.node != id })
+		slices.ContainsFunc(t.allocations,
+			func(y *allocation) bool { return y.replacedBy != nil && y.replacedOn == id && y.node != id })
 }
 
 func (t *Twin) holdsWithoutAllocations(c *totals, n *node, w *allocation) bool {
@@ -293,7 +296,8 @@ func (t *Twin) reservationTimes() (times []time.Time) {
 	return slices.DeleteFunc(times, func(at time.Time) bool { return !at.After(t.now) })
 }
 
-// preemptableOn is what w may use of n besides victims: availableFor less the reservations of asks with a higher priority.
+// preemptableOn is what w may use of n besides victims: availableFor less the reservations of asks with a higher
+// priority.
 func (t *Twin) preemptableOn(c *totals, w *allocation, n *node) resources.Amounts {
 	free := t.availableFor(c, w, n)
 	for _, other := range t.reservedOn(n.id) {

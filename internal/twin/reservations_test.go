@@ -32,12 +32,15 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 	rng := rand.New(rand.NewPCG(seed, 61))
 	one := &randomrun.Generator{Rand: rng}
 	s := randomrun.Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.Pick(one, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome, randomrun.RejectMost),
-		Lifetimes: lifecycle.DefaultLifetimes(), Shapes: randomrun.Pick(one, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 2), MaxCandidates: 1 << 30,
+		Seed: seed, Partition: conf.Partitions[0],
+		Oracle:    randomrun.Pick(one, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome, randomrun.RejectMost),
+		Lifetimes: lifecycle.DefaultLifetimes(),
+		Shapes:    randomrun.Pick(one, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 2), MaxCandidates: 1 << 30,
 	}
 	settings := func() configs.Reservation {
 		return configs.Reservation{
-			Enabled: rng.IntN(12) > 0, Delay: randomrun.Pick(one, 0, time.Second, 5*time.Second), Timeout: randomrun.Pick(one, 10*time.Second, time.Minute, time.Hour),
+			Enabled: rng.IntN(12) > 0, Delay: randomrun.Pick(one, 0, time.Second, 5*time.Second),
+			Timeout:     randomrun.Pick(one, 10*time.Second, time.Minute, time.Hour),
 			NodePercent: randomrun.Pick(one, 1, 50, 100),
 		}
 	}
@@ -47,7 +50,8 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 		s.Steps = append(s.Steps, randomrun.Step{After: after, Command: c})
 	}
 	size := func(vcore, memory int) resources.Amounts {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore), "memory": resources.Quantity(memory)})
+		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore),
+			"memory": resources.Quantity(memory)})
 	}
 	nodes := []objects.NodeID{"n1", "n2", "n3", "n4"}
 	for _, n := range nodes {
@@ -60,8 +64,10 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 		switch x := rng.IntN(50); {
 		case x < 17:
 			a := &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("k", len(asks))), App: apps[rng.IntN(len(apps))], Amounts: size(1+rng.IntN(3), rng.IntN(4)), Priority: int32(rng.IntN(3)),
-				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | randomrun.Pick(one, 0, objects.PolicyAllowPreemptOther),
+				Key: objects.AllocationKey(fmt.Sprint("k", len(asks))), App: apps[rng.IntN(len(apps))],
+				Amounts: size(1+rng.IntN(3), rng.IntN(4)), Priority: int32(rng.IntN(3)),
+				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | randomrun.Pick(one, 0,
+					objects.PolicyAllowPreemptOther),
 			}
 			if rng.IntN(3) == 0 {
 				a.Amounts = size(7+rng.IntN(4), rng.IntN(11))
@@ -73,7 +79,9 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 			add(after, scheduler.SubmitAsk{Ask: a})
 		case x < 28 && len(asks) > 0:
 			a := asks[rng.IntN(len(asks))]
-			add(after, scheduler.Release{App: a.App, Key: a.Key, Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.PreemptedByScheduler)})
+			add(after,
+				scheduler.Release{App: a.App, Key: a.Key,
+					Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.PreemptedByScheduler)})
 		case (x == 28 || x == 42) && len(asks) > 0:
 			resized := *asks[max(0, len(asks)-1-rng.IntN(8))] // likely to be pending
 			resized.Amounts = size(1+rng.IntN(9), 3)
@@ -85,14 +93,18 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 		case x == 31:
 			add(after, scheduler.SetCapacity{Node: randomrun.Pick(one, nodes...), Total: size(6+rng.IntN(6), 12)})
 		case x == 32:
-			add(after, scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f", Node: randomrun.Pick(one, nodes...), Amounts: size(rng.IntN(4), 1)}})
+			add(after,
+				scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f", Node: randomrun.Pick(one, nodes...),
+					Amounts: size(rng.IntN(4), 1)}})
 		case x == 33:
 			add(after, scheduler.RemoveApplication{App: randomrun.Pick(one, apps...)})
 		case x < 38:
 			add(after, scheduler.AddNode{Node: randomrun.Pick(one, nodes...), Total: size(10, 12), Schedulable: true})
 		case x < 41 || len(asks) < 4:
 			i := rng.IntN(len(apps))
-			add(after, scheduler.AddApplication{App: apps[i], Queue: []string{"root.a", "root.b", "root.c"}[i%3], User: security.User{Name: "u"}})
+			add(after,
+				scheduler.AddApplication{App: apps[i], Queue: []string{"root.a", "root.b", "root.c"}[i%3],
+					User: security.User{Name: "u"}})
 		case x == 41:
 			p := s.Partition
 			p.Reservation = settings()
@@ -104,8 +116,8 @@ func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 	return s
 }
 
-// Core and twin agree about clusters that are full and in which most asks are of two kinds, large and small. Every end of
-// a reservation happens.
+// Core and twin agree about clusters that are full and in which most asks are of two kinds, large and small. Every end
+// of a reservation happens.
 func TestRandomRuns_Reservations(t *testing.T) {
 	runs := testscale.Runs(300)
 	ends := map[objects.ReservationEnd]int{}
@@ -115,7 +127,8 @@ func TestRandomRuns_Reservations(t *testing.T) {
 			shorter, g := Shorten(s, f, Execute)
 			t.Fatalf("seed %d: %v\nin short:\n%s\n%v", s.Seed, f, shorter, g)
 		}
-		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
+		core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+			objects.Options{Shapes: 70, Lifetimes: s.Lifetimes, Evaluations: 1 << 30})
 		now := randomrun.StartTime()
 		for _, b := range s.Steps {
 			now = now.Add(b.After)
@@ -139,6 +152,7 @@ func TestRandomRuns_Reservations(t *testing.T) {
 // withReservations switches reservations on for a quarter of the seeds, and off for the others.
 func withReservations(conf *configs.Config, seed uint64) {
 	conf.Partitions[0].Reservation = configs.Reservation{
-		Enabled: seed%4 == 2, Delay: time.Duration(seed/4%2) * time.Second, Timeout: time.Duration(1+seed/8%4) * 10 * time.Second, NodePercent: 50,
+		Enabled: seed%4 == 2, Delay: time.Duration(seed/4%2) * time.Second,
+		Timeout: time.Duration(1+seed/8%4) * 10 * time.Second, NodePercent: 50,
 	}
 }

@@ -83,7 +83,8 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 // countRejections is how many asks and nodes a core rejects in a run.
 func countRejections(s randomrun.Run) (n int) {
 	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{
-		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames,
+		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates,
+		Names: s.MaxNames, AskNames: s.MaxAskNames,
 	})
 	now := randomrun.StartTime()
 	for _, b := range s.Steps {

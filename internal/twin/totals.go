@@ -15,8 +15,10 @@ type totals struct {
 	apps            map[objects.AppID]*appTotals
 	allocatedOnNode map[objects.NodeID]resources.Amounts
 	foreignOnNode   map[objects.NodeID]resources.Amounts
-	nominatedOnNode map[objects.NodeID]resources.Amounts // of the asks that have reserved the node or are nominated for it, or to be placed there in the place of a placeholder of another
-	asks, running   int                                  // numbers of pending asks and of allocations
+	// of the asks that have reserved the node or are nominated for it, or to be placed there in the place of a placeholder
+	// of another
+	nominatedOnNode map[objects.NodeID]resources.Amounts
+	asks, running   int // numbers of pending asks and of allocations
 }
 
 // appTotals are the sums of an application.

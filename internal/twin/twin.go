@@ -48,32 +48,44 @@ type Twin struct {
 	stateEntries     uint64             // number of state changes
 	unreportedStates []scheduler.Effect // state changes that are not emitted yet
 
-	preemption                                   bool
-	rmNotListening                               bool                             // the RM is not listening: there are no decisions
-	listeningSince                               time.Time                        // start of the nomination timeout at the earliest
-	nominationTimeout                            time.Duration                    // nomination timeout; 0: none
-	quotaPreemption                              bool                             // quota enforcement is on
-	violations                                   map[objects.QueuePath]*violation // queues above their max
-	nodePressure                                 bool                             // allocations on a node that shrinks are preempted
-	nodePressureGrace                            time.Duration                    // how long the node must lack what it lacks before
-	ignoreQuotas                                 bool                             // quotas are not checked at the moment
-	maxCandidates                                int                              // bound of compared nodes per ask; 0: none
-	nominees                                     []*allocation                    // in the order of nomination
-	replacements                                 []*allocation                    // bound in the place of placeholders in this step
-	backedOff                                    map[string]time.Time             // ask groups without victims, and the time of the evaluation
-	maxRefusals                                  int                              // bound of rejected asks of a group per evaluation
-	resumeAfter                                  map[string]allocation            // the ask of a group after which the next evaluation starts
-	oracleRefused                                bool                             // the RM rejected the current ask
-	preemptedAfterRefused, stoppedAtRefusalBound int                              // preemptions after a rejected ask of the group, and evaluations that reached the bound
-	reserving                                    []*allocation                    // asks that have reserved a node, in the order of their reservations
-	reservation                                  configs.Reservation
-	refusals                                     []*refusal
-	noderefusal                                  refusals.Settings
-	nextReservations                             time.Time                           // no reservation is made before
-	reservationRefused                           map[objects.AllocationKey]time.Time // asks that the RM refused, and when they may reserve again
-	budgets                                      []budgets.Budget
-	cycles                                       cycleDetector
-	ignorePriority                               bool // priorities are off: no order uses them, and no ask preempts
+	preemption bool
+	// the RM is not listening: there are no decisions
+	rmNotListening bool
+	// start of the nomination timeout at the earliest
+	listeningSince    time.Time
+	nominationTimeout time.Duration                    // nomination timeout; 0: none
+	quotaPreemption   bool                             // quota enforcement is on
+	violations        map[objects.QueuePath]*violation // queues above their max
+	// allocations on a node that shrinks are preempted
+	nodePressure bool
+	// how long the node must lack what it lacks before
+	nodePressureGrace time.Duration
+	ignoreQuotas      bool // quotas are not checked at the moment
+	// bound of compared nodes per ask; 0: none
+	maxCandidates int
+	nominees      []*allocation // in the order of nomination
+	// bound in the place of placeholders in this step
+	replacements []*allocation
+	// ask groups without victims, and the time of the evaluation
+	backedOff map[string]time.Time
+	// bound of rejected asks of a group per evaluation
+	maxRefusals int
+	// the ask of a group after which the next evaluation starts
+	resumeAfter   map[string]allocation
+	oracleRefused bool // the RM rejected the current ask
+	// preemptions after a rejected ask of the group, and evaluations that reached the bound
+	preemptedAfterRefused, stoppedAtRefusalBound int
+	// asks that have reserved a node, in the order of their reservations
+	reserving        []*allocation
+	reservation      configs.Reservation
+	refusals         []*refusal
+	noderefusal      refusals.Settings
+	nextReservations time.Time // no reservation is made before
+	// asks that the RM refused, and when they may reserve again
+	reservationRefused map[objects.AllocationKey]time.Time
+	budgets            []budgets.Budget
+	cycles             cycleDetector
+	ignorePriority     bool // priorities are off: no order uses them, and no ask preempts
 
 	lastQueueStates map[objects.QueuePath]queueState // at the last comparison
 	queueChanges    []string                         // changes of queues since the start of the step, as effects have them
@@ -98,7 +110,12 @@ func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
 // NewPartitionWithOptions is New for other lifetimes.
 func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
-		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{}, reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{}, parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{}, drained: map[objects.QueuePath]bool{}, admitted: map[objects.AppID]bool{}, movedTo: map[objects.AppID]objects.QueuePath{}, drainingNodes: map[objects.NodeID]bool{}, cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
+		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{},
+		reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{},
+		parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{},
+		drained: map[objects.QueuePath]bool{}, admitted: map[objects.AppID]bool{},
+		movedTo: map[objects.AppID]objects.QueuePath{}, drainingNodes: map[objects.NodeID]bool{},
+		cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
 	t.lastQueueStates = t.queueStates()

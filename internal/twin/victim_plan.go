@@ -22,15 +22,18 @@ type plan struct {
 func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok bool) {
 	compared := 0
 	for _, n := range t.candidateNodes(c, w, reason) {
-		candidates := filter(t.allocations, func(y *allocation) bool { return y.node == n.id && t.eligibleVictim(c, w, y, reason) })
-		waits := len(t.preemptingOn(n.id)) > 0 || len(t.reservedOn(n.id)) > 0 || slices.ContainsFunc(t.nominees, func(x *allocation) bool { return x.nominated == n.id })
+		candidates := filter(t.allocations,
+			func(y *allocation) bool { return y.node == n.id && t.eligibleVictim(c, w, y, reason) })
+		waits := len(t.preemptingOn(n.id)) > 0 || len(t.reservedOn(n.id)) > 0 ||
+			slices.ContainsFunc(t.nominees, func(x *allocation) bool { return x.nominated == n.id })
 		if !n.admits(w.ask) || len(candidates) == 0 && !waits && !t.ignoreQuotas {
 			continue
 		}
 		p, found := t.planFor(c, w, n, candidates, reason, nil)
 		p.cost = append(p.cost, textKey(n.id)...)
 		if found && !(ok && slices.Compare(p.cost, best.cost) >= 0) && !t.predicatesAccept(n, w.ask, p.victims) {
-			p, found = t.planFor(c, w, n, candidates, reason, func(victims []*allocation) bool { return t.predicatesAccept(n, w.ask, victims) })
+			p, found = t.planFor(c, w, n, candidates, reason,
+				func(victims []*allocation) bool { return t.predicatesAccept(n, w.ask, victims) })
 			p.cost = append(p.cost, textKey(n.id)...)
 		}
 		if found {
@@ -46,9 +49,9 @@ func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok 
 	return best, ok
 }
 
-// predicatesAccept reports whether other allocations leave n to an ask, without its victims and what is preempting there,
-// and the Oracle accepts it. It records a rejection after which the next ask of the group may be accepted: not one by
-// constraints that all of the group have.
+// predicatesAccept reports whether other allocations leave n to an ask, without its victims and what is preempting
+// there, and the Oracle accepts it. It records a rejection after which the next ask of the group may be accepted: not
+// one by constraints that all of the group have.
 func (t *Twin) predicatesAccept(n *node, ask *objects.Ask, victims []*allocation) bool {
 	if !t.affinityAllows(n, ask, slices.Concat(victims, t.preemptingOn(n.id))) {
 		t.oracleRefused = t.oracleRefused || t.affinityOf(ask) == nil
@@ -78,7 +81,8 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		removable := filter(t.allocations, func(y *allocation) bool {
 			return y.node == n.id && !y.preempting && !y.ending && y.ask.RequiredNode() == ""
 		})
-		slices.SortFunc(removable, func(a, b *allocation) int { return cmp.Compare(t.victimPriority(a), t.victimPriority(b)) })
+		slices.SortFunc(removable,
+			func(a, b *allocation) int { return cmp.Compare(t.victimPriority(a), t.victimPriority(b)) })
 		for _, y := range removable {
 			free = free.Add(y.ask.Amounts)
 			if free.Covers(w.ask.Amounts) {
@@ -94,9 +98,10 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	return nodes
 }
 
-// planFor is the plan for n. Without accepts it needs enough resources only; with it, an allocation is reprieved only if
-// accepts holds without the others.
-func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocation, reason string, accepts func(victims []*allocation) bool) (plan, bool) {
+// planFor is the plan for n. Without accepts it needs enough resources only; with it, an allocation is reprieved only
+// if accepts holds without the others.
+func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocation, reason string,
+	accepts func(victims []*allocation) bool) (plan, bool) {
 	var units [][]*allocation
 	for _, y := range candidates {
 		if u := t.victimUnit(y); !slices.ContainsFunc(units, func(other []*allocation) bool { return other[0] == u[0] }) {
@@ -163,7 +168,8 @@ func (t *Twin) exceedsBudget(before, unit []*allocation) bool {
 	for i := range t.budgets {
 		b := &t.budgets[i]
 		about := func(y *allocation) bool {
-			return !y.ask.Placeholder && budgetSelects(b, y.ask.Tags()) && t.budgetPolicy([]*allocation{y}) != policies.BudgetsIgnored
+			return !y.ask.Placeholder && budgetSelects(b, y.ask.Tags()) &&
+				t.budgetPolicy([]*allocation{y}) != policies.BudgetsIgnored
 		}
 		all, leaving := t.budgetUsage(b)
 		more := len(filter(unit, about))
@@ -288,7 +294,8 @@ func (t *Twin) victimUnit(y *allocation) []*allocation {
 		return []*allocation{y}
 	}
 	return byKey(filter(t.allocations, func(z *allocation) bool {
-		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && !z.ending && (how == policies.VictimUnitApplication || z.ask.TaskGroup() == y.ask.TaskGroup())
+		return z == y || z.ask.App == y.ask.App && z.node != "" && !z.preempting && !z.ending &&
+			(how == policies.VictimUnitApplication || z.ask.TaskGroup() == y.ask.TaskGroup())
 	}))
 }
 
@@ -296,7 +303,8 @@ func (t *Twin) victimUnit(y *allocation) []*allocation {
 func (t *Twin) victimPriority(y *allocation) int32 {
 	a := t.app(y.ask.App)
 	how := t.queue(a.leaf).conf.VictimUnit
-	if a.groupPriority != nil && (how == policies.VictimUnitApplication || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup() != "") {
+	if a.groupPriority != nil &&
+		(how == policies.VictimUnitApplication || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup() != "") {
 		return min(y.ask.Priority, *a.groupPriority)
 	}
 	return y.ask.Priority
@@ -309,7 +317,8 @@ func (t *Twin) victimWeight(unit []*allocation, w *allocation, reason string) []
 	conf := t.queue(t.app(w.ask.App).leaf).conf
 	for _, y := range unit {
 		number, since = max(number, int64(t.victimPriority(y))), min(since, y.boundAt.UnixNano())
-		refusesPreemption, originator = max(refusesPreemption, int64(boolToInt(!y.ask.Policy.AllowPreemptSelf()))), max(originator, int64(boolToInt(y.ask.Originator)))
+		refusesPreemption, originator = max(refusesPreemption, int64(boolToInt(!y.ask.Policy.AllowPreemptSelf()))),
+			max(originator, int64(boolToInt(y.ask.Originator)))
 		if conf.VictimQoS == policies.VictimQoSEnabled {
 			quality = max(quality, qosRank(y.ask.Tags()["kubernetes.io/meta/qosClass"]))
 		}
@@ -347,7 +356,8 @@ func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []
 		number, since := int64(math.MinInt64), int64(math.MaxInt64)
 		for _, y := range u {
 			number, since = max(number, int64(t.victimPriority(y))), min(since, y.boundAt.UnixNano())
-			refusesPreemption, originator = max(refusesPreemption, int64(boolToInt(!y.ask.Policy.AllowPreemptSelf()))), max(originator, int64(boolToInt(y.ask.Originator)))
+			refusesPreemption, originator = max(refusesPreemption, int64(boolToInt(!y.ask.Policy.AllowPreemptSelf()))),
+				max(originator, int64(boolToInt(y.ask.Originator)))
 		}
 		count += int64(len(u))
 		sum += (number + 1<<31) * int64(len(u))

@@ -29,8 +29,10 @@ func virtualGangRun(t *testing.T, seed uint64) randomrun.Run {
 	rng := rand.New(rand.NewPCG(seed, 68))
 	one := &randomrun.Generator{Rand: rng}
 	s := randomrun.Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.Pick(one, randomrun.NoOracle, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome),
-		Lifetimes: lifecycle.DefaultLifetimes(), Shapes: randomrun.Pick(one, feasibility.DefaultShapes, 2), MaxCandidates: 1 << 30,
+		Seed: seed, Partition: conf.Partitions[0],
+		Oracle:    randomrun.Pick(one, randomrun.NoOracle, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome),
+		Lifetimes: lifecycle.DefaultLifetimes(), Shapes: randomrun.Pick(one, feasibility.DefaultShapes, 2),
+		MaxCandidates: 1 << 30,
 	}
 	add := func(after time.Duration, c scheduler.Command) {
 		s.Steps = append(s.Steps, randomrun.Step{After: after, Command: c})
@@ -51,35 +53,45 @@ func virtualGangRun(t *testing.T, seed uint64) randomrun.Run {
 		case len(apps) == 0 || x < 3:
 			id := objects.AppID(fmt.Sprint("app", len(apps)))
 			apps = append(apps, id)
-			gang := gangs.Spec{Style: randomrun.Pick(one, gangs.Soft, gangs.Hard), Timeout: time.Duration(randomrun.Pick(one, 2+rng.IntN(20), 100)) * time.Second}
+			gang := gangs.Spec{Style: randomrun.Pick(one, gangs.Soft, gangs.Hard),
+				Timeout: time.Duration(randomrun.Pick(one, 2+rng.IntN(20), 100)) * time.Second}
 			if !one.OneIn(4) {
 				gang.Virtual = []gangs.VirtualGroup{{Name: "g", MinMember: 1 + rng.IntN(3)}}
 				if one.OneIn(2) {
 					gang.Virtual = append(gang.Virtual, gangs.VirtualGroup{Name: "h", MinMember: 1 + rng.IntN(2)})
 				}
 			}
-			add(after, scheduler.AddApplication{App: id, Queue: randomrun.Pick(one, "root.a", "root.b"), User: security.User{Name: randomrun.Pick(one, "u", "v")}, Gang: gang})
+			add(after,
+				scheduler.AddApplication{App: id, Queue: randomrun.Pick(one, "root.a", "root.b"),
+					User: security.User{Name: randomrun.Pick(one, "u", "v")}, Gang: gang})
 		case x < 20:
 			app := apps[max(0, len(apps)-1-rng.IntN(2))]
 			groups := []string{"g", "g", "h", "", randomrun.Pick(one, "g", "h")}
 			for _, group := range groups[rng.IntN(3) : 3+rng.IntN(3)] { // the members of a gang come together
 				keys++
 				ask := &objects.Ask{
-					Key: objects.AllocationKey(fmt.Sprint("k", keys)), App: app, Amounts: vcore(randomrun.Pick(one, 3, 3, 2, 4, 5, 7)), Placeholder: one.OneIn(20),
-					Policy: randomrun.Pick(one, 0, objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf), Priority: int32(rng.IntN(2)),
-					Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: group}),
+					Key: objects.AllocationKey(fmt.Sprint("k", keys)), App: app, Amounts: vcore(randomrun.Pick(one, 3, 3, 2, 4, 5, 7)),
+					Placeholder: one.OneIn(20),
+					Policy: randomrun.Pick(one, 0,
+						objects.PolicySent|objects.PolicyAllowPreemptOther|objects.PolicyAllowPreemptSelf),
+					Priority: int32(rng.IntN(2)),
+					Details:  objects.NewAskDetails(objects.AskDetails{TaskGroup: group}),
 				}
 				if one.OneIn(15) {
-					ask.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: "g", RequiredNode: randomrun.Pick(one, nodes...)})
+					ask.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: "g",
+						RequiredNode: randomrun.Pick(one, nodes...)})
 				}
 				add(0, scheduler.SubmitAsk{Ask: ask})
 			}
 		case x < 26:
-			add(after, scheduler.Release{App: apps[max(0, len(apps)-1-rng.IntN(2))], Key: anyKey(), Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.PreemptedByScheduler)})
+			add(after,
+				scheduler.Release{App: apps[max(0, len(apps)-1-rng.IntN(2))], Key: anyKey(),
+					Type: randomrun.Pick(one, scheduler.StoppedByRM, scheduler.PreemptedByScheduler)})
 		case x == 26:
 			add(after, scheduler.RemoveApplication{App: apps[rng.IntN(len(apps))]})
 		case x == 27 || x == 45: // resources become free for those that wait
-			add(after, scheduler.Release{App: apps[rng.IntN(len(apps))], Scope: scheduler.OnlyAllocations, Type: scheduler.StoppedByRM})
+			add(after,
+				scheduler.Release{App: apps[rng.IntN(len(apps))], Scope: scheduler.OnlyAllocations, Type: scheduler.StoppedByRM})
 			s.Steps = append(s.Steps, randomrun.Step{After: 2 * time.Second, Budget: 10})
 		case x == 28:
 			add(after, scheduler.RemoveNode{Node: randomrun.Pick(one, nodes...)})
@@ -90,7 +102,8 @@ func virtualGangRun(t *testing.T, seed uint64) randomrun.Run {
 		case x == 32:
 			add(after, scheduler.SetCapacity{Node: randomrun.Pick(one, nodes...), Total: vcore(6 + rng.IntN(6))})
 		case x == 33: // a member that was placed before a restart, or a resize
-			ask := &objects.Ask{Key: anyKey(), App: apps[rng.IntN(len(apps))], Amounts: vcore(1 + rng.IntN(4)), Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: "g"})}
+			ask := &objects.Ask{Key: anyKey(), App: apps[rng.IntN(len(apps))], Amounts: vcore(1 + rng.IntN(4)),
+				Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: "g"})}
 			if one.OneIn(2) {
 				add(after, scheduler.SubmitAsk{Ask: ask})
 			} else {
@@ -118,8 +131,10 @@ func TestRandomRuns_VirtualGangs(t *testing.T) {
 	}
 	t.Logf("%d runs: %v", runs, seen)
 	for what, least := range map[string]int{
-		"placed together": runs / 2, "of two task groups": runs / 5, "refused": runs, "incomplete": runs, "asks cancelled by a timeout": runs / 6,
-		"reserved together": runs / 4, "with reservations": runs / 30, "Resuming": runs / 6, "Failed": runs / 6, "reported": runs / 30,
+		"placed together": runs / 2, "of two task groups": runs / 5, "refused": runs, "incomplete": runs,
+		"asks cancelled by a timeout": runs / 6,
+		"reserved together":           runs / 4, "with reservations": runs / 30, "Resuming": runs / 6, "Failed": runs / 6,
+		"reported": runs / 30,
 	} {
 		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
 	}
@@ -127,7 +142,8 @@ func TestRandomRuns_VirtualGangs(t *testing.T) {
 
 // countVirtualGangs executes a run on a core, checks that members are placed together, and counts what happens.
 func countVirtualGangs(t *testing.T, s randomrun.Run, seen map[string]int) {
-	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
+	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
+		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
 	for _, step := range s.Steps {
 		now = now.Add(step.After)
 		waiting := map[objects.AppID]map[string]int{} // how many members are placed together
@@ -176,7 +192,8 @@ func countVirtualGangs(t *testing.T, s randomrun.Run, seen map[string]int) {
 		}
 		for app, groups := range placed {
 			for group, n := range waiting[app] {
-				assert.Assert(t, groups[group] >= n, "seed %d: %d of %d members of task group %s of %s are placed", s.Seed, groups[group], n, group, app)
+				assert.Assert(t, groups[group] >= n, "seed %d: %d of %d members of task group %s of %s are placed", s.Seed,
+					groups[group], n, group, app)
 			}
 			seen["placed together"]++
 			seen["with reservations"] += boolToInt(reserving != nil && reserving.ID() == app)

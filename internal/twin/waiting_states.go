@@ -108,7 +108,8 @@ func (t *Twin) withinMax(c *totals, w *allocation) bool {
 // allAsksByGroup are all pending asks in selection order; those of a group are together, at the place of the first.
 func (t *Twin) allAsksByGroup(c *totals) (all []*allocation) {
 	for _, first := range t.firstOfEachGroup(c) {
-		asks := filter(c.apps[first.ask.App].asks, func(w *allocation) bool { return t.askGroupKey(w.ask) == t.askGroupKey(first.ask) })
+		asks := filter(c.apps[first.ask.App].asks,
+			func(w *allocation) bool { return t.askGroupKey(w.ask) == t.askGroupKey(first.ask) })
 		slices.SortFunc(asks, t.compareAsks)
 		all = append(all, asks...)
 	}

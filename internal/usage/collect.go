@@ -27,8 +27,8 @@ type holder struct {
 	asks, running      int
 }
 
-// TreeOf adds up the queues of a snapshot. before is the Tree of an earlier one; nil: there is none. It takes a slot of the
-// readers.
+// TreeOf adds up the queues of a snapshot. before is the Tree of an earlier one; nil: there is none. It takes a slot of
+// the readers.
 func TreeOf(ctx context.Context, snap *scheduler.Snapshot, before *Tree) *Tree {
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()

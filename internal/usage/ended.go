@@ -126,7 +126,8 @@ func (s *Store) AddEnded(partition string, all []*lifecycle.Ended) error {
 		for _, e := range all {
 			text, err := json.Marshal(recordOf(e))
 			if err == nil {
-				_, err = tx.Exec("INSERT OR REPLACE INTO application VALUES (?, ?, ?, ?, ?)", partition, e.Finished.UnixMilli(), e.ID, s.session, string(text))
+				_, err = tx.Exec("INSERT OR REPLACE INTO application VALUES (?, ?, ?, ?, ?)", partition, e.Finished.UnixMilli(),
+					e.ID, s.session, string(text))
 			}
 			if err != nil {
 				return err
@@ -136,9 +137,10 @@ func (s *Store) AddEnded(partition string, all []*lifecycle.Ended) error {
 	})
 }
 
-// FormerlyEnded returns the applications that ended before the store was opened, and not before a time, the oldest first: at most
-// limit, the newest. rejected selects those that were rejected, else the completed and failed ones.
-func (s *Store) FormerlyEnded(ctx context.Context, partition string, rejected bool, since time.Time, limit int) (out []*lifecycle.Ended, err error) {
+// FormerlyEnded returns the applications that ended before the store was opened, and not before a time, the oldest
+// first: at most limit, the newest. rejected selects those that were rejected, else the completed and failed ones.
+func (s *Store) FormerlyEnded(ctx context.Context, partition string, rejected bool, since time.Time,
+	limit int) (out []*lifecycle.Ended, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT id, record FROM (SELECT finished, id, record FROM application
 		WHERE partition = ? AND session < ? AND finished >= ? AND (json_extract(record, '$.state') = ?) = ? ORDER BY finished DESC, id DESC LIMIT ?)
 		ORDER BY finished, id`, partition, s.session, since.UnixMilli(), lifecycle.Rejected, rejected, limit)

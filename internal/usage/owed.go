@@ -16,8 +16,8 @@ type claim struct {
 	demand     int64 // what it has and what is pending, up to its max
 }
 
-// split divides total among the claims (USG-4): each gets its guarantee as far as it has demand, in the same proportion if
-// there is not enough; what is left goes in equal parts to those whose demand is not covered. The parts add up to
+// split divides total among the claims (USG-4): each gets its guarantee as far as it has demand, in the same proportion
+// if there is not enough; what is left goes in equal parts to those whose demand is not covered. The parts add up to
 // total, or to the demand of all if that is less.
 func split(total int64, claims []claim) []int64 {
 	parts := make([]int64, len(claims))
@@ -45,7 +45,8 @@ func split(total int64, claims []claim) []int64 {
 	return parts
 }
 
-// scaleDown multiplies parts with total/sum. What rounding leaves goes, one unit each, to the first parts that are above zero.
+// scaleDown multiplies parts with total/sum. What rounding leaves goes, one unit each, to the first parts that are
+// above zero.
 func scaleDown(parts []int64, total, sum int64) {
 	left := total
 	before := slices.Clone(parts)
@@ -89,13 +90,14 @@ func demand(q *scheduler.QueueView, name string) int64 {
 	return max(has, wants)
 }
 
-// Owed yields what each queue of a tree is owed (USG-4). Root is owed what is allocated in the partition; a queue divides what
-// it is owed among its children.
+// Owed yields what each queue of a tree is owed (USG-4). Root is owed what is allocated in the partition; a queue
+// divides what it is owed among its children.
 func Owed(root *scheduler.QueueView, yield func(q *scheduler.QueueView, owed resources.Amounts)) {
 	owedBelow(root, root.Allocated, yield)
 }
 
-func owedBelow(q *scheduler.QueueView, owed resources.Amounts, yield func(q *scheduler.QueueView, owed resources.Amounts)) {
+func owedBelow(q *scheduler.QueueView, owed resources.Amounts,
+	yield func(q *scheduler.QueueView, owed resources.Amounts)) {
 	yield(q, owed)
 	n := q.Children.Len()
 	if n == 0 {

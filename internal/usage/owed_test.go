@@ -19,7 +19,8 @@ func TestSplit_Examples(t *testing.T) {
 		"no queue has demand":                       {10, []claim{{4, 0}, {0, 0}}, []int64{0, 0}},
 		"what one does not need goes to the others": {12, []claim{{0, 2}, {0, 9}, {0, 9}}, []int64{2, 5, 5}},
 		"rounding loses nothing":                    {7, []claim{{0, 9}, {0, 9}}, []int64{3, 4}},
-		"large quantities do not overflow":          {1 << 62, []claim{{1<<63 - 1, 1<<63 - 1}, {1<<63 - 1, 1<<63 - 1}}, []int64{1 << 61, 1 << 61}},
+		"large quantities do not overflow": {1 << 62, []claim{{1<<63 - 1, 1<<63 - 1}, {1<<63 - 1, 1<<63 - 1}},
+			[]int64{1 << 61, 1 << 61}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.DeepEqual(t, split(c.total, c.claims), c.want) })
 	}

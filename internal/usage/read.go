@@ -13,7 +13,8 @@ type Query struct {
 	Kind         Kind
 	Name         string // empty: all of the kind
 	Since, Until time.Time
-	Step         time.Duration // the length of the intervals of which points are; 0: no points. The last one may be shorter.
+	// the length of the intervals of which points are; 0: no points. The last one may be shorter.
+	Step time.Duration
 }
 
 // Points is how many points a series has.
@@ -81,7 +82,8 @@ func (s *Store) Read(ctx context.Context, q Query) (*Window, error) {
 
 // Names are the names of all series of a kind that the store has, in order.
 func (s *Store) Names(ctx context.Context, partition string, k Kind) (out []string, err error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT name FROM series WHERE partition = ? AND kind = ? ORDER BY name", partition, k)
+	rows, err := s.read.QueryContext(ctx, "SELECT name FROM series WHERE partition = ? AND kind = ? ORDER BY name",
+		partition, k)
 	if err != nil {
 		return nil, err
 	}

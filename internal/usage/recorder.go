@@ -22,8 +22,8 @@ const maintenance = 15 * time.Minute
 // Source is where a Recorder gets snapshots from: one of each partition. One that does not answer is left out.
 type Source func(ctx context.Context) []*scheduler.Snapshot
 
-// Recorder takes samples of all partitions and writes them to a Store. What it cannot write is logged, and does not end it
-// (USG-10).
+// Recorder takes samples of all partitions and writes them to a Store. What it cannot write is logged, and does not end
+// it (USG-10).
 type Recorder struct {
 	store    *Store
 	interval time.Duration

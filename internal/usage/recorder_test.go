@@ -19,7 +19,8 @@ import (
 func snapshotAt(at time.Time, n resources.Quantity) *scheduler.Snapshot {
 	a := resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	leaf := &scheduler.QueueView{Path: "root.a", Leaf: true, Allocated: a}
-	return &scheduler.Snapshot{At: at, Partition: "default", Root: &scheduler.QueueView{Path: "root", Allocated: a, Children: persistent.ListOf(leaf)}}
+	return &scheduler.Snapshot{At: at, Partition: "default",
+		Root: &scheduler.QueueView{Path: "root", Allocated: a, Children: persistent.ListOf(leaf)}}
 }
 
 func TestRecorder_SamplesEachInterval(t *testing.T) {
@@ -52,7 +53,8 @@ func TestRecorder_SamplesEachInterval(t *testing.T) {
 		cancel()
 		<-done
 		w := readAll(t, s, began, time.Now())
-		assert.Equal(t, w.Covered, 180.0+61, "the time in which the partition did not answer is not covered; the last sample held until the end")
+		assert.Equal(t, w.Covered, 180.0+61,
+			"the time in which the partition did not answer is not covered; the last sample held until the end")
 		assert.Equal(t, w.Series[1].Name, "root.a")
 		assert.Equal(t, w.Series[1].Total.Allocated["vcore"], 3*w.Covered)
 	})

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Trim deletes what is older than the store keeps, and then the oldest tenth of what is left until the database is within its
-// size (USG-7). It returns the pages to the file system.
+// Trim deletes what is older than the store keeps, and then the oldest tenth of what is left until the database is
+// within its size (USG-7). It returns the pages to the file system.
 func (s *Store) Trim(now time.Time) error {
 	cutoff := now.Add(-s.opt.MaxAge).UnixMilli()
 	if err := s.deleteBefore(cutoff); err != nil {
@@ -18,7 +18,8 @@ func (s *Store) Trim(now time.Time) error {
 			return err
 		}
 		var oldest sql.NullInt64
-		if err := s.write.QueryRow("SELECT min(t) FROM (SELECT min(since) AS t FROM covered UNION ALL SELECT min(at) FROM step UNION ALL SELECT min(finished) FROM application)").Scan(&oldest); err != nil {
+		if err := s.write.QueryRow("SELECT min(t) FROM (SELECT min(since) AS t FROM covered UNION ALL SELECT min(at) FROM " +
+			"step UNION ALL SELECT min(finished) FROM application)").Scan(&oldest); err != nil {
 			return err
 		}
 		cutoff = max(cutoff, oldest.Int64) + max(1, (now.UnixMilli()-max(cutoff, oldest.Int64))/10)
@@ -40,8 +41,8 @@ func (s *Store) Bytes() (int64, error) {
 	return n, err
 }
 
-// deleteBefore deletes everything before a time. The last row of a series before it stays, because it holds until the next one;
-// a series that has had nothing since then goes.
+// deleteBefore deletes everything before a time. The last row of a series before it stays, because it holds until the
+// next one; a series that has had nothing since then goes.
 func (s *Store) deleteBefore(cutoff int64) error {
 	var gone []seriesKey
 	err := s.transaction(func(tx *sql.Tx) error {

@@ -96,7 +96,8 @@ type seriesRef struct {
 
 // changedBetween are the series that have rows in a time.
 func (s *Store) changedBetween(from, to int64) (out []seriesRef, err error) {
-	rows, err := s.write.Query("SELECT id, partition FROM series WHERE id IN (SELECT DISTINCT series FROM step WHERE at >= ? AND at < ?) ORDER BY id", from, to)
+	rows, err := s.write.Query("SELECT id, partition FROM series WHERE id IN (SELECT DISTINCT series FROM step WHERE at "+
+		">= ? AND at < ?) ORDER BY id", from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +143,9 @@ func rollUpSeries(tx *sql.Tx, id int64, partition string, l *rollUpState, to int
 	return nil
 }
 
-// meansOf are steps with the mean of each interval of the given width in which there is a step: over the covered time of the
-// interval, or the last value if none of it is covered. An interval without a step has what the one before ended with, so
-// there is a step at the end of an interval, too, which may be at to.
+// meansOf are steps with the mean of each interval of the given width in which there is a step: over the covered time
+// of the interval, or the last value if none of it is covered. An interval without a step has what the one before ended
+// with, so there is a step at the end of an interval, too, which may be at to.
 func meansOf(steps []step, known []span, from, to, width int64) (out []step) {
 	current := Values{}
 	i := 0

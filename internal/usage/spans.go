@@ -26,7 +26,9 @@ type querier interface {
 
 // coveredTimes are the covered times of a partition between two times, the oldest first.
 func coveredTimes(ctx context.Context, db querier, partition string, from, to int64) (out []span, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT since, until FROM covered WHERE partition = ? AND until > ? AND since < ? ORDER BY since", partition, from, to)
+	rows, err := db.QueryContext(ctx,
+		"SELECT since, until FROM covered WHERE partition = ? AND until > ? AND since < ? ORDER BY since", partition, from,
+		to)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ const (
 	modeOfDirectory = 0o700
 )
 
-// Store keeps samples and ended applications in an SQLite database: a file, or memory. One goroutine may write; any number may
-// read at the same time.
+// Store keeps samples and ended applications in an SQLite database: a file, or memory. One goroutine may write; any
+// number may read at the same time.
 type Store struct {
 	file    string  // empty: in memory
 	write   *sql.DB // one connection
@@ -62,9 +62,9 @@ CREATE TABLE application (partition TEXT NOT NULL, finished INTEGER NOT NULL, id
 	PRIMARY KEY (partition, finished, id)) WITHOUT ROWID;
 `
 
-// Open opens the store in a directory, and creates both if they do not exist. An empty directory name means in memory. A file that
-// is damaged, locked, or of another format or program is an error that names the file; it is not changed then (USG-9). That a
-// directory is used by one process at a time is left to the caller.
+// Open opens the store in a directory, and creates both if they do not exist. An empty directory name means in memory.
+// A file that is damaged, locked, or of another format or program is an error that names the file; it is not changed
+// then (USG-9). That a directory is used by one process at a time is left to the caller.
 func Open(dir string, opt Options, now time.Time) (*Store, error) {
 	s := &Store{session: now.UnixMilli(), partitions: map[string]*written{}}
 	s.opt = Options{MaxAge: orDefault(opt.MaxAge, memoryMaxAge), MaxBytes: orDefault(opt.MaxBytes, memoryMaxBytes)}
@@ -119,8 +119,8 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// createFile creates the file if it does not exist, so that it gets its mode before the library writes to it. One without
-// content is left of a damaged database, and is no new one.
+// createFile creates the file if it does not exist, so that it gets its mode before the library writes to it. One
+// without content is left of a damaged database, and is no new one.
 func createFile(name string) error {
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return errors.New("it is damaged: it is empty; remove it to begin anew")
@@ -154,7 +154,8 @@ func (s *Store) checkFile() error {
 			return fmt.Errorf("it is not of the format %q but %q", fileFormat, format)
 		}
 	}
-	for _, p := range []string{"PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL", fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", walPagesBetween)} {
+	for _, p := range []string{"PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+		fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", walPagesBetween)} {
 		if _, err := s.write.Exec(p); err != nil {
 			return err
 		}

@@ -66,8 +66,8 @@ func rowCount(t testing.TB, s *Store) (n int) {
 	return n
 }
 
-// The sum over a window is the sum of value times duration of what was sampled, whatever the window, and the points add up to it;
-// after a roll-up, and after the store was closed and opened again, it is the same.
+// The sum over a window is the sum of value times duration of what was sampled, whatever the window, and the points add
+// up to it; after a roll-up, and after the store was closed and opened again, it is the same.
 func TestStore_SumIsValueTimesDuration(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -101,7 +101,8 @@ func TestStore_SumIsValueTimesDuration(t *testing.T) {
 			return want
 		}
 		check := func(what string, since, until time.Time) {
-			q := Query{Partition: "default", Kind: Queue, Since: since, Until: until, Step: time.Duration(rapid.IntRange(60, 9999).Draw(rt, "step")) * time.Second}
+			q := Query{Partition: "default", Kind: Queue, Since: since, Until: until,
+				Step: time.Duration(rapid.IntRange(60, 9999).Draw(rt, "step")) * time.Second}
 			w, err := s.Read(context.Background(), q)
 			assert.NilError(rt, err)
 			got, points := 0.0, 0.0
@@ -211,7 +212,8 @@ func TestStore_RetentionBySize(t *testing.T) {
 		for i := range 60 {
 			x := &Sample{Partition: "default", At: now, Values: map[Key]*Values{}}
 			for j := range 100 {
-				x.Values[Key{Queue, fmt.Sprintf("root.q%d", j)}] = &Values{Allocated: Amounts{"vcore": float64(i*100 + j), "memory": float64(i)}}
+				x.Values[Key{Queue, fmt.Sprintf("root.q%d", j)}] = &Values{Allocated: Amounts{"vcore": float64(i*100 + j),
+					"memory": float64(i)}}
 			}
 			assert.NilError(t, s.Add(x))
 			now = now.Add(time.Minute)
@@ -247,7 +249,8 @@ func TestOpen_UnusableFileIsNamedAndUnchanged(t *testing.T) {
 		"empty": {func(dir string) {
 			assert.NilError(t, os.WriteFile(filepath.Join(dir, fileName), nil, 0o600))
 		}, "it is damaged: it is empty; remove it to begin anew"},
-		"a directory": {func(dir string) { assert.NilError(t, os.Mkdir(filepath.Join(dir, fileName), 0o700)) }, "is a directory"},
+		"a directory": {func(dir string) { assert.NilError(t, os.Mkdir(filepath.Join(dir, fileName), 0o700)) },
+			"is a directory"},
 		"another format": {func(dir string) {
 			s, err := Open(dir, Options{}, noon)
 			assert.NilError(t, err)
@@ -297,7 +300,8 @@ func ended(id string, at time.Time, state lifecycle.State) *lifecycle.Ended {
 		return lifecycle.NewRejection(id, security.User{Name: "ann"}, "root.a", "no such queue", at)
 	}
 	return &lifecycle.Ended{
-		ID: id, User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: "root.a", State: state, Submitted: at.Add(-time.Minute), Finished: at,
+		ID: id, User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: "root.a", State: state,
+		Submitted: at.Add(-time.Minute), Finished: at,
 		Peak: vcore, Log: lifecycle.Log{lifecycle.NewChange(state, lifecycle.ReasonIdleTimeout, at)}, Usage: u.Usage(),
 	}
 }
@@ -306,12 +310,14 @@ func TestStore_EndedApplicationsSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{}, noon)
 	assert.NilError(t, err)
-	a, b, c := ended("a", noon.Add(time.Second), lifecycle.Completed), ended("b", noon.Add(time.Minute), lifecycle.Failed), ended("c", noon.Add(time.Minute), lifecycle.Rejected)
+	a, b, c := ended("a", noon.Add(time.Second), lifecycle.Completed), ended("b", noon.Add(time.Minute), lifecycle.Failed),
+		ended("c", noon.Add(time.Minute), lifecycle.Rejected)
 	var found newEnded
 	list := persistent.ListOf(a, b)
 	assert.Equal(t, len(found.take(list)), 2)
 	assert.Equal(t, len(found.take(list)), 0, "each is new once")
-	assert.Equal(t, len(found.take(persistent.ListOf(a, b, ended("d", b.Finished, lifecycle.Completed)))), 1, "also of the time of the last")
+	assert.Equal(t, len(found.take(persistent.ListOf(a, b, ended("d", b.Finished, lifecycle.Completed)))), 1,
+		"also of the time of the last")
 	assert.NilError(t, s.AddEnded("default", []*lifecycle.Ended{a, b, c}))
 	got, err := s.FormerlyEnded(t.Context(), "default", false, noon, 10)
 	assert.NilError(t, err)

@@ -30,8 +30,8 @@ func ParseKind(name string) (k Kind, ok bool) {
 	return 0, false
 }
 
-// Amounts are quantities by resource name, in the smallest unit; means and sums over time have fractions. A missing name
-// is zero.
+// Amounts are quantities by resource name, in the smallest unit; means and sums over time have fractions. A missing
+// name is zero.
 type Amounts map[string]float64
 
 // AmountsOf copies the quantities that are not zero; nil: there are none.
@@ -57,8 +57,8 @@ func (a Amounts) addTimes(b Amounts, f float64) Amounts {
 	return a
 }
 
-// Values are what a queue, user or group has at a time, or sums of that over time. The JSON names are part of the format of
-// the file.
+// Values are what a queue, user or group has at a time, or sums of that over time. The JSON names are part of the
+// format of the file.
 type Values struct {
 	Allocated   Amounts `json:"a,omitempty"` // placeholders included
 	Owed        Amounts `json:"o,omitempty"` // of queues: see Owed
@@ -87,8 +87,9 @@ func (v *Values) AddTimes(o *Values, f float64) {
 	v.Running += o.Running * f
 }
 
-// Fairness is allocated divided by owed: the least over all resources that are owed. 1: it had what it was owed, or more
-// than that. ok is false if nothing was owed. The time over which v and its owed amounts were added up cancels out.
+// Fairness is allocated divided by owed: the least over all resources that are owed. 1: it had what it was owed, or
+// more than that. ok is false if nothing was owed. The time over which v and its owed amounts were added up cancels
+// out.
 func (v *Values) Fairness() (f float64, ok bool) {
 	f = 1
 	for name, owed := range v.Owed {

@@ -73,8 +73,9 @@ func (s *Store) load() error {
 	return s.loadLevels()
 }
 
-// Add writes what is different in a sample from the one before, and extends the covered time (USG-2). Nothing is written
-// of a sample that is not after what is covered. After an error nothing of it is written, and the next sample has it all.
+// Add writes what is different in a sample from the one before, and extends the covered time (USG-2). Nothing is
+// written of a sample that is not after what is covered. After an error nothing of it is written, and the next sample
+// has it all.
 func (s *Store) Add(x *Sample) error {
 	p, at := s.partition(x.Partition), x.At.UnixMilli()
 	if at < p.last || at == p.last && p.since != 0 {
@@ -152,7 +153,8 @@ func writeSteps(tx *sql.Tx, partition string, at int64, p *written, changed map[
 
 // cover states that samples are known from since until a time.
 func cover(tx *sql.Tx, partition string, since, until int64) error {
-	_, err := tx.Exec("INSERT INTO covered VALUES (?, ?, ?) ON CONFLICT (partition, since) DO UPDATE SET until = excluded.until", partition, since, until)
+	_, err := tx.Exec("INSERT INTO covered VALUES (?, ?, ?) ON CONFLICT (partition, since) DO UPDATE SET until = "+
+		"excluded.until", partition, since, until)
 	return err
 }
 

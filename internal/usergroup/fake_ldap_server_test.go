@@ -48,7 +48,8 @@ const (
 // serveLDAP starts a server; secure: with the certificate of package httptest.
 func serveLDAP(t *testing.T, secure bool, change func(*fakeLDAPServer)) *fakeLDAPServer {
 	t.Helper()
-	s := &fakeLDAPServer{t: t, entries: map[string][]entry{}, searches: make(chan struct{}, 100), binds: make(chan struct{}, 100)}
+	s := &fakeLDAPServer{t: t, entries: map[string][]entry{}, searches: make(chan struct{}, 100),
+		binds: make(chan struct{}, 100)}
 	if change != nil {
 		change(s)
 	}

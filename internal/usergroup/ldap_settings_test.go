@@ -10,7 +10,8 @@ import (
 )
 
 func TestLDAPSettings_Read(t *testing.T) {
-	read, err := readSettings(writeSettings(t, "ldap.example.com", "636", map[string]string{"SSL": "TRUE\r\n", "Insecure": ""}))
+	read, err := readSettings(writeSettings(t, "ldap.example.com", "636",
+		map[string]string{"SSL": "TRUE\r\n", "Insecure": ""}))
 	assert.NilError(t, err)
 	assert.Equal(t, read.BindPassword, bindPassword, "the end of the line is not part of it")
 	assert.Equal(t, read.SSL, true)
@@ -24,15 +25,19 @@ func TestLDAPSettings_Errors(t *testing.T) {
 		change map[string]string
 		want   string
 	}{
-		{"ACL-40: every missing setting is named", map[string]string{"Host": removedFile, "BindPassword": removedFile, "ReturnAttr": removedFile},
+		{"ACL-40: every missing setting is named",
+			map[string]string{"Host": removedFile, "BindPassword": removedFile, "ReturnAttr": removedFile},
 			"missing: Host, ReturnAttr, BindPassword"},
 		{"ACL-40: an empty file counts as missing", map[string]string{"BaseDN": "\n"}, "missing: BaseDN"},
-		{"ACL-40: Insecure and SSL may be missing, but not malformed", map[string]string{"SSL": "maybe"}, `SSL: "maybe" is neither true nor false`},
+		{"ACL-40: Insecure and SSL may be missing, but not malformed", map[string]string{"SSL": "maybe"},
+			`SSL: "maybe" is neither true nor false`},
 		{"a port that is no number", map[string]string{"Port": "ldap"}, `Port: "ldap" is not a port`},
 		{"a port out of range", map[string]string{"Port": "70000"}, `Port: "70000" is not a port`},
-		{"a filter without the user name", map[string]string{"Filter": "(uid=ann)"}, `Filter: "(uid=ann)" has no %s for the user name`},
+		{"a filter without the user name", map[string]string{"Filter": "(uid=ann)"},
+			`Filter: "(uid=ann)" has no %s for the user name`},
 		{"a malformed filter", map[string]string{"Filter": "(uid=%s"}, `Filter: "(uid=%s" is not a filter`},
-		{"a malformed distinguished name", map[string]string{"BaseDN": "example.com"}, `BaseDN: "example.com" is not a distinguished name`},
+		{"a malformed distinguished name", map[string]string{"BaseDN": "example.com"},
+			`BaseDN: "example.com" is not a distinguished name`},
 		{"several problems", map[string]string{"Host": removedFile, "Port": "0", "Insecure": "2"},
 			`missing: Host; Insecure: "2" is neither true nor false; Port: "0" is not a port`},
 		{"a file that is too long", map[string]string{"BindPassword": strings.Repeat("x", maxSecretBytes+1)},

@@ -38,10 +38,12 @@ func TestLDAP_Slapd(t *testing.T) {
 		{name: "a service account", user: "system:serviceaccount:ns:x", want: []string{"dev"}},
 		{name: "an unknown user", user: "eve", err: `there is no user "eve" below dc=example,dc=com`},
 		{name: "a star in a name", user: "*", err: `there is no user "*" below dc=example,dc=com`},
-		{name: "a part of a filter in a name", user: "ann)(uid=*", err: `there is no user "ann)(uid=*" below dc=example,dc=com`},
+		{name: "a part of a filter in a name", user: "ann)(uid=*",
+			err: `there is no user "ann)(uid=*" below dc=example,dc=com`},
 		{name: "many entries", user: "ann", change: map[string]string{"Filter": "(|(uid=%s)(objectClass=person))"},
 			err: `more than one entry below dc=example,dc=com is "ann"`},
-		{name: "another attribute", user: "ann", change: map[string]string{"GroupAttr": "employeeType"}, want: []string{"contractor"}},
+		{name: "another attribute", user: "ann", change: map[string]string{"GroupAttr": "employeeType"},
+			want: []string{"contractor"}},
 		{name: "a wrong password", user: "ann", change: map[string]string{"BindPassword": "guess"},
 			err: `bind as cn=admin,dc=example,dc=com: LDAP Result Code 49 "Invalid Credentials": `},
 		{name: "a base that does not exist", user: "ann", change: map[string]string{"BaseDN": "dc=example,dc=org"},
@@ -137,7 +139,8 @@ func populate(t *testing.T, port string) {
 		}
 		assert.NilError(t, c.Add(r), dn)
 	}
-	add("dc=example,dc=com", []string{"dcObject", "organization"}, map[string][]string{"o": {"example"}, "dc": {"example"}})
+	add("dc=example,dc=com", []string{"dcObject", "organization"},
+		map[string][]string{"o": {"example"}, "dc": {"example"}})
 	for _, name := range []string{"ann", "bob", "system:serviceaccount:ns:x"} {
 		add("uid="+name+",dc=example,dc=com", []string{"inetOrgPerson"},
 			map[string][]string{"uid": {name}, "cn": {name}, "sn": {name}, "employeeType": {"contractor"}})

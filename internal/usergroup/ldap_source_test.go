@@ -37,9 +37,12 @@ func TestLDAPSource_Groups(t *testing.T) {
 	}{
 		{name: "ACL-42: a group is the first CN of each value", want: []string{"dev", "ops"},
 			found: entryWithGroups("cn=dev,ou=groups,cn=x,dc=example,dc=com", "ou=groups,CN=ops,dc=example,dc=com")},
-		{name: "ACL-42: a value without a CN is left out", want: []string{"dev"}, found: entryWithGroups("ou=people,dc=example,dc=com", "cn=dev")},
-		{name: "a plain name is a group", want: []string{"dev", "data science"}, found: entryWithGroups("dev", "data science")},
-		{name: "escaped characters are part of the name", want: []string{"a,b"}, found: entryWithGroups(`cn=a\,b,dc=example`)},
+		{name: "ACL-42: a value without a CN is left out", want: []string{"dev"},
+			found: entryWithGroups("ou=people,dc=example,dc=com", "cn=dev")},
+		{name: "a plain name is a group", want: []string{"dev", "data science"},
+			found: entryWithGroups("dev", "data science")},
+		{name: "escaped characters are part of the name", want: []string{"a,b"},
+			found: entryWithGroups(`cn=a\,b,dc=example`)},
 		{name: "the case of the attribute does not matter", want: []string{"dev"},
 			found: []entry{{"uid=ann", map[string][]string{"MEMBEROF": {"cn=dev"}}}}},
 		{name: "a user without groups has none", found: []entry{{dn: "uid=ann"}}},
@@ -51,7 +54,8 @@ func TestLDAPSource_Groups(t *testing.T) {
 		{name: "no entry of the user", err: `there is no user "ann" below dc=example,dc=com`},
 		{name: "two entries of the user", found: []entry{{dn: "uid=ann,ou=a"}, {dn: "uid=ann,ou=b"}},
 			err: `more than one entry below dc=example,dc=com is "ann"`},
-		{name: "many entries of the user", found: make([]entry, 5), err: `more than one entry below dc=example,dc=com is "ann"`},
+		{name: "many entries of the user", found: make([]entry, 5),
+			err: `more than one entry below dc=example,dc=com is "ann"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serveLDAP(t, false, func(s *fakeLDAPServer) { s.entries[filter] = c.found })
@@ -221,7 +225,8 @@ func TestLDAPSource_InvalidAnswers(t *testing.T) {
 		{"an empty entry", func(s *fakeLDAPServer) {
 			s.searchHandler = func(c net.Conn, id int64) { send(c, id, ldapResult(4, 0)) }
 		}, ""},
-		{"a closed connection", func(s *fakeLDAPServer) { s.searchHandler = func(c net.Conn, _ int64) { _ = c.Close() } }, ""},
+		{"a closed connection", func(s *fakeLDAPServer) { s.searchHandler = func(c net.Conn, _ int64) { _ = c.Close() } },
+			""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serveLDAP(t, false, c.change)

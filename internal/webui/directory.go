@@ -12,7 +12,8 @@ import (
 
 // directoryPolicy keeps another page within its origin. Such builds have inline styles and scripts, so those
 // are allowed.
-const directoryPolicy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; frame-ancestors 'none'"
+const directoryPolicy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; object-src 'none'; " +
+	"frame-ancestors 'none'"
 
 // DirectorySite is the files of another build of a page.
 type DirectorySite struct {

@@ -21,7 +21,8 @@ var static embed.FS
 
 // embeddedPolicy lets the page load files of its own origin only, and nothing inline. Colours of an icon in
 // the page are data URLs.
-const embeddedPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const embeddedPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action " +
+	"'none'; frame-ancestors 'none'"
 
 // adminMark is the place in index.html that says whether changes are possible at this address.
 const adminMark = `name="canopy-admin" content="no"`

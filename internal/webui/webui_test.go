@@ -59,7 +59,8 @@ func TestEmbedded_NamesOnlyItsOwnFiles(t *testing.T) {
 			}
 		}
 		if name != "js/dom.js" && name != "icon.svg" { // these have the name space of SVG
-			assert.Assert(t, !strings.Contains(text, "http://") && !strings.Contains(text, "https://"), "%s names another origin", name)
+			assert.Assert(t, !strings.Contains(text, "http://") && !strings.Contains(text, "https://"),
+				"%s names another origin", name)
 		}
 		assert.Assert(t, !strings.Contains(text, "innerHTML"), "%s makes markup from text", name)
 		assert.Assert(t, f.kind != "application/octet-stream", "%s has no content type", name)
@@ -70,13 +71,17 @@ func TestEmbedded_NamesOnlyItsOwnFiles(t *testing.T) {
 func TestMount_ServesThePageAndLeavesTheRestToREST(t *testing.T) {
 	h := Mount(Embedded(ReadOnly), rest)
 	for path, want := range map[string]string{
-		"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8", "/js/main.js": "text/javascript; charset=utf-8", "/css/base.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml",
+		"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8",
+		"/js/main.js": "text/javascript; charset=utf-8", "/css/base.css": "text/css; charset=utf-8",
+		"/icon.svg": "image/svg+xml",
 	} {
 		r := ask(t, h, http.MethodGet, path)
 		assert.Equal(t, r.StatusCode, http.StatusOK, path)
 		assert.Equal(t, r.Header.Get("Content-Type"), want, path)
 	}
-	for _, path := range []string{"/ws/v1/partitions", "/ws", "/WS/v1", "/healthz", "/readyz", "/metrics", "/debug/stack", "/nothing", "/js", "/js/", "/js/../index.html", "//", "/./", "/js//main.js", "/../embedded.go", "/js\\main.js", "/index.html\x00", ""} {
+	for _, path := range []string{"/ws/v1/partitions", "/ws", "/WS/v1", "/healthz", "/readyz", "/metrics", "/debug/stack",
+		"/nothing", "/js", "/js/", "/js/../index.html", "//", "/./", "/js//main.js", "/../embedded.go", "/js\\main.js",
+		"/index.html\x00", ""} {
 		r := ask(t, h, http.MethodGet, path)
 		assert.Equal(t, r.StatusCode, http.StatusTeapot, "%q", path)
 		assert.Equal(t, r.Header.Get("Content-Security-Policy"), "", "%q", path)
@@ -96,8 +101,10 @@ func TestEmbedded_Headers(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(policy, "default-src 'self'; "), policy)
 	assert.Assert(t, !strings.Contains(policy, "unsafe") && strings.Contains(policy, "frame-ancestors 'none'"), policy)
 	for name, want := range map[string]string{
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache",
-		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "",
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+		"Cache-Control":              "no-cache",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Vary": "Accept-Encoding",
+		"Access-Control-Allow-Origin": "",
 	} {
 		assert.Equal(t, r.Header.Get(name), want, name)
 	}
@@ -156,14 +163,16 @@ func buildOf(t *testing.T, files map[string]string) string {
 
 func TestDirectory_ServesAnotherPage(t *testing.T) {
 	dir := buildOf(t, map[string]string{
-		"index.html": "dashboard", "assets/config/envconfig.json": "{}", "main-ABC.js": "main()", "ws/v1/partitions": "shadow", "healthz": "shadow",
+		"index.html": "dashboard", "assets/config/envconfig.json": "{}", "main-ABC.js": "main()",
+		"ws/v1/partitions": "shadow", "healthz": "shadow",
 	})
 	assert.NilError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "outside")))
 	site, err := Directory(dir)
 	assert.NilError(t, err)
 	defer site.Close()
 	h := Mount(site, rest)
-	for path, want := range map[string]string{"/": "dashboard", "/assets/config/envconfig.json": "{}", "/main-ABC.js": "main()"} {
+	for path, want := range map[string]string{"/": "dashboard", "/assets/config/envconfig.json": "{}",
+		"/main-ABC.js": "main()"} {
 		r := ask(t, h, http.MethodGet, path)
 		assert.Equal(t, r.StatusCode, http.StatusOK, path)
 		assert.Equal(t, bodyOf(t, r), want)
@@ -171,7 +180,8 @@ func TestDirectory_ServesAnotherPage(t *testing.T) {
 		assert.Equal(t, again.StatusCode, http.StatusNotModified, path)
 	}
 	// Nothing of REST is shadowed, nothing outside is read, and what is missing is no page.
-	for _, path := range []string{"/ws/v1/partitions", "/healthz", "/outside", "/assets/missing.json", "/assets", "/assets/", "/assets/../../secret", "/%2e%2e/secret"} {
+	for _, path := range []string{"/ws/v1/partitions", "/healthz", "/outside", "/assets/missing.json", "/assets",
+		"/assets/", "/assets/../../secret", "/%2e%2e/secret"} {
 		assert.Equal(t, ask(t, h, http.MethodGet, path).StatusCode, http.StatusTeapot, path)
 	}
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte("new build"), 0o644))
@@ -204,7 +214,8 @@ func FuzzMount(f *testing.F) {
 			r := ask(t, h, http.MethodGet, path)
 			text := bodyOf(t, r)
 			reserved := strings.HasPrefix(strings.ToLower(path), "/ws/") || strings.HasPrefix(path, "/metrics")
-			if reserved && r.StatusCode != http.StatusTeapot || strings.Contains(text, "secret") && r.StatusCode == http.StatusOK {
+			if reserved && r.StatusCode != http.StatusTeapot || strings.Contains(text, "secret") &&
+				r.StatusCode == http.StatusOK {
 				t.Fatalf("%q has status %d", path, r.StatusCode)
 			}
 		}

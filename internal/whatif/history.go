@@ -9,18 +9,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// history is what the recording knows of the requests, to its end. With it the resource manager of the changed run is made up: an
-// allocation runs as long as it did, whenever it starts.
+// history is what the recording knows of the requests, to its end. With it the resource manager of the changed run is
+// made up: an allocation runs as long as it did, whenever it starts.
 type history struct {
-	apps      map[objects.AppID]*application
-	byKey     map[objects.AllocationKey][]*request
-	durations map[objects.QueuePath]*durations.Distribution // of the allocations of a leaf queue; of "": all. With too few none
-	confirm   map[scheduler.Termination]time.Duration       // the median time in which the resource manager confirmed
+	apps  map[objects.AppID]*application
+	byKey map[objects.AllocationKey][]*request
+	// of the allocations of a leaf queue; of "": all. With too few none
+	durations map[objects.QueuePath]*durations.Distribution
+	confirm   map[scheduler.Termination]time.Duration // the median time in which the resource manager confirmed
 }
 
 // newHistory learns from a run that was recorded until a time.
 func newHistory(t *tracker, until time.Time) *history {
-	p := &history{apps: t.apps, byKey: map[objects.AllocationKey][]*request{}, durations: map[objects.QueuePath]*durations.Distribution{}, confirm: map[scheduler.Termination]time.Duration{}}
+	p := &history{apps: t.apps, byKey: map[objects.AllocationKey][]*request{},
+		durations: map[objects.QueuePath]*durations.Distribution{}, confirm: map[scheduler.Termination]time.Duration{}}
 	lives := map[objects.QueuePath][]durations.Life{}
 	confirmed := map[scheduler.Termination][]time.Duration{}
 	for _, r := range t.all {
@@ -54,7 +56,8 @@ func newHistory(t *tracker, until time.Time) *history {
 	return p
 }
 
-// ran is for how long a request ran before anything but itself ended it, or the recording did; ended: it has come to its own end.
+// ran is for how long a request ran before anything but itself ended it, or the recording did; ended: it has come to
+// its own end.
 func (r *request) ran(until time.Time) (ran time.Duration, ended bool) {
 	switch {
 	case !r.releasing.IsZero():
@@ -76,9 +79,10 @@ func (p *history) of(r *request) *request {
 	return nil
 }
 
-// duration is how long a request of a leaf queue runs. estimated: the recording has not seen its end, so that it is the median of those
-// that ran as long. ok: it is known, or can be estimated.
-func (p *history) duration(recorded *request, queue objects.QueuePath, until time.Time) (d time.Duration, estimated, ok bool) {
+// duration is how long a request of a leaf queue runs. estimated: the recording has not seen its end, so that it is the
+// median of those that ran as long. ok: it is known, or can be estimated.
+func (p *history) duration(recorded *request, queue objects.QueuePath, until time.Time) (d time.Duration, estimated,
+	ok bool) {
 	var ran time.Duration
 	if recorded != nil && !recorded.started.IsZero() {
 		ended := false

@@ -15,7 +15,8 @@ var pageText string
 // page escapes all texts: names come from resource managers.
 var page = template.Must(template.New("what-if").Parse(pageText))
 
-// WriteHTML writes comparisons as one page that needs nothing else: for each the tables, bars of the waits, and what queues had over time.
+// WriteHTML writes comparisons as one page that needs nothing else: for each the tables, bars of the waits, and what
+// queues had over time.
 func WriteHTML(out io.Writer, all []*Comparison) error {
 	view := struct{ Parts []partView }{}
 	for _, c := range all {
@@ -56,10 +57,13 @@ type chartView struct {
 const chartWidth, chartHeight = 600.0, 120.0
 
 func (c *Comparison) view() partView {
-	out := partView{Comparison: c, Window: fmt.Sprintf("%s to %s (%s)", c.From.UTC().Format(time.RFC3339), c.To.UTC().Format(time.RFC3339), c.To.Sub(c.From).Round(time.Second)),
+	out := partView{Comparison: c,
+		Window: fmt.Sprintf("%s to %s (%s)", c.From.UTC().Format(time.RFC3339), c.To.UTC().Format(time.RFC3339),
+			c.To.Sub(c.From).Round(time.Second)),
 		Changed: strings.Join(c.Changes, ", ")}
 	all := pair{c.Recorded.All, c.Changed.All}
-	out.Queues, out.Users = rows(append([]pair{all}, pairs(c.Recorded.Queues, c.Changed.Queues)...)), rows(append([]pair{all}, pairs(c.Recorded.Users, c.Changed.Users)...))
+	out.Queues, out.Users = rows(append([]pair{all}, pairs(c.Recorded.Queues, c.Changed.Queues)...)),
+		rows(append([]pair{all}, pairs(c.Recorded.Users, c.Changed.Users)...))
 	for _, s := range c.Series {
 		out.Charts = append(out.Charts, s.view())
 	}
@@ -75,8 +79,10 @@ func rows(list []pair) (out []rowView) {
 		a, b := p.recorded, p.changed
 		count := func(a, b int) string { return both(fmt.Sprint(a), fmt.Sprint(b)) }
 		r := rowView{
-			Name: a.Name, Asks: count(a.Asks, b.Asks), Started: count(a.Started, b.Started), Waiting: count(a.Waiting, b.Waiting), Preempted: count(a.Preempted, b.Preempted),
-			Median: both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)), P95: both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)),
+			Name: a.Name, Asks: count(a.Asks, b.Asks), Started: count(a.Started, b.Started),
+			Waiting: count(a.Waiting, b.Waiting), Preempted: count(a.Preempted, b.Preempted),
+			Median:  both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)),
+			P95:     both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)),
 			Starved: both(percent(a.Starved), percent(b.Starved)), Usage: usageText(a.Usage, b.Usage),
 		}
 		if longest > 0 {

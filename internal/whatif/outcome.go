@@ -17,8 +17,8 @@ type Outcome struct {
 	Users  []Group `json:"users"`  // by name
 }
 
-// Group are the asks of a queue or of a user, without placeholders, without what ran before the recording, and without asks for
-// applications that were not accepted.
+// Group are the asks of a queue or of a user, without placeholders, without what ran before the recording, and without
+// asks for applications that were not accepted.
 type Group struct {
 	Name      string `json:"name"`
 	Asks      int    `json:"asks"`      // that were not rejected
@@ -29,14 +29,15 @@ type Group struct {
 	Wait      Wait   `json:"wait"`
 	Preempted int    `json:"preempted"` // allocations that were chosen as victims
 
-	// Waits are how long each ask waited that was not rejected, in order: until it started or was cancelled, and Forever when it never
-	// ran. Those of several groups can be joined for a quantile of all.
+	// Waits are how long each ask waited that was not rejected, in order: until it started or was cancelled, and Forever
+	// when it never ran. Those of several groups can be joined for a quantile of all.
 	Waits []time.Duration `json:"-"`
 
 	// The following is about queues.
 
-	Usage   []Usage `json:"usage,omitempty"`
-	Starved float64 `json:"starved"` // the part of the time in which the queue had pending asks and less than its guarantee
+	Usage []Usage `json:"usage,omitempty"`
+	// the part of the time in which the queue had pending asks and less than its guarantee
+	Starved float64 `json:"starved"`
 }
 
 // Forever is the wait of an ask that had not started at the end of the recording.
@@ -89,11 +90,13 @@ func (c *counter) add(r *request) {
 func (c *counter) group() Group {
 	slices.Sort(c.started)
 	slices.Sort(c.Waits)
-	c.Wait = Wait{Quantile(c.started, 0.5).Seconds(), Quantile(c.started, 0.95).Seconds(), Quantile(c.started, 1).Seconds()}
+	c.Wait = Wait{Quantile(c.started, 0.5).Seconds(), Quantile(c.started, 0.95).Seconds(),
+		Quantile(c.started, 1).Seconds()}
 	return c.Group
 }
 
-// Quantile is the smallest duration that a part of them, from 0 to 1, does not exceed; 0: there is none. Requires: they are in order.
+// Quantile is the smallest duration that a part of them, from 0 to 1, does not exceed; 0: there is none. Requires: they
+// are in order.
 func Quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -155,7 +158,9 @@ func (x *queueSamples) usage(taken int) (out []Usage) {
 		sums[name] += 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		out = append(out, Usage{name, int64(math.Round(sums[name] / float64(max(taken, 1)))), pointer(x.guaranteed, name), pointer(x.limit, name)})
+		out = append(out,
+			Usage{name, int64(math.Round(sums[name] / float64(max(taken, 1)))), pointer(x.guaranteed, name),
+				pointer(x.limit, name)})
 	}
 	return out
 }

@@ -42,8 +42,8 @@ func (r *run) translateConfig(c scheduler.UseConfig) []scheduler.Command {
 	return []scheduler.Command{scheduler.UseConfig{Partition: p}}
 }
 
-// appliesRelease reports whether a recorded release of one key is made in the changed run at the same time: what it ends began at the same time
-// there, or never ran in the recording. Otherwise a timer ends it.
+// appliesRelease reports whether a recorded release of one key is made in the changed run at the same time: what it
+// ends began at the same time there, or never ran in the recording. Otherwise a timer ends it.
 func (r *run) appliesRelease(c scheduler.Release) bool {
 	then, x := r.recorded.last[c.Key], r.changed.last[c.Key]
 	switch {
@@ -59,8 +59,8 @@ func confirms(t scheduler.Termination) bool {
 	return t == scheduler.PreemptedByScheduler || t == scheduler.TimedOut || t == scheduler.PlaceholderReplaced
 }
 
-// translateEnd is what the resource manager does in place of a command that ends all of an application. What waited in the recording
-// ends now; what runs for as long as it would; and an application is removed when nothing is left of it.
+// translateEnd is what the resource manager does in place of a command that ends all of an application. What waited in
+// the recording ends now; what runs for as long as it would; and an application is removed when nothing is left of it.
 func (r *run) translateEnd(app objects.AppID, cmd scheduler.Command) (out []scheduler.Command) {
 	_, removes := cmd.(scheduler.RemoveApplication)
 	if r.sameRequests(app) && (!removes || r.recorded.application(app).lastEnd.Equal(r.changed.application(app).lastEnd)) {

@@ -94,14 +94,16 @@ func (r *run) step(s *recording.Step) error {
 			r.apply(cmd)
 		}
 	}
-	r.diverged = r.diverged || len(r.effects) != len(made.Effects) || r.digester.Digest(r.effects, nil) != r.digester.Digest(made.Effects, nil)
+	r.diverged = r.diverged || len(r.effects) != len(made.Effects) ||
+		r.digester.Digest(r.effects, nil) != r.digester.Digest(made.Effects, nil)
 	r.endUnrecorded(made.Effects)
 	r.removeIdle()
 	return nil
 }
 
-// nothingDue reports whether the changed run has nothing to do in a recorded call for decisions, or at a recorded deadline, which is not its own.
-// An owner of its Core would not call it: a look at what waits may change when it is looked at next.
+// nothingDue reports whether the changed run has nothing to do in a recorded call for decisions, or at a recorded
+// deadline, which is not its own. An owner of its Core would not call it: a look at what waits may change when it is
+// looked at next.
 func (r *run) nothingDue(s *recording.Step) bool {
 	if _, wakes := s.Command.(scheduler.Wake); !r.diverged || r.undecided || s.Command != nil && !wakes {
 		return false
@@ -163,8 +165,8 @@ func (r *run) sample(at time.Time) {
 	r.now = at
 }
 
-// ownDeadline is a deadline of the changed run before a time; ok is false if there is none, or if the recorded scheduler has the same:
-// the recording says when it was served.
+// ownDeadline is a deadline of the changed run before a time; ok is false if there is none, or if the recorded
+// scheduler has the same: the recording says when it was served.
 func (r *run) ownDeadline(before time.Time) (at time.Time, ok bool) {
 	at, ok = r.core.NextDeadline()
 	if !ok || !at.Before(before) || !at.After(r.woken) {
@@ -246,27 +248,30 @@ func (r *run) endLater(x, then *request) {
 
 // confirmLater plans the confirmation of a release that the scheduler has ordered, unless the recording has it.
 func (r *run) confirmLater(x *request) {
-	if then := r.recorded.last[x.key]; then != nil && then.releasing.Equal(x.releasing) && then.submitted.Equal(x.submitted) && then.before == x.before {
+	if then := r.recorded.last[x.key]; then != nil && then.releasing.Equal(x.releasing) &&
+		then.submitted.Equal(x.submitted) && then.before == x.before {
 		return
 	}
 	r.notes.confirmed++
 	r.timers.add(r.now.Add(r.history.confirm[x.reason]), x, x.reason)
 }
 
-// endUnrecorded plans the end of allocations that the recorded scheduler has just ordered to end, or lost with their nodes, and the changed
-// one has not.
+// endUnrecorded plans the end of allocations that the recorded scheduler has just ordered to end, or lost with their
+// nodes, and the changed one has not.
 func (r *run) endUnrecorded(effects []scheduler.Effect) {
 	for _, e := range effects {
 		if e, ok := e.(scheduler.Released); ok {
 			then, x := r.recorded.last[e.Key], r.changed.last[e.Key]
-			if then != nil && x != nil && (then.bound() || then.lost) && x.bound() && x.releasing.IsZero() && x.started.Equal(then.started) && !x.placeholder {
+			if then != nil && x != nil && (then.bound() || then.lost) && x.bound() && x.releasing.IsZero() &&
+				x.started.Equal(then.started) && !x.placeholder {
 				r.endLater(x, then)
 			}
 		}
 	}
 }
 
-// removeIdle has the resource manager remove applications whose last request has just ended, as long after that as it did.
+// removeIdle has the resource manager remove applications whose last request has just ended, as long after that as it
+// did.
 func (r *run) removeIdle() {
 	for len(r.changed.emptied) > 0 {
 		id := r.changed.emptied[0]
@@ -280,7 +285,8 @@ func (r *run) removeIdle() {
 			continue
 		}
 		a := r.changed.application(id)
-		if then := r.nextRemoval(id); then != nil && !then.killed && a.submitted == then.all && !a.lastEnd.Equal(then.lastEnd) {
+		if then := r.nextRemoval(id); then != nil && !then.killed && a.submitted == then.all &&
+			!a.lastEnd.Equal(then.lastEnd) {
 			r.timers.remove(r.now.Add(then.at.Sub(then.lastEnd)), id)
 		}
 	}

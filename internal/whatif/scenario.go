@@ -29,7 +29,9 @@ func ParseNodeChange(text string) (NodeChange, error) {
 	number, like, ok := strings.Cut(text, ":")
 	n, err := strconv.Atoi(number)
 	if !ok || err != nil || n == 0 || like == "" || number[0] != '+' && number[0] != '-' || n > maxNodes || n < -maxNodes {
-		return NodeChange{}, fmt.Errorf("%q is no change of nodes: +20:NAME adds 20 nodes like NAME, -3:NAME takes 3 away; NAME is a node or the value of an attribute", text)
+		return NodeChange{},
+			fmt.Errorf("%q is no change of nodes: +20:NAME adds 20 nodes like NAME, -3:NAME takes 3 away; NAME is a node or "+
+				"the value of an attribute", text)
 	}
 	return NodeChange{n, like}, nil
 }
@@ -72,7 +74,8 @@ type nodes struct {
 }
 
 func newNodes(changes []NodeChange) *nodes {
-	n := &nodes{changes: changes, matched: make([]bool, len(changes)), left: make([]int, len(changes)), gone: map[objects.NodeID]bool{}, copies: map[objects.NodeID][]objects.NodeID{}}
+	n := &nodes{changes: changes, matched: make([]bool, len(changes)), left: make([]int, len(changes)),
+		gone: map[objects.NodeID]bool{}, copies: map[objects.NodeID][]objects.NodeID{}}
 	for i, c := range changes {
 		n.left[i] = max(0, -c.Count)
 	}
@@ -156,7 +159,9 @@ func (n *nodes) add(c scheduler.AddNode) []scheduler.Command {
 		n.matched[i] = true
 		for k := range change.Count {
 			id := objects.NodeID(fmt.Sprintf("what-if-%s-%d", change.Like, k))
-			out = append(out, scheduler.AddNode{Node: id, Total: c.Total, Attributes: renamed(c.Attributes, c.Node, id), Schedulable: c.Schedulable})
+			out = append(out,
+				scheduler.AddNode{Node: id, Total: c.Total, Attributes: renamed(c.Attributes, c.Node, id),
+					Schedulable: c.Schedulable})
 			if !c.Schedulable {
 				n.copies[c.Node] = append(n.copies[c.Node], id)
 			}
@@ -172,7 +177,8 @@ func (n *nodes) unmatched() error {
 		case !n.matched[i]:
 			return fmt.Errorf("no node that was recorded is %q, or has an attribute of that value", c.Like)
 		case n.left[i] > 0:
-			return fmt.Errorf("only %d nodes like %q were recorded; %d cannot be taken away", -c.Count-n.left[i], c.Like, -c.Count)
+			return fmt.Errorf("only %d nodes like %q were recorded; %d cannot be taken away", -c.Count-n.left[i], c.Like,
+				-c.Count)
 		}
 	}
 	return nil

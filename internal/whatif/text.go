@@ -13,7 +13,8 @@ import (
 // WriteText writes the comparison side by side, each figure as "recorded > changed", or once where they are equal.
 func (c *Comparison) WriteText(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "partition %s, %s to %s (%s), %d steps\nchanged: %s\n", c.Partition, c.From.UTC().Format(time.RFC3339), c.To.UTC().Format(time.RFC3339),
+	fmt.Fprintf(&b, "partition %s, %s to %s (%s), %d steps\nchanged: %s\n", c.Partition, c.From.UTC().Format(time.RFC3339),
+		c.To.UTC().Format(time.RFC3339),
 		c.To.Sub(c.From).Round(time.Second), c.Steps, strings.Join(c.Changes, ", "))
 	if c.Same {
 		b.WriteString("every ask starts and ends at the recorded time\n")
@@ -23,7 +24,8 @@ func (c *Comparison) WriteText(out io.Writer) error {
 		all      [2]Group
 		recorded []Group
 		changed  []Group
-	}{{"QUEUE", [2]Group{c.Recorded.All, c.Changed.All}, c.Recorded.Queues, c.Changed.Queues}, {"USER", [2]Group{c.Recorded.All, c.Changed.All}, c.Recorded.Users, c.Changed.Users}} {
+	}{{"QUEUE", [2]Group{c.Recorded.All, c.Changed.All}, c.Recorded.Queues, c.Changed.Queues},
+		{"USER", [2]Group{c.Recorded.All, c.Changed.All}, c.Recorded.Users, c.Changed.Users}} {
 		b.WriteString("\n")
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "%s\tASKS\tSTARTED\tNEVER RAN\tWAIT MEDIAN\tWAIT 95 %%\tPREEMPTED", part.name)
@@ -70,8 +72,10 @@ func pairs(recorded, changed []Group) (out []pair) {
 func (p pair) writeText(out io.Writer, queue bool) {
 	a, b := p.recorded, p.changed
 	count := func(a, b int) string { return both(fmt.Sprint(a), fmt.Sprint(b)) }
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s", a.Name, count(a.Asks, b.Asks), count(a.Started, b.Started), count(a.Waiting, b.Waiting),
-		both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)), both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)), count(a.Preempted, b.Preempted))
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s", a.Name, count(a.Asks, b.Asks), count(a.Started, b.Started),
+		count(a.Waiting, b.Waiting),
+		both(FormatSeconds(a.Wait.Median), FormatSeconds(b.Wait.Median)),
+		both(FormatSeconds(a.Wait.P95), FormatSeconds(b.Wait.P95)), count(a.Preempted, b.Preempted))
 	if queue {
 		fmt.Fprintf(out, "\t%s\t%s", both(percent(a.Starved), percent(b.Starved)), usageText(a.Usage, b.Usage))
 	}
@@ -138,7 +142,8 @@ func (u Usage) text() string {
 	return text
 }
 
-// rounded is a mean without digits that say nothing, so that it has a short unit: whole cores, and other large ones are of bytes.
+// rounded is a mean without digits that say nothing, so that it has a short unit: whole cores, and other large ones are
+// of bytes.
 func rounded(resource string, mean int64) int64 {
 	if resource == resources.VCore && mean >= 10_000 {
 		return (mean + 500) / 1000 * 1000

@@ -31,7 +31,8 @@ func (r *request) bound() bool   { return !r.started.IsZero() && r.ended.IsZero(
 
 // sameState reports whether a request of the other run is in the same state.
 func (r *request) sameState(x *request) bool {
-	return r.started.Equal(x.started) && r.releasing.Equal(x.releasing) && r.ended.IsZero() == x.ended.IsZero() && r.rejected == x.rejected
+	return r.started.Equal(x.started) && r.releasing.Equal(x.releasing) && r.ended.IsZero() == x.ended.IsZero() &&
+		r.rejected == x.rejected
 }
 
 // preempted reports whether it was chosen as a victim.
@@ -67,7 +68,8 @@ type removal struct {
 }
 
 func newTracker() *tracker {
-	return &tracker{last: map[objects.AllocationKey]*request{}, apps: map[objects.AppID]*application{}, live: map[objects.AppID]map[*request]bool{}}
+	return &tracker{last: map[objects.AllocationKey]*request{}, apps: map[objects.AppID]*application{},
+		live: map[objects.AppID]map[*request]bool{}}
 }
 
 // application is that of an ID, which may be unknown yet.
@@ -152,7 +154,8 @@ func (t *tracker) release(c scheduler.Release, at time.Time) {
 	r := t.last[c.Key]
 	switch {
 	case r == nil:
-	case r.pending() && c.Scope != scheduler.OnlyAllocations, r.bound() && !r.releasing.IsZero() && c.Scope != scheduler.OnlyAsks:
+	case r.pending() && c.Scope != scheduler.OnlyAllocations, r.bound() && !r.releasing.IsZero() &&
+		c.Scope != scheduler.OnlyAsks:
 		t.end(r, at)
 	}
 }

@@ -38,7 +38,8 @@ type DifferenceError struct {
 }
 
 func (e *DifferenceError) Error() string {
-	return fmt.Sprintf("step %d at %s: this version of Canopy does not make the recorded decisions: %s", e.Step, e.At.UTC().Format(time.RFC3339Nano), e.Text)
+	return fmt.Sprintf("step %d at %s: this version of Canopy does not make the recorded decisions: %s", e.Step,
+		e.At.UTC().Format(time.RFC3339Nano), e.Text)
 }
 
 // Recorded is the part of a session that scenarios are compared with. It is read only, once it is made.
@@ -48,8 +49,9 @@ type Recorded struct {
 	parts   int
 }
 
-// Read makes the recorded decisions of a session, to learn what became of each ask. If resource managers have registered again in it, or if it has
-// gaps, it takes the part with most asks. Errors: ErrNothing, and those of the recording; and *DifferenceError.
+// Read makes the recorded decisions of a session, to learn what became of each ask. If resource managers have
+// registered again in it, or if it has gaps, it takes the part with most asks. Errors: ErrNothing, and those of the
+// recording; and *DifferenceError.
 func Read(s recording.Session) (*Recorded, error) {
 	parts, err := partsOf(s)
 	if err != nil {
@@ -76,14 +78,15 @@ func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time
 	return recorded.Compare(scenario, progress)
 }
 
-// Compare runs a scenario. progress is called now and then with the time in the recording; nil: it is not. Errors: those of Read; and that
-// a change of nodes concerns no node.
+// Compare runs a scenario. progress is called now and then with the time in the recording; nil: it is not. Errors:
+// those of Read; and that a change of nodes concerns no node.
 func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
 	most := x.most
 	r := &run{
 		scenario: scenario, history: newHistory(most.recorded, most.last), until: most.last,
 		recorded: newTracker(), recordedSamples: newSamples(most.first, most.last),
-		changed: newTracker(), samples: newSamples(most.first, most.last), nodes: newNodes(scenario.Nodes), removals: map[objects.AppID]bool{},
+		changed: newTracker(), samples: newSamples(most.first, most.last), nodes: newNodes(scenario.Nodes),
+		removals: map[objects.AppID]bool{},
 	}
 	if err := r.makeSteps(x, progress); err != nil {
 		return nil, err
@@ -97,7 +100,8 @@ func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Co
 	return &Comparison{
 		Partition: x.session.Partition, From: most.first, To: most.last, Steps: most.steps,
 		Changes: r.changes(), Assumptions: r.assumptions(x.parts), Same: same(r.recorded, r.changed),
-		Recorded: outcomeOf(r.recorded, r.recordedSamples), Changed: outcomeOf(r.changed, r.samples), Series: seriesOf(r.recordedSamples, r.samples),
+		Recorded: outcomeOf(r.recorded, r.recordedSamples), Changed: outcomeOf(r.changed, r.samples),
+		Series: seriesOf(r.recordedSamples, r.samples),
 	}, nil
 }
 
@@ -229,7 +233,8 @@ func (r *run) assumptions(parts int) []string {
 			out = append(out, fmt.Sprintf("%d %s", n, text))
 		}
 	}
-	count(n.estimated, "allocations whose end the recording has not seen run as long as the median of their queue that ran as long")
+	count(n.estimated,
+		"allocations whose end the recording has not seen run as long as the median of their queue that ran as long")
 	count(n.endless, "allocations run to the end of the recording: no duration is known")
 	count(n.confirmed, "victims and placeholders are confirmed after the median time")
 	count(n.reloads, "recorded changes of the configuration are left out: the given one is in force from the begin on")
@@ -241,7 +246,9 @@ func (r *run) assumptions(parts int) []string {
 		out = append(out, "work that was submitted again after a preemption is submitted in both runs, and no other")
 	}
 	if parts > 1 {
-		out = append(out, fmt.Sprintf("the recording has %d parts, because resource managers registered again or steps are missing; this is the one with most asks", parts))
+		out = append(out,
+			fmt.Sprintf("the recording has %d parts, because resource managers registered again or steps are missing; this is "+
+				"the one with most asks", parts))
 	}
 	return out
 }

@@ -34,7 +34,8 @@ type recorder struct {
 func record(t *testing.T, p configs.Partition, opt objects.Options) *recorder {
 	t.Helper()
 	r := &recorder{t: t, dir: t.TempDir(), core: scheduler.NewWith(p, nil, opt)}
-	store, err := recording.Open(recording.Options{Dir: r.dir, Now: randomrun.StartTime, After: func(time.Duration) <-chan time.Time { return nil }})
+	store, err := recording.Open(recording.Options{Dir: r.dir, Now: randomrun.StartTime,
+		After: func(time.Duration) <-chan time.Time { return nil }})
 	assert.NilError(t, err)
 	r.to = store.Recorder(p.Name, r.core, opt)
 	r.to.Begin()
@@ -65,7 +66,8 @@ func (r *recorder) compare(s *Scenario) (*Comparison, error) {
 	return Compare(sessions[0], s, nil)
 }
 
-// A scenario that changes nothing makes the same effects at the same times, whatever resource managers and operators have done.
+// A scenario that changes nothing makes the same effects at the same times, whatever resource managers and operators
+// have done.
 func TestCompare_NothingChangedIsTheSame(t *testing.T) {
 	first, started := rand.Uint64N(1<<40), 0
 	for i := range testscale.Runs(200) {
@@ -134,7 +136,8 @@ func randomJobs(seed uint64, n int) (jobs []job) {
 	g := rand.New(rand.NewPCG(seed, 1))
 	for range n {
 		jobs = append(jobs, job{
-			time.Duration(g.Int64N(int64(10 * time.Minute))), []string{"root.a", "root.b", "root.c"}[g.IntN(3)], 1 + g.IntN(4), 1 + g.Int64N(3),
+			time.Duration(g.Int64N(int64(10 * time.Minute))), []string{"root.a", "root.b", "root.c"}[g.IntN(3)], 1 + g.IntN(4),
+			1 + g.Int64N(3),
 			time.Duration(g.Int64N(int64(2 * time.Minute))),
 		})
 	}
@@ -149,8 +152,8 @@ type event struct {
 
 var three = []string{"n0", "n1", "n2"}
 
-// simulate runs jobs on some nodes of 4 vcore, until a time at which all is over: each allocation runs for its duration, and a victim ends
-// after 3 s.
+// simulate runs jobs on some nodes of 4 vcore, until a time at which all is over: each allocation runs for its
+// duration, and a victim ends after 3 s.
 func simulate(t *testing.T, p configs.Partition, nodes []string, jobs []job) *recorder {
 	t.Helper()
 	begin := randomrun.StartTime()
@@ -158,7 +161,8 @@ func simulate(t *testing.T, p configs.Partition, nodes []string, jobs []job) *re
 	var events []event
 	for _, name := range nodes {
 		events = append(events, event{0, scheduler.AddNode{
-			Node: objects.NodeID(name), Total: amounts(4), Schedulable: true, Attributes: map[string]string{"type": "plain", "host": name},
+			Node: objects.NodeID(name), Total: amounts(4), Schedulable: true,
+			Attributes: map[string]string{"type": "plain", "host": name},
 		}})
 	}
 	events = append(events, event{3 * time.Hour, scheduler.Wake{}}) // the end of the recording
@@ -167,9 +171,11 @@ func simulate(t *testing.T, p configs.Partition, nodes []string, jobs []job) *re
 	for i, j := range jobs {
 		app := objects.AppID(fmt.Sprint("app", i))
 		left[app] = j.tasks
-		events = append(events, event{j.at, scheduler.AddApplication{App: app, Queue: j.queue, User: security.User{Name: fmt.Sprint("user", i%3)}}})
+		events = append(events,
+			event{j.at, scheduler.AddApplication{App: app, Queue: j.queue, User: security.User{Name: fmt.Sprint("user", i%3)}}})
 		for k := range j.tasks {
-			ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", k)), App: app, Amounts: amounts(j.vcore), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
+			ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", k)), App: app, Amounts: amounts(j.vcore),
+				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther}
 			durations[ask.Key] = j.duration + time.Duration(k)*time.Millisecond
 			events = append(events, event{j.at + time.Duration(k), scheduler.SubmitAsk{Ask: ask}})
 		}
@@ -226,7 +232,8 @@ func amounts(vcore int64) resources.Amounts {
 	return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore * 1000)})
 }
 
-// What a scenario says of another configuration, or of more nodes, is what comes of it when the same jobs really run there.
+// What a scenario says of another configuration, or of more nodes, is what comes of it when the same jobs really run
+// there.
 func TestCompare_IsWhatReallyComes(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	changed := 0
@@ -236,11 +243,14 @@ func TestCompare_IsWhatReallyComes(t *testing.T) {
 		before, after := config(t, 4, "1s"), config(t, 8, "1h")
 		before.Partitions[0].PreemptionEnabled, after.Partitions[0].PreemptionEnabled = false, false
 		for name, scenario := range map[string]*Scenario{
-			"configuration": {Config: after}, "nodes": {Nodes: []NodeChange{{2, "plain"}}}, "both": {Config: after, Nodes: []NodeChange{{-1, "n1"}}},
+			"configuration": {Config: after}, "nodes": {Nodes: []NodeChange{{2, "plain"}}},
+			"both": {Config: after, Nodes: []NodeChange{{-1, "n1"}}},
 		} {
 			got, err := simulate(t, before.Partitions[0], three, jobs).compare(scenario)
 			assert.NilError(t, err, "seed %d, %s", seed, name)
-			p, nodes := before.Partitions[0], map[string][]string{"configuration": three, "nodes": {"n0", "what-if-plain-0", "what-if-plain-1", "n1", "n2"}, "both": {"n0", "n2"}}
+			p, nodes := before.Partitions[0],
+				map[string][]string{"configuration": three, "nodes": {"n0", "what-if-plain-0", "what-if-plain-1", "n1", "n2"},
+					"both": {"n0", "n2"}}
 			if scenario.Config != nil {
 				p = after.Partitions[0]
 			}

@@ -87,7 +87,8 @@ func (r *reader) readBytes() []byte {
 
 // skip skips the value of an unknown field.
 func (r *reader) skip(tag uint64) {
-	if n := uint64(len(r.rest)); tag%field == lengthDelimited && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n { // the usual case
+	// the usual case
+	if n := uint64(len(r.rest)); tag%field == lengthDelimited && n > 0 && r.rest[0] < 0x80 && uint64(r.rest[0]) < n {
 		r.rest = r.rest[1+int(r.rest[0]):]
 		return
 	}

@@ -51,7 +51,8 @@ func (m *AllocationRequest) Reset() {
 	clear(m.Asks)
 	clear(m.AskReleases)
 	*m = AllocationRequest{
-		Allocations: reuse(m.Allocations), Releases: reuse(m.Releases), Asks: reuse(m.Asks), AskReleases: reuse(m.AskReleases),
+		Allocations: reuse(m.Allocations), Releases: reuse(m.Releases), Asks: reuse(m.Asks),
+		AskReleases: reuse(m.AskReleases),
 	}
 }
 

@@ -34,7 +34,8 @@ func newCountingDecoder() (d *Decoder, reads *int) {
 // allocationField is an allocation with one resource.
 func allocationField(key, resource string) []byte {
 	entry := append(lengthDelimitedField(1, []byte(resource)...), lengthDelimitedField(2, field|byte(varint), 7)...)
-	return lengthDelimitedField(4, append(lengthDelimitedField(1, []byte(key)...), lengthDelimitedField(5, lengthDelimitedField(1, entry...)...)...)...)
+	return lengthDelimitedField(4,
+		append(lengthDelimitedField(1, []byte(key)...), lengthDelimitedField(5, lengthDelimitedField(1, entry...)...)...)...)
 }
 
 func TestDecoder_RepeatedResourceIsReadOnce(t *testing.T) {
@@ -92,8 +93,10 @@ func TestMemo_FindsOnlyWhatWasStored(t *testing.T) {
 func TestDecoder_MessageKeepsNothingOfTheOneBefore(t *testing.T) {
 	d, _ := newCountingDecoder()
 	var m AllocationRequest
-	assert.NilError(t, d.Decode(slices.Concat(lengthDelimitedField(1), lengthDelimitedField(2, lengthDelimitedField(2)...), lengthDelimitedField(3, 'r', 'm'),
-		allocationField("k", "memory"), lengthDelimitedField(5)), &m))
+	assert.NilError(t,
+		d.Decode(slices.Concat(lengthDelimitedField(1), lengthDelimitedField(2, lengthDelimitedField(2)...),
+			lengthDelimitedField(3, 'r', 'm'),
+			allocationField("k", "memory"), lengthDelimitedField(5)), &m))
 	assert.Assert(t, m.Unknown)
 	assert.Assert(t, m.Legacy)
 	assert.Equal(t, m.RM, "rm")
@@ -132,5 +135,7 @@ func TestResponse_Reset(t *testing.T) {
 	m.Allocated(&objects.Ask{Key: "k"}, "n")
 	got, err = m.Bytes()
 	assert.NilError(t, err)
-	assert.DeepEqual(t, got, lengthDelimitedField(1, append(append(lengthDelimitedField(1, 'k'), lengthDelimitedField(5)...), lengthDelimitedField(8, 'n')...)...))
+	assert.DeepEqual(t, got,
+		lengthDelimitedField(1,
+			append(append(lengthDelimitedField(1, 'k'), lengthDelimitedField(5)...), lengthDelimitedField(8, 'n')...)...))
 }

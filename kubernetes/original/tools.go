@@ -2,8 +2,8 @@
 
 package original
 
-// The program of the shim, and what its end-to-end suites import: "go mod tidy" keeps the modules of both. The tag is never
-// set, because programs cannot be imported.
+// The program of the shim, and what its end-to-end suites import: "go mod tidy" keeps the modules of both. The tag is
+// never set, because programs cannot be imported.
 
 import (
 	_ "github.com/onsi/ginkgo/v2"

@@ -1,4 +1,5 @@
-// Package shim pins a released yunikorn-k8shim, the shim of YuniKorn for Kubernetes, to be built with Canopy as its core.
+// Package shim pins a released yunikorn-k8shim, the shim of YuniKorn for Kubernetes, to be built with Canopy as its
+// core.
 //
 // The package owns the versions in its go.mod: those of the shim's own go.mod, except where Canopy needs later ones. It
 // leaves the core to kubernetes/yunikorn-core, and has no code: "make kubernetes" builds the program of the shim, and

@@ -2,8 +2,8 @@
 
 package shim
 
-// What the tests of the shim import, then its packages and programs: "go mod tidy" keeps the modules of both. The tag is
-// never set, because programs cannot be imported.
+// What the tests of the shim import, then its packages and programs: "go mod tidy" keeps the modules of both. The tag
+// is never set, because programs cannot be imported.
 
 import (
 	_ "github.com/google/go-cmp/cmp/cmpopts"

@@ -114,13 +114,15 @@ func (t *Term) selects(namespace string, labels map[string]string) bool {
 // Spread is a topology spread constraint. If it must hold, then with the ask in a domain, the allocations that Selector
 // selects there may exceed those of the domain with the fewest by MaxSkew at most.
 type Spread struct {
-	Selector      *Selector `json:"selector"`
-	TopologyKey   string    `json:"topologyKey"`
-	MaxSkew       int32     `json:"maxSkew"`
-	MinDomains    int32     `json:"minDomains,omitempty"`    // with fewer domains the fewest are taken to be 0; 0: any number will do
-	AllNodes      bool      `json:"allNodes,omitempty"`      // nodes count that the node selector and affinity of the ask do not match
-	SkipsTainted  bool      `json:"skipsTainted,omitempty"`  // nodes do not count whose taints the ask does not tolerate
-	SelectsItself bool      `json:"selectsItself,omitempty"` // Selector selects the ask
+	Selector    *Selector `json:"selector"`
+	TopologyKey string    `json:"topologyKey"`
+	MaxSkew     int32     `json:"maxSkew"`
+	// with fewer domains the fewest are taken to be 0; 0: any number will do
+	MinDomains int32 `json:"minDomains,omitempty"`
+	// nodes count that the node selector and affinity of the ask do not match
+	AllNodes      bool `json:"allNodes,omitempty"`
+	SkipsTainted  bool `json:"skipsTainted,omitempty"`  // nodes do not count whose taints the ask does not tolerate
+	SelectsItself bool `json:"selectsItself,omitempty"` // Selector selects the ask
 }
 
 // Port is a port of the node that an ask uses.

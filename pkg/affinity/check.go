@@ -5,12 +5,13 @@ type Refusal uint8
 
 // The refusals, in the order in which they are looked for: that of the plugins of kube-scheduler.
 const (
-	Allowed            Refusal = iota
-	PortTaken                  // an allocation on the node uses a host port of the ask
-	SpreadExceeded             // the node lacks the label of a spread constraint, or its domain has too many already
-	AffinityMissing            // the node lacks the label of an affinity term, or its domain has nothing that the affinity selects
-	AntiAffinity               // its domain has an allocation that the anti-affinity of the ask selects
-	OthersAntiAffinity         // its domain has an allocation whose anti-affinity selects the ask
+	Allowed        Refusal = iota
+	PortTaken              // an allocation on the node uses a host port of the ask
+	SpreadExceeded         // the node lacks the label of a spread constraint, or its domain has too many already
+	// the node lacks the label of an affinity term, or its domain has nothing that the affinity selects
+	AffinityMissing
+	AntiAffinity       // its domain has an allocation that the anti-affinity of the ask selects
+	OthersAntiAffinity // its domain has an allocation whose anti-affinity selects the ask
 )
 
 // Check answers for one ask which nodes are refused. It is valid until the Tracker changes. The zero value allows every

@@ -16,8 +16,8 @@ type counter struct {
 	spread *spreadDomains // nil: not for spread
 }
 
-// counts are numbers of allocations by domain, in pages: most constraints select a few allocations in a few of thousands of
-// domains.
+// counts are numbers of allocations by domain, in pages: most constraints select a few allocations in a few of
+// thousands of domains.
 type counts struct {
 	pages []*countsPage // nil: all are 0
 	total int64

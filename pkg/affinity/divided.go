@@ -2,14 +2,14 @@ package affinity
 
 import "slices"
 
-// A search for the best node need not check the nodes of a refused domain one by one, nor score those of a domain. For that
-// it groups the nodes by labels, so that all nodes of a group are alike to what an ask requires and prefers about the larger
-// topologies, whose domains have several nodes. What is about single nodes, host ports included, is checked and scored for
-// each node.
+// A search for the best node need not check the nodes of a refused domain one by one, nor score those of a domain. For
+// that it groups the nodes by labels, so that all nodes of a group are alike to what an ask requires and prefers about
+// the larger topologies, whose domains have several nodes. What is about single nodes, host ports included, is checked
+// and scored for each node.
 
-// AppendDivision appends the labels by which nodes are to be grouped: of the topologies with domains of several nodes those
-// of all preferences, if they count, and that of the constraints with the most domains. Checks are free to pass over the
-// other constraints. It changes only when nodes change their labels, or the constraints in use do.
+// AppendDivision appends the labels by which nodes are to be grouped: of the topologies with domains of several nodes
+// those of all preferences, if they count, and that of the constraints with the most domains. Checks are free to pass
+// over the other constraints. It changes only when nodes change their labels, or the constraints in use do.
 func (c Check) AppendDivision(labels []string, prefers bool) []string {
 	if c.kind == nil {
 		return labels
@@ -62,8 +62,8 @@ func (c Check) DomainAllowed(n *Node, labels []string) bool {
 	return c.kind == nil || c.kind.allowsOn(n, func(top *topology) bool { return slices.Contains(labels, top.key) })
 }
 
-// NodeAllowed reports whether the constraints on single nodes, host ports included, leave n to the ask. It changes only when
-// something of n changes, or NodeVersion.
+// NodeAllowed reports whether the constraints on single nodes, host ports included, leave n to the ask. It changes only
+// when something of n changes, or NodeVersion.
 func (c Check) NodeAllowed(n *Node) bool {
 	k := c.kind
 	if k == nil {

@@ -1,5 +1,6 @@
-// Package affinity decides which nodes other allocations leave to an ask, and which of these it prefers because of them: pod
-// affinity and anti-affinity, topology spread and host ports. Syntax and semantics are those of Kubernetes, in JSON.
+// Package affinity decides which nodes other allocations leave to an ask, and which of these it prefers because of
+// them: pod affinity and anti-affinity, topology spread and host ports. Syntax and semantics are those of Kubernetes,
+// in JSON.
 //
 // It owns the parsing of tags, and a Tracker that counts the allocations that constraints select, by topology domain.
 // So a check of one node reads a few counts, however many nodes and allocations there are. Which nodes are checked, in

@@ -15,7 +15,8 @@ const (
 	PodAffinityTag     = "canopy.scheduler/podAffinity"               // spec.affinity.podAffinity
 	PodAntiAffinityTag = "canopy.scheduler/podAntiAffinity"           // spec.affinity.podAntiAffinity
 	SpreadTag          = "canopy.scheduler/topologySpreadConstraints" // spec.topologySpreadConstraints: an array
-	PortsTag           = "canopy.scheduler/hostPorts"                 // spec.containers[].ports of all containers: an array
+	// spec.containers[].ports of all containers: an array
+	PortsTag = "canopy.scheduler/hostPorts"
 )
 
 // tagTexts are the texts of the tags.
@@ -28,8 +29,8 @@ func textsOf(tags map[string]string) tagTexts {
 	return tagTexts{tags[PodAffinityTag], tags[PodAntiAffinityTag], tags[SpreadTag], tags[PortsTag]}
 }
 
-// Parse reads the constraints of an ask from its tags; nodes are its constraints on nodes. Nil: there are none. An error
-// names the tag and what is wrong with it.
+// Parse reads the constraints of an ask from its tags; nodes are its constraints on nodes. Nil: there are none. An
+// error names the tag and what is wrong with it.
 func Parse(tags map[string]string, nodes *constraints.Ask) (*Ask, error) {
 	texts := textsOf(tags)
 	if texts == (tagTexts{}) {
@@ -119,7 +120,8 @@ func (a *Ask) resolve(read *podAffinityTerm) (Term, error) {
 		return Term{}, errNoTopologyKey
 	case slices.Contains(read.Namespaces, ""):
 		return Term{}, errors.New("a namespace has no name")
-	case read.NamespaceSelector != nil && len(read.NamespaceSelector.MatchLabels)+len(read.NamespaceSelector.MatchExpressions) > 0:
+	case read.NamespaceSelector != nil &&
+		len(read.NamespaceSelector.MatchLabels)+len(read.NamespaceSelector.MatchExpressions) > 0:
 		return Term{}, errors.New("a namespaceSelector with conditions is not supported: labels of namespaces are not known")
 	case len(keys) > 0 && read.LabelSelector == nil:
 		return Term{}, errKeysWithoutSelector
@@ -129,7 +131,8 @@ func (a *Ask) resolve(read *podAffinityTerm) (Term, error) {
 	if err := read.LabelSelector.check(); err != nil {
 		return Term{}, err
 	}
-	t := Term{TopologyKey: read.TopologyKey, Selector: read.LabelSelector.with(read.MatchLabelKeys, read.MismatchLabelKeys, a.content.Labels)}
+	t := Term{TopologyKey: read.TopologyKey,
+		Selector: read.LabelSelector.with(read.MatchLabelKeys, read.MismatchLabelKeys, a.content.Labels)}
 	switch {
 	case read.NamespaceSelector != nil: // without conditions it selects every namespace
 		t.AllNamespaces = true

@@ -1,7 +1,7 @@
 package affinity
 
-// Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the preference score: the
-// allocations that it selects in the domain of the node, times a weight.
+// Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the preference score:
+// the allocations that it selects in the domain of the node, times a weight.
 
 // PreferredTerm is a term of preferred pod affinity or anti-affinity.
 type PreferredTerm struct {
@@ -9,8 +9,8 @@ type PreferredTerm struct {
 	Term
 }
 
-// missingLabel is how many allocations a node without the topology label of a spread constraint with ScheduleAnyway counts
-// as, so that nodes with the label are better.
+// missingLabel is how many allocations a node without the topology label of a spread constraint with ScheduleAnyway
+// counts as, so that nodes with the label are better.
 const missingLabel = 1 << 20
 
 // preference is a part of the score of nodes for a kind.
@@ -55,22 +55,25 @@ func (t *Tracker) resolvePreferences(k *Kind) {
 	add := func(terms []PreferredTerm, sign int64) {
 		for i := range terms {
 			term := &terms[i]
-			k.preferences = append(k.preferences, preference{counter: t.counterOf(term.TopologyKey, []Term{term.Term}, nil, closes), weight: sign * int64(term.Weight)})
+			k.preferences = append(k.preferences,
+				preference{counter: t.counterOf(term.TopologyKey, []Term{term.Term}, nil, closes),
+					weight: sign * int64(term.Weight)})
 		}
 	}
 	add(c.PreferredAffinity, 1)
 	add(c.PreferredAntiAffinity, -1)
 	for i := range c.PreferredSpread {
 		s := &c.PreferredSpread[i]
-		k.preferences = append(k.preferences, preference{t.spreadCounterOf(k, c.PreferredSpread, s, closes), -1, -missingLabel})
+		k.preferences = append(k.preferences,
+			preference{t.spreadCounterOf(k, c.PreferredSpread, s, closes), -1, -missingLabel})
 	}
 }
 
 // Prefers reports whether the ask has preferences about the allocations around it.
 func (c Check) Prefers() bool { return c.kind != nil && len(c.kind.preferences) > 0 }
 
-// ScoreWithout is how much the ask prefers n because of the allocations around it, when some are gone. Higher is better. It
-// does not overflow: the length of a tag bounds the terms, and a count has 32 bits.
+// ScoreWithout is how much the ask prefers n because of the allocations around it, when some are gone. Higher is
+// better. It does not overflow: the length of a tag bounds the terms, and a count has 32 bits.
 func (c Check) ScoreWithout(n *Node, gone []Gone) (score int64) {
 	if c.kind == nil {
 		return 0
@@ -90,11 +93,12 @@ func (p *preference) of(domain int32, gone []Gone) int64 {
 	return p.weight * int64(p.countWithout(domain, gone))
 }
 
-// NodeScore is the part of the score of n that follows from topologies of single nodes. It changes only when something of n
-// changes.
+// NodeScore is the part of the score of n that follows from topologies of single nodes. It changes only when something
+// of n changes.
 func (c Check) NodeScore(n *Node) int64 { return c.scoreOn(n, true) }
 
-// DomainScore is the part of the score that follows from the larger topologies: the same for all nodes of the domains of n.
+// DomainScore is the part of the score that follows from the larger topologies: the same for all nodes of the domains
+// of n.
 func (c Check) DomainScore(n *Node) int64 { return c.scoreOn(n, false) }
 
 func (c Check) scoreOn(n *Node, single bool) (score int64) {
@@ -109,8 +113,8 @@ func (c Check) scoreOn(n *Node, single bool) (score int64) {
 	return score
 }
 
-// Drawing yields the slots of the nodes, some repeatedly, to whose NodeScore preferred affinity adds. Other nodes have a
-// NodeScore of 0 or less.
+// Drawing yields the slots of the nodes, some repeatedly, to whose NodeScore preferred affinity adds. Other nodes have
+// a NodeScore of 0 or less.
 func (c Check) Drawing(yield func(slot int) bool) {
 	if c.kind == nil {
 		return

@@ -36,7 +36,8 @@ func (t *Tracker) spreadCounterOf(k *Kind, all []Spread, s *Spread, opens bool) 
 	for i := range all {
 		keys = append(keys, all[i].TopologyKey)
 	}
-	scope := &spreadScope{keys: keys, nodesKey: k.ask.content.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes, skipsTainted: s.SkipsTainted}
+	scope := &spreadScope{keys: keys, nodesKey: k.ask.content.Nodes, nodes: k.ask.nodes, allNodes: s.AllNodes,
+		skipsTainted: s.SkipsTainted}
 	of := Term{Namespaces: []string{k.namespace}, Selector: s.Selector, TopologyKey: s.TopologyKey}
 	return t.counterOf(s.TopologyKey, []Term{of}, scope, opens)
 }

@@ -69,7 +69,8 @@ func (s *Selector) with(keys, mismatched []string, labels map[string]string) *Se
 		if i >= len(keys) {
 			operator = constraints.NotIn
 		}
-		out.MatchExpressions = append(out.MatchExpressions, constraints.Expression{Key: key, Operator: operator, Values: []string{value}})
+		out.MatchExpressions = append(out.MatchExpressions,
+			constraints.Expression{Key: key, Operator: operator, Values: []string{value}})
 	}
 	return out
 }

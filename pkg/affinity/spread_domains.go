@@ -2,8 +2,8 @@ package affinity
 
 import "github.com/canopy-scheduler/canopy/pkg/constraints"
 
-// spreadScope is the nodes on which allocations count for spread constraints, and their domains in one topology. Counters
-// share it: most asks that spread have the same, whatever they select.
+// spreadScope is the nodes on which allocations count for spread constraints, and their domains in one topology.
+// Counters share it: most asks that spread have the same, whatever they select.
 type spreadScope struct {
 	id       string
 	topology *topology

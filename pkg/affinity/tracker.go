@@ -10,8 +10,9 @@ import (
 // Tracker counts, for each constraint in use and each topology domain, the allocations that the constraint selects. The
 // zero value tracks nothing. Its owner notifies it of every node and of every allocation on a node, in any order.
 //
-// A kind of allocation that occurs for the first time is matched with every constraint, and a constraint that occurs for
-// the first time with every kind; a further allocation of a kind changes the counts that select it, and nothing else.
+// A kind of allocation that occurs for the first time is matched with every constraint, and a constraint that occurs
+// for the first time with every kind; a further allocation of a kind changes the counts that select it, and nothing
+// else.
 type Tracker struct {
 	nodes      []*Node // by slot; nil: the slot is free
 	freeSlots  []int
@@ -220,8 +221,8 @@ func (t *Tracker) dropUsers(k *Kind, users int) {
 // maxUnused is how many kinds without users are kept: the next ask may be of the same kind.
 const maxUnused = 256
 
-// Sweep forgets kinds without users, and constraints that no other kind has, if there are many. Kinds that were returned
-// and have no users are not valid any more; some reports whether there were any.
+// Sweep forgets kinds without users, and constraints that no other kind has, if there are many. Kinds that were
+// returned and have no users are not valid any more; some reports whether there were any.
 func (t *Tracker) Sweep() (some bool) {
 	if t.unused <= maxUnused {
 		return false

@@ -2,9 +2,9 @@ package affinity
 
 import "fmt"
 
-// Verify compares t with a Tracker that was notified anew of the same nodes, allocations and asks, and returns the first
-// difference; nil: there is none. Kinds without users, which are kept for the next ask, and what only they need may be in t
-// alone.
+// Verify compares t with a Tracker that was notified anew of the same nodes, allocations and asks, and returns the
+// first difference; nil: there is none. Kinds without users, which are kept for the next ask, and what only they need
+// may be in t alone.
 func (t *Tracker) Verify(anew *Tracker) error {
 	unused := 0
 	for key, k := range t.kinds {
@@ -17,7 +17,8 @@ func (t *Tracker) Verify(anew *Tracker) error {
 		}
 	}
 	if unused != t.unused || t.needed != anew.needed {
-		return fmt.Errorf("%d kinds have no users, and %d users have constraints; counted anew, %d and %d", t.unused, t.needed, unused, anew.needed)
+		return fmt.Errorf("%d kinds have no users, and %d users have constraints; counted anew, %d and %d", t.unused,
+			t.needed, unused, anew.needed)
 	}
 	for key, k := range anew.kinds {
 		if k.users > 0 && t.kinds[key] == nil {

@@ -32,8 +32,8 @@ func node(t *testing.T, labels map[string]string) *constraints.Node {
 	return n
 }
 
-// After any changes, each node is refused for the same reason as when all allocations and nodes are read anew, also when
-// some allocations are gone (CON-13 to CON-20).
+// After any changes, each node is refused for the same reason as when all allocations and nodes are read anew, also
+// when some allocations are gone (CON-13 to CON-20).
 func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 	seen, scores := map[Refusal]int{}, map[int64]int{}
 	for seed := range testscale.Runs(300) {
@@ -58,15 +58,18 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 			division := check.AppendDivision(nil, true)
 			for _, n := range c.nodes {
 				c.agreesWithGroup(t, check, division, n)
-				assert.Assert(t, check.NodeScore(n) <= 0 || drawn[n.Slot()], "seed %d: a preference draws to a node that is not said", seed)
+				assert.Assert(t, check.NodeScore(n) <= 0 || drawn[n.Slot()],
+					"seed %d: a preference draws to a node that is not said", seed)
 				want := refusalReadAnew(c.nodes, c.placed, ask, tags, n)
 				assert.Equal(t, check.Refusal(n), want, "seed %d", seed)
-				assert.Equal(t, check.RefusalWithout(n, gone), refusalReadAnew(c.nodes, left, ask, tags, n), "seed %d, without %d", seed, len(gone))
+				assert.Equal(t, check.RefusalWithout(n, gone), refusalReadAnew(c.nodes, left, ask, tags, n), "seed %d, without %d",
+					seed, len(gone))
 				seen[want]++
 				score := scoreReadAnew(c.placed, ask, tags, n)
 				assert.Equal(t, check.ScoreWithout(n, nil), score, "seed %d", seed)
 				assert.Equal(t, check.NodeScore(n)+check.DomainScore(n), score, "seed %d: the parts are the whole", seed)
-				assert.Equal(t, check.ScoreWithout(n, gone), scoreReadAnew(left, ask, tags, n), "seed %d, without %d", seed, len(gone))
+				assert.Equal(t, check.ScoreWithout(n, gone), scoreReadAnew(left, ask, tags, n), "seed %d, without %d", seed,
+					len(gone))
 				scores[score]++
 				if !check.Prefers() {
 					assert.Equal(t, score, int64(0))
@@ -78,7 +81,8 @@ func TestTracker_RefusalsEqualThoseReadAnew(t *testing.T) {
 		}
 		assert.Assert(t, !c.tracker.Active())
 		c.sweepAll()
-		assert.Equal(t, len(c.tracker.kinds)+len(c.tracker.counters)+len(c.tracker.holders)+len(c.tracker.topologies), 0, "nothing stays")
+		assert.Equal(t, len(c.tracker.kinds)+len(c.tracker.counters)+len(c.tracker.holders)+len(c.tracker.topologies), 0,
+			"nothing stays")
 	}
 	for r := range OthersAntiAffinity + 1 {
 		assert.Assert(t, seen[r] > 0, "refusal %d never happened", r)
@@ -167,7 +171,8 @@ func randomAsk(t *testing.T, rng *rand.Rand) (*Ask, map[string]string) {
 	case 1:
 		tags[PodAntiAffinityTag] = required(pick(term(), term()+","+term()))
 	case 2:
-		tags[SpreadTag] = `[{` + key() + selector() + `,"maxSkew":` + pick("1", "2") + `,"whenUnsatisfiable":"DoNotSchedule"` + pick("", `,"minDomains":3`) + `}]`
+		tags[SpreadTag] = `[{` + key() + selector() + `,"maxSkew":` + pick("1",
+			"2") + `,"whenUnsatisfiable":"DoNotSchedule"` + pick("", `,"minDomains":3`) + `}]`
 	case 3:
 		tags[PortsTag] = `[{"hostPort":80` + pick("", `,"hostIP":"1.1.1.1"`, `,"hostIP":"1.1.1.2"`) + `}]`
 	}
@@ -202,7 +207,8 @@ func scoreReadAnew(placed []allocation, ask *Ask, tags map[string]string, n *Nod
 		for _, x := range placed {
 			lacks := slices.ContainsFunc(all, func(s Spread) bool { _, ok := x.node.info.Label(s.TopologyKey); return !ok })
 			other, _ := x.node.info.Label(s.TopologyKey)
-			if term := (Term{Namespaces: []string{tags[budgets.NamespaceTag]}, Selector: s.Selector}); !lacks && other == value && term.SelectsTags(x.tags) {
+			if term := (Term{Namespaces: []string{tags[budgets.NamespaceTag]}, Selector: s.Selector}); !lacks &&
+				other == value && term.SelectsTags(x.tags) {
 				selected++
 			}
 		}

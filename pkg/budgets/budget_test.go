@@ -84,21 +84,30 @@ func TestBudget_Selects(t *testing.T) {
 		{"without a namespace it is the default one", "team-a", app, nil, labelled("", "app=db"), false},
 		{"the default namespace by name", "default", app, nil, labelled("default", "app=db"), true},
 		{"PRE-65: an empty selector selects nothing", "default", nil, nil, labelled("", "app=db"), false},
-		{"PRE-65: a selector without conditions selects nothing", "default", map[string]string{}, []Expression{}, labelled("", "app=db"), false},
+		{"PRE-65: a selector without conditions selects nothing", "default", map[string]string{}, []Expression{},
+			labelled("", "app=db"), false},
 		{"PRE-65: an ask without labels", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled(""), false},
 		{"PRE-65: an ask without tags", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, nil, false},
-		{"In: one of the values", "default", nil, []Expression{{"app", In, []string{"a", "db"}}}, labelled("", "app=db"), true},
+		{"In: one of the values", "default", nil, []Expression{{"app", In, []string{"a", "db"}}}, labelled("", "app=db"),
+			true},
 		{"In: none of them", "default", nil, []Expression{{"app", In, []string{"a", "b"}}}, labelled("", "app=db"), false},
-		{"In: the label is missing", "default", nil, []Expression{{"app", In, []string{"", "b"}}}, labelled("", "x=y"), false},
-		{"NotIn: none of the values", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, labelled("", "app=db"), true},
-		{"NotIn: one of them", "default", nil, []Expression{{"app", NotIn, []string{"a", "db"}}}, labelled("", "app=db"), false},
-		{"NotIn: the label is missing", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, labelled("", "x=y"), true},
+		{"In: the label is missing", "default", nil, []Expression{{"app", In, []string{"", "b"}}}, labelled("", "x=y"),
+			false},
+		{"NotIn: none of the values", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, labelled("", "app=db"),
+			true},
+		{"NotIn: one of them", "default", nil, []Expression{{"app", NotIn, []string{"a", "db"}}}, labelled("", "app=db"),
+			false},
+		{"NotIn: the label is missing", "default", nil, []Expression{{"app", NotIn, []string{"a"}}}, labelled("", "x=y"),
+			true},
 		{"Exists", "default", nil, []Expression{{"app", Exists, nil}}, labelled("", "app="), true},
 		{"Exists: the label is missing", "default", nil, []Expression{{"app", Exists, nil}}, labelled("", "apps=a"), false},
 		{"DoesNotExist", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "x=y"), true},
-		{"DoesNotExist: the label exists", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "app="), false},
-		{"labels and expressions must all match", "default", app, []Expression{{"tier", Exists, nil}}, labelled("", "app=db"), false},
-		{"a label with a subdomain", "default", map[string]string{"app.kubernetes.io/name": "db"}, nil, labelled("", "app.kubernetes.io/name=db"), true},
+		{"DoesNotExist: the label exists", "default", nil, []Expression{{"app", DoesNotExist, nil}}, labelled("", "app="),
+			false},
+		{"labels and expressions must all match", "default", app, []Expression{{"tier", Exists, nil}}, labelled("", "app=db"),
+			false},
+		{"a label with a subdomain", "default", map[string]string{"app.kubernetes.io/name": "db"}, nil,
+			labelled("", "app.kubernetes.io/name=db"), true},
 		{"a tag that is no label", "default", map[string]string{"podName": "p"}, nil, labelled("", "x=y"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,17 +131,24 @@ func TestNew_ValidatesBudget(t *testing.T) {
 		{"a name that is no subdomain", func(b *Budget) { b.Name = "B" }, InvalidName, NameField},
 		{"no namespace", func(b *Budget) { b.Namespace = "" }, InvalidNamespace, NamespaceField},
 		{"a namespace that is no label", func(b *Budget) { b.Namespace = "a.b" }, InvalidNamespace, NamespaceField},
-		{"an illegal label key", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a b": ""}, nil) }, InvalidSelector, SelectorField},
-		{"an illegal label value", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a": "b c"}, nil) }, InvalidSelector, SelectorField},
+		{"an illegal label key", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a b": ""}, nil) },
+			InvalidSelector, SelectorField},
+		{"an illegal label value", func(b *Budget) { b.Selector = NewSelector(map[string]string{"a": "b c"}, nil) },
+			InvalidSelector, SelectorField},
 		{"an empty selector", func(b *Budget) { b.Selector = Selector{} }, "", ""},
-		{"an operator that does not exist", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", "in", nil}}) }, InvalidSelector, SelectorField},
-		{"In without values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", In, nil}}) }, InvalidSelector, SelectorField},
-		{"Exists with values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", Exists, []string{"b"}}}) }, InvalidSelector, SelectorField},
+		{"an operator that does not exist", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", "in", nil}}) },
+			InvalidSelector, SelectorField},
+		{"In without values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", In, nil}}) },
+			InvalidSelector, SelectorField},
+		{"Exists with values", func(b *Budget) { b.Selector = NewSelector(nil, []Expression{{"a", Exists, []string{"b"}}}) },
+			InvalidSelector, SelectorField},
 		{"no allowance", func(b *Budget) { b.Allowance = Allowance{} }, OneAllowance, ""},
 		{"a number below zero", func(b *Budget) { b.Allowance.N = -1 }, InvalidAllowance, MinField},
-		{"more than 100%", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 101, true} }, InvalidAllowance, MaxField},
+		{"more than 100%", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 101, true} }, InvalidAllowance,
+			MaxField},
 		{"100%", func(b *Budget) { b.Allowance = Allowance{MaxUnavailable, 100, true} }, "", ""},
-		{"allowed as a percentage", func(b *Budget) { b.Allowance = Allowance{Allowed, 10, true} }, InvalidAllowance, AllowedField},
+		{"allowed as a percentage", func(b *Budget) { b.Allowance = Allowance{Allowed, 10, true} }, InvalidAllowance,
+			AllowedField},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := good
@@ -175,7 +191,8 @@ func TestRegistry_WithUpdateWithout(t *testing.T) {
 		return out
 	}
 	before := ids(r)
-	assert.DeepEqual(t, before, []string{"a/x app=db minAvailable: 3", "a/y app=db minAvailable: 2", "b/x app=db minAvailable: 1"})
+	assert.DeepEqual(t, before,
+		[]string{"a/x app=db minAvailable: 3", "a/y app=db minAvailable: 2", "b/x app=db minAvailable: 1"})
 
 	_, err = r.With(make("a", "x", 9))
 	want(err, AlreadyExists)
@@ -188,18 +205,21 @@ func TestRegistry_WithUpdateWithout(t *testing.T) {
 	_, err = r.Without(registry.Key{Namespace: "b", Name: "y"})
 	want(err, budgetKind.Unknown())
 
-	next, err := r.Update(Budget{"b", "x", NewSelector(nil, []Expression{{"app", Exists, nil}}), Allowance{MaxUnavailable, 50, true}})
+	next, err := r.Update(Budget{"b", "x", NewSelector(nil, []Expression{{"app", Exists, nil}}),
+		Allowance{MaxUnavailable, 50, true}})
 	assert.NilError(t, err)
 	next, err = next.Without(registry.Key{Namespace: "a", Name: "x"})
 	assert.NilError(t, err)
 	next, err = next.With(make("aa", "x", 5))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, ids(next), []string{"a/y app=db minAvailable: 2", "aa/x app=db minAvailable: 5", "b/x app maxUnavailable: 50%"})
+	assert.DeepEqual(t, ids(next),
+		[]string{"a/y app=db minAvailable: 2", "aa/x app=db minAvailable: 5", "b/x app maxUnavailable: 50%"})
 	assert.DeepEqual(t, ids(r), before)
 	assert.Assert(t, !next.Equal(r) && r.Equal(r))
 }
 
-var randomLabels = rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"", "a", "b"}), 0, 3)
+var randomLabels = rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}),
+	rapid.SampledFrom([]string{"", "a", "b"}), 0, 3)
 
 var randomExpressions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Expression {
 	e := Expression{
@@ -239,7 +259,9 @@ func TestSelector_Properties(t *testing.T) {
 }
 
 func TestSelects_DoesNotAllocate(t *testing.T) {
-	b := Budget{"default", "b", NewSelector(map[string]string{"app": "db"}, []Expression{{"x", DoesNotExist, nil}, {"tier", In, []string{"a", "b"}}}), Allowance{}}
+	b := Budget{"default", "b",
+		NewSelector(map[string]string{"app": "db"}, []Expression{{"x", DoesNotExist, nil}, {"tier", In, []string{"a", "b"}}}),
+		Allowance{}}
 	tags := labelled("default", "app=db", "tier=b")
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		if !b.Selects(tags) {

@@ -114,7 +114,8 @@ func (t *Tracker[A]) Each(yield func(A) bool) {
 
 // Check is the first difference to a count of allocations made anew; nil: there is none. each yields all
 // allocations that may be selected, with their tags and whether they are preempting.
-func (t *Tracker[A]) Check(all []Budget, each func(yield func(x A, tags map[string]string, preempting bool))) (err error) {
+func (t *Tracker[A]) Check(all []Budget,
+	each func(yield func(x A, tags map[string]string, preempting bool))) (err error) {
 	if len(all) != len(t.all) {
 		return fmt.Errorf("%d budgets are configured, there are %d", len(all), len(t.all))
 	}

@@ -18,7 +18,9 @@ func TestTracker_EqualsACountMadeAnew(t *testing.T) {
 			if rapid.Bool().Draw(t, "expression") {
 				selector = NewSelector(nil, []Expression{{Key: "app", Operator: Exists}})
 			}
-			all = append(all, Budget{Namespace: "default", Name: fmt.Sprint("b", i), Selector: selector, Allowance: Allowance{Kind: MinAvailable, N: 1}})
+			all = append(all,
+				Budget{Namespace: "default", Name: fmt.Sprint("b", i), Selector: selector,
+					Allowance: Allowance{Kind: MinAvailable, N: 1}})
 		}
 		tracker := NewTracker[int](all)
 		tags, preempting := map[int]map[string]string{}, map[int]bool{}
@@ -56,12 +58,24 @@ func TestTracker_CheckFindsDamage(t *testing.T) {
 	all := []Budget{{Namespace: "default", Name: "b", Selector: NewSelector(map[string]string{"app": "db"}, nil)}}
 	tags := map[string]string{LabelTag + "app": "db"}
 	for want, damage := range map[string]func(t *Tracker[int]){
-		"1 budgets are configured, there are 0":                                          func(t *Tracker[int]) { t.all = nil },
-		"budget default/c is not as configured":                                          func(t *Tracker[int]) { t.all[0].conf = &Budget{Namespace: "default", Name: "c"} },
-		"1 has 0 budgets, which are not the 1 that select it":                            func(t *Tracker[int]) { delete(t.byAllocation, 1) },
-		"budget default/b counts 2 allocations, 0 of them preempting; there are 1 and 0": func(t *Tracker[int]) { t.all[0].selected++ },
-		"budget default/b counts 1 allocations, 1 of them preempting; there are 1 and 0": func(t *Tracker[int]) { t.all[0].preempting++ },
-		"1 allocations have budgets, 2 are recorded":                                     func(t *Tracker[int]) { t.byAllocation[2] = t.all },
+		"1 budgets are configured, there are 0": func(t *Tracker[int]) {
+			t.all = nil
+		},
+		"budget default/c is not as configured": func(t *Tracker[int]) {
+			t.all[0].conf = &Budget{Namespace: "default", Name: "c"}
+		},
+		"1 has 0 budgets, which are not the 1 that select it": func(t *Tracker[int]) {
+			delete(t.byAllocation, 1)
+		},
+		"budget default/b counts 2 allocations, 0 of them preempting; there are 1 and 0": func(t *Tracker[int]) {
+			t.all[0].selected++
+		},
+		"budget default/b counts 1 allocations, 1 of them preempting; there are 1 and 0": func(t *Tracker[int]) {
+			t.all[0].preempting++
+		},
+		"1 allocations have budgets, 2 are recorded": func(t *Tracker[int]) {
+			t.byAllocation[2] = t.all
+		},
 	} {
 		tracker := NewTracker[int](all)
 		assert.Assert(t, tracker.Add(1, tags))

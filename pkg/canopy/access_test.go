@@ -42,7 +42,8 @@ type identity struct {
 var (
 	healthPaths  = []string{"/healthz", "/readyz"}
 	metricsPaths = []string{"/metrics", "/ws/v1/metrics"}
-	readsByPost  = []string{"/unknown", "/debug/pprof/symbol", "/ws/v1/partition/x/preemptions/dry-run"} // they change nothing
+	// they change nothing
+	readsByPost = []string{"/unknown", "/debug/pprof/symbol", "/ws/v1/partition/x/preemptions/dry-run"}
 )
 
 // refusal returns the status with which a request must be refused; 0: it must be served.
@@ -68,8 +69,8 @@ func (w *wayIn) refusal(method, path string, i identity) int {
 // A route is a method and a path, with a value for each name in it.
 type route struct{ method, path string }
 
-// routesOf returns every route of both listeners, by the description that an admin listener makes from its route table, OPTIONS on
-// each path, files of the page and a path that is none.
+// routesOf returns every route of both listeners, by the description that an admin listener makes from its route table,
+// OPTIONS on each path, files of the page and a path that is none.
 func routesOf(t *testing.T, admin *http.Client, url string) []route {
 	t.Helper()
 	response, err := admin.Get(url + "/ws/v1/openapi.json")
@@ -79,7 +80,8 @@ func routesOf(t *testing.T, admin *http.Client, url string) []route {
 		Paths map[string]map[string]any `json:"paths"`
 	}
 	assert.NilError(t, json.NewDecoder(response.Body).Decode(&described))
-	all := []route{{http.MethodGet, "/"}, {http.MethodGet, "/js/main.js"}, {http.MethodGet, "/unknown"}, {http.MethodPost, "/unknown"}}
+	all := []route{{http.MethodGet, "/"}, {http.MethodGet, "/js/main.js"}, {http.MethodGet, "/unknown"},
+		{http.MethodPost, "/unknown"}}
 	for path, methods := range described.Paths {
 		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "x")
 		all = append(all, route{http.MethodOptions, path})
@@ -107,7 +109,8 @@ func ask(t *testing.T, c *http.Client, w *wayIn, r route, edit func(*http.Reques
 	return response
 }
 
-// startTwo starts two members with the same options, and returns the leader and the standby. client reaches them at scheme.
+// startTwo starts two members with the same options, and returns the leader and the standby. client reaches them at
+// scheme.
 func startTwo(t *testing.T, opt canopy.Options, scheme string, client *http.Client) (leader, standby *canopy.Member) {
 	t.Helper()
 	var store memstore.Store
@@ -171,25 +174,30 @@ func securedWays(t *testing.T) (ways []*wayIn, s *secured) {
 	dir := t.TempDir()
 	opt.AdminAddress = "unix:" + filepath.Join(dir, "admin")
 	start(t, opt)
-	ways = append(ways, &wayIn{name: "socket of the admin listener", url: "http://localhost", admin: true, socket: true, client: over(filepath.Join(dir, "admin"))})
+	ways = append(ways,
+		&wayIn{name: "socket of the admin listener", url: "http://localhost", admin: true, socket: true,
+			client: over(filepath.Join(dir, "admin"))})
 
 	on, err := net.Listen("unix", filepath.Join(dir, "program"))
 	assert.NilError(t, err)
 	program := &http.Server{Handler: s.Handler()}
 	go func() { _ = program.Serve(on) }()
 	t.Cleanup(func() { _ = program.Close() })
-	ways = append(ways, &wayIn{name: "handler in a program with a socket of its own", url: "http://localhost", client: over(filepath.Join(dir, "program"))})
+	ways = append(ways,
+		&wayIn{name: "handler in a program with a socket of its own", url: "http://localhost",
+			client: over(filepath.Join(dir, "program"))})
 	return ways, s
 }
 
-// SEC-3, SEC-5, SEC-10, SEC-11, HA-8: no way to a scheduler is open to an identity that may not use it. A new route is in the table
-// that this test reads, and so is a new way where the listeners of a server are made.
+// SEC-3, SEC-5, SEC-10, SEC-11, HA-8: no way to a scheduler is open to an identity that may not use it. A new route is
+// in the table that this test reads, and so is a new way where the listeners of a server are made.
 func TestAccess_EveryRouteForEveryIdentityAndWayIn(t *testing.T) {
 	ways, s := securedWays(t)
 	auditor, stranger := s.clients.Client(t, "auditor"), s.clients.Client(t, "stranger")
 	identities := []identity{
 		{name: "nobody"}, {name: "an unknown token", token: "no"}, {name: "an unknown certificate", pair: &stranger},
-		{name: "role read", token: "reader", roles: "read"}, {name: "role read by certificate", pair: &auditor, roles: "read"},
+		{name: "role read", token: "reader", roles: "read"},
+		{name: "role read by certificate", pair: &auditor, roles: "read"},
 		{name: "role submit", token: "shim", roles: "submit"}, {name: "role admin", token: "ops", roles: "admin read submit"},
 	}
 	socket := ways[slices.IndexFunc(ways, func(w *wayIn) bool { return w.socket })]
@@ -211,7 +219,8 @@ func TestAccess_EveryRouteForEveryIdentityAndWayIn(t *testing.T) {
 				if got != http.StatusUnauthorized && got != http.StatusForbidden {
 					got = 0
 				}
-				assert.Check(t, got == w.refusal(r.method, r.path, i), "%s: %s %s of %s: status %d", w.name, r.method, r.path, i.name, response.StatusCode)
+				assert.Check(t, got == w.refusal(r.method, r.path, i), "%s: %s %s of %s: status %d", w.name, r.method, r.path,
+					i.name, response.StatusCode)
 			}
 			client.CloseIdleConnections()
 		}
@@ -229,13 +238,14 @@ func TestAccess_EveryRouteForEveryIdentityAndWayIn(t *testing.T) {
 	})
 }
 
-// RST-2, RST-4, OBS-76, OBS-77: a web page of another name or origin reads and changes nothing, also where its browser is on the
-// same machine and no credentials are needed.
+// RST-2, RST-4, OBS-76, OBS-77: a web page of another name or origin reads and changes nothing, also where its browser
+// is on the same machine and no credentials are needed.
 func TestAccess_EveryRouteForForeignHostsAndOrigins(t *testing.T) {
 	ways, _ := securedWays(t)
 	socket := ways[slices.IndexFunc(ways, func(w *wayIn) bool { return w.socket })]
 	routes := routesOf(t, socket.client(t, identity{}), socket.url)
-	ways = slices.DeleteFunc(ways, func(w *wayIn) bool { return strings.HasPrefix(w.name, "handler") }) // the program checks the host
+	// the program checks the host
+	ways = slices.DeleteFunc(ways, func(w *wayIn) bool { return strings.HasPrefix(w.name, "handler") })
 	plain := canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}, AdminAddress: free}
 	alone, _ := start(t, plain)
 	client := func(*testing.T, identity) *http.Client { return &http.Client{Transport: new(http.Transport)} }
@@ -243,7 +253,8 @@ func TestAccess_EveryRouteForForeignHostsAndOrigins(t *testing.T) {
 	for _, m := range []listening{alone, leader, standby} {
 		ways = append(ways,
 			&wayIn{name: "without TLS", url: "http://" + m.HTTPAddress().String(), standby: m == standby, client: client},
-			&wayIn{name: "without TLS, admin", url: "http://" + m.AdminAddress().String(), admin: true, standby: m == standby, client: client})
+			&wayIn{name: "without TLS, admin", url: "http://" + m.AdminAddress().String(), admin: true, standby: m == standby,
+				client: client})
 	}
 	for _, w := range ways {
 		secure := strings.HasPrefix(w.url, "https:") || w.socket
@@ -259,7 +270,8 @@ func TestAccess_EveryRouteForForeignHostsAndOrigins(t *testing.T) {
 			}).StatusCode
 			switch {
 			case !w.admin && !isProbe:
-				assert.Check(t, got == http.StatusMisdirectedRequest, "%s: %s %s of another host: status %d", w.name, r.method, r.path, got)
+				assert.Check(t, got == http.StatusMisdirectedRequest, "%s: %s %s of another host: status %d", w.name, r.method,
+					r.path, got)
 			case w.admin && !secure && !isPage:
 				assert.Check(t, got == http.StatusForbidden, "%s: %s %s of another host: status %d", w.name, r.method, r.path, got)
 			}
@@ -268,9 +280,11 @@ func TestAccess_EveryRouteForForeignHostsAndOrigins(t *testing.T) {
 				request.Header.Set("Origin", "https://evil.example")
 			})
 			assert.Check(t, response.Header.Get("Access-Control-Allow-Origin") == "", "%s: %s %s", w.name, r.method, r.path)
-			changes := w.admin && !w.standby && slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete}, r.method)
+			changes := w.admin && !w.standby &&
+				slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete}, r.method)
 			if got := response.StatusCode; changes && !slices.Contains(readsByPost, r.path) {
-				assert.Check(t, got == http.StatusForbidden, "%s: %s %s of another origin: status %d", w.name, r.method, r.path, got)
+				assert.Check(t, got == http.StatusForbidden, "%s: %s %s of another origin: status %d", w.name, r.method, r.path,
+					got)
 			}
 		}
 		c.CloseIdleConnections()

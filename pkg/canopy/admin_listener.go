@@ -19,8 +19,8 @@ const socketPrefix = "unix:"
 // hasAdminSocket reports whether only the user of the process can connect to the admin listener (SEC-11).
 func (o *Options) hasAdminSocket() bool { return strings.HasPrefix(o.AdminAddress, socketPrefix) }
 
-// listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75): a loopback address, or a socket that only this
-// user may open. With TLS and authentication it may be any address (SEC-11).
+// listenAdmin opens the listener of Options.AdminAddress (CFG-123, OBS-75): a loopback address, or a socket that only
+// this user may open. With TLS and authentication it may be any address (SEC-11).
 func (o *Options) listenAdmin(address string) (net.Listener, error) {
 	if file, ok := strings.CutPrefix(address, socketPrefix); ok {
 		return o.listenSocket(file)

@@ -21,7 +21,8 @@ func TestCheckConfig_FindsWhatStartFinds(t *testing.T) {
 	assert.Assert(t, len(warnings) > 0)
 	assert.DeepEqual(t, warnings, s.Warnings())
 
-	for _, text := range []string{"", "partitions: []", "partitions: [{queues: [{name: root, max: 1, queues: [{name: 'a.b'}, {name: c}, {name: c}]}]}]"} {
+	for _, text := range []string{"", "partitions: []",
+		"partitions: [{queues: [{name: root, max: 1, queues: [{name: 'a.b'}, {name: c}, {name: c}]}]}]"} {
 		_, got := canopy.CheckConfig("queues.yaml", text, canopy.ConfigLimits{})
 		_, want := canopy.Start(t.Context(), canopy.Options{Config: text, ConfigName: "queues.yaml"})
 		assert.Assert(t, errors.As(got, new(*canopy.ConfigError)), "%v", got)
@@ -35,5 +36,6 @@ func TestCheckConfig_Limits(t *testing.T) {
 	assert.Assert(t, errors.As(err, new(*canopy.ConfigError)), "%v", err)
 	_, err = canopy.CheckConfig("", queues("a"), canopy.ConfigLimits{MaxQueues: -1, MaxBytes: 2 << 30})
 	assert.Assert(t, !errors.As(err, new(*canopy.ConfigError)))
-	assert.Assert(t, strings.Contains(err.Error(), "ConfigLimits.MaxQueues") && strings.Contains(err.Error(), "ConfigLimits.MaxBytes"), "%v", err)
+	assert.Assert(t, strings.Contains(err.Error(), "ConfigLimits.MaxQueues") &&
+		strings.Contains(err.Error(), "ConfigLimits.MaxBytes"), "%v", err)
 }

@@ -32,15 +32,19 @@ func (o *Options) check() error {
 		field string
 		value int64
 	}{
-		{"ConfigLimits.MaxBytes", int64(o.ConfigLimits.MaxBytes)}, {"ConfigLimits.MaxValues", int64(o.ConfigLimits.MaxValues)},
-		{"ConfigLimits.MaxQueues", int64(o.ConfigLimits.MaxQueues)}, {"ConfigLimits.MaxDepth", int64(o.ConfigLimits.MaxDepth)},
+		{"ConfigLimits.MaxBytes", int64(o.ConfigLimits.MaxBytes)},
+		{"ConfigLimits.MaxValues", int64(o.ConfigLimits.MaxValues)},
+		{"ConfigLimits.MaxQueues", int64(o.ConfigLimits.MaxQueues)},
+		{"ConfigLimits.MaxDepth", int64(o.ConfigLimits.MaxDepth)},
 		{"ConfigHistory", int64(o.ConfigHistory)},
 		{"GRPC.MaxConnections", int64(o.GRPC.MaxConnections)}, {"GRPC.MaxSilentStreams", int64(o.GRPC.MaxSilentStreams)},
-		{"GRPC.MaxMessageBytes", int64(o.GRPC.MaxMessageBytes)}, {"GRPC.MaxMessageElements", int64(o.GRPC.MaxMessageElements)},
+		{"GRPC.MaxMessageBytes", int64(o.GRPC.MaxMessageBytes)},
+		{"GRPC.MaxMessageElements", int64(o.GRPC.MaxMessageElements)},
 		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
 		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
 		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
-		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"Recording.MaxBytes", o.Recording.MaxBytes}, {"Recording.SegmentBytes", o.Recording.SegmentBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
+		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"Recording.MaxBytes", o.Recording.MaxBytes},
+		{"Recording.SegmentBytes", o.Recording.SegmentBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%d is negative", x.value)
@@ -52,7 +56,9 @@ func (o *Options) check() error {
 	}{
 		{"GRPC.FirstMessageTimeout", o.GRPC.FirstMessageTimeout}, {"GRPC.UndeliveredTimeout", o.GRPC.UndeliveredTimeout},
 		{"GRPC.ManagerTimeout", o.GRPC.ManagerTimeout}, {"HTTP.StallTimeout", o.HTTP.StallTimeout},
-		{"Usage.MaxAge", o.Usage.MaxAge}, {"Recording.MaxAge", o.Recording.MaxAge}, {"Recording.CheckpointEvery", o.Recording.CheckpointEvery}, {"Users.LookupTimeout", o.Users.LookupTimeout}, {"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
+		{"Usage.MaxAge", o.Usage.MaxAge}, {"Recording.MaxAge", o.Recording.MaxAge},
+		{"Recording.CheckpointEvery", o.Recording.CheckpointEvery}, {"Users.LookupTimeout", o.Users.LookupTimeout},
+		{"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%v is negative", x.value)
@@ -122,7 +128,8 @@ func (o *Options) lifetimes() *lifecycle.Lifetimes {
 	a, d := o.Applications, lifecycle.DefaultLifetimes()
 	return &lifecycle.Lifetimes{
 		Completing: orDefault(a.CompletingTimeout, d.Completing), Completed: orDefault(a.CompletedRetention, d.Completed),
-		New: max(0, a.NewTimeout), Rejected: orDefault(a.RejectedRetention, d.Rejected), MaxEnded: orDefault(a.MaxEnded, d.MaxEnded),
+		New: max(0, a.NewTimeout), Rejected: orDefault(a.RejectedRetention, d.Rejected),
+		MaxEnded: orDefault(a.MaxEnded, d.MaxEnded),
 	}
 }
 

@@ -93,7 +93,8 @@ func (s *Server) closeAll() {
 	ending.Wait()
 	s.closing.step("the listeners, the watch of the configuration file and the totals of the day", s.serving.Wait)
 	if s.store != nil && s.term == nil {
-		s.closing.step("the store of configurations", func() { s.closing.err = s.store.Close() }) // after everything that writes to it
+		// after everything that writes to it
+		s.closing.step("the store of configurations", func() { s.closing.err = s.store.Close() })
 	}
 	if s.usage != nil {
 		s.closing.step("the store of usage", func() { s.closing.err = errors.Join(s.closing.err, s.usage.Close()) })
@@ -102,7 +103,8 @@ func (s *Server) closeAll() {
 	_ = s.page.close() // it was only read
 }
 
-// wait waits until everything has ended, but not longer than timeout; 0: the default one. what it is that ends, and steps are what is stuck, in the error.
+// wait waits until everything has ended, but not longer than timeout; 0: the default one. what it is that ends, and
+// steps are what is stuck, in the error.
 func (c *closing) wait(what string, timeout time.Duration, steps func() []string) error {
 	timeout = cmp.Or(timeout, defaultCloseTimeout)
 	late := time.NewTimer(timeout)

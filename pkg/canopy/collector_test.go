@@ -9,7 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
-// A registry cannot forget the collector, and goes on gathering it: after Close there is nothing to gather, and no error.
+// A registry cannot forget the collector, and goes on gathering it: after Close there is nothing to gather, and no
+// error.
 func TestCollector_IsEmptyAfterClose(t *testing.T) {
 	s, _ := start(t, canopy.Options{})
 	registry := prometheus.NewRegistry()

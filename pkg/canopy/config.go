@@ -22,7 +22,8 @@ type Generation struct {
 }
 
 func generationOf(g *reload.Generation) Generation {
-	return Generation{Number: g.Number, At: g.At, Source: string(g.Source), From: g.From, Checksum: g.Checksum, Text: g.Text}
+	return Generation{Number: g.Number, At: g.At, Source: string(g.Source), From: g.From, Checksum: g.Checksum,
+		Text: g.Text}
 }
 
 // Generation is the configuration in force.
@@ -114,7 +115,8 @@ func (o *Options) fileWarning() string {
 // configCounts are the metrics of the configuration.
 func (s *Server) configCounts() metrics.Config {
 	c := s.engine.Reloads().Counts()
-	out := metrics.Config{Generation: c.Generation, HasStore: c.HasStore, Stored: c.Stored, Rejections: map[string]uint64{}}
+	out := metrics.Config{Generation: c.Generation, HasStore: c.HasStore, Stored: c.Stored,
+		Rejections: map[string]uint64{}}
 	for source, n := range c.Rejections {
 		out.Rejections[string(source)] = n
 	}

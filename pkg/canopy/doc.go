@@ -6,8 +6,8 @@
 // program mounts Server.Handler. The zero Options are valid: they start a scheduler with the default
 // configuration that opens no port and no file.
 //
-// StartMember returns a Member of a group of processes, which runs a Server while it leads and says where the leader is while it does
-// not (docs/HA.md).
+// StartMember returns a Member of a group of processes, which runs a Server while it leads and says where the leader is
+// while it does not (docs/HA.md).
 //
 // docs/EMBEDDING.md says when to embed a scheduler, how, and what later versions keep. This is the only
 // package of the module that is supported for importing.

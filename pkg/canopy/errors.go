@@ -105,7 +105,8 @@ func problemsOf(problems validation.Problems) []Problem {
 	out := make([]Problem, len(problems))
 	for i, p := range problems {
 		out[i] = Problem{
-			Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.RuleID, Warning: p.Severity == validation.Warning, Message: p.Message, Hint: p.Hint,
+			Line: p.Line, Column: p.Col, Path: p.Path, Rule: p.RuleID, Warning: p.Severity == validation.Warning,
+			Message: p.Message, Hint: p.Hint,
 		}
 	}
 	return out

@@ -14,8 +14,8 @@ var _ rmproxy.EventSource = sentEvents{}
 // NextID implements rmproxy.EventSource.
 func (e sentEvents) NextID() uint64 { return e.history.Counts().Added }
 
-// About implements rmproxy.EventSource. What allocations do to nodes is left out: the resource manager has decided or got that
-// itself, and it would be most of the records.
+// About implements rmproxy.EventSource. What allocations do to nodes is left out: the resource manager has decided or
+// got that itself, and it would be most of the records.
 func (e sentEvents) About(from uint64, count int) (records []events.Record, next uint64) {
 	next = e.NextID()
 	if from >= next {

@@ -15,7 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/reload"
 )
 
-// The loggers of a Server besides those of package effectlog. Names are those of YuniKorn where it has such a logger (CFG-100).
+// The loggers of a Server besides those of package effectlog. Names are those of YuniKorn where it has such a logger
+// (CFG-100).
 const (
 	configLogger   = "config"
 	managersLogger = "rmproxy"
@@ -25,8 +26,8 @@ const (
 	usageLogger    = "usage"
 )
 
-// openLevels gives Log the levels of its loggers, before the process starts its first Server: all Servers of a process share them, and the level
-// that it began with.
+// openLevels gives Log the levels of its loggers, before the process starts its first Server: all Servers of a process
+// share them, and the level that it began with.
 func (o *Options) openLevels() {
 	if o.LogLevel != nil {
 		o.startLevel = o.LogLevel.Level()
@@ -58,8 +59,9 @@ func (s *Server) onInForce() func(*reload.Generation) {
 	}
 }
 
-// levelKeys are the keys of the extra configuration that set the log level (CFG-100): the first that is set counts. The second
-// one is that of a linked shim too. The event.* keys are read in internal/history (CFG-101); other keys have no effect.
+// levelKeys are the keys of the extra configuration that set the log level (CFG-100): the first that is set counts. The
+// second one is that of a linked shim too. The event.* keys are read in internal/history (CFG-101); other keys have no
+// effect.
 var levelKeys = []string{"log.core.level", "log.level"}
 
 // extraLevel is the level that an extra configuration sets; otherwise when the keys are missing, empty or
@@ -80,7 +82,8 @@ func loggerKey(key string) (name string, ok bool) {
 	return name, below && level && name != ""
 }
 
-// loggerLevels are the levels that an extra configuration sets for single loggers, by name (CFG-100). A malformed one counts as none.
+// loggerLevels are the levels that an extra configuration sets for single loggers, by name (CFG-100). A malformed one
+// counts as none.
 func loggerLevels(extra map[string]string) map[string]zapcore.Level {
 	out := map[string]zapcore.Level{}
 	for key, text := range extra {
@@ -121,14 +124,16 @@ func (c *extraCheck) check(extra map[string]string) {
 	for _, key := range levelKeys {
 		text := strings.TrimSpace(extra[key])
 		if _, ok := parseLevel(text); !ok && text != "" {
-			invalid = append(invalid, history.InvalidSetting{Key: key, Value: extra[key], Used: extraLevel(extra, c.startLevel).String()})
+			invalid = append(invalid,
+				history.InvalidSetting{Key: key, Value: extra[key], Used: extraLevel(extra, c.startLevel).String()})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		text := strings.TrimSpace(extra[key])
 		_, valid := parseLevel(text)
 		if name, ok := loggerKey(key); ok && text != "" && !valid {
-			invalid = append(invalid, history.InvalidSetting{Key: key, Value: extra[key], Used: "that of the logger above " + name})
+			invalid = append(invalid,
+				history.InvalidSetting{Key: key, Value: extra[key], Used: "that of the logger above " + name})
 		}
 	}
 	for _, x := range invalid {

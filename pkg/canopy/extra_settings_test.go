@@ -30,7 +30,8 @@ func TestExtraLevel(t *testing.T) {
 			assert.Equal(t, extraLevel(map[string]string{"log.level": c.text}, zapcore.InfoLevel), c.want)
 		})
 	}
-	for text, want := range map[string]zapcore.Level{"debug": zapcore.DebugLevel, "": zapcore.WarnLevel, "loud": zapcore.WarnLevel} {
+	for text, want := range map[string]zapcore.Level{"debug": zapcore.DebugLevel, "": zapcore.WarnLevel,
+		"loud": zapcore.WarnLevel} {
 		extra := map[string]string{"log.core.level": text, "log.level": "warn", "log.shim.level": "error"}
 		assert.Equal(t, extraLevel(extra, zapcore.InfoLevel), want, "CFG-100 the level of the core: %q", text)
 	}
@@ -39,10 +40,13 @@ func TestExtraLevel(t *testing.T) {
 
 func TestLoggerLevels(t *testing.T) {
 	got := loggerLevels(map[string]string{
-		"log.core.level": "warn", "log.level": "error", "log.core.scheduler.level": " debug ", "log.core.scheduler.node.level": "2", "log.core.rest.level": "loud",
-		"log.core..level": "debug", "log.shim.context.level": "debug", "log.core.rmproxy": "debug", "log.core.config.level": "",
+		"log.core.level": "warn", "log.level": "error", "log.core.scheduler.level": " debug ",
+		"log.core.scheduler.node.level": "2", "log.core.rest.level": "loud",
+		"log.core..level": "debug", "log.shim.context.level": "debug", "log.core.rmproxy": "debug",
+		"log.core.config.level": "",
 	})
-	assert.DeepEqual(t, got, map[string]zapcore.Level{"scheduler": zapcore.DebugLevel, "scheduler.node": zapcore.ErrorLevel})
+	assert.DeepEqual(t, got,
+		map[string]zapcore.Level{"scheduler": zapcore.DebugLevel, "scheduler.node": zapcore.ErrorLevel})
 }
 
 func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
@@ -51,7 +55,8 @@ func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
 	c.check(nil)
 	c.check(map[string]string{"log.level": " ", "event.maxStreams": "0", "queues.yaml": "x"})
 	assert.Equal(t, logs.Len(), 0)
-	invalid := map[string]string{"log.level": "banana", "log.core.scheduler.node.level": "kiwi", "event.ringBufferCapacity": "-5", "event.trackingEnabled": strings.Repeat("maybe", 100)}
+	invalid := map[string]string{"log.level": "banana", "log.core.scheduler.node.level": "kiwi",
+		"event.ringBufferCapacity": "-5", "event.trackingEnabled": strings.Repeat("maybe", 100)}
 	c.check(invalid)
 	c.check(maps.Clone(invalid)) // a new queues.yaml with the same extra configuration
 	var got []string
@@ -61,7 +66,8 @@ func TestExtraCheck_InvalidValuesAreLoggedOnce(t *testing.T) {
 		got = append(got, fmt.Sprintf("%v=%.10v: %v", f["key"], f["value"], f["used"]))
 	}
 	assert.DeepEqual(t, got, []string{
-		"event.trackingEnabled=maybemaybe: true", "event.ringBufferCapacity=-5: 100000", "log.level=banana: warn", "log.core.scheduler.node.level=kiwi: that of the logger above scheduler.node",
+		"event.trackingEnabled=maybemaybe: true", "event.ringBufferCapacity=-5: 100000", "log.level=banana: warn",
+		"log.core.scheduler.node.level=kiwi: that of the logger above scheduler.node",
 	})
 	c.check(map[string]string{"log.level": "peach"})
 	assert.Equal(t, logs.Len(), 1)

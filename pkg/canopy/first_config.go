@@ -62,7 +62,8 @@ func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers, ter
 }
 
 // readFirst is loadFirst without a bound on time.
-func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *firstConfig, err error) {
+func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *firstConfig,
+	err error) {
 	first = &firstConfig{}
 	if o.hasConfig() {
 		if first.proposal, err = o.readConfig(); err != nil {
@@ -87,7 +88,8 @@ func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, ter
 	return first, nil
 }
 
-// openStore opens the store, and takes the first configuration from it if there is no other. field is the option that names it.
+// openStore opens the store, and takes the first configuration from it if there is no other. field is the option that
+// names it.
 func (o *Options) openStore(first *firstConfig, field string, open func() (configStore, error)) error {
 	store, err := open()
 	if err != nil {
@@ -122,8 +124,8 @@ func (o *Options) readConfig() (*reload.Proposal, error) {
 // warnings about a valid text.
 //
 // The error is a *ConfigError with all problems of the text, warnings included, or *OptionError values about limits,
-// joined. Whether a running Server can apply the text (ErrRefused), and whether the settings of a directory of users can
-// be read, is not checked.
+// joined. Whether a running Server can apply the text (ErrRefused), and whether the settings of a directory of users
+// can be read, is not checked.
 func CheckConfig(name, text string, limits ConfigLimits) ([]Problem, error) {
 	opt := &Options{ConfigLimits: limits}
 	if err := opt.check(); err != nil {

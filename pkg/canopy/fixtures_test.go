@@ -25,7 +25,8 @@ const free = "127.0.0.1:0"
 
 // queues is a configuration with the leaf queues.
 func queues(leaves ...string) string {
-	return "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: " + strings.Join(leaves, "}, {name: ") + "}]}]}]\n"
+	return "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: " + strings.Join(leaves,
+		"}, {name: ") + "}]}]}]\n"
 }
 
 // testContext ends before the test runs into its own deadline.
@@ -71,7 +72,8 @@ func (r *rm) register(t *testing.T, s api.SchedulerAPI, config, queue string) {
 // submit submits an application.
 func (r *rm) submit(t *testing.T, s api.SchedulerAPI, id, queue string) {
 	t.Helper()
-	assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: r.id, New: []*si.AddApplicationRequest{fakerm.App(id, queue)}}))
+	assert.NilError(t,
+		s.UpdateApplication(&si.ApplicationRequest{RmID: r.id, New: []*si.AddApplicationRequest{fakerm.App(id, queue)}}))
 }
 
 // ask submits a small ask of the application app.

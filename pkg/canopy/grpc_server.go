@@ -26,13 +26,16 @@ const (
 	idleConnectionTimeout = 10 * time.Minute // without a call or a stream; then the connection is closed
 )
 
-// newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1, RMI-43).
+// newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1,
+// RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(append(transportOptions(s.security),
 		s.proxy.ServerOption(),
-		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.unaryInterceptor,
+		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
+			s.term.unaryInterceptor,
 			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
-		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)), s.term.streamInterceptor,
+		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
+			s.term.streamInterceptor,
 			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
 	)...)
 	s.proxy.Register(rpc)

@@ -15,8 +15,8 @@ import (
 type HA struct {
 	// Name is that of the member, for log lines and the answers of standbys. Empty: the first address that it advertises.
 	Name string
-	// AdvertiseGRPC and AdvertiseHTTP are HOST:PORT at which others reach the listeners of this member. Empty: their own addresses,
-	// which must not be those of all interfaces then.
+	// AdvertiseGRPC and AdvertiseHTTP are HOST:PORT at which others reach the listeners of this member. Empty: their own
+	// addresses, which must not be those of all interfaces then.
 	AdvertiseGRPC, AdvertiseHTTP string
 	Etcd                         Etcd // which the members share
 }
@@ -25,8 +25,8 @@ type HA struct {
 type Etcd struct {
 	Endpoints []string // HOST:PORT or URLs with http or https; at least one
 	Prefix    string   // of the keys of the group; default /canopy
-	// TTL is after how long without a sign of the leader another member leads: 2 s to 5 min, in whole seconds; default 10 s. etcd
-	// gives at least 1.5 times its election timeout.
+	// TTL is after how long without a sign of the leader another member leads: 2 s to 5 min, in whole seconds; default 10
+	// s. etcd gives at least 1.5 times its election timeout.
 	TTL time.Duration
 	// CAFile is a PEM file with the authorities of etcd; empty: those of the system, for endpoints with https.
 	CAFile            string
@@ -89,7 +89,8 @@ func (o *Options) checkHA(h *HA) error {
 	if o.GRPC.Address == "" && o.HTTP.Address == "" {
 		wrong("GRPC.Address", "a member without a listener cannot be reached when it leads")
 	}
-	for _, x := range []struct{ field, address string }{{"HA.AdvertiseGRPC", h.AdvertiseGRPC}, {"HA.AdvertiseHTTP", h.AdvertiseHTTP}} {
+	for _, x := range []struct{ field, address string }{{"HA.AdvertiseGRPC", h.AdvertiseGRPC},
+		{"HA.AdvertiseHTTP", h.AdvertiseHTTP}} {
 		if x.address == "" {
 			continue
 		}

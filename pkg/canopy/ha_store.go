@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/operators"
 )
 
-// groupStores opens, for a term, what the members of a group share (HAS-1): of an earlier term nothing is written any more. nil: the
-// members share nothing.
+// groupStores opens, for a term, what the members of a group share (HAS-1): of an earlier term nothing is written any
+// more. nil: the members share nothing.
 type groupStores interface {
 	configs(ctx context.Context, epoch int64) (configStore, error)
 	operators(ctx context.Context, epoch int64) (operatorStore, error)

@@ -18,7 +18,8 @@ const (
 	epochHeader = "Canopy-Epoch"
 )
 
-// serverTerm is what the Server of a term has from its Member. nil: the Server is alone, and the methods change nothing.
+// serverTerm is what the Server of a term has from its Member. nil: the Server is alone, and the methods change
+// nothing.
 type serverTerm struct {
 	*election.Term
 	listeners listeners
@@ -27,7 +28,8 @@ type serverTerm struct {
 }
 
 // unaryInterceptor puts the epoch into the headers of the answer (HA-6).
-func (t *serverTerm) unaryInterceptor(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (t *serverTerm) unaryInterceptor(ctx context.Context, request any, _ *grpc.UnaryServerInfo,
+	next grpc.UnaryHandler) (any, error) {
 	if t != nil {
 		_ = grpc.SetHeader(ctx, t.metadata()) // it fails only in a call that has ended
 	}
@@ -35,7 +37,8 @@ func (t *serverTerm) unaryInterceptor(ctx context.Context, request any, _ *grpc.
 }
 
 // streamInterceptor puts the epoch into the headers of the stream, which come with its first answer (HA-6).
-func (t *serverTerm) streamInterceptor(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (t *serverTerm) streamInterceptor(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo,
+	next grpc.StreamHandler) error {
 	if t != nil {
 		_ = stream.SetHeader(t.metadata())
 	}

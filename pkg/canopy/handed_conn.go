@@ -10,8 +10,8 @@ import (
 // errTermOver is the error of a write after the deadline of a term.
 var errTermOver = errors.New("the term of this member is over: nothing may be sent any more")
 
-// handedConn is a connection that a handover has given to a server. Where its receiver has a fence, each write asks it just before the
-// system call: what a server has kept in a buffer is not sent after the deadline either (HA-3).
+// handedConn is a connection that a handover has given to a server. Where its receiver has a fence, each write asks it
+// just before the system call: what a server has kept in a buffer is not sent after the deadline either (HA-3).
 type handedConn struct {
 	net.Conn
 	raw    syscall.RawConn // nil: Conn has none

@@ -10,8 +10,8 @@ import (
 // acceptRetry is how long a handover waits after a failure that may pass, such as too many open files.
 const acceptRetry = 50 * time.Millisecond
 
-// handover accepts the connections of a listener and gives each to the receiver that is current: that of the standby's server or of
-// the term's. A connection belongs to one server until it is closed.
+// handover accepts the connections of a listener and gives each to the receiver that is current: that of the standby's
+// server or of the term's. A connection belongs to one server until it is closed.
 type handover struct {
 	on      net.Listener
 	standby *receiver
@@ -48,7 +48,8 @@ func (h *handover) run() error {
 	}
 }
 
-// give gives a connection to the current receiver. One that is given while another becomes current is closed with the former.
+// give gives a connection to the current receiver. One that is given while another becomes current is closed with the
+// former.
 func (h *handover) give(c net.Conn) {
 	h.mu.Lock()
 	to := h.current
@@ -62,7 +63,8 @@ func (h *handover) give(c net.Conn) {
 	}
 }
 
-// to makes a receiver current, and closes the connections of the one before: their clients connect again (HA-5). nil: the standby.
+// to makes a receiver current, and closes the connections of the one before: their clients connect again (HA-5). nil:
+// the standby.
 func (h *handover) to(next *receiver) {
 	if h == nil {
 		return
@@ -91,7 +93,8 @@ type receiver struct {
 }
 
 func newReceiver(at net.Addr, fence func() bool) *receiver {
-	return &receiver{at: at, fence: fence, given: make(chan net.Conn), closed: make(chan struct{}), open: map[*handedConn]struct{}{}}
+	return &receiver{at: at, fence: fence, given: make(chan net.Conn), closed: make(chan struct{}),
+		open: map[*handedConn]struct{}{}}
 }
 
 // Accept returns the next connection.

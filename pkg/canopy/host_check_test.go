@@ -11,7 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
-// The listener answers for its own names only, health and metrics for every name; Handler leaves it to the server around it.
+// The listener answers for its own names only, health and metrics for every name; Handler leaves it to the server
+// around it.
 func TestHTTP_ListenerAnswersForItsOwnNames(t *testing.T) {
 	s, _ := start(t, canopy.Options{HTTP: canopy.HTTP{Address: "localhost:0", HostNames: []string{"proxy.example.org"}}})
 	ask := func(host, path string) int {
@@ -24,7 +25,8 @@ func TestHTTP_ListenerAnswersForItsOwnNames(t *testing.T) {
 		return response.StatusCode
 	}
 	for host, want := range map[string]int{
-		"": 200, "localhost:9080": 200, "10.0.0.1": 200, "proxy.example.org": 200, "evil.example": 421, "evil.example:9080": 421,
+		"": 200, "localhost:9080": 200, "10.0.0.1": 200, "proxy.example.org": 200, "evil.example": 421,
+		"evil.example:9080": 421,
 	} {
 		assert.Equal(t, ask(host, "/ws/v1/partitions"), want, host)
 		for _, path := range []string{"/healthz", "/readyz", "/metrics", "/ws/v1/metrics"} {

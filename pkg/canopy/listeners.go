@@ -116,15 +116,16 @@ func (o *Options) checkHost(h http.Handler) http.Handler {
 }
 
 // newHTTPServer returns a server for h and a listener. counts are shared by all servers of the process.
-func newHTTPServer(opt *Options, to *zap.Logger, secured *security, h http.Handler, counts *httpserver.Counts, on net.Listener) *httpserver.Server {
+func newHTTPServer(opt *Options, to *zap.Logger, secured *security, h http.Handler, counts *httpserver.Counts,
+	on net.Listener) *httpserver.Server {
 	return httpserver.New(h, httpserver.Options{
 		MaxConnections: opt.HTTP.MaxConnections, StallTimeout: opt.HTTP.StallTimeout, Liveness: webservice.Liveness,
 		Counts: counts, ErrorLog: log.New(httpErrors{to}, "", 0), TLS: secured.httpTLS(on),
 	})
 }
 
-// httpErrors logs what the HTTP server of the standard library reports, such as failed handshakes. The message is the same
-// for all of them, so that a flood is few lines (OBS-71).
+// httpErrors logs what the HTTP server of the standard library reports, such as failed handshakes. The message is the
+// same for all of them, so that a flood is few lines (OBS-71).
 type httpErrors struct{ log *zap.Logger }
 
 // Write is part of io.Writer.

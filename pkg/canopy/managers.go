@@ -20,8 +20,10 @@ func (m managers) List() []webservice.ResourceManager {
 		return nil
 	}
 	out := webservice.ResourceManager{
-		ID: status.RM, State: "Disconnected", Since: status.Since, Listening: status.Listening, Streams: status.Streams, InProcess: status.InProcess,
-		Undelivered: status.UndeliveredBytes, Registered: status.At, Version: status.Version, PolicyGroup: status.PolicyGroup, BuildInfo: status.BuildInfo,
+		ID: status.RM, State: "Disconnected", Since: status.Since, Listening: status.Listening, Streams: status.Streams,
+		InProcess:   status.InProcess,
+		Undelivered: status.UndeliveredBytes, Registered: status.At, Version: status.Version, PolicyGroup: status.PolicyGroup,
+		BuildInfo: status.BuildInfo,
 	}
 	if status.Connected {
 		out.State = "Connected"
@@ -52,7 +54,9 @@ func (m managers) counts() metrics.RM {
 	status, registered := m.proxy.ConnectionStatus()
 	c := m.proxy.Counts()
 	return metrics.RM{
-		Registered: registered, Connected: status.Connected, Listening: status.Listening, Undelivered: status.UndeliveredBytes,
-		Disconnects: c.Disconnects, Replacements: c.Replacements, Silent: c.SilentStreams, SilentEnded: c.SilentEnded, Ignored: c.Ignored,
+		Registered: registered, Connected: status.Connected, Listening: status.Listening,
+		Undelivered: status.UndeliveredBytes,
+		Disconnects: c.Disconnects, Replacements: c.Replacements, Silent: c.SilentStreams, SilentEnded: c.SilentEnded,
+		Ignored: c.Ignored,
 	}
 }

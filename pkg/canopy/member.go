@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/etcdstore"
 )
 
-// Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term is a Server that
-// begins without any state, and resource managers report theirs to it. It is safe for concurrent use.
+// Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term
+// is a Server that begins without any state, and resource managers report theirs to it. It is safe for concurrent use.
 type Member struct {
 	opt        Options
 	ha         HA
@@ -47,11 +47,12 @@ type Member struct {
 // ErrStandby is the error of calls that only a leader can carry out.
 var ErrStandby = errors.New("this member of the group does not lead")
 
-// StartMember starts a member of a group. It returns when its listeners are open, and stands by at first. etcd need not be reached for
-// that. When ctx ends before, StartMember returns its error; later ctx has no effect, and the caller must Close the Member.
+// StartMember starts a member of a group. It returns when its listeners are open, and stands by at first. etcd need not
+// be reached for that. When ctx ends before, StartMember returns its error; later ctx has no effect, and the caller
+// must Close the Member.
 //
-// The error is a *ConfigError with all problems of Options.Config or ConfigFile, or *OptionError values, joined. Options.DataDir cannot
-// be used. Nothing is left running or open then.
+// The error is a *ConfigError with all problems of Options.Config or ConfigFile, or *OptionError values, joined.
+// Options.DataDir cannot be used. Nothing is left running or open then.
 func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 	ha.complete()
 	store := etcd.New(ha.config())
@@ -66,7 +67,8 @@ func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 }
 
 // startMember is StartMember with any store and clock.
-func startMember(ctx context.Context, opt Options, ha HA, store election.Store, stores groupStores, closeStore func() error, now func() election.Instant) (*Member, error) {
+func startMember(ctx context.Context, opt Options, ha HA, store election.Store, stores groupStores,
+	closeStore func() error, now func() election.Instant) (*Member, error) {
 	ha.complete()
 	if err := errors.Join(opt.check(), opt.checkHA(&ha)); err != nil {
 		return nil, err
@@ -93,8 +95,10 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	opt.openLevels()
 	opt.HTTP.HostNames = withAdvertised(opt.HTTP.HostNames, self.HTTP)
 	m := &Member{
-		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), security: secured, listeners: opened, stores: stores, closeStore: closeStore, now: now,
-		handovers: [3]*handover{newHandover(opened.grpc), newHandover(opened.http), newHandover(opened.admin)}, ran: make(chan struct{}),
+		opt: opt, ha: ha, log: cmp.Or(opt.Log, zap.NewNop()), security: secured, listeners: opened, stores: stores,
+		closeStore: closeStore, now: now,
+		handovers: [3]*handover{newHandover(opened.grpc), newHandover(opened.http), newHandover(opened.admin)},
+		ran:       make(chan struct{}),
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.closing.done, m.end.done = make(chan struct{}), make(chan struct{})
@@ -193,13 +197,15 @@ func (m *Member) run() {
 // report logs what has changed.
 func (m *Member) report(before, now election.Status) {
 	if now.Term != before.Term && before.Term != nil {
-		m.log.Warn("the term of this member has ended", zap.Int64("epoch", before.Term.Epoch()), zap.String("reason", string(now.Ended)))
+		m.log.Warn("the term of this member has ended", zap.Int64("epoch", before.Term.Epoch()),
+			zap.String("reason", string(now.Ended)))
 	}
 	if now.Term != before.Term && now.Term != nil {
 		m.log.Info("this member is elected leader", zap.String("member", m.self.Name), zap.Int64("epoch", now.Term.Epoch()))
 	}
 	if now.Term == nil && now.Epoch != 0 && now.Epoch != before.Epoch && now.Leader != m.self {
-		m.log.Info("this member stands by", zap.String("leader", now.Leader.Name), zap.String("grpc", now.Leader.GRPC), zap.String("http", now.Leader.HTTP), zap.Int64("epoch", now.Epoch))
+		m.log.Info("this member stands by", zap.String("leader", now.Leader.Name), zap.String("grpc", now.Leader.GRPC),
+			zap.String("http", now.Leader.HTTP), zap.Int64("epoch", now.Epoch))
 	}
 	switch {
 	case now.Err != nil && before.Err == nil:

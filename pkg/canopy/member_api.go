@@ -35,8 +35,8 @@ func (m *Member) ReloadFile(ctx context.Context) (Generation, error) {
 	return Generation{}, ErrStandby
 }
 
-// Done is closed when the Member has stopped serving: Close was called, a listener has failed, or the Server of a term has not ended.
-// After a failure the caller must still Close the Member.
+// Done is closed when the Member has stopped serving: Close was called, a listener has failed, or the Server of a term
+// has not ended. After a failure the caller must still Close the Member.
 func (m *Member) Done() <-chan struct{} { return m.end.done }
 
 // Err is why Done is closed: a failure, or nil after Close. nil while the Member serves.
@@ -49,9 +49,9 @@ func (m *Member) Err() error {
 	}
 }
 
-// Close ends the Member: the term, if it leads, so that a successor may lead at once (HA-4), its Server as Server.Close does, and the
-// listeners. It returns when everything has ended, or after Options.CloseTimeout with an error that names what is stuck.
-// Further calls wait for the same.
+// Close ends the Member: the term, if it leads, so that a successor may lead at once (HA-4), its Server as Server.Close
+// does, and the listeners. It returns when everything has ended, or after Options.CloseTimeout with an error that names
+// what is stuck. Further calls wait for the same.
 func (m *Member) Close() error {
 	m.closing.once.Do(func() { go m.closeAll() })
 	return m.closing.wait("the member", m.opt.CloseTimeout, m.Closing)

@@ -28,7 +28,8 @@ func TestMember_LevelsOfLoggersEndWithTheTerm(t *testing.T) {
 		return known && leader.Epoch > 1
 	})
 	g.leader(a)
-	_, err = si.NewSchedulerClient(g.dial(a)).RegisterResourceManager(testContext(t), &si.RegisterResourceManagerRequest{RmID: "rm"})
+	_, err = si.NewSchedulerClient(g.dial(a)).RegisterResourceManager(testContext(t),
+		&si.RegisterResourceManagerRequest{RmID: "rm"})
 	assert.NilError(t, err)
 	assert.Equal(t, level.Level(), zapcore.WarnLevel)
 }

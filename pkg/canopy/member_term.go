@@ -22,7 +22,8 @@ type memberTerm struct {
 	stuck  error   // what has not ended; read after done is closed
 }
 
-// begin begins a term. Its Server starts while the campaign goes on: a start that hangs does not keep the lease from being given up.
+// begin begins a term. Its Server starts while the campaign goes on: a start that hangs does not keep the lease from
+// being given up.
 func (m *Member) begin(elected *election.Term) *memberTerm {
 	t := &memberTerm{Term: elected, done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(m.ctx)
@@ -82,7 +83,8 @@ func (m *Member) afterTerm(t *memberTerm) (resume <-chan time.Time) {
 		return nil
 	}
 	m.campaign.Resign() // another member may be able to
-	m.log.Error("the term of this member could not go on: another member may lead", zap.Int64("epoch", t.Epoch()), zap.Error(t.failed))
+	m.log.Error("the term of this member could not go on: another member may lead", zap.Int64("epoch", t.Epoch()),
+		zap.Error(t.failed))
 	return time.After(m.ha.Etcd.TTL)
 }
 

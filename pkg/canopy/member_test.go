@@ -124,10 +124,12 @@ func dialPlain(t testing.TB, at net.Addr) *grpc.ClientConn {
 	return c
 }
 
-// registerAt registers a resource manager, and returns the epoch of the answer, the address of the leader, and the error.
+// registerAt registers a resource manager, and returns the epoch of the answer, the address of the leader, and the
+// error.
 func registerAt(ctx context.Context, c *grpc.ClientConn) (epoch, leader string, err error) {
 	var head, tail metadata.MD
-	_, err = si.NewSchedulerClient(c).RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm"}, grpc.Header(&head), grpc.Trailer(&tail))
+	_, err = si.NewSchedulerClient(c).RegisterResourceManager(ctx, &si.RegisterResourceManagerRequest{RmID: "rm"},
+		grpc.Header(&head), grpc.Trailer(&tail))
 	return strings.Join(head.Get("canopy-epoch"), " "), strings.Join(tail.Get("canopy-leader"), " "), err
 }
 
@@ -158,7 +160,8 @@ func TestMember_LeaderAnswersWithItsEpoch(t *testing.T) {
 	assert.Assert(t, strings.Contains(text, "\ncanopy_ha_leader 1\n") && strings.Contains(text, "\ncanopy_ha_epoch 1\n"))
 	leader, known := a.Leader()
 	assert.Assert(t, known)
-	assert.DeepEqual(t, leader, canopy.MemberInfo{Name: "a", GRPC: a.GRPCAddress().String(), HTTP: "http://" + a.HTTPAddress().String(), Epoch: 1})
+	assert.DeepEqual(t, leader,
+		canopy.MemberInfo{Name: "a", GRPC: a.GRPCAddress().String(), HTTP: "http://" + a.HTTPAddress().String(), Epoch: 1})
 }
 
 // A standby says where the leader is, in the way of each interface.
@@ -183,7 +186,8 @@ func TestMember_StandbySaysWhereTheLeaderIs(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		r := g.request(method, b, "/ws/v1/partition/default/nodes?x=1&y=a%2Fb")
 		assert.Equal(t, r.StatusCode, http.StatusTemporaryRedirect)
-		assert.Equal(t, r.Header.Get("Location"), "http://"+a.HTTPAddress().String()+"/ws/v1/partition/default/nodes?x=1&y=a%2Fb")
+		assert.Equal(t, r.Header.Get("Location"),
+			"http://"+a.HTTPAddress().String()+"/ws/v1/partition/default/nodes?x=1&y=a%2Fb")
 	}
 	code, body := g.get(b, "/readyz")
 	assert.Equal(t, code, http.StatusServiceUnavailable)
@@ -203,7 +207,8 @@ func TestMember_StandbySaysWhereTheLeaderIs(t *testing.T) {
 	code, _ = g.get(b, "/healthz")
 	assert.Equal(t, code, http.StatusOK)
 	_, text := g.get(b, "/metrics")
-	assert.Assert(t, strings.Contains(text, "\ncanopy_ha_leader 0\n") && strings.Contains(text, "\ncanopy_ha_epoch 1\n"), text)
+	assert.Assert(t, strings.Contains(text, "\ncanopy_ha_leader 0\n") && strings.Contains(text, "\ncanopy_ha_epoch 1\n"),
+		text)
 
 	code, text = get(t, "http://"+b.AdminAddress().String()+"/ws/v1/config")
 	assert.Equal(t, code, http.StatusServiceUnavailable)
@@ -253,8 +258,8 @@ func TestMember_CloseHandsOver(t *testing.T) {
 	assert.Equal(t, strings.TrimSpace(body), "[]")
 }
 
-// A leader whose lease is not renewed ends its term at the deadline: its connections are closed, and it stands by until it is elected
-// again.
+// A leader whose lease is not renewed ends its term at the deadline: its connections are closed, and it stands by until
+// it is elected again.
 func TestMember_TermEndsAtItsDeadline(t *testing.T) {
 	g := newGroup(t)
 	a := g.start("a")
@@ -327,8 +332,8 @@ func (h heldBack) Do(ctx context.Context, r election.Request) election.Answer {
 	return h.Store.Do(ctx, r)
 }
 
-// A standby sends no client to an address that leads back to it: that for which the client has asked, or that which it advertises
-// itself (HA-11). It says so, and logs it once.
+// A standby sends no client to an address that leads back to it: that for which the client has asked, or that which it
+// advertises itself (HA-11). It says so, and logs it once.
 func TestMember_StandbySendsNobodyToItself(t *testing.T) {
 	const proxy = "127.0.0.1:1"
 	for name, ofLeader := range map[string]string{"the client has asked for it": "", "it advertises the same": proxy} {
@@ -341,7 +346,8 @@ func TestMember_StandbySendsNobodyToItself(t *testing.T) {
 		assert.NilError(t, err)
 		t.Cleanup(func() { assert.NilError(t, b.Close()) })
 
-		leader := election.Leader{Name: "a", GRPC: cmp.Or(ofLeader, b.GRPCAddress().String()), HTTP: "http://" + cmp.Or(ofLeader, b.HTTPAddress().String())}
+		leader := election.Leader{Name: "a", GRPC: cmp.Or(ofLeader, b.GRPCAddress().String()),
+			HTTP: "http://" + cmp.Or(ofLeader, b.HTTPAddress().String())}
 		a := election.Start(election.Options{Store: &g.store, Self: leader, TTL: time.Minute, Now: election.Now})
 		t.Cleanup(a.Close)
 		a.Resume()
@@ -370,19 +376,58 @@ func TestStartMember_RefusesOptions(t *testing.T) {
 		return canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}}, groupHA("a")
 	}
 	for want, change := range map[string]func(*canopy.Options, *canopy.HA){
-		"HA.Etcd.Endpoints: there is no endpoint of etcd":                        func(_ *canopy.Options, h *canopy.HA) { h.Etcd.Endpoints = nil },
-		"HA.Etcd.TTL: 1s is not a number of seconds from 2s to 5m0s":             func(_ *canopy.Options, h *canopy.HA) { h.Etcd.TTL = time.Second },
-		"HA.Etcd.TTL: 2.5s is not a number of seconds from 2s to 5m0s":           func(_ *canopy.Options, h *canopy.HA) { h.Etcd.TTL = 2500 * time.Millisecond },
-		"HA.Etcd.TTL: 10m0s is not a number of seconds from 2s to 5m0s":          func(_ *canopy.Options, h *canopy.HA) { h.Etcd.TTL = 10 * time.Minute },
-		"DataDir: \"d\" is a directory of one member, and another one leads":     func(o *canopy.Options, _ *canopy.HA) { o.DataDir = "d" },
-		"GRPC.Address: a member without a listener cannot be reached":            func(o *canopy.Options, _ *canopy.HA) { o.GRPC.Address, o.HTTP.Address = "", "" },
-		"HA.AdvertiseGRPC: \":3333\": it has no host that others can connect to": func(_ *canopy.Options, h *canopy.HA) { h.AdvertiseGRPC = ":3333" },
-		"HA.AdvertiseHTTP: \"h:0\": it has no port that others can connect to":   func(_ *canopy.Options, h *canopy.HA) { h.AdvertiseHTTP = "h:0" },
-		"HA.AdvertiseHTTP: \"h/x:80\": it is not HOST:PORT":                      func(_ *canopy.Options, h *canopy.HA) { h.AdvertiseHTTP = "h/x:80" },
-		"HA.AdvertiseGRPC: it is needed, because the listener is at [::]:":       func(o *canopy.Options, _ *canopy.HA) { o.GRPC.Address = ":0" },
-		"ConfigHistory: -1 is negative":                                          func(o *canopy.Options, _ *canopy.HA) { o.ConfigHistory = -1 },
-		"HTTP.WebRoot: ":                                                         func(o *canopy.Options, _ *canopy.HA) { o.HTTP.WebRoot = t.TempDir() },
-		"invalid configuration:":                                                 func(o *canopy.Options, _ *canopy.HA) { o.Config = "partitions: 7" },
+		"HA.Etcd.Endpoints: there is no endpoint of etcd": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.Etcd.Endpoints = nil
+		},
+		"HA.Etcd.TTL: 1s is not a number of seconds from 2s to 5m0s": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.Etcd.TTL = time.Second
+		},
+		"HA.Etcd.TTL: 2.5s is not a number of seconds from 2s to 5m0s": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.Etcd.TTL = 2500 * time.Millisecond
+		},
+		"HA.Etcd.TTL: 10m0s is not a number of seconds from 2s to 5m0s": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.Etcd.TTL = 10 * time.Minute
+		},
+		"DataDir: \"d\" is a directory of one member, and another one leads": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.DataDir = "d"
+		},
+		"GRPC.Address: a member without a listener cannot be reached": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.GRPC.Address, o.HTTP.Address = "", ""
+		},
+		"HA.AdvertiseGRPC: \":3333\": it has no host that others can connect to": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.AdvertiseGRPC = ":3333"
+		},
+		"HA.AdvertiseHTTP: \"h:0\": it has no port that others can connect to": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.AdvertiseHTTP = "h:0"
+		},
+		"HA.AdvertiseHTTP: \"h/x:80\": it is not HOST:PORT": func(_ *canopy.Options,
+			h *canopy.HA) {
+			h.AdvertiseHTTP = "h/x:80"
+		},
+		"HA.AdvertiseGRPC: it is needed, because the listener is at [::]:": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.GRPC.Address = ":0"
+		},
+		"ConfigHistory: -1 is negative": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.ConfigHistory = -1
+		},
+		"HTTP.WebRoot: ": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.HTTP.WebRoot = t.TempDir()
+		},
+		"invalid configuration:": func(o *canopy.Options,
+			_ *canopy.HA) {
+			o.Config = "partitions: 7"
+		},
 	} {
 		opt, ha := valid()
 		change(&opt, &ha)

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// openOperators reads what operators have switched; nil: it is not kept (OPS-4). Requires: DataDir is held by the store of
-// configurations. The caller must closeOperators.
+// openOperators reads what operators have switched; nil: it is not kept (OPS-4). Requires: DataDir is held by the store
+// of configurations. The caller must closeOperators.
 func (o *Options) openOperators(ctx context.Context, term *serverTerm) (operators.Store, error) {
 	if term != nil && term.stores != nil {
 		s, err := term.stores.operators(ctx, term.Epoch())

@@ -37,8 +37,8 @@ type Options struct {
 
 	Recording Recording // a recording of all that is decided upon
 
-	// DurationTag is the tag of applications by whose values the durations of allocations are learnt, for the expected start of
-	// asks, besides by queue. Empty: by queue only.
+	// DurationTag is the tag of applications by whose values the durations of allocations are learnt, for the expected
+	// start of asks, besides by queue. Empty: by queue only.
 	DurationTag string
 
 	GRPC GRPC // the API for resource managers in other processes
@@ -54,8 +54,8 @@ type Options struct {
 	// Log gets the log lines of docs/LOGGING.md. Its core should not block: decisions wait for it. nil:
 	// nothing is logged.
 	Log *zap.Logger
-	// LogLevel is set to the least level that a resource manager asks for (the keys log.level and log.core.NAME.level of its
-	// extra configuration, CFG-100), and back to the level that it has now. nil: those keys have no effect.
+	// LogLevel is set to the least level that a resource manager asks for (the keys log.level and log.core.NAME.level of
+	// its extra configuration, CFG-100), and back to the level that it has now. nil: those keys have no effect.
 	LogLevel *zap.AtomicLevel
 	// Now is the clock of the scheduler: of submission times, timeouts, events and the history. Timers
 	// run in real time, so a clock that runs faster is noticed late. nil: time.Now.
@@ -71,15 +71,16 @@ type Options struct {
 	// Users says how the groups of users are found, for partitions that have a usergroupresolver.
 	Users Users
 
-	// RecoveryQuiet is for a resource manager in this process that starts while its allocations run, and asks for new ones before
-	// it has reported them all, as the shim of YuniKorn for Kubernetes does: after a registration nothing is decided until no
-	// allocation has been reported for this long since the first application, or for 30 times as long whatever is reported,
-	// unless the first application comes later than twice this long after the first schedulable node (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
+	// RecoveryQuiet is for a resource manager in this process that starts while its allocations run, and asks for new ones
+	// before it has reported them all, as the shim of YuniKorn for Kubernetes does: after a registration nothing is
+	// decided until no allocation has been reported for this long since the first application, or for 30 times as long
+	// whatever is reported, unless the first application comes later than twice this long after the first schedulable node
+	// (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
 	RecoveryQuiet time.Duration
 
-	// PlacementsPerSecond is for a resource manager in this process that calls another server for each placement, as the shim of
-	// YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them without a pause (RMI-82). Default 0: there
-	// is no limit.
+	// PlacementsPerSecond is for a resource manager in this process that calls another server for each placement, as the
+	// shim of YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them without a pause
+	// (RMI-82). Default 0: there is no limit.
 	PlacementsPerSecond int
 
 	// CloseTimeout bounds the time of Server.Close. Default 10 s.
@@ -113,8 +114,9 @@ type GRPC struct {
 	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 256
 	FirstMessageTimeout time.Duration // a stream ends whose first message has not arrived after this time; default 30 s
 
-	MaxMessageBytes    int   // a longer message ends its stream; default 64 MiB, 1 GiB at most
-	MaxMessageElements int   // nodes, applications, allocations and releases of a message: one with more ends its stream; default 100,000
+	MaxMessageBytes int // a longer message ends its stream; default 64 MiB, 1 GiB at most
+	// nodes, applications, allocations and releases of a message: one with more ends its stream; default 100,000
+	MaxMessageElements int
 	DecodeBytes        int64 // memory for decoding messages, all together; default 256 MiB
 
 	// MaxUndeliveredBytes are the unread answers of one kind of stream, in bytes, beyond which the
@@ -135,10 +137,11 @@ type HTTP struct {
 	// Address is HOST:PORT to listen on; port 0 is a free one. Empty: there is no HTTP server. Clients
 	// can change nothing; without Options.Security any client can read everything.
 	Address         string
-	MaxConnections  int           // of each listener; a further one closes an idle one, or has status 503; default 512
-	MaxLargeAnswers int           // answers of more than 64 KiB that are written at the same time; default 32
-	StallTimeout    time.Duration // a client that does not read 64 KiB in this time is disconnected; 1 s or more; default 10 s
-	CacheBytes      int64         // encoded answers that are kept for further readers; default 256 MiB; negative: none
+	MaxConnections  int // of each listener; a further one closes an idle one, or has status 503; default 512
+	MaxLargeAnswers int // answers of more than 64 KiB that are written at the same time; default 32
+	// a client that does not read 64 KiB in this time is disconnected; 1 s or more; default 10 s
+	StallTimeout time.Duration
+	CacheBytes   int64 // encoded answers that are kept for further readers; default 256 MiB; negative: none
 	// AllowedOrigins are the origins, such as https://page.example.org, whose web pages may read answers in a browser,
 	// or * for all. Not of the admin listener. Empty: none.
 	AllowedOrigins []string
@@ -155,19 +158,21 @@ type HTTP struct {
 
 // Applications are the lifetimes of applications. For each of them, negative means zero.
 type Applications struct {
-	CompletingTimeout  time.Duration // without asks and allocations for this time, an application has completed; default 30 s
+	// without asks and allocations for this time, an application has completed; default 30 s
+	CompletingTimeout  time.Duration
 	NewTimeout         time.Duration // without any ask for this time, an application has completed; default: it stays
 	CompletedRetention time.Duration // how long a completed application is shown; default 3 days
 	RejectedRetention  time.Duration // how long a rejected application is shown; default 3 days
 	MaxEnded           int           // completed, and rejected, applications of a partition that are shown; default 50,000
 }
 
-// Usage says how the usage of queues, users and groups, and ended applications, are kept: in DataDir, or in memory if there is
-// none.
+// Usage says how the usage of queues, users and groups, and ended applications, are kept: in DataDir, or in memory if
+// there is none.
 type Usage struct {
 	Interval time.Duration // between two samples; default 1 min; negative: nothing is kept
 	MaxAge   time.Duration // older usage is deleted; default a year, in memory a day
-	MaxBytes int64         // of the database: the oldest usage is deleted when it is larger; default 1 GiB, in memory 64 MiB
+	// of the database: the oldest usage is deleted when it is larger; default 1 GiB, in memory 64 MiB
+	MaxBytes int64
 }
 
 // Users says how the groups of a user are found, for applications that come without groups. It concerns

@@ -46,8 +46,10 @@ func TestStart_InvalidOptionsAreNamed(t *testing.T) {
 	})
 	assert.DeepEqual(t, fieldsOf(t, err), []string{
 		"ConfigFile", "ConfigLimits.MaxValues", "ConfigLimits.MaxQueues", "ConfigLimits.MaxDepth", "ConfigHistory",
-		"GRPC.MaxConnections", "GRPC.MaxSilentStreams", "GRPC.MaxMessageElements", "GRPC.DecodeBytes", "GRPC.MaxUndeliveredBytes",
-		"HTTP.MaxConnections", "HTTP.MaxLargeAnswers", "GRPC.FirstMessageTimeout", "GRPC.UndeliveredTimeout", "GRPC.ManagerTimeout",
+		"GRPC.MaxConnections", "GRPC.MaxSilentStreams", "GRPC.MaxMessageElements", "GRPC.DecodeBytes",
+		"GRPC.MaxUndeliveredBytes",
+		"HTTP.MaxConnections", "HTTP.MaxLargeAnswers", "GRPC.FirstMessageTimeout", "GRPC.UndeliveredTimeout",
+		"GRPC.ManagerTimeout",
 		"Users.LookupTimeout", "CloseTimeout", "ConfigLimits.MaxBytes", "GRPC.MaxMessageBytes", "HTTP.StallTimeout",
 	})
 	for field, opt := range map[string]canopy.Options{
@@ -69,7 +71,8 @@ func TestStart_RefusedByTheMachine(t *testing.T) {
 	data := t.TempDir()
 	admin := filepath.Join(t.TempDir(), "admin")
 	opt := canopy.Options{
-		DataDir: data, AdminAddress: "unix:" + admin, GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: taken.Addr().String()},
+		DataDir: data, AdminAddress: "unix:" + admin, GRPC: canopy.GRPC{Address: free},
+		HTTP:       canopy.HTTP{Address: taken.Addr().String()},
 		OptionName: func(field string) string { return "--" + strings.ToLower(field) },
 	}
 	_, err = canopy.Start(t.Context(), opt)
@@ -90,7 +93,8 @@ func TestStart_RefusedByTheMachine(t *testing.T) {
 }
 
 func TestStart_InvalidConfigHasAllProblems(t *testing.T) {
-	text := "partitions:\n  - queues:\n      - name: root\n        submitACL: x\n        queues:\n          - {name: a.b}\n"
+	text := "partitions:\n  - queues:\n      - name: root\n        submitACL: x\n        queues:\n          - {name: " +
+		"a.b}\n"
 	file := filepath.Join(t.TempDir(), "queues.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
 	for _, opt := range []canopy.Options{{Config: text}, {ConfigFile: file}, {ConfigName: "standard input"}} {
@@ -111,7 +115,8 @@ func TestStart_InvalidConfigHasAllProblems(t *testing.T) {
 			assert.ErrorContains(t, err, p.String())
 		}
 	}
-	_, err := canopy.Start(t.Context(), canopy.Options{Config: queues("a", "b"), ConfigLimits: canopy.ConfigLimits{MaxQueues: 2}})
+	_, err := canopy.Start(t.Context(),
+		canopy.Options{Config: queues("a", "b"), ConfigLimits: canopy.ConfigLimits{MaxQueues: 2}})
 	assert.ErrorContains(t, err, "max-queues (2)")
 }
 
@@ -164,7 +169,8 @@ func TestReload_AllOrNothing(t *testing.T) {
 
 	r := newRM("rm")
 	r.register(t, s.Scheduler(), "", "root.a")
-	_, err = s.Reload(testContext(t), "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: x}]}]}]}]")
+	_, err = s.Reload(testContext(t),
+		"partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, queues: [{name: x}]}]}]}]")
 	assert.ErrorIs(t, err, canopy.ErrRefused)
 	assert.Equal(t, s.Generation(), g)
 
@@ -196,7 +202,9 @@ func TestDataDir_SurvivesRestart(t *testing.T) {
 }
 
 func TestWarnings_AreThoseOfTheConfigurationInForce(t *testing.T) {
-	s, _ := start(t, canopy.Options{Config: "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 1m}}}]}]}]"})
+	s, _ := start(t,
+		canopy.Options{Config: "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: " +
+			"{vcore: 1m}}}]}]}]"})
 	warnings := s.Warnings()
 	assert.Assert(t, len(warnings) == 1 && warnings[0].Warning, "%v", warnings)
 	_, err := s.Reload(testContext(t), queues("a"))

@@ -28,12 +28,14 @@ func fetchPage(t *testing.T, url string) (status int, text string) {
 // The page is served by the HTTP listener, by the handler that a program mounts, and by the admin listener, which
 // alone offers changes.
 func TestPage_IsServedByEachHandler(t *testing.T) {
-	s, err := canopy.Start(t.Context(), canopy.Options{HTTP: canopy.HTTP{Address: "127.0.0.1:0"}, AdminAddress: "127.0.0.1:0"})
+	s, err := canopy.Start(t.Context(),
+		canopy.Options{HTTP: canopy.HTTP{Address: "127.0.0.1:0"}, AdminAddress: "127.0.0.1:0"})
 	assert.NilError(t, err)
 	defer s.Close()
 	mounted := httptest.NewServer(http.StripPrefix("/canopy", s.Handler()))
 	defer mounted.Close()
-	for base, offers := range map[string]string{"http://" + s.HTTPAddress().String(): "no", mounted.URL + "/canopy": "no", "http://" + s.AdminAddress().String(): "yes"} {
+	for base, offers := range map[string]string{"http://" + s.HTTPAddress().String(): "no", mounted.URL + "/canopy": "no",
+		"http://" + s.AdminAddress().String(): "yes"} {
 		status, text := fetchPage(t, base+"/")
 		assert.Equal(t, status, http.StatusOK)
 		assert.Assert(t, strings.Contains(text, `name="canopy-admin" content="`+offers+`"`), text)
@@ -50,7 +52,8 @@ func TestPage_OfAnotherBuild(t *testing.T) {
 	_, err := canopy.Start(t.Context(), canopy.Options{HTTP: canopy.HTTP{WebRoot: dir}})
 	assert.ErrorContains(t, err, "HTTP.WebRoot: "+dir+" has no index.html")
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "index.html"), []byte("another page"), 0o600))
-	s, err := canopy.Start(t.Context(), canopy.Options{HTTP: canopy.HTTP{Address: "127.0.0.1:0", WebRoot: dir}, AdminAddress: "127.0.0.1:0"})
+	s, err := canopy.Start(t.Context(),
+		canopy.Options{HTTP: canopy.HTTP{Address: "127.0.0.1:0", WebRoot: dir}, AdminAddress: "127.0.0.1:0"})
 	assert.NilError(t, err)
 	defer s.Close()
 	_, text := fetchPage(t, "http://"+s.HTTPAddress().String()+"/")

@@ -15,7 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
-// BenchmarkPartitions places asks over gRPC in several partitions of one server, with a resource manager that has them all.
+// BenchmarkPartitions places asks over gRPC in several partitions of one server, with a resource manager that has them
+// all.
 func BenchmarkPartitions(b *testing.B) {
 	for _, n := range []int{1, 2, 4} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -24,7 +25,8 @@ func BenchmarkPartitions(b *testing.B) {
 				names = append(names, fmt.Sprint("p", i))
 				confs = append(confs, fmt.Sprintf("{name: p%d, queues: [{name: root, submitacl: '*', queues: [{name: q}]}]}", i))
 			}
-			s, err := canopy.Start(b.Context(), canopy.Options{Config: "partitions: [" + strings.Join(confs, ", ") + "]", GRPC: canopy.GRPC{Address: free}})
+			s, err := canopy.Start(b.Context(),
+				canopy.Options{Config: "partitions: [" + strings.Join(confs, ", ") + "]", GRPC: canopy.GRPC{Address: free}})
 			assert.NilError(b, err)
 			defer s.Close()
 			placements(b, s.GRPCAddress().String(), names)

@@ -27,8 +27,9 @@ var (
 	_ rmproxy.ConcurrentPredicates = ConcurrentPredicates(nil)
 )
 
-// PredicateClassTag is the tag of an ask with its predicate class: asks of the same class and the same resources have the
-// same answers of Predicates about a node until something about the node changes, so that they are remembered (NOD-41).
+// PredicateClassTag is the tag of an ask with its predicate class: asks of the same class and the same resources have
+// the same answers of Predicates about a node until something about the node changes, so that they are remembered
+// (NOD-41).
 const PredicateClassTag = objects.PredicateClassTag
 
 // refusals are the reasons for which the resource manager has refused nodes for a pending ask (NOD-42).

@@ -11,14 +11,16 @@ import (
 )
 
 // Recording says where all that the scheduler decides upon is recorded, so that its decisions can be made again
-// (docs/RECORDING.md). It never delays a decision: what a disk does not take in time is missing, and the recording says so.
+// (docs/RECORDING.md). It never delays a decision: what a disk does not take in time is missing, and the recording says
+// so.
 type Recording struct {
-	Dir          string        // it is created if it does not exist; several Servers may use it one after the other. Empty: nothing is recorded
+	// it is created if it does not exist; several Servers may use it one after the other. Empty: nothing is recorded
+	Dir          string
 	MaxBytes     int64         // the oldest files are removed when all are longer together; default 4 GiB
 	MaxAge       time.Duration // and when they were last written so long ago; default 7 days
 	SegmentBytes int64         // length of a file, after which the next one begins; default 64 MiB, at most 256 MiB
-	// CheckpointEvery is after how much time the state of a partition is recorded, so that a replay can begin there; 0: never. Decisions
-	// of the partition wait for it, 1 to 2 s for 100,000 allocations.
+	// CheckpointEvery is after how much time the state of a partition is recorded, so that a replay can begin there; 0:
+	// never. Decisions of the partition wait for it, 1 to 2 s for 100,000 allocations.
 	CheckpointEvery time.Duration
 	Program         string // version of the program, which readers show. Empty: not known
 }
@@ -36,7 +38,8 @@ type recordings struct {
 
 // openRecordings opens the directory of Options.Recording, if there is one (REC-1).
 func (o *Options) openRecordings() (*recordings, error) {
-	r := &recordings{lost: map[string]uint64{}, onFailure: func(string, uint64, error) {}, onCheckpoint: func(string, int, time.Duration, error) {}}
+	r := &recordings{lost: map[string]uint64{}, onFailure: func(string, uint64, error) {},
+		onCheckpoint: func(string, int, time.Duration, error) {}}
 	if o.Recording.Dir == "" {
 		return r, nil
 	}

@@ -42,7 +42,8 @@ func TestStart_UnusableRecordingIsRefused(t *testing.T) {
 	_, err := canopy.Start(t.Context(), canopy.Options{Recording: canopy.Recording{Dir: file}})
 	assert.ErrorContains(t, err, "Recording.Dir: ")
 	assert.ErrorContains(t, err, file)
-	for _, bad := range []canopy.Recording{{MaxBytes: -1}, {MaxAge: -time.Second}, {SegmentBytes: -1}, {CheckpointEvery: -1}} {
+	for _, bad := range []canopy.Recording{{MaxBytes: -1}, {MaxAge: -time.Second}, {SegmentBytes: -1},
+		{CheckpointEvery: -1}} {
 		_, err := canopy.Start(t.Context(), canopy.Options{Recording: bad})
 		assert.ErrorContains(t, err, "Recording.")
 	}

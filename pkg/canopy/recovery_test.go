@@ -15,7 +15,8 @@ import (
 
 // A shim that asks before it has reported all that runs does not get more than the max of a queue (RMI-80).
 func TestStart_RecoveryOfALinkedShimKeepsTheMax(t *testing.T) {
-	const text = "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 2m}}}]}]}]"
+	const text = "partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a, resources: " +
+		"{max: {vcore: 2m}}}]}]}]"
 	for _, quiet := range []time.Duration{0, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			s, logs := start(t, canopy.Options{RecoveryQuiet: quiet})
@@ -28,7 +29,8 @@ func TestStart_RecoveryOfALinkedShimKeepsTheMax(t *testing.T) {
 			for _, key := range []string{"runs1", "runs2"} {
 				x := fakerm.Ask(key, "app")
 				x.ResourcePerAlloc, x.NodeID = fakerm.Resource(1, 1), "rm-node"
-				assert.NilError(t, s.Scheduler().UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{x}}))
+				assert.NilError(t,
+					s.Scheduler().UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{x}}))
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()

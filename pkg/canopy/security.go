@@ -21,8 +21,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 )
 
-// Security says which clients may use the listeners, and how their connections are encrypted. With the zero value there is
-// neither authentication nor encryption: every client that reaches a listener may do what that serves. The calls of
+// Security says which clients may use the listeners, and how their connections are encrypted. With the zero value there
+// is neither authentication nor encryption: every client that reaches a listener may do what that serves. The calls of
 // Server.Scheduler are those of the program itself, and are not concerned.
 //
 // The files are read again when they change. A content that cannot be used is logged, and what was in force stays.
@@ -112,13 +112,15 @@ func (o *Options) loadSecurity() (*security, error) {
 	return out, nil
 }
 
-// warnOfOpenFiles warns of files with secrets that others can read, or anybody but their owner can change (SEC-16). Their group
-// may read them: a mounted Secret of Kubernetes has the group of a process that is not root. Files that cannot be found are left out.
+// warnOfOpenFiles warns of files with secrets that others can read, or anybody but their owner can change (SEC-16).
+// Their group may read them: a mounted Secret of Kubernetes has the group of a process that is not root. Files that
+// cannot be found are left out.
 func (o *Options) warnOfOpenFiles(files ...string) {
 	log := cmp.Or(o.Log, zap.NewNop()).Named(securityLogger)
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil && info.Mode()&0o026 != 0 {
-			log.Warn("other users can read or change a file with secrets", zap.String("file", file), zap.Stringer("mode", info.Mode().Perm()))
+			log.Warn("other users can read or change a file with secrets", zap.String("file", file),
+				zap.Stringer("mode", info.Mode().Perm()))
 		}
 	}
 }
@@ -130,7 +132,8 @@ func (o *Options) readPEM(known map[string][]byte) (files pemFiles, err error) {
 	for _, x := range []struct {
 		field, file string
 		to          *[]byte
-	}{{"CertFile", s.CertFile, &files.cert}, {"KeyFile", s.KeyFile, &files.key}, {"ClientCAFile", s.ClientCAFile, &files.clientCA}} {
+	}{{"CertFile", s.CertFile, &files.cert}, {"KeyFile", s.KeyFile, &files.key},
+		{"ClientCAFile", s.ClientCAFile, &files.clientCA}} {
 		if x.file == "" {
 			continue
 		}
@@ -173,8 +176,8 @@ func (o *Options) securityOf(term *serverTerm) (*security, error) {
 	return o.loadSecurity()
 }
 
-// watch puts new contents of the files in force until ctx ends (SEC-2, SEC-9). Each file has a watch of its own; the files of
-// certificates are read together, because they belong together.
+// watch puts new contents of the files in force until ctx ends (SEC-2, SEC-9). Each file has a watch of its own; the
+// files of certificates are read together, because they belong together.
 func (s *security) watch(ctx context.Context, watching *sync.WaitGroup, opt *Options, log *zap.Logger) {
 	watch := func(file string, changed func(text []byte)) {
 		if file == "" {
@@ -201,7 +204,8 @@ func (s *security) reloadKeys(opt *Options, log *zap.Logger, changed string) {
 		err = s.keys.Set(files.cert, files.key, files.clientCA)
 	}
 	if err != nil {
-		log.Error("the files of the certificate cannot be used: what was in force stays", zap.String("file", changed), zap.Error(err))
+		log.Error("the files of the certificate cannot be used: what was in force stays", zap.String("file", changed),
+			zap.Error(err))
 		return
 	}
 	log.Info("new certificates are in force", zap.String("file", changed), zap.Time("expires", s.keys.Expires()))
@@ -212,7 +216,8 @@ func (s *security) reloadKeys(opt *Options, log *zap.Logger, changed string) {
 func (s *security) reloadTokens(opt *Options, log *zap.Logger, text []byte) {
 	c, err := auth.ParseCredentials(text)
 	if err != nil {
-		log.Error("the file of credentials cannot be used: what was in force stays", zap.String("file", opt.Security.TokensFile), zap.Error(err))
+		log.Error("the file of credentials cannot be used: what was in force stays",
+			zap.String("file", opt.Security.TokensFile), zap.Error(err))
 		return
 	}
 	s.auth.SetCredentials(c)

@@ -38,7 +38,8 @@ type secured struct {
 // The tokens of secured servers.
 const threeTokens = "reader read\nshim submit rm-1\nops admin"
 
-// tokensFile is a file of credentials: a line is a token, which is the name too, its role, and the ID of a resource manager.
+// tokensFile is a file of credentials: a line is a token, which is the name too, its role, and the ID of a resource
+// manager.
 func tokensFile(lines string) []byte {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -62,14 +63,17 @@ func startSecured(t *testing.T, edit ...func(*canopy.Options)) *secured {
 // newSecured makes the files and options of a server, and starts none.
 func newSecured(t *testing.T, edit ...func(*canopy.Options)) (*secured, canopy.Options) {
 	t.Helper()
-	s := &secured{dir: t.TempDir(), servers: testcert.NewAuthority(t, "servers"), clients: testcert.NewAuthority(t, "clients")}
+	s := &secured{dir: t.TempDir(), servers: testcert.NewAuthority(t, "servers"),
+		clients: testcert.NewAuthority(t, "clients")}
 	pair := s.servers.Server(t)
 	testcert.Write(t, s.dir, map[string][]byte{
 		"tls.crt": pair.Cert, "tls.key": pair.Key, "ca.crt": s.clients.PEM, "tokens.yaml": tokensFile(threeTokens),
 	})
-	opt := canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}, AdminAddress: free, Security: canopy.Security{
-		CertFile: s.file("tls.crt"), KeyFile: s.file("tls.key"), ClientCAFile: s.file("ca.crt"), TokensFile: s.file("tokens.yaml"),
-	}}
+	opt := canopy.Options{GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free}, AdminAddress: free,
+		Security: canopy.Security{
+			CertFile: s.file("tls.crt"), KeyFile: s.file("tls.key"), ClientCAFile: s.file("ca.crt"),
+			TokensFile: s.file("tokens.yaml"),
+		}}
 	for _, e := range edit {
 		e(&opt)
 	}
@@ -100,7 +104,8 @@ func (s *secured) tls(t *testing.T, pairs ...testcert.Pair) *tls.Config {
 }
 
 // send sends a request with a token; empty: without.
-func (s *secured) send(t *testing.T, method, url, token string, pairs ...testcert.Pair) (*http.Response, string, error) {
+func (s *secured) send(t *testing.T, method, url, token string, pairs ...testcert.Pair) (*http.Response, string,
+	error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(testContext(t), method, url, strings.NewReader(""))
 	assert.NilError(t, err)
@@ -143,10 +148,12 @@ func dial(t *testing.T, address, token string, transport credentials.TransportCr
 		return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(transport),
-		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, in, out any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, in, out any, cc *grpc.ClientConn,
+			invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			return invoke(with(ctx), method, in, out, cc, opts...)
 		}),
-		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
+			open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			return open(with(ctx), desc, cc, method, opts...)
 		}))
 	assert.NilError(t, err)
@@ -156,15 +163,17 @@ func dial(t *testing.T, address, token string, transport credentials.TransportCr
 
 func register(t *testing.T, conn *grpc.ClientConn, id string) error {
 	t.Helper()
-	_, err := si.NewSchedulerClient(conn).RegisterResourceManager(testContext(t), &si.RegisterResourceManagerRequest{RmID: id})
+	_, err := si.NewSchedulerClient(conn).RegisterResourceManager(testContext(t),
+		&si.RegisterResourceManagerRequest{RmID: id})
 	return err
 }
 
 // unixClient is a client of a Unix socket.
 func unixClient(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}}}
 }
 
 // serveOnce is the status of a handler for a request.

@@ -49,7 +49,8 @@ func TestSecurity_HTTPRoles(t *testing.T) {
 		{"DELETE", admin + "/ws/v1/resourcemanager/rm-1", 401, 403, 403, 404, 401},
 		{"GET", admin + "/healthz", 200, 200, 200, 200, 200},
 	} {
-		for token, want := range map[string]int{"": c.anonymous, "reader": c.reader, "shim": c.shim, "ops": c.ops, "no": c.no} {
+		for token, want := range map[string]int{"": c.anonymous, "reader": c.reader, "shim": c.shim, "ops": c.ops,
+			"no": c.no} {
 			transport := &http.Transport{TLSClientConfig: s.tls(t), DisableKeepAlives: true}
 			request, err := http.NewRequestWithContext(testContext(t), c.method, c.url, http.NoBody)
 			assert.NilError(t, err)
@@ -67,7 +68,8 @@ func TestSecurity_HTTPRoles(t *testing.T) {
 				assert.Assert(t, strings.Contains(string(text), `"message":"not a`), "%s", text)
 				assert.Assert(t, !strings.Contains(string(text), "reader, ") && !strings.Contains(string(text), "sha256"))
 			}
-			for _, header := range []string{"X-Content-Type-Options", "Referrer-Policy", "Cache-Control", "Content-Security-Policy", "X-Frame-Options"} {
+			for _, header := range []string{"X-Content-Type-Options", "Referrer-Policy", "Cache-Control",
+				"Content-Security-Policy", "X-Frame-Options"} {
 				assert.Assert(t, response.Header.Get(header) != "", "%s %s has no %s", c.method, c.url, header)
 			}
 		}
@@ -80,7 +82,8 @@ func TestSecurity_AnonymousReadAndMetrics(t *testing.T) {
 	assert.Equal(t, read.status(t, "/ws/v1/partitions", ""), 200)
 	assert.Equal(t, read.status(t, "/ws/v1/partitions", "no"), 401)
 	assert.Equal(t, status.Code(register(t, read.grpc(t, ""), "rm-1")), codes.Unauthenticated)
-	response, _, err := read.send(t, http.MethodPost, "https://"+read.AdminAddress().String()+"/ws/v1/config/rollback/1", "")
+	response, _, err := read.send(t, http.MethodPost, "https://"+read.AdminAddress().String()+"/ws/v1/config/rollback/1",
+		"")
 	assert.NilError(t, err)
 	assert.Equal(t, response.StatusCode, 401)
 
@@ -134,7 +137,8 @@ func TestSecurity_GRPCRolesAndRMs(t *testing.T) {
 	assert.NilError(t, err)
 	for _, want := range []string{
 		`canopy_access_refused_total{reason="missing"} 2`, `canopy_access_refused_total{reason="unknown"} 1`,
-		`canopy_access_refused_total{reason="role"} 2`, `canopy_access_refused_total{reason="rm"} 3`, "canopy_tls_certificate_expires_seconds ",
+		`canopy_access_refused_total{reason="role"} 2`, `canopy_access_refused_total{reason="rm"} 3`,
+		"canopy_tls_certificate_expires_seconds ",
 	} {
 		assert.Assert(t, strings.Contains(body, "\n"+want), "no %s in %s", want, body)
 	}
@@ -160,7 +164,8 @@ func TestSecurity_ClientCertificates(t *testing.T) {
 
 	others := testcert.NewAuthority(t, "others")
 	for name, pair := range map[string]testcert.Pair{
-		"another authority": others.Client(t, "rm-1"), "expired": s.clients.Client(t, "rm-1", testcert.Expired), "of a server": s.clients.Server(t),
+		"another authority": others.Client(t, "rm-1"), "expired": s.clients.Client(t, "rm-1", testcert.Expired),
+		"of a server": s.clients.Server(t),
 	} {
 		_, _, err := s.send(t, http.MethodGet, url, "", pair)
 		assert.ErrorContains(t, err, "remote error: tls", name)
@@ -186,7 +191,8 @@ func TestSecurity_TokensChangeWhileServing(t *testing.T) {
 	nodes, err := si.NewSchedulerClient(s.grpc(t, "shim")).UpdateNode(testContext(t))
 	assert.NilError(t, err)
 	assert.NilError(t, nodes.Send(&si.NodeRequest{RmID: "rm-1"}))
-	request, err := http.NewRequestWithContext(testContext(t), http.MethodGet, "https://"+s.HTTPAddress().String()+"/ws/v1/events/stream", nil)
+	request, err := http.NewRequestWithContext(testContext(t), http.MethodGet,
+		"https://"+s.HTTPAddress().String()+"/ws/v1/events/stream", nil)
 	assert.NilError(t, err)
 	request.Header.Set("Authorization", "Bearer reader")
 	events, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: s.tls(t)}}).Do(request)
@@ -240,7 +246,8 @@ func TestSecurity_CertificatesChangeWhileServing(t *testing.T) {
 func TestSecurity_AuditLines(t *testing.T) {
 	s := startSecured(t)
 	admin := "https://" + s.AdminAddress().String()
-	for path, token := range map[string]string{"/ws/v1/config/rollback/1": "ops", "/ws/v1/config/rollback/99": "ops", "/ws/v1/config/rollback/2": "shim"} {
+	for path, token := range map[string]string{"/ws/v1/config/rollback/1": "ops", "/ws/v1/config/rollback/99": "ops",
+		"/ws/v1/config/rollback/2": "shim"} {
 		_, _, err := s.send(t, http.MethodPost, admin+path, token)
 		assert.NilError(t, err)
 	}
@@ -250,7 +257,8 @@ func TestSecurity_AuditLines(t *testing.T) {
 	for _, e := range s.logs.FilterMessage("audit").All() {
 		f := e.ContextMap()
 		assert.Assert(t, strings.HasPrefix(f["peer"].(string), "127.0.0.1:"), "%v", f)
-		got = append(got, fmt.Sprintf("%s %s %s %s: %.27s", f["identity"], f["action"], f["object"], f["outcome"], f["result"]))
+		got = append(got,
+			fmt.Sprintf("%s %s %s %s: %.27s", f["identity"], f["action"], f["object"], f["outcome"], f["result"]))
 	}
 	for _, want := range []string{
 		"ops POST /ws/v1/config/rollback/1  done: generation 1 is in force", "ops POST /ws/v1/config/rollback/99  refused: ",
@@ -272,7 +280,8 @@ func TestSecurity_AuditLines(t *testing.T) {
 	}
 }
 
-// SEC-12, OPS-5: actions of operators need the role admin, and their lines have the identity, also of those that are refused.
+// SEC-12, OPS-5: actions of operators need the role admin, and their lines have the identity, also of those that are
+// refused.
 func TestSecurity_OperatorsAreAudited(t *testing.T) {
 	s := startSecured(t)
 	base := "https://" + s.AdminAddress().String() + "/ws/v1/partition/default"
@@ -280,7 +289,8 @@ func TestSecurity_OperatorsAreAudited(t *testing.T) {
 		path, token string
 		status      int
 	}{
-		{"/queue/root/drain", "ops", http.StatusOK}, {"/application/none/cancel", "ops", http.StatusNotFound}, {"/application/none/move/root", "ops", http.StatusNotFound},
+		{"/queue/root/drain", "ops", http.StatusOK}, {"/application/none/cancel", "ops", http.StatusNotFound},
+		{"/application/none/move/root", "ops", http.StatusNotFound},
 		{"/node/none/drain", "ops", http.StatusNotFound}, {"/queue/root/drain", "shim", http.StatusForbidden},
 	} {
 		answer, _, err := s.send(t, http.MethodPut, base+c.path, c.token)
@@ -321,7 +331,8 @@ func TestSecurity_AdminListener(t *testing.T) {
 	assert.Equal(t, response.StatusCode, 200)
 
 	for _, missing := range []func(*canopy.Security){
-		func(o *canopy.Security) { o.TokensFile, o.ClientCAFile = "", "" }, func(o *canopy.Security) { o.CertFile, o.KeyFile, o.ClientCAFile = "", "", "" },
+		func(o *canopy.Security) { o.TokensFile, o.ClientCAFile = "", "" },
+		func(o *canopy.Security) { o.CertFile, o.KeyFile, o.ClientCAFile = "", "", "" },
 	} {
 		opt := s.opt
 		missing(&opt)
@@ -332,7 +343,8 @@ func TestSecurity_AdminListener(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "admin")
 	local := startSecured(t, func(o *canopy.Options) { o.AdminAddress = "unix:" + socket })
 	client := unixClient(socket)
-	request, err = http.NewRequestWithContext(testContext(t), http.MethodPost, "http://localhost/ws/v1/config/rollback/1", nil)
+	request, err = http.NewRequestWithContext(testContext(t), http.MethodPost, "http://localhost/ws/v1/config/rollback/1",
+		nil)
 	assert.NilError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err = client.Do(request)
@@ -342,13 +354,15 @@ func TestSecurity_AdminListener(t *testing.T) {
 	assert.Equal(t, local.logs.FilterMessage("audit").All()[0].ContextMap()["identity"], "socket")
 }
 
-// SEC-16: a file with secrets that others can read or change is a line that names it and its mode, for a server and for a member.
+// SEC-16: a file with secrets that others can read or change is a line that names it and its mode, for a server and for
+// a member.
 func TestSecurity_WarnsOfOpenFiles(t *testing.T) {
 	s, opt := newSecured(t)
 	testcert.Write(t, s.dir, map[string][]byte{"BindPassword": nil, "etcd.key": nil, "etcd.password": []byte("x")})
 	opt.Users.LDAPSecrets = s.dir
 	for file, mode := range map[string]os.FileMode{
-		"tokens.yaml": 0o666, "tls.key": 0o620, "tls.crt": 0o666, "ca.crt": 0o644, "BindPassword": 0o604, "etcd.key": 0o440, "etcd.password": 0o602,
+		"tokens.yaml": 0o666, "tls.key": 0o620, "tls.crt": 0o666, "ca.crt": 0o644, "BindPassword": 0o604, "etcd.key": 0o440,
+		"etcd.password": 0o602,
 	} {
 		assert.NilError(t, os.Chmod(s.file(file), mode))
 	}
@@ -392,7 +406,8 @@ func TestSecurity_HandlerIsChecked(t *testing.T) {
 func TestSecurity_InvalidSettings(t *testing.T) {
 	s := startSecured(t)
 	other := testcert.NewAuthority(t, "x").Server(t)
-	testcert.Write(t, s.dir, map[string][]byte{"other.key": other.Key, "empty": nil, "bad.yaml": []byte("- {name: a}\n- {name: b}\n")})
+	testcert.Write(t, s.dir,
+		map[string][]byte{"other.key": other.Key, "empty": nil, "bad.yaml": []byte("- {name: a}\n- {name: b}\n")})
 	for _, c := range []struct {
 		edit func(*canopy.Security)
 		want string
@@ -403,10 +418,12 @@ func TestSecurity_InvalidSettings(t *testing.T) {
 		{func(o *canopy.Security) { o.KeyFile = s.file("other.key") }, "Security.CertFile: the certificate and its key"},
 		{func(o *canopy.Security) { o.KeyFile = s.file("missing") }, "Security.KeyFile: open "},
 		{func(o *canopy.Security) { o.ClientCAFile = s.file("empty") }, "Security.ClientCAFile: "},
-		{func(o *canopy.Security) { o.TokensFile = s.file("bad.yaml") }, "Security.TokensFile: " + s.file("bad.yaml") + ": line 1: "},
+		{func(o *canopy.Security) { o.TokensFile = s.file("bad.yaml") },
+			"Security.TokensFile: " + s.file("bad.yaml") + ": line 1: "},
 		{func(o *canopy.Security) { o.TokensFile = s.dir }, "Security.TokensFile: " + s.dir + " is a directory"},
 		{func(o *canopy.Security) { *o = canopy.Security{AnonymousRead: true} }, "Security.AnonymousRead: no credentials"},
-		{func(o *canopy.Security) { *o = canopy.Security{AnonymousMetrics: true} }, "Security.AnonymousMetrics: no credentials"},
+		{func(o *canopy.Security) { *o = canopy.Security{AnonymousMetrics: true} },
+			"Security.AnonymousMetrics: no credentials"},
 	} {
 		opt := s.opt
 		c.edit(&opt)

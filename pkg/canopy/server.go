@@ -154,13 +154,15 @@ type serverParts struct {
 
 // newServer puts the parts of a Server together. The scheduler runs then.
 func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security, listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term}
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security,
+		listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
 	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
 	counts := new(httpserver.Counts)
 	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
-	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log.Named(metricsLogger), History: s.history, HTTP: counts, LargeAnswers: large})
+	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log.Named(metricsLogger), History: s.history,
+		HTTP: counts, LargeAnswers: large})
 	if c, ok := logging.CounterOf(s.log); ok {
 		s.metrics.SetLogSource(c.Lines)
 	}
@@ -169,10 +171,12 @@ func newServer(opt Options, p serverParts) *Server {
 	if s.recorded.store != nil {
 		s.metrics.SetRecordingSource(s.recorded.lostSteps)
 	}
-	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) }, p.operators)
+	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) },
+		p.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses, RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
+		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses,
+		RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
 		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
 	})
 	s.engine.Start(p.first.proposal)
@@ -192,15 +196,17 @@ func newServer(opt Options, p serverParts) *Server {
 	s.recordUsage(now)
 	s.keepOperators()
 	rest := webservice.Options{
-		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage, Lifetimes: *opt.lifetimes(), Forecasts: s.forecasts,
+		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage,
+		Lifetimes: *opt.lifetimes(), Forecasts: s.forecasts,
 		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
 		ReadyCheck: s.ready, Log: s.log.Named(restLogger), Reloads: s.engine.Reloads(), History: s.history,
 		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
 		Operators: s.operators,
 		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(),
 		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
-		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel, Diagnostics: s.proxy.StateDump,
-		Refusals: s.refusals,
+		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel,
+		Diagnostics: s.proxy.StateDump,
+		Refusals:    s.refusals,
 	}
 	s.handler = p.term.withEpoch(webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest)))
 	if opt.GRPC.Address != "" {
@@ -212,7 +218,9 @@ func newServer(opt Options, p serverParts) *Server {
 		s.http = newHTTPServer(&opt, s.log.Named(restLogger), p.security, opt.checkHost(s.handler), counts, p.listeners.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = newHTTPServer(&opt, s.log.Named(restLogger), p.security, p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts, p.listeners.admin)
+		s.admin = newHTTPServer(&opt, s.log.Named(restLogger), p.security,
+			p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts,
+			p.listeners.admin)
 	}
 	return s
 }

@@ -60,7 +60,8 @@ func TestStart_SeveralServersAreIndependent(t *testing.T) {
 	for i := range 4 {
 		all.Go(func() {
 			s, logs := start(t, canopy.Options{
-				Config: queues(fmt.Sprint("q", i)), DataDir: t.TempDir(), GRPC: canopy.GRPC{Address: free}, HTTP: canopy.HTTP{Address: free},
+				Config: queues(fmt.Sprint("q", i)), DataDir: t.TempDir(), GRPC: canopy.GRPC{Address: free},
+				HTTP:         canopy.HTTP{Address: free},
 				AdminAddress: "unix:" + filepath.Join(t.TempDir(), "admin"),
 			})
 			r := newRM(fmt.Sprint("rm", i))
@@ -99,7 +100,8 @@ func TestHandler_IsServedBelowAPrefix(t *testing.T) {
 	assert.Assert(t, strings.Contains(body, "stopping"), body)
 }
 
-// The page calls these, and shows an error for any other status. A resource manager is registered, and has build information.
+// The page calls these, and shows an error for any other status. A resource manager is registered, and has build
+// information.
 func TestHandler_AnswersWhatYuniKornsPageCalls(t *testing.T) {
 	s, _ := start(t, canopy.Options{})
 	r := newRM("rm")
@@ -139,7 +141,9 @@ func TestServer_BothAPIs(t *testing.T) {
 	assert.NilError(t, err)
 	nodes, err := client.UpdateNode(ctx)
 	assert.NilError(t, err)
-	assert.NilError(t, nodes.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: fakerm.Resource(1, 1)}}}))
+	assert.NilError(t,
+		nodes.Send(&si.NodeRequest{RmID: "rm",
+			Nodes: []*si.NodeInfo{{NodeID: "n", Action: si.NodeInfo_CREATE, SchedulableResource: fakerm.Resource(1, 1)}}}))
 	answer, err := nodes.Recv()
 	assert.NilError(t, err)
 	assert.Equal(t, answer.Accepted[0].NodeID, "n")

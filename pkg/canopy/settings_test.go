@@ -26,15 +26,18 @@ func TestUsers_Lookup(t *testing.T) {
 		}
 		return []string{"dev"}, nil
 	}
-	const text = "partitions: [{usergroupresolver: {type: ldap}, queues: [{name: root, queues: [{name: a, submitacl: ' dev'}]}]}]"
+	const text = "partitions: [{usergroupresolver: {type: ldap}, queues: [{name: root, queues: [{name: a, submitacl: ' " +
+		"dev'}]}]}]"
 	s, _ := start(t, canopy.Options{Config: text, Users: canopy.Users{Lookup: lookup}})
 	r := newRM("rm")
 	_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, r)
 	assert.NilError(t, err)
-	for user, want := range map[string]string{"ann": "accepted application ann", "bob": `rejected application bob: user "bob" cannot be resolved: the user lookup of the program: no such account`} {
-		assert.NilError(t, s.Scheduler().UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
-			ApplicationID: user, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user},
-		}}}))
+	for user, want := range map[string]string{"ann": "accepted application ann",
+		"bob": `rejected application bob: user "bob" cannot be resolved: the user lookup of the program: no such account`} {
+		assert.NilError(t,
+			s.Scheduler().UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
+				ApplicationID: user, QueueName: "root.a", Ugi: &si.UserGroupInformation{User: user},
+			}}}))
 		got := r.Next(t).String()
 		assert.Assert(t, strings.HasPrefix(got, want), got)
 	}
@@ -65,7 +68,8 @@ func TestLogLevel_FollowsTheExtraConfiguration(t *testing.T) {
 func TestLevels_OfLoggers(t *testing.T) {
 	level := zap.NewAtomicLevelAt(zapcore.WarnLevel)
 	core, logs := observer.New(level)
-	s, _ := start(t, canopy.Options{Config: queues("a"), Log: zap.New(core), LogLevel: &level, HTTP: canopy.HTTP{Address: free}})
+	s, _ := start(t,
+		canopy.Options{Config: queues("a"), Log: zap.New(core), LogLevel: &level, HTTP: canopy.HTTP{Address: free}})
 	r := newRM("rm")
 	register := func(extra map[string]string) {
 		_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", ExtraConfig: extra}, r)
@@ -98,7 +102,8 @@ func TestApplications_Lifetimes(t *testing.T) {
 	for _, c := range []struct {
 		keep canopy.Applications
 		want int
-	}{{canopy.Applications{}, 2}, {canopy.Applications{MaxEnded: 1}, 1}, {canopy.Applications{MaxEnded: -1}, 0}, {canopy.Applications{RejectedRetention: -1}, 0}} {
+	}{{canopy.Applications{}, 2}, {canopy.Applications{MaxEnded: 1}, 1}, {canopy.Applications{MaxEnded: -1}, 0},
+		{canopy.Applications{RejectedRetention: -1}, 0}} {
 		s, _ := start(t, canopy.Options{Config: queues("a"), Applications: c.keep})
 		r := newRM("rm")
 		r.register(t, s.Scheduler(), "", "root.a")
@@ -108,7 +113,8 @@ func TestApplications_Lifetimes(t *testing.T) {
 			assert.Assert(t, strings.HasPrefix(got, "rejected application "+id), got)
 		}
 		answer := httptest.NewRecorder()
-		s.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/ws/v1/partition/default/applications/rejected", nil))
+		s.Handler().ServeHTTP(answer,
+			httptest.NewRequestWithContext(t.Context(), "GET", "/ws/v1/partition/default/applications/rejected", nil))
 		assert.Equal(t, strings.Count(answer.Body.String(), `"applicationID"`), c.want, "%+v: %s", c.keep, answer.Body)
 	}
 }
@@ -120,7 +126,8 @@ func TestMetrics_CountDroppedLogLines(t *testing.T) {
 		s.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 		return answer.Body.String()
 	}
-	log := logging.New(new(strings.Builder), logging.Options{Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zapcore.InfoLevel})
+	log := logging.New(new(strings.Builder),
+		logging.Options{Encoder: zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), Level: zapcore.InfoLevel})
 	counted, _ := start(t, canopy.Options{Log: log.Logger})
 	assert.Assert(t, strings.Contains(scrape(counted), "\ncanopy_log_lines_dropped_total 0\n"))
 	other, _ := start(t, canopy.Options{})

@@ -53,7 +53,8 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 		l, _ := s.known()
 		return metrics.HA{Epoch: l.Epoch}
 	})
-	access := webservice.Options{Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(), Log: log}
+	access := webservice.Options{Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(),
+		AdminSocket: opt.hasAdminSocket(), Log: log}
 	scrapes := m.Handler(loop.NewCluster(loop.Options{}, nil, nil))
 	if at.grpc != nil {
 		s.health = health.NewServer()
@@ -86,7 +87,8 @@ func (s *standby) known() (MemberInfo, bool) {
 	return MemberInfo{}, false
 }
 
-// observe keeps which member leads. This member is not a leader that a client is to go to: its term has not begun, or is over.
+// observe keeps which member leads. This member is not a leader that a client is to go to: its term has not begun, or
+// is over.
 func (s *standby) observe(l election.Leader, epoch int64) {
 	if epoch == 0 || l == s.self {
 		s.leader.Store(nil)
@@ -115,8 +117,8 @@ func (s *standby) refuse(_ any, stream grpc.ServerStream) error {
 	return status.Errorf(codes.Unavailable, "this member stands by: the leader is %s at %s", l.Name, l.GRPC)
 }
 
-// isOwn reports whether an address that the leader advertises leads back to this member (HA-11): it advertises the same, or the
-// client has asked for it and has come here.
+// isOwn reports whether an address that the leader advertises leads back to this member (HA-11): it advertises the
+// same, or the client has asked for it and has come here.
 func (s *standby) isOwn(leader, own, asked string) bool {
 	return leader != "" && (strings.EqualFold(leader, own) || strings.EqualFold(leader, asked))
 }
@@ -124,10 +126,12 @@ func (s *standby) isOwn(leader, own, asked string) bool {
 // leadsBack returns why clients are not sent to an address of the leader, and logs it once for each leader.
 func (s *standby) leadsBack(l MemberInfo, option, address string) string {
 	if s.warned.Swap(l.Epoch) != l.Epoch {
-		s.log.Warn("the leader advertises an address of this member: clients are not sent there", zap.String("leader", l.Name),
+		s.log.Warn("the leader advertises an address of this member: clients are not sent there",
+			zap.String("leader", l.Name),
 			zap.String("address", address), zap.String("option", s.opt.optionName(option)))
 	}
-	return fmt.Sprintf("this member stands by: the leader is %s, and advertises %s, which leads back to this member: check %s of both",
+	return fmt.Sprintf("this member stands by: the leader is %s, and advertises %s, which leads back to this member: "+
+		"check %s of both",
 		l.Name, address, s.opt.optionName(option))
 }
 

@@ -30,8 +30,8 @@ type leaderAddresses struct {
 	Epoch int64  `json:"epoch"`
 }
 
-// handler is that of a listener. Without redirects, each request for something that only a leader has is refused: the leader does
-// not advertise its admin listener.
+// handler is that of a listener. Without redirects, each request for something that only a leader has is refused: the
+// leader does not advertise its admin listener.
 func (s *standbyREST) handler(redirects bool) http.Handler {
 	return httpserver.WithSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -54,7 +54,8 @@ func (s *standbyREST) ready(w http.ResponseWriter) {
 		return
 	}
 	writeJSON(w, http.StatusServiceUnavailable, standbyReady{
-		dao.Ready{Reason: "this member stands by: the leader is " + l.Name}, &leaderAddresses{l.Name, l.GRPC, l.HTTP, l.Epoch},
+		dao.Ready{Reason: "this member stands by: the leader is " + l.Name},
+		&leaderAddresses{l.Name, l.GRPC, l.HTTP, l.Epoch},
 	})
 }
 
@@ -78,7 +79,8 @@ func (s *standbyREST) toLeader(w http.ResponseWriter, r *http.Request, redirects
 	writeJSON(w, http.StatusServiceUnavailable, dao.NewError(http.StatusServiceUnavailable, text))
 }
 
-// urlOf returns the URL of a Host header, with the scheme of another URL and always with a port, as leaders advertise theirs.
+// urlOf returns the URL of a Host header, with the scheme of another URL and always with a port, as leaders advertise
+// theirs.
 func urlOf(other, host string) string {
 	scheme, _, _ := strings.Cut(other, "://")
 	if _, _, err := net.SplitHostPort(host); err != nil {

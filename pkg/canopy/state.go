@@ -33,9 +33,10 @@ func (a schedulerAPI) Stop() { _ = a.s.Close() } // the method cannot return the
 // nothing.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Collector has the metrics of docs/METRICS.md for a registry of the program, such as prometheus.DefaultRegisterer, except for those
-// of Go and of the process, which such a registry has by itself. A registry cannot forget it, because its families come and go: after
-// Close it has no metrics. Two Servers cannot be in one registry, unless prometheus.WrapRegistererWith tells them apart.
+// Collector has the metrics of docs/METRICS.md for a registry of the program, such as prometheus.DefaultRegisterer,
+// except for those of Go and of the process, which such a registry has by itself. A registry cannot forget it, because
+// its families come and go: after Close it has no metrics. Two Servers cannot be in one registry, unless
+// prometheus.WrapRegistererWith tells them apart.
 func (s *Server) Collector() prometheus.Collector {
 	return collector{s.metrics.Collector(s.engine.Cluster()), s}
 }
@@ -84,6 +85,7 @@ func (s *Server) ResourceManager() (rm ResourceManager, ok bool) {
 	}
 	return ResourceManager{
 		ID: c.RM, Version: c.Version, PolicyGroup: c.PolicyGroup, BuildInfo: c.BuildInfo, Registered: c.At,
-		InProcess: c.InProcess, Connected: c.Connected, Since: c.Since, Listening: c.Listening, UndeliveredBytes: c.UndeliveredBytes,
+		InProcess: c.InProcess, Connected: c.Connected, Since: c.Since, Listening: c.Listening,
+		UndeliveredBytes: c.UndeliveredBytes,
 	}, true
 }

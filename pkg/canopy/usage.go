@@ -12,7 +12,8 @@ import (
 // lastSampleTimeout is how long Close waits for a last sample.
 const lastSampleTimeout = 500 * time.Millisecond
 
-// openUsage opens the store of usage (USG-9); nil: nothing is kept. Requires: DataDir is held by the store of configurations.
+// openUsage opens the store of usage (USG-9); nil: nothing is kept. Requires: DataDir is held by the store of
+// configurations.
 func (o *Options) openUsage() (*usage.Store, error) {
 	if o.Usage.Interval < 0 {
 		return nil, nil

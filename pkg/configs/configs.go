@@ -94,8 +94,8 @@ type Churn struct {
 // Kubernetes is 30 seconds.
 const DefaultNominationTimeout = 5 * time.Minute
 
-// DefaultNodePressureGrace is longer than the restart of a device plugin or of the kubelet, during which a node reports less
-// than it has.
+// DefaultNodePressureGrace is longer than the restart of a device plugin or of the kubelet, during which a node reports
+// less than it has.
 const DefaultNodePressureGrace = time.Minute
 
 // MaxChurnCycles bounds Churn.Cycles.

@@ -28,13 +28,16 @@ func TestReadQuotaTags_Values(t *testing.T) {
 			},
 			want: "≤{memory=123 vcore=0} ≥{vcore=7} 3",
 		},
-		{name: "quotas without a tag are not set", tags: map[string]string{TagMax: amounts(`"x":{"value":1}`)}, want: "≤{x=1} - 0"},
+		{name: "quotas without a tag are not set", tags: map[string]string{TagMax: amounts(`"x":{"value":1}`)},
+			want: "≤{x=1} - 0"},
 		{
 			name: "of two tags that differ in case the first in string order counts",
 			tags: map[string]string{TagMaxApplications: "1", "NAMESPACE.resourcemaxapps": "2"}, want: "- - 2",
 		},
-		{name: "a zero value may be missing", tags: map[string]string{TagMax: amounts(`"x":{"value":1},"y":{}`)}, want: "≤{x=1 y=0} - 0"},
-		{name: "a number may be a text, as in the JSON of protobuf", tags: map[string]string{TagMax: amounts(`"x":{"value":"9"}`)}, want: "≤{x=9} - 0"},
+		{name: "a zero value may be missing", tags: map[string]string{TagMax: amounts(`"x":{"value":1},"y":{}`)},
+			want: "≤{x=1 y=0} - 0"},
+		{name: "a number may be a text, as in the JSON of protobuf",
+			tags: map[string]string{TagMax: amounts(`"x":{"value":"9"}`)}, want: "≤{x=9} - 0"},
 		{name: "zero applications means any number", tags: map[string]string{TagMaxApplications: "0"}, want: "- - 0"},
 		{
 			name: "a malformed tag does not affect the others", want: "- ≥{x=1} 0",
@@ -46,7 +49,8 @@ func TestReadQuotaTags_Values(t *testing.T) {
 		},
 		{
 			name: "zeroes", tags: map[string]string{TagMax: amounts(`"x":{"value":0}`), TagGuaranteed: "{}"}, want: "- - 0",
-			problems: []string{"tag namespace.resourcequota: nothing in it is above zero", "tag namespace.resourceguaranteed: nothing in it is above zero"},
+			problems: []string{"tag namespace.resourcequota: nothing in it is above zero",
+				"tag namespace.resourceguaranteed: nothing in it is above zero"},
 		},
 		{
 			name: "negative", tags: map[string]string{TagMax: amounts(`"x":{"value":1},"y":{"value":-2}`)}, want: "- - 0",
@@ -65,7 +69,9 @@ func TestReadQuotaTags_Values(t *testing.T) {
 			problems: []string{"tag namespace.resourcequota: a resource name has 0 bytes, 1 to 1024 are allowed"},
 		},
 		{
-			name: "empty, and long", tags: map[string]string{TagMax: "", TagGuaranteed: strings.Repeat("x", 70_000), TagMaxApplications: strings.Repeat("ü", 100)},
+			name: "empty, and long",
+			tags: map[string]string{TagMax: "", TagGuaranteed: strings.Repeat("x", 70_000),
+				TagMaxApplications: strings.Repeat("ü", 100)},
 			want: "- - 0",
 			problems: []string{
 				`tag namespace.resourcequota: "" is not a resource in JSON: unexpected end of JSON input`,

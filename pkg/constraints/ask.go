@@ -41,8 +41,8 @@ func (a *Ask) Key() string {
 	return a.key
 }
 
-// InDomain is a with the further constraint that a node has these labels, which are those of a topology domain. A nil a has
-// no other constraints.
+// InDomain is a with the further constraint that a node has these labels, which are those of a topology domain. A nil a
+// has no other constraints.
 func (a *Ask) InDomain(labels map[string]string) *Ask {
 	limited := a.derive()
 	limited.content.Domain = labels
@@ -50,8 +50,8 @@ func (a *Ask) InDomain(labels map[string]string) *Ask {
 	return limited
 }
 
-// Without is a without these nodes, which have refused the ask, in the place of those that a was without; none: without no
-// node. A nil a has no other constraints.
+// Without is a without these nodes, which have refused the ask, in the place of those that a was without; none: without
+// no node. A nil a has no other constraints.
 func (a *Ask) Without(nodes []string) *Ask {
 	if len(nodes) == 0 && a.Domain() == nil {
 		return a.Parsed()

@@ -40,11 +40,13 @@ func TestMatch_Operators(t *testing.T) {
 	}{
 		{"In", `"5"`, false, true, false}, {"In", `"4","text"`, false, false, true}, {"NotIn", `"5"`, true, false, true},
 		{"Exists", "", false, true, true}, {"DoesNotExist", "", true, false, false},
-		{"Gt", `"4"`, false, true, false}, {"Gt", `"5"`, false, false, false}, {"Lt", `"6"`, false, true, false}, {"Lt", `"5"`, false, false, false},
+		{"Gt", `"4"`, false, true, false}, {"Gt", `"5"`, false, false, false}, {"Lt", `"6"`, false, true, false},
+		{"Lt", `"5"`, false, false, false},
 	} {
 		ask, err := constraints.Parse(expression("k", c.operator, c.values))
 		assert.NilError(t, err)
-		got := []bool{ask.Match(missing) == constraints.Matches, ask.Match(five) == constraints.Matches, ask.Match(text) == constraints.Matches}
+		got := []bool{ask.Match(missing) == constraints.Matches, ask.Match(five) == constraints.Matches,
+			ask.Match(text) == constraints.Matches}
 		assert.DeepEqual(t, got, []bool{c.missing, c.five, c.text})
 	}
 }
@@ -56,8 +58,9 @@ func TestMatch_TermsAndSelector(t *testing.T) {
 	ask, err := constraints.Parse(tags)
 	assert.NilError(t, err)
 	for want, n := range map[constraints.Mismatch][]*constraints.Node{
-		constraints.Matches:          {node(t, "n", "", "zone", "z", "a", "", "b", ""), node(t, "named", "", "zone", "z")},
-		constraints.SelectorMismatch: {node(t, "n", "", "zone", "z", "a", ""), node(t, "named", ""), node(t, "n", "", "zone", "z"), node(t, "named", "", "zone", "y")},
+		constraints.Matches: {node(t, "n", "", "zone", "z", "a", "", "b", ""), node(t, "named", "", "zone", "z")},
+		constraints.SelectorMismatch: {node(t, "n", "", "zone", "z", "a", ""), node(t, "named", ""),
+			node(t, "n", "", "zone", "z"), node(t, "named", "", "zone", "y")},
 	} {
 		for _, n := range n {
 			assert.Equal(t, ask.Match(n), want, "%s", n.Name())
@@ -94,23 +97,28 @@ func TestKey_EqualForTheSameConstraints(t *testing.T) {
 	}
 	assert.Equal(t, key(nil), "")
 	assert.Equal(t, key(map[string]string{"other": "tag", constraints.SelectorTag: "{}"}), "")
-	assert.Equal(t, key(map[string]string{constraints.SelectorTag: `{"a":"1","b":"2"}`}), key(map[string]string{constraints.SelectorTag: ` {"b":"2", "a":"1"}`}))
-	assert.Equal(t, key(map[string]string{constraints.TolerationsTag: `[{"key":"k","operator":"Exists","tolerationSeconds":1}]`}),
+	assert.Equal(t, key(map[string]string{constraints.SelectorTag: `{"a":"1","b":"2"}`}),
+		key(map[string]string{constraints.SelectorTag: ` {"b":"2", "a":"1"}`}))
+	assert.Equal(t,
+		key(map[string]string{constraints.TolerationsTag: `[{"key":"k","operator":"Exists","tolerationSeconds":1}]`}),
 		key(map[string]string{constraints.TolerationsTag: `[{"key":"k","operator":"Exists"}]`}))
 	assert.Assert(t, key(expression("k", "In", `"1"`)) != key(expression("k", "NotIn", `"1"`)))
 }
 
 func preferred(terms string) map[string]string {
-	return map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`}
+	return map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms +
+		`]}`}
 }
 
 // Preferred terms refuse no node, and the weights of those that match are added (CON-29).
 func TestScore_PreferredTerms(t *testing.T) {
-	ask, err := constraints.Parse(preferred(`{"weight":100,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}},` +
-		`{"weight":7,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]}},{"weight":50,"preference":{}}`))
+	ask, err := constraints.Parse(
+		preferred(`{"weight":100,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}},` +
+			`{"weight":7,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]}},{"weight":50,"preference":{}}`))
 	assert.NilError(t, err)
 	assert.Assert(t, ask.Prefers())
-	for want, n := range map[int64]*constraints.Node{0: node(t, "n", ""), 100: node(t, "n", "", "a", ""), 107: node(t, "named", "", "a", ""), 7: node(t, "named", "")} {
+	for want, n := range map[int64]*constraints.Node{0: node(t, "n", ""), 100: node(t, "n", "", "a", ""),
+		107: node(t, "named", "", "a", ""), 7: node(t, "named", "")} {
 		assert.Equal(t, ask.Match(n), constraints.Matches)
 		assert.Equal(t, ask.Score(n), want)
 	}
@@ -119,11 +127,13 @@ func TestScore_PreferredTerms(t *testing.T) {
 
 // A taint with PreferNoSchedule that is not tolerated takes as much as a term can give; others take nothing (CON-30).
 func TestScore_Taints(t *testing.T) {
-	n := node(t, "n", `[{"key":"k","value":"v","effect":"PreferNoSchedule"},{"key":"j","effect":"PreferNoSchedule"},{"key":"h","effect":"NoSchedule"}]`)
+	n := node(t, "n",
+		`[{"key":"k","value":"v","effect":"PreferNoSchedule"},{"key":"j","effect":"PreferNoSchedule"},{"key":"h","effect":"NoSchedule"}]`)
 	assert.Assert(t, n.SoftTainted() && !node(t, "n", `[{"key":"h","effect":"NoSchedule"}]`).SoftTainted())
 	assert.Equal(t, (*constraints.Ask)(nil).Score(n), int64(-200))
 	for tolerations, want := range map[string]int64{
-		`[{"key":"k","value":"v"}]`: -100, `[{"operator":"Exists"}]`: 0, `[{"operator":"Exists","effect":"NoSchedule"}]`: -200,
+		`[{"key":"k","value":"v"}]`: -100, `[{"operator":"Exists"}]`: 0,
+		`[{"operator":"Exists","effect":"NoSchedule"}]`:       -200,
 		`[{"operator":"Exists","effect":"PreferNoSchedule"}]`: 0, `[{"key":"k","value":"w"}]`: -200,
 	} {
 		ask, err := constraints.Parse(map[string]string{constraints.TolerationsTag: tolerations})
@@ -141,8 +151,10 @@ func TestScoreKey_OnlyWhatIsScored(t *testing.T) {
 		return ask.ScoreKey()
 	}
 	hard, soft := `{"key":"k","operator":"Exists","effect":"NoSchedule"}`, `{"key":"k","operator":"Exists"}`
-	assert.Equal(t, key(map[string]string{constraints.SelectorTag: `{"a":"b"}`, constraints.TolerationsTag: "[" + hard + "]"}), "")
-	assert.Equal(t, key(map[string]string{constraints.TolerationsTag: "[" + hard + "," + soft + "]"}), key(map[string]string{constraints.TolerationsTag: "[" + soft + "]"}))
+	assert.Equal(t,
+		key(map[string]string{constraints.SelectorTag: `{"a":"b"}`, constraints.TolerationsTag: "[" + hard + "]"}), "")
+	assert.Equal(t, key(map[string]string{constraints.TolerationsTag: "[" + hard + "," + soft + "]"}),
+		key(map[string]string{constraints.TolerationsTag: "[" + soft + "]"}))
 	term := `{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}}`
 	assert.Assert(t, key(preferred(term)) != "" && key(preferred(term)) != key(preferred(term+","+term)))
 }
@@ -154,19 +166,28 @@ func TestParse_RefusesWithAReason(t *testing.T) {
 		{constraints.SelectorTag, `{"":"b"}`, "a label has no key"},
 		{constraints.SelectorTag, `{} {}`, "something follows its end"},
 		{constraints.TolerationsTag, `[{"value":"v"}]`, "without a key needs the operator Exists"},
-		{constraints.TolerationsTag, `[{"key":"k","operator":"Gt"}]`, `operator "Gt" of toleration "k" is none of Equal, Exists`},
+		{constraints.TolerationsTag, `[{"key":"k","operator":"Gt"}]`,
+			`operator "Gt" of toleration "k" is none of Equal, Exists`},
 		{constraints.TolerationsTag, `[{"key":"k","color":"red"}]`, `unknown field "color"`},
-		{constraints.AffinityTag, `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}`, "nodeSelectorTerms has no term"},
+		{constraints.AffinityTag, `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}`,
+			"nodeSelectorTerms has no term"},
 		{constraints.AffinityTag, expression("k", "In", "")[constraints.AffinityTag], "In of k needs a value"},
 		{constraints.AffinityTag, expression("k", "Gt", `"x"`)[constraints.AffinityTag], `Gt of k needs an integer, not "x"`},
 		{constraints.AffinityTag, expression("k", "Exists", `"x"`)[constraints.AffinityTag], "Exists of k has no values"},
-		{constraints.AffinityTag, required(`{"matchFields":[{"key":"spec.x","operator":"In","values":["a"]}]}`)[constraints.AffinityTag], `field "spec.x" is not metadata.name`},
-		{constraints.AffinityTag, preferred(`{"weight":0,"preference":{}}`)[constraints.AffinityTag], "preferred term 1: weight 0 is not from 1 to 100"},
-		{constraints.AffinityTag, preferred(`{"weight":1,"preference":{}},{"weight":101}`)[constraints.AffinityTag], "preferred term 2: weight 101 is not"},
+		{constraints.AffinityTag,
+			required(`{"matchFields":[{"key":"spec.x","operator":"In","values":["a"]}]}`)[constraints.AffinityTag],
+			`field "spec.x" is not metadata.name`},
+		{constraints.AffinityTag, preferred(`{"weight":0,"preference":{}}`)[constraints.AffinityTag],
+			"preferred term 1: weight 0 is not from 1 to 100"},
+		{constraints.AffinityTag, preferred(`{"weight":1,"preference":{}},{"weight":101}`)[constraints.AffinityTag],
+			"preferred term 2: weight 101 is not"},
 		{constraints.AffinityTag, preferred(`{"weight":-1}`)[constraints.AffinityTag], "weight -1 is not"},
 		{constraints.AffinityTag, preferred(`{"weight":1.5}`)[constraints.AffinityTag], "not the JSON expected"},
-		{constraints.AffinityTag, preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"k","operator":"In"}]}}`)[constraints.AffinityTag], "preferred term 1: In of k needs a value"},
-		{constraints.AffinityTag, preferred(`{"weight":1,"podAffinityTerm":{}}`)[constraints.AffinityTag], `unknown field "podAffinityTerm"`},
+		{constraints.AffinityTag,
+			preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"k","operator":"In"}]}}`)[constraints.AffinityTag],
+			"preferred term 1: In of k needs a value"},
+		{constraints.AffinityTag, preferred(`{"weight":1,"podAffinityTerm":{}}`)[constraints.AffinityTag],
+			`unknown field "podAffinityTerm"`},
 	} {
 		_, err := constraints.Parse(map[string]string{c.tag: c.text})
 		assert.ErrorContains(t, err, c.reason)
@@ -198,8 +219,11 @@ func TestCache_RemembersAndForgets(t *testing.T) {
 
 // Nothing that a client sends ends the process, and what is accepted can be matched and keeps its key.
 func FuzzParse(f *testing.F) {
-	f.Add(`{"a":"b"}`, required(`{"matchExpressions":[{"key":"a","operator":"Lt","values":["5"]}]}`)[constraints.AffinityTag], `[{"operator":"Exists"}]`, `[{"key":"k","effect":"NoSchedule"}]`)
-	f.Add(``, preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Gt","values":["0"]}]}}`)[constraints.AffinityTag], `[{"key":"k"}]`, `[{"key":"k","effect":"PreferNoSchedule"}]`)
+	f.Add(`{"a":"b"}`,
+		required(`{"matchExpressions":[{"key":"a","operator":"Lt","values":["5"]}]}`)[constraints.AffinityTag],
+		`[{"operator":"Exists"}]`, `[{"key":"k","effect":"NoSchedule"}]`)
+	f.Add(``,
+		preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Gt","values":["0"]}]}}`)[constraints.AffinityTag], `[{"key":"k"}]`, `[{"key":"k","effect":"PreferNoSchedule"}]`)
 	f.Add(`{}`, `{}`, `[]`, `[]`)
 	f.Add(`null`, `null`, `null`, `null`)
 	f.Fuzz(func(t *testing.T, selector, affinity, tolerations, taints string) {
@@ -207,7 +231,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			n, _ = constraints.NewNode("n", nil)
 		}
-		tags := map[string]string{constraints.SelectorTag: selector, constraints.AffinityTag: affinity, constraints.TolerationsTag: tolerations}
+		tags := map[string]string{constraints.SelectorTag: selector, constraints.AffinityTag: affinity,
+			constraints.TolerationsTag: tolerations}
 		ask, err := constraints.Parse(tags)
 		if err != nil {
 			return

@@ -69,8 +69,8 @@ func (n *Node) Refusing(kinds map[string]bool) *Node {
 	return &changed
 }
 
-// Refuses reports whether n refuses an ask of a kind, with constraints that its own refusals have led to; nil: none. kind
-// is called only if n refuses some kind.
+// Refuses reports whether n refuses an ask of a kind, with constraints that its own refusals have led to; nil: none.
+// kind is called only if n refuses some kind.
 func (n *Node) Refuses(a *Ask, kind func() string) bool {
 	return slices.Contains(a.Refused(), n.name) || len(n.refuses) > 0 && n.refuses[kind()]
 }

@@ -50,7 +50,8 @@ func (t tagTexts) parse() (*Ask, error) {
 		tag, text string
 		parse     func(*Ask, string) error
 	}{
-		{SelectorTag, t.selector, (*Ask).parseSelector}, {AffinityTag, t.affinity, (*Ask).parseAffinity}, {TolerationsTag, t.tolerations, (*Ask).parseTolerations},
+		{SelectorTag, t.selector, (*Ask).parseSelector}, {AffinityTag, t.affinity, (*Ask).parseAffinity},
+		{TolerationsTag, t.tolerations, (*Ask).parseTolerations},
 	} {
 		if part.text == "" {
 			continue
@@ -135,8 +136,8 @@ func (a *Ask) parseTolerations(text string) error {
 	return nil
 }
 
-// Decode reads one JSON value with known fields only: a field that is not read may be a constraint that is not kept. The
-// text may have MaxText bytes. An error says what is wrong with it.
+// Decode reads one JSON value with known fields only: a field that is not read may be a constraint that is not kept.
+// The text may have MaxText bytes. An error says what is wrong with it.
 func Decode(text string, into any) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("%d bytes are more than %d", len(text), MaxText)

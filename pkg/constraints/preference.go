@@ -11,8 +11,8 @@ import (
 // MaxWeight is the highest weight of a preferred term.
 const MaxWeight = 100
 
-// softTaintWeight is what a taint with PreferNoSchedule that an ask does not tolerate takes from the score of a node: as
-// much as a term can give.
+// softTaintWeight is what a taint with PreferNoSchedule that an ask does not tolerate takes from the score of a node:
+// as much as a term can give.
 const softTaintWeight = MaxWeight
 
 // PreferredTerm is a term of the preferred node affinity: nodes that it matches are preferred by its weight.
@@ -36,8 +36,9 @@ func (t *PreferredTerm) check() error {
 	return t.Preference.check()
 }
 
-// Score is how much a prefers n, its part of the preference score: the weights of the preferred terms that match it, less softTaintWeight for each taint
-// with PreferNoSchedule that a does not tolerate. Higher is better. It does not overflow: the length of a tag bounds the terms.
+// Score is how much a prefers n, its part of the preference score: the weights of the preferred terms that match it,
+// less softTaintWeight for each taint with PreferNoSchedule that a does not tolerate. Higher is better. It does not
+// overflow: the length of a tag bounds the terms.
 func (a *Ask) Score(n *Node) (score int64) {
 	if a != nil {
 		for i := range a.content.Preferred {
@@ -55,8 +56,8 @@ func (a *Ask) Score(n *Node) (score int64) {
 	return score
 }
 
-// AppendScoreLabels appends to labels, in order, those that Score reads of a node and labels does not have; the empty one is
-// its name.
+// AppendScoreLabels appends to labels, in order, those that Score reads of a node and labels does not have; the empty
+// one is its name.
 func (a *Ask) AppendScoreLabels(labels []string) []string {
 	if a == nil {
 		return labels
@@ -80,8 +81,8 @@ func (a *Ask) AppendScoreLabels(labels []string) []string {
 	return labels
 }
 
-// AppendGroup appends to key what is equal for nodes with equal values of labels and the same taints with PreferNoSchedule:
-// these have one Score for each ask with no other AppendScoreLabels.
+// AppendGroup appends to key what is equal for nodes with equal values of labels and the same taints with
+// PreferNoSchedule: these have one Score for each ask with no other AppendScoreLabels.
 func (n *Node) AppendGroup(key []byte, labels []string) []byte {
 	text := func(s string) { key = append(binary.AppendUvarint(key, uint64(len(s))), s...) }
 	for _, label := range labels {

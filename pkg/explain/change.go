@@ -25,22 +25,27 @@ const (
 	FreeOnNode                              // allocations on Node do
 	RaiseQueueMax                           // the max of Queue becomes Amounts, for these resources
 	RaiseLimit                              // maxresources of the limit of UserOrGroup in Queue does
-	AddNode                                 // a node with Amounts or more joins; with Subject: that these constraints of the ask admit
-	RegisterNode                            // Node, which is required and unknown, joins with Amounts or more; Subject as above
-	GrowNode                                // the capacity of Node, which is required, becomes Amounts, for these resources
-	Uncordon                                // Node becomes schedulable
-	RemoveTaints                            // Node loses the taints Candidates, or the ask tolerates them
-	ReleaseApplication                      // application Subject is no longer on hold
-	StartQueue                              // Queue is no longer stopped
-	MoveApplication                         // application Subject is moved to another queue
-	Request                                 // the ask requests no more than Amounts
+	// a node with Amounts or more joins; with Subject: that these constraints of the ask admit
+	AddNode
+	// Node, which is required and unknown, joins with Amounts or more; Subject as above
+	RegisterNode
+	// the capacity of Node, which is required, becomes Amounts, for these resources
+	GrowNode
+	Uncordon           // Node becomes schedulable
+	RemoveTaints       // Node loses the taints Candidates, or the ask tolerates them
+	ReleaseApplication // application Subject is no longer on hold
+	StartQueue         // Queue is no longer stopped
+	MoveApplication    // application Subject is moved to another queue
+	Request            // the ask requests no more than Amounts
 )
 
 // Code is the stable code of the action.
 func (a Action) Code() string {
 	return [...]string{
-		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications", "raiseLimitMaxApplications", "freeInQueue", "freeOfLimit",
-		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon", "removeTaints", "releaseApplication", "startQueue",
+		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications",
+		"raiseLimitMaxApplications", "freeInQueue", "freeOfLimit",
+		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon",
+		"removeTaints", "releaseApplication", "startQueue",
 		"moveApplication", "request",
 	}[a]
 }
@@ -106,7 +111,8 @@ func (c Change) String() string {
 	case Uncordon:
 		return fmt.Sprintf("uncordon node %s", c.Node)
 	case RemoveTaints:
-		return fmt.Sprintf("remove %s from node %s, or let the ask tolerate %s", strings.Join(c.Candidates, ", "), c.Node, itOrThem(len(c.Candidates)))
+		return fmt.Sprintf("remove %s from node %s, or let the ask tolerate %s", strings.Join(c.Candidates, ", "), c.Node,
+			itOrThem(len(c.Candidates)))
 	}
 	switch c.Action {
 	case ReleaseApplication:

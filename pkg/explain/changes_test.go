@@ -27,7 +27,8 @@ type situation struct {
 
 // core replays the run and the changes.
 func (s *situation) core() (*scheduler.Core, time.Time) {
-	core := scheduler.NewWith(s.run.Partition, s.run.Oracle.Oracle(), objects.Options{Lifetimes: s.run.Lifetimes, Evaluations: 1 << 30, Candidates: s.run.MaxCandidates})
+	core := scheduler.NewWith(s.run.Partition, s.run.Oracle.Oracle(),
+		objects.Options{Lifetimes: s.run.Lifetimes, Evaluations: 1 << 30, Candidates: s.run.MaxCandidates})
 	now := randomrun.StartTime()
 	for _, step := range s.run.Steps {
 		now = now.Add(step.After)
@@ -108,8 +109,8 @@ func pendingKeys(core *scheduler.Core) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// openGates opens the closed gates of an ask one by one by changes that their explanation says, until none is closed, and
-// has the ask placed. It returns what contradicts the explanation; empty: nothing does.
+// openGates opens the closed gates of an ask one by one by changes that their explanation says, until none is closed,
+// and has the ask placed. It returns what contradicts the explanation; empty: nothing does.
 func openGates(s *situation, r *rand.Rand, seen tally) string {
 	for range 12 {
 		core, now := s.core()
@@ -141,7 +142,8 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 		}
 		seen[c.Action.Code()]++
 		for _, kind := range c.AlsoOpens {
-			if after := s.explain(); slices.ContainsFunc(explain.Closed(after.Gates), func(g explain.Gate) bool { return g.Kind == kind }) {
+			if after := s.explain(); slices.ContainsFunc(explain.Closed(after.Gates),
+				func(g explain.Gate) bool { return g.Kind == kind }) {
 				return fmt.Sprintf("%q does not open %s, too: %s", c, kind.Code(), describeAll(after.Gates))
 			}
 			seen["also "+kind.Code()]++
@@ -152,7 +154,8 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 }
 
 // nextChange is a closed gate with a change of it that can be performed, and its commands; nil: there is none.
-func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (explain.Gate, explain.Change, []scheduler.Command) {
+func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (explain.Gate, explain.Change,
+	[]scheduler.Command) {
 	closed := explain.Closed(e.Gates)
 	r.Shuffle(len(closed), func(i, j int) { closed[i], closed[j] = closed[j], closed[i] })
 	for _, g := range closed {
@@ -226,7 +229,8 @@ func TestLargest_FitsAndNoMore(t *testing.T) {
 		core, now := start.core()
 		for _, key := range pendingKeys(core) {
 			e := core.Explain(key, now)
-			if e.Largest.IsZero() || slices.ContainsFunc(explain.Closed(e.Gates), func(g explain.Gate) bool { return !quantities[g.Kind] }) {
+			if e.Largest.IsZero() ||
+				slices.ContainsFunc(explain.Closed(e.Gates), func(g explain.Gate) bool { return !quantities[g.Kind] }) {
 				continue
 			}
 			start.key = key
@@ -236,7 +240,8 @@ func TestLargest_FitsAndNoMore(t *testing.T) {
 				seen["refused before"]++ // a node refuses all asks of the smaller request (NOD-46)
 				continue
 			} else if len(closed) > 0 {
-				t.Fatalf("seed %d, ask %s of %s: at most %s, and then %s", seed, key, e.Requested, e.Largest, describeAll(after.Gates))
+				t.Fatalf("seed %d, ask %s of %s: at most %s, and then %s", seed, key, e.Requested, e.Largest,
+					describeAll(after.Gates))
 			}
 			seen["fits"]++
 			for name, requested := range e.Requested.All() {
@@ -256,4 +261,5 @@ func TestLargest_FitsAndNoMore(t *testing.T) {
 }
 
 // quantities are the gates that a smaller request can open.
-var quantities = map[explain.Kind]bool{explain.LimitMaxResources: true, explain.QueueMaxResources: true, explain.ClusterCapacity: true, explain.Nodes: true}
+var quantities = map[explain.Kind]bool{explain.LimitMaxResources: true, explain.QueueMaxResources: true,
+	explain.ClusterCapacity: true, explain.Nodes: true}

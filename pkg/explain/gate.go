@@ -14,33 +14,37 @@ type Kind uint8
 
 // The kinds, in the order in which gates are listed (EXP-2).
 const (
-	ResourceManager      Kind = iota // a resource manager receives decisions (ORD-62)
-	Recovery                         // what runs is reported after a registration (RMI-80); there is a gate only while it is closed
-	PlacementRate                    // the rate limit of placements allows one more (RMI-82); likewise
-	Victims                          // the victims on the nominated node, the subject, have ended
-	Hold                             // the application, the subject, is not on hold by an operator (OPS-1)
-	StoppedQueue                     // the queue, the subject, is not stopped by an operator (OPS-2)
-	RecoveryQueue                    // the application, the subject, is not in the recovery queue (PLC-34)
-	Replacement                      // the placeholder that the ask replaces, the subject, has ended
-	Placeholders                     // no placeholder of the task group, the subject, is left that the ask would replace (GAN-4)
-	Members                          // the task group, the subject, has enough pending asks to be placed together (GAN-23)
-	StartOrder                       // in a StateAware leaf, the subject, no other application starts first (ORD-32)
-	LimitMaxApplications             // maxapplications of a limit of a user or group (LIM-17)
-	QueueMaxApplications             // maxapplications of a queue (QUO-26)
-	LimitMaxResources                // maxresources of a limit of a user or group (LIM-11)
-	QueueMaxResources                // max of a queue (QUO-1)
-	ClusterCapacity                  // the capacity of the cluster (QUO-4)
-	Nodes                            // a node admits the ask and has enough free (NOD-25)
-	OtherAllocations                 // one of these nodes is not refused by affinity, spread or host ports (CON-13)
-	Gang                             // the other members of its gang can be placed together with it (GAN-23)
-	Predicates                       // the resource manager has not refused every feasible node (ASK-33)
+	ResourceManager Kind = iota // a resource manager receives decisions (ORD-62)
+	// what runs is reported after a registration (RMI-80); there is a gate only while it is closed
+	Recovery
+	PlacementRate // the rate limit of placements allows one more (RMI-82); likewise
+	Victims       // the victims on the nominated node, the subject, have ended
+	Hold          // the application, the subject, is not on hold by an operator (OPS-1)
+	StoppedQueue  // the queue, the subject, is not stopped by an operator (OPS-2)
+	RecoveryQueue // the application, the subject, is not in the recovery queue (PLC-34)
+	Replacement   // the placeholder that the ask replaces, the subject, has ended
+	// no placeholder of the task group, the subject, is left that the ask would replace (GAN-4)
+	Placeholders
+	Members              // the task group, the subject, has enough pending asks to be placed together (GAN-23)
+	StartOrder           // in a StateAware leaf, the subject, no other application starts first (ORD-32)
+	LimitMaxApplications // maxapplications of a limit of a user or group (LIM-17)
+	QueueMaxApplications // maxapplications of a queue (QUO-26)
+	LimitMaxResources    // maxresources of a limit of a user or group (LIM-11)
+	QueueMaxResources    // max of a queue (QUO-1)
+	ClusterCapacity      // the capacity of the cluster (QUO-4)
+	Nodes                // a node admits the ask and has enough free (NOD-25)
+	OtherAllocations     // one of these nodes is not refused by affinity, spread or host ports (CON-13)
+	Gang                 // the other members of its gang can be placed together with it (GAN-23)
+	Predicates           // the resource manager has not refused every feasible node (ASK-33)
 )
 
 // Code is the stable code of the kind.
 func (k Kind) Code() string {
 	return [...]string{
-		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "recoveryQueue", "replacement", "placeholders", "members", "startOrder", "limitMaxApplications",
-		"queueMaxApplications", "limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations", "gang", "predicates",
+		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "recoveryQueue", "replacement",
+		"placeholders", "members", "startOrder", "limitMaxApplications",
+		"queueMaxApplications", "limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations",
+		"gang", "predicates",
 	}[k]
 }
 
@@ -57,8 +61,9 @@ type Gate struct {
 
 	Running    int // of gates of maxapplications: the applications that count, and their bound
 	MaxRunning uint64
-	Refusing   int       // of Nodes: nodes with enough free that have refused the ask before, and do not get it before Until
-	Until      time.Time // when it opens by itself, at the latest; zero: it does not, or when is not known
+	// of Nodes: nodes with enough free that have refused the ask before, and do not get it before Until
+	Refusing int
+	Until    time.Time // when it opens by itself, at the latest; zero: it does not, or when is not known
 
 	Changes []Change // each of them opens the gate; empty if it is open, or if nothing but waiting helps
 }
@@ -67,7 +72,8 @@ type Gate struct {
 type Figure struct {
 	Resource  string
 	Requested resources.Quantity
-	Free, Max resources.Quantity // left, negative if more is used than Max, or held for other asks than is left; and in all
+	// left, negative if more is used than Max, or held for other asks than is left; and in all
+	Free, Max resources.Quantity
 	Held      resources.Quantity // of Nodes: held for other asks, which Free is without
 }
 
@@ -90,7 +96,8 @@ type Facts struct {
 	RefusedUntil func(*objects.Node) time.Time // when a node that has refused the ask may get it again; nil: none has
 	RetryAt      time.Time                     // when refused asks are tried again
 	Stopped      func(objects.QueuePath) bool  // an operator has stopped the queue; nil: none is stopped
-	GangRefusal  string                        // why the gang of the ask could not be placed together; empty: it was not tried, or it could
+	// why the gang of the ask could not be placed together; empty: it was not tried, or it could
+	GangRefusal string
 }
 
 // question is one call of Gates.
@@ -104,12 +111,13 @@ type question struct {
 	missing resources.Vector // of missingOn
 }
 
-// Gates are all gates of x, open and closed, in the order of their kinds; those of queues and limits from the leaf up. An
-// ask with victims has only the gate of these and of the resource manager. largest is the most that x could request instead
-// and no gate of quantities would be closed; zero: there is nothing, or all that it requests is possible (EXP-5).
+// Gates are all gates of x, open and closed, in the order of their kinds; those of queues and limits from the leaf up.
+// An ask with victims has only the gate of these and of the resource manager. largest is the most that x could request
+// instead and no gate of quantities would be closed; zero: there is nothing, or all that it requests is possible
+// (EXP-5).
 //
-// Requires: x is pending, and Partition.RefreshShares was called since the last change. The cost grows with the depth of
-// the queue and the number of nodes.
+// Requires: x is pending, and Partition.RefreshShares was called since the last change. The cost grows with the depth
+// of the queue and the number of nodes.
 func Gates(p *objects.Partition, x *objects.Allocation, f Facts) (gates []Gate, largest resources.Amounts) {
 	q := &question{part: p, ask: x, facts: f}
 	q.add(Gate{Kind: ResourceManager, Closed: !f.Listening}, Change{Action: ConnectResourceManager})
@@ -138,7 +146,8 @@ func (q *question) noteAlsoOpened() {
 	for i := range q.gates[nodes].Changes {
 		switch c := &q.gates[nodes].Changes[i]; c.Action {
 		case FreeOnNode, AddNode, RegisterNode:
-			if !slices.ContainsFunc(q.gates[capacity].Figures, func(f Figure) bool { return f.Missing() > c.Amounts.Get(f.Resource) }) {
+			if !slices.ContainsFunc(q.gates[capacity].Figures,
+				func(f Figure) bool { return f.Missing() > c.Amounts.Get(f.Resource) }) {
 				c.AlsoOpens = []Kind{ClusterCapacity}
 			}
 		}
@@ -163,8 +172,8 @@ func Closed(gates []Gate) (closed []Gate) {
 	return closed
 }
 
-// waitGates are the gates of an ask that waits for others to end or to come. An ask that has none of them to pass has no
-// such gate.
+// waitGates are the gates of an ask that waits for others to end or to come. An ask that has none of them to pass has
+// no such gate.
 func (q *question) waitGates() {
 	x := q.ask
 	if n := q.part.Nomination(x); n != nil {
@@ -181,7 +190,8 @@ func (q *question) waitGates() {
 	case group.WaitsForMembers():
 		for _, t := range gang.Groups() {
 			missing := t.Live() - gang.Members(t.Name)
-			q.add(Gate{Kind: Members, Subject: t.Name, Closed: missing > 0, Running: gang.Members(t.Name), MaxRunning: uint64(max(t.Live(), 0))},
+			q.add(Gate{Kind: Members, Subject: t.Name, Closed: missing > 0, Running: gang.Members(t.Name),
+				MaxRunning: uint64(max(t.Live(), 0))},
 				Change{Action: SubmitMembers, Subject: t.Name, Count: uint64(max(missing, 0))})
 		}
 	default:
@@ -193,7 +203,8 @@ func (q *question) waitGates() {
 func (q *question) operatorGates() {
 	a := q.ask.Application()
 	if a.OnHold() {
-		q.add(Gate{Kind: Hold, Subject: string(a.ID()), Closed: true}, Change{Action: ReleaseApplication, Subject: string(a.ID())})
+		q.add(Gate{Kind: Hold, Subject: string(a.ID()), Closed: true},
+			Change{Action: ReleaseApplication, Subject: string(a.ID())})
 	}
 	for above := a.Queue(); above != nil && q.facts.Stopped != nil; above = above.Parent() {
 		if path := above.Path(); q.facts.Stopped(path) {
@@ -201,7 +212,8 @@ func (q *question) operatorGates() {
 		}
 	}
 	if a.Queue().Recovery() {
-		q.add(Gate{Kind: RecoveryQueue, Subject: string(a.ID()), Closed: true}, Change{Action: MoveApplication, Subject: string(a.ID())})
+		q.add(Gate{Kind: RecoveryQueue, Subject: string(a.ID()), Closed: true},
+			Change{Action: MoveApplication, Subject: string(a.ID())})
 	}
 }
 
@@ -222,5 +234,6 @@ func (q *question) startGate() {
 // kinds are the kinds of gates of quotas.
 var kinds = [...]Kind{
 	quota.LimitMaxApplications: LimitMaxApplications, quota.QueueMaxApplications: QueueMaxApplications,
-	quota.LimitMaxResources: LimitMaxResources, quota.QueueMaxResources: QueueMaxResources, quota.ClusterCapacity: ClusterCapacity,
+	quota.LimitMaxResources: LimitMaxResources, quota.QueueMaxResources: QueueMaxResources,
+	quota.ClusterCapacity: ClusterCapacity,
 }

@@ -18,9 +18,11 @@ func (g Gate) String() string {
 	case ResourceManager:
 		return "no resource manager receives decisions"
 	case Recovery:
-		return fmt.Sprintf("nothing is placed until the resource manager, which has registered, has reported what runs: until %s at the latest", g.Until.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("nothing is placed until the resource manager, which has registered, has reported what runs: "+
+			"until %s at the latest", g.Until.UTC().Format(time.RFC3339))
 	case PlacementRate:
-		return fmt.Sprintf("the rate limit of placements allows none before %s", g.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
+		return fmt.Sprintf("the rate limit of placements allows none before %s",
+			g.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
 	case Victims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", g.Subject, g.Running)
 	case Hold:
@@ -34,7 +36,8 @@ func (g Gate) String() string {
 	case Placeholders:
 		return fmt.Sprintf("task group %s has placeholders, one of which it will replace", g.Subject)
 	case Members:
-		return fmt.Sprintf("task group %s has %d pending asks, and is placed together from %d on", g.Subject, g.Running, g.MaxRunning)
+		return fmt.Sprintf("task group %s has %d pending asks, and is placed together from %d on", g.Subject, g.Running,
+			g.MaxRunning)
 	case StartOrder:
 		return fmt.Sprintf("in queue %s, which is StateAware, other applications start first", g.Subject)
 	case LimitMaxApplications, QueueMaxApplications:
@@ -43,7 +46,8 @@ func (g Gate) String() string {
 		return fmt.Sprintf("%s has too little left: %s", g.subjectText(), g.figuresText())
 	case Nodes:
 		if g.Refusing > 0 {
-			return fmt.Sprintf("%s; nodes that have enough free and refused it before: %d, and one of them may get it again at %s",
+			return fmt.Sprintf("%s; nodes that have enough free and refused it before: %d, and one of them may get it again "+
+				"at %s",
 				g.nodesText(), g.Refusing, g.Until.UTC().Format(time.RFC3339))
 		}
 		return g.nodesText()
@@ -64,7 +68,8 @@ func (g Gate) openText() string {
 	case ResourceManager:
 		return "a resource manager receives decisions"
 	case Members:
-		return fmt.Sprintf("task group %s has enough pending asks to be placed together: %d of %d", g.Subject, g.Running, g.MaxRunning)
+		return fmt.Sprintf("task group %s has enough pending asks to be placed together: %d of %d", g.Subject, g.Running,
+			g.MaxRunning)
 	case StartOrder:
 		return fmt.Sprintf("no other application of queue %s starts first", g.Subject)
 	case LimitMaxApplications, QueueMaxApplications:
@@ -103,7 +108,8 @@ func (g Gate) nodesText() string {
 	case len(g.Figures) == 0:
 		return "no schedulable node admits it and could have enough free"
 	}
-	return fmt.Sprintf("no node that admits it has enough free; on node %s, which lacks the least: %s%s", g.Node, g.figuresText(), g.heldForText())
+	return fmt.Sprintf("no node that admits it has enough free; on node %s, which lacks the least: %s%s", g.Node,
+		g.figuresText(), g.heldForText())
 }
 
 // heldForText names the asks for which something is held on the node; empty: there is none.
@@ -122,7 +128,8 @@ func (g Gate) figuresText() string {
 		if f.Held > 0 {
 			held = fmt.Sprintf(" (%s held for other asks)", resources.FormatQuantity(f.Resource, f.Held))
 		}
-		text := fmt.Sprintf("%s of %s%s, requested %s", resources.FormatNamedQuantity(f.Resource, g.Left(f)), resources.FormatQuantity(f.Resource, f.Max), held, resources.FormatQuantity(f.Resource, f.Requested))
+		text := fmt.Sprintf("%s of %s%s, requested %s", resources.FormatNamedQuantity(f.Resource, g.Left(f)),
+			resources.FormatQuantity(f.Resource, f.Max), held, resources.FormatQuantity(f.Resource, f.Requested))
 		if f.Missing() > 0 {
 			missing = append(missing, text+", missing "+resources.FormatQuantity(f.Resource, f.Missing()))
 		} else {

@@ -170,7 +170,8 @@ func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 	for k, requested := range q.ask.Shape().Vector() {
 		if k := resources.Index(k); requested > 0 {
 			free := q.part.Reservations().FreeFor(q.ask, n, k)
-			figures = append(figures, Figure{q.part.ResourceName(k), requested, free, n.Total().At(k), resources.SubSaturated(n.Available().At(k), free)})
+			figures = append(figures,
+				Figure{q.part.ResourceName(k), requested, free, n.Total().At(k), resources.SubSaturated(n.Available().At(k), free)})
 		}
 	}
 	sortFigures(figures)

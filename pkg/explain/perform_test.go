@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// performed are the commands that perform a change; nil: the test cannot, for example because a queue is dynamic and has
-// its max from a template.
+// performed are the commands that perform a change; nil: the test cannot, for example because a queue is dynamic and
+// has its max from a template.
 func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change) []scheduler.Command {
 	p := core.Partition()
 	switch c.Action {
@@ -37,7 +37,8 @@ func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change)
 		if c.Subject != "" || wouldOverflow(p, c.Amounts) {
 			return nil // with labels that the constraints of the ask admit; or the capacity could not be counted any more
 		}
-		return []scheduler.Command{scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("added-", len(p.Nodes()))), Total: c.Amounts, Schedulable: true}}
+		return []scheduler.Command{scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("added-", len(p.Nodes()))),
+			Total: c.Amounts, Schedulable: true}}
 	case explain.RegisterNode:
 		if c.Subject != "" || wouldOverflow(p, c.Amounts) {
 			return nil
@@ -50,7 +51,8 @@ func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change)
 		n, _ := p.Node(c.Node)
 		return []scheduler.Command{scheduler.SetCapacity{Node: c.Node, Total: overwritten(p.Amounts(n.Total()), c.Amounts)}}
 	case explain.Uncordon:
-		return []scheduler.Command{scheduler.Operate{Action: scheduler.UncordonNode, Node: c.Node}, scheduler.SetSchedulable{Node: c.Node, Schedulable: true}}
+		return []scheduler.Command{scheduler.Operate{Action: scheduler.UncordonNode, Node: c.Node},
+			scheduler.SetSchedulable{Node: c.Node, Schedulable: true}}
 	case explain.ReleaseApplication:
 		return []scheduler.Command{scheduler.Operate{Action: scheduler.ReleaseApplication, App: objects.AppID(c.Subject)}}
 	case explain.StartQueue:
@@ -76,13 +78,15 @@ func wouldOverflow(p *objects.Partition, added resources.Amounts) bool {
 // smallerChange is a change that is just too small; ok is false if there is none.
 func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok bool) {
 	switch smaller = c; c.Action {
-	case explain.SubmitMembers, explain.EndApplications, explain.RaiseLimitMaxApplications, explain.RaiseQueueMaxApplications:
+	case explain.SubmitMembers, explain.EndApplications, explain.RaiseLimitMaxApplications,
+		explain.RaiseQueueMaxApplications:
 		smaller.Count--
 		return smaller, smaller.Count > 0
 	case explain.RemoveTaints:
 		smaller.Candidates = c.Candidates[:len(c.Candidates)-1]
 		return smaller, len(smaller.Candidates) > 0
-	case explain.ConnectResourceManager, explain.Uncordon, explain.ReleaseApplication, explain.StartQueue, explain.MoveApplication:
+	case explain.ConnectResourceManager, explain.Uncordon, explain.ReleaseApplication, explain.StartQueue,
+		explain.MoveApplication:
 		return smaller, false
 	}
 	names := slices.Sorted(maps.Keys(c.Amounts.Map()))
@@ -152,8 +156,8 @@ func freed(p *objects.Partition, c explain.Change) (commands []scheduler.Command
 	return commands
 }
 
-// allocationsOf are the allocations that a change may free something of. Placeholders and members of gangs are left out:
-// their size has a meaning to others.
+// allocationsOf are the allocations that a change may free something of. Placeholders and members of gangs are left
+// out: their size has a meaning to others.
 func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Allocation) {
 	for _, n := range p.Nodes() {
 		for _, x := range n.Allocations() {

@@ -63,8 +63,8 @@ func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Chang
 	return append(changes, raise)
 }
 
-// applicationChanges are the changes that open the gate of a constraint on applications: to end as many as are too many,
-// or to raise the bound.
+// applicationChanges are the changes that open the gate of a constraint on applications: to end as many as are too
+// many, or to raise the bound.
 func (q *question) applicationChanges(c quota.Constraint) []Change {
 	running, bound := c.Running()
 	end := Change{Action: EndApplications, Queue: objects.QueuePath(c.Queue().Path()), Count: uint64(running) - bound + 1}

@@ -8,8 +8,8 @@ import (
 )
 
 // Rank is the place of an ask in selection order, level by level: which children of each queue on its path come before,
-// which applications of its leaf, and which asks of its application (EXP-6). A decision takes the first of each level that
-// can be placed, whatever its rank: an ask with all gates open is placed before any that has a closed one.
+// which applications of its leaf, and which asks of its application (EXP-6). A decision takes the first of each level
+// that can be placed, whatever its rank: an ask with all gates open is placed before any that has a closed one.
 type Rank struct {
 	Levels []Level
 }
@@ -107,7 +107,8 @@ func queueCriteria(parent *objects.Queue) []policies.Criterion {
 
 func applicationLevel(a *objects.Application) Level {
 	leaf, key := a.Queue(), a.OrderKey()
-	l := Level{Kind: Applications, In: string(leaf.Path()), Member: applicationMember(a), Orders: applicationCriteria(leaf)}
+	l := Level{Kind: Applications, In: string(leaf.Path()), Member: applicationMember(a),
+		Orders: applicationCriteria(leaf)}
 	found := false
 	for other := range leaf.OrderedApplications() {
 		l.Of++

@@ -25,7 +25,8 @@ func TestRank_AgreesWithSorting(t *testing.T) {
 			x, _ := core.Partition().Allocation(key)
 			asks := e.Rank.Levels[len(e.Rank.Levels)-1]
 			assert.Equal(t, asks.Kind, explain.Asks)
-			if want := asksBefore(core.Partition(), x); !x.AskGroup().Held() && !core.Partition().Unschedulable(x) && !core.Partition().Affinity().Refused(x) {
+			if want := asksBefore(core.Partition(), x); !x.AskGroup().Held() && !core.Partition().Unschedulable(x) &&
+				!core.Partition().Affinity().Refused(x) {
 				assert.Equal(t, asks.Before, want, "seed %d, ask %s", seed, key)
 			}
 			for i, l := range e.Rank.Levels {
@@ -39,13 +40,14 @@ func TestRank_AgreesWithSorting(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, by := range []policies.Criterion{policies.ByPriority, policies.ByShare, policies.BySubmission, policies.ByCreation, policies.ByName} {
+	for _, by := range []policies.Criterion{policies.ByPriority, policies.ByShare, policies.BySubmission,
+		policies.ByCreation, policies.ByName} {
 		assert.Assert(t, seen[by] > 0, "%s", by.Code())
 	}
 }
 
-// asksBefore counts the schedulable asks of the application that come before x and have not been refused every node, one by
-// one.
+// asksBefore counts the schedulable asks of the application that come before x and have not been refused every node,
+// one by one.
 func asksBefore(p *objects.Partition, x *objects.Allocation) (n int) {
 	for _, group := range x.Application().PendingGroups() {
 		if group.Held() {

@@ -3,7 +3,8 @@ package feasibility
 import "slices"
 
 // blockSize is how many slots a block of an index has at most, and blockFill how many when an
-// index is built at once. One slot more, which a block has before it is halved, takes 896 bytes, as the allocator has them.
+// index is built at once. One slot more, which a block has before it is halved, takes 896 bytes, as the allocator has
+// them.
 const (
 	blockSize = 36
 	blockFill = 30
@@ -94,7 +95,8 @@ func (b *block[T]) halve(o *Order[T], right *block[T]) *block[T] {
 	return right
 }
 
-// propagate updates the summaries from b upwards, as far as they change. words are those of masks that may have changed in b.
+// propagate updates the summaries from b upwards, as far as they change. words are those of masks that may have changed
+// in b.
 func (b *block[T]) propagate(words wordSet) {
 	for b.refreshSummary(words) && b.parent != nil {
 		words = b.parent.setSlot(slices.Index(b.parent.children, b), b.last, b.union)

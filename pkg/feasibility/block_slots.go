@@ -31,8 +31,8 @@ func (b *block[T]) wordsOf(i int) (words wordSet) {
 	return words
 }
 
-// nextSlot is the first slot, from slot i on, whose mask intersects f; the number of slots: there is none. first and end are the
-// common words of the union and f, of which there is one.
+// nextSlot is the first slot, from slot i on, whose mask intersects f; the number of slots: there is none. first and
+// end are the common words of the union and f, of which there is one.
 func (b *block[T]) nextSlot(i int, f Mask, first, end int) int {
 	if end == 1 {
 		for word := f[0]; i < len(b.slots) && b.slots[i].mask&word == 0; i++ {
@@ -131,8 +131,8 @@ func (b *block[T]) moveSlot(i, j int) {
 	copy(b.wideOf(j), words)
 }
 
-// refreshSummary updates the last key, and those words of the union that may have changed, from the slots. It reports whether
-// one changed.
+// refreshSummary updates the last key, and those words of the union that may have changed, from the slots. It reports
+// whether one changed.
 func (b *block[T]) refreshSummary(words wordSet) (changed bool) {
 	var last uint64
 	if n := len(b.slots); n > 0 {

@@ -31,8 +31,8 @@ type Order[T any] struct {
 	find func(among []slot[T], item T) int // the slot that has the item
 }
 
-// NewOrder returns o complete. An index knows nothing of its items but their order, so that all indexes share its code; where an
-// item is among others is a comparison of pointers, and the order has a function for that, of its type.
+// NewOrder returns o complete. An index knows nothing of its items but their order, so that all indexes share its code;
+// where an item is among others is a comparison of pointers, and the order has a function for that, of its type.
 func NewOrder[T comparable](o Order[T]) Order[T] {
 	o.find = func(among []slot[T], item T) int {
 		for i := range among {
@@ -311,7 +311,8 @@ func (x *Index[T]) Fill(all []T) {
 	slices.SortFunc(all, x.Order.Compare)
 	all = slices.CompactFunc(all, func(a, b T) bool { return x.Order.Entry(a) == x.Order.Entry(b) })
 	x.few, x.root, x.n = few[T]{}, nil, len(all)
-	if len(all) <= maxFew && !slices.ContainsFunc(all, func(item T) bool { return x.Order.Entry(item).Mask.beyondFirstWord() }) {
+	if len(all) <= maxFew &&
+		!slices.ContainsFunc(all, func(item T) bool { return x.Order.Entry(item).Mask.beyondFirstWord() }) {
 		for i, item := range all {
 			m := x.Order.Entry(item)
 			x.few.slots[i], m.block = slot[T]{item, x.Order.abbreviated(item), m.Mask.firstWord()}, &x.Order.few

@@ -31,7 +31,8 @@ func (x *Index[T]) fewConsistent() bool {
 			continue
 		}
 		m := x.Order.Entry(s.item)
-		if m.block != &x.Order.few || m.Mask.beyondFirstWord() || m.Mask.firstWord() != s.mask || x.Order.abbreviated(s.item) != s.key {
+		if m.block != &x.Order.few || m.Mask.beyondFirstWord() || m.Mask.firstWord() != s.mask ||
+			x.Order.abbreviated(s.item) != s.key {
 			return false
 		}
 		union |= s.mask

@@ -43,7 +43,8 @@ func (t *indexItem) randomizeMask(r *rand.Rand, slots int) {
 func TestIndex_AgreesWithScan(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[seed%3]})}
+		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems,
+			Abbreviate: abbreviations[seed%3]})}
 		slots, size := []int{3, 64, 200}[r.IntN(3)], []int{maxFew, 5, 100, 2000}[r.IntN(4)]
 		var all []*indexItem
 		for step := range 5000 {
@@ -66,7 +67,8 @@ func TestIndex_AgreesWithScan(t *testing.T) {
 // Resort finds changed keys wherever they are, and builds nothing if the order is the same.
 func TestIndex_ResortOnlyIfOutOfOrder(t *testing.T) {
 	const n = 200
-	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems, Abbreviate: abbreviations[2]})}
+	x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: compareIndexItems,
+		Abbreviate: abbreviations[2]})}
 	all := make([]*indexItem, n)
 	for i := range all {
 		all[i] = &indexItem{key: 10 * i, id: i}
@@ -187,7 +189,8 @@ func TestIndex_MoveComparesLogarithmically(t *testing.T) {
 	for _, n := range []int{100, 1000, 10_000, 100_000} {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		compared := 0
-		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem, Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }})}
+		x := Index[*indexItem]{Order: orderOf(Order[*indexItem]{Entry: entryOfItem,
+			Compare: func(a, b *indexItem) int { compared++; return compareIndexItems(a, b) }})}
 		all := make([]*indexItem, n)
 		for i := range all {
 			all[i] = &indexItem{key: r.IntN(n), id: i}

@@ -47,8 +47,8 @@ func (m Mask) Intersects(n Mask) bool {
 	return false
 }
 
-// commonWords is the range, from first to before end, of the words in which m and n have a slot in common; first and end are
-// equal: there is none.
+// commonWords is the range, from first to before end, of the words in which m and n have a slot in common; first and
+// end are equal: there is none.
 func (m Mask) commonWords(n Mask) (first, end int) {
 	for end = min(len(m), len(n)); end > 0 && m[end-1]&n[end-1] == 0; {
 		end--

@@ -97,8 +97,8 @@ func (s *Shape) AcceptsNode(n *constraints.Node, schedulable bool) bool {
 	return (schedulable || s.pinned) && s.Admits(n)
 }
 
-// Admits reports whether the constraints of an ask of s admit n, and n does not refuse it. A bucket admits every node, as
-// one of its shapes may.
+// Admits reports whether the constraints of an ask of s admit n, and n does not refuse it. A bucket admits every node,
+// as one of its shapes may.
 func (s *Shape) Admits(n *constraints.Node) bool {
 	return s.isBucket || s.request.Constraints.Match(n) == constraints.Matches && !s.RefusedBy(n)
 }
@@ -106,8 +106,8 @@ func (s *Shape) Admits(n *constraints.Node) bool {
 // RefusedBy reports whether n has refused the ask of s, or asks of its kind, and the back-off has not ended (NOD-44).
 func (s *Shape) RefusedBy(n *constraints.Node) bool { return n.Refuses(s.request.Constraints, s.Kind) }
 
-// Kind is equal for shapes whose asks have equal requests, whatever nodes have refused them and whatever topology domain
-// their gang is in. It is the kind of asks that a node refuses (NOD-46).
+// Kind is equal for shapes whose asks have equal requests, whatever nodes have refused them and whatever topology
+// domain their gang is in. It is the kind of asks that a node refuses (NOD-46).
 func (s *Shape) Kind() string {
 	if s.kind == "" {
 		parsed := s.request

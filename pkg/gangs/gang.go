@@ -124,7 +124,8 @@ func (g *Gang) less(t *TaskGroup) (released bool) {
 	return t.Live() == 0
 }
 
-// Start begins the timeout anew when the first placeholder is allocated (GAN-9). It reports whether the deadline changed.
+// Start begins the timeout anew when the first placeholder is allocated (GAN-9). It reports whether the deadline
+// changed.
 func (g *Gang) Start(now time.Time) (changed bool) {
 	if g.started || g.deadline.IsZero() {
 		return false

@@ -75,10 +75,12 @@ func panics(f func()) (does bool) {
 }
 
 func TestSpec_StylesAndTimeouts(t *testing.T) {
-	for text, want := range map[string]gangs.Style{"Hard": gangs.Hard, "Soft": gangs.Soft, "hard": gangs.Soft, "": gangs.Soft, "Firm": gangs.Soft} {
+	for text, want := range map[string]gangs.Style{"Hard": gangs.Hard, "Soft": gangs.Soft, "hard": gangs.Soft,
+		"": gangs.Soft, "Firm": gangs.Soft} {
 		assert.Equal(t, gangs.StyleOf(text), want, text)
 	}
-	for ms, want := range map[int64]time.Duration{2000: 2 * time.Second, 0: 0, -1: 0, math.MaxInt64: 0, math.MaxInt64 / 1_000_000: math.MaxInt64 / 1_000_000 * time.Millisecond} {
+	for ms, want := range map[int64]time.Duration{2000: 2 * time.Second, 0: 0, -1: 0, math.MaxInt64: 0,
+		math.MaxInt64 / 1_000_000: math.MaxInt64 / 1_000_000 * time.Millisecond} {
 		assert.Equal(t, gangs.TimeoutOf(ms), want, ms)
 	}
 	assert.Assert(t, !new(gangs.Spec).Declared())
@@ -95,9 +97,12 @@ func TestGang_Deadline(t *testing.T) {
 	}{
 		{"two seconds", gangs.Spec{Timeout: 2 * time.Second}, 2 * time.Second, 7 * time.Second},
 		{"none declared", gangs.Spec{}, gangs.DefaultTimeout, gangs.DefaultTimeout + 5*time.Second},
-		{"created before", gangs.Spec{Timeout: 20 * time.Second, Created: begin.Add(-4 * time.Second)}, 16 * time.Second, 16 * time.Second},
-		{"created long before", gangs.Spec{Timeout: 2 * time.Second, Created: begin.Add(-time.Hour)}, time.Millisecond, 5*time.Second + time.Millisecond},
-		{"created later", gangs.Spec{Timeout: 2 * time.Second, Created: begin.Add(time.Hour)}, 2 * time.Second, 7 * time.Second},
+		{"created before", gangs.Spec{Timeout: 20 * time.Second, Created: begin.Add(-4 * time.Second)}, 16 * time.Second,
+			16 * time.Second},
+		{"created long before", gangs.Spec{Timeout: 2 * time.Second, Created: begin.Add(-time.Hour)}, time.Millisecond,
+			5*time.Second + time.Millisecond},
+		{"created later", gangs.Spec{Timeout: 2 * time.Second, Created: begin.Add(time.Hour)}, 2 * time.Second,
+			7 * time.Second},
 	} {
 		g := gangs.New(c.spec)
 		assert.Assert(t, g.Deadline().IsZero() && !g.Start(begin), c.name)

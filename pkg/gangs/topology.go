@@ -76,7 +76,8 @@ func readTopology(text json.RawMessage) (t Topology, err error) {
 		return t, err
 	}
 	if sent.Required != nil && sent.Preferred != nil && preferred <= required {
-		return t, fmt.Errorf("preferred %q is not finer than required %q", shortened(*sent.Preferred), shortened(*sent.Required))
+		return t,
+			fmt.Errorf("preferred %q is not finer than required %q", shortened(*sent.Preferred), shortened(*sent.Required))
 	}
 	return Topology{Levels: levels, Required: required, Preferred: preferred}, nil
 }
@@ -119,8 +120,8 @@ func levelOf(levels []string, name string, label *string) (level int, err error)
 }
 
 // refuseTopology is an error if a task group of an application has a topology although its placeholders are not
-// virtual: they are placed one by one, and nothing plans them as a whole (GAN-29). What else the tag has is not read, so
-// no other mistake in it is one here.
+// virtual: they are placed one by one, and nothing plans them as a whole (GAN-29). What else the tag has is not read,
+// so no other mistake in it is one here.
 func refuseTopology(tags map[string]string) error {
 	text := tags[TaskGroupsTag]
 	if !strings.Contains(text, `"topology"`) {
@@ -132,7 +133,8 @@ func refuseTopology(tags map[string]string) error {
 	}
 	for _, t := range sent {
 		if len(t.Topology) > 0 && string(t.Topology) != "null" {
-			return fmt.Errorf("tag %s: topology of task group %s needs the tag %s", TaskGroupsTag, shortened(t.Name), VirtualPlaceholdersTag)
+			return fmt.Errorf("tag %s: topology of task group %s needs the tag %s", TaskGroupsTag, shortened(t.Name),
+				VirtualPlaceholdersTag)
 		}
 	}
 	return nil

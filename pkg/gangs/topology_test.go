@@ -35,7 +35,8 @@ func TestReadVirtual_Topology(t *testing.T) {
 		{`{"required":"` + long + `"}`, `label "` + long[:64] + `..." is empty or longer than 317 bytes`},
 		{`{"levels":["zone"],"required":"rack"}`, `required "rack" is none of the levels`},
 		{`{"levels":["zone"],"preferred":"rack"}`, `preferred "rack" is none of the levels`},
-		{`{"levels":["zone","rack"],"required":"rack","preferred":"zone"}`, `preferred "zone" is not finer than required "rack"`},
+		{`{"levels":["zone","rack"],"required":"rack","preferred":"zone"}`,
+			`preferred "zone" is not finer than required "rack"`},
 		{`{"levels":["zone"],"required":"zone","preferred":"zone"}`, `preferred "zone" is not finer than required "zone"`},
 		{`{"required":"zone","preferred":"zone"}`, `label "zone" is there twice`},
 	} {
@@ -52,16 +53,19 @@ func TestReadVirtual_Topology(t *testing.T) {
 	}
 }
 
-// Placeholders that the resource manager sends are placed one by one, so their task groups have no topology. What is not
-// read otherwise is no mistake.
+// Placeholders that the resource manager sends are placed one by one, so their task groups have no topology. What is
+// not read otherwise is no mistake.
 func TestReadVirtual_TopologyNeedsVirtualPlaceholders(t *testing.T) {
-	const want = "tag yunikorn.apache.org/task-groups: topology of task group g needs the tag canopy.scheduler/virtual-placeholders"
+	const want = "tag yunikorn.apache.org/task-groups: topology of task group g needs the tag " +
+		"canopy.scheduler/virtual-placeholders"
 	groups := `[{"name":"f"},{"name":"g","topology":{"required":"rack"}}]`
-	for _, tags := range []map[string]string{{gangs.TaskGroupsTag: groups}, {gangs.TaskGroupsTag: groups, gangs.VirtualPlaceholdersTag: "false"}} {
+	for _, tags := range []map[string]string{{gangs.TaskGroupsTag: groups},
+		{gangs.TaskGroupsTag: groups, gangs.VirtualPlaceholdersTag: "false"}} {
 		_, err := gangs.ReadVirtual(tags)
 		assert.Error(t, err, want)
 	}
-	for _, groups := range []string{``, `[{"name":"topology"}]`, `[{"name":"g","topology":null}]`, `{"topology":1}`, `"topology"`} {
+	for _, groups := range []string{``, `[{"name":"topology"}]`, `[{"name":"g","topology":null}]`, `{"topology":1}`,
+		`"topology"`} {
 		_, err := gangs.ReadVirtual(map[string]string{gangs.TaskGroupsTag: groups})
 		assert.NilError(t, err)
 	}

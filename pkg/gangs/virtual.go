@@ -102,7 +102,9 @@ func (t *sentTaskGroup) read() (g VirtualGroup, err error) {
 	}
 	n, err := strconv.Atoi(t.MinMember.String())
 	if err != nil || n < 1 || n > maxMembers {
-		return g, fmt.Errorf("minMember of task group %s is %q, and not a number from 1 to %d", shortened(t.Name), shortened(t.MinMember.String()), maxMembers)
+		return g,
+			fmt.Errorf("minMember of task group %s is %q, and not a number from 1 to %d", shortened(t.Name),
+				shortened(t.MinMember.String()), maxMembers)
 	}
 	amounts := map[string]resources.Quantity{}
 	for name, text := range t.MinResource {

@@ -25,20 +25,31 @@ func TestReadVirtual_Tags(t *testing.T) {
 		{nil, ""},
 		{map[string]string{gangs.TaskGroupsTag: `[{"name":"g","minMember":2}]`}, ""},
 		{map[string]string{gangs.VirtualPlaceholdersTag: "false"}, ""},
-		{map[string]string{gangs.VirtualPlaceholdersTag: "yes"}, `tag canopy.scheduler/virtual-placeholders: "yes" is neither true nor false`},
-		{map[string]string{gangs.VirtualPlaceholdersTag: "true"}, `tag yunikorn.apache.org/task-groups: virtual placeholders need task groups`},
-		{virtual(`{"name":"g"}`), `tag yunikorn.apache.org/task-groups: "{\"name\":\"g\"}" is no list of task groups in JSON`},
+		{map[string]string{gangs.VirtualPlaceholdersTag: "yes"},
+			`tag canopy.scheduler/virtual-placeholders: "yes" is neither true nor false`},
+		{map[string]string{gangs.VirtualPlaceholdersTag: "true"},
+			`tag yunikorn.apache.org/task-groups: virtual placeholders need task groups`},
+		{virtual(`{"name":"g"}`),
+			`tag yunikorn.apache.org/task-groups: "{\"name\":\"g\"}" is no list of task groups in JSON`},
 		{virtual(`[]`), `tag yunikorn.apache.org/task-groups: there are 0 task groups, from 1 to 256 are allowed`},
-		{virtual(`[` + strings.Repeat(`{},`, 256) + `{}]`), `tag yunikorn.apache.org/task-groups: there are 257 task groups, from 1 to 256 are allowed`},
+		{virtual(`[` + strings.Repeat(`{},`, 256) + `{}]`),
+			`tag yunikorn.apache.org/task-groups: there are 257 task groups, from 1 to 256 are allowed`},
 		{virtual(`[{"minMember":2}]`), `tag yunikorn.apache.org/task-groups: a task group has no name`},
 		{virtual(`[null]`), `tag yunikorn.apache.org/task-groups: a task group has no name`},
-		{virtual(`[{"name":"g"}]`), `tag yunikorn.apache.org/task-groups: minMember of task group g is "", and not a number from 1 to 1000000`},
-		{virtual(`[{"name":"g","minMember":0}]`), `tag yunikorn.apache.org/task-groups: minMember of task group g is "0", and not a number from 1 to 1000000`},
-		{virtual(`[{"name":"g","minMember":1.5}]`), `tag yunikorn.apache.org/task-groups: minMember of task group g is "1.5", and not a number from 1 to 1000000`},
-		{virtual(`[{"name":"g","minMember":1},{"name":"g","minMember":1}]`), `tag yunikorn.apache.org/task-groups: task group g is there twice`},
-		{virtual(`[{"name":"g","minMember":1000000},{"name":"h","minMember":1}]`), `tag yunikorn.apache.org/task-groups: the task groups need more than 1000000 members`},
-		{virtual(`[{"name":"g","minMember":1,"minResource":{"cpu":"a lot"}}]`), `tag yunikorn.apache.org/task-groups: minResource of task group g: vcore: invalid quantity: "a lot"`},
-		{virtual(`[{"name":"g","minMember":1,"minResource":{"memory":{}}}]`), `tag yunikorn.apache.org/task-groups: minResource of task group g: memory: invalid quantity: "{}"`},
+		{virtual(`[{"name":"g"}]`),
+			`tag yunikorn.apache.org/task-groups: minMember of task group g is "", and not a number from 1 to 1000000`},
+		{virtual(`[{"name":"g","minMember":0}]`),
+			`tag yunikorn.apache.org/task-groups: minMember of task group g is "0", and not a number from 1 to 1000000`},
+		{virtual(`[{"name":"g","minMember":1.5}]`),
+			`tag yunikorn.apache.org/task-groups: minMember of task group g is "1.5", and not a number from 1 to 1000000`},
+		{virtual(`[{"name":"g","minMember":1},{"name":"g","minMember":1}]`),
+			`tag yunikorn.apache.org/task-groups: task group g is there twice`},
+		{virtual(`[{"name":"g","minMember":1000000},{"name":"h","minMember":1}]`),
+			`tag yunikorn.apache.org/task-groups: the task groups need more than 1000000 members`},
+		{virtual(`[{"name":"g","minMember":1,"minResource":{"cpu":"a lot"}}]`),
+			`tag yunikorn.apache.org/task-groups: minResource of task group g: vcore: invalid quantity: "a lot"`},
+		{virtual(`[{"name":"g","minMember":1,"minResource":{"memory":{}}}]`),
+			`tag yunikorn.apache.org/task-groups: minResource of task group g: memory: invalid quantity: "{}"`},
 		{virtual(`[{"name":"g","minMember":2,"minResource":{"cpu":"500m","memory":"1Gi","nvidia.com/gpu":1},"nodeSelector":{"a":"b"}},{"name":"h","minMember":3}]`),
 			"g 2 {memory=1073741824 nvidia.com/gpu=1 vcore=500} h 3 {}"},
 	} {
@@ -68,7 +79,8 @@ func FuzzReadVirtual(f *testing.F) {
 		for _, g := range groups {
 			assert.Assert(t, g.Name != "" && g.MinMember > 0 && !g.MinResources.HasNegative())
 			if x := g.Topology; x.Declared() {
-				assert.Assert(t, x.Required < len(x.Levels) && x.Preferred < len(x.Levels) && x.First() >= 0 && x.First() >= x.Required)
+				assert.Assert(t, x.Required < len(x.Levels) && x.Preferred < len(x.Levels) && x.First() >= 0 &&
+					x.First() >= x.Required)
 			}
 		}
 		assert.Assert(t, !gangs.RequestedBy(groups).HasNegative())
@@ -76,8 +88,12 @@ func FuzzReadVirtual(f *testing.F) {
 }
 
 func TestRequestedBy_AddsUp(t *testing.T) {
-	assert.Assert(t, gangs.RequestedBy([]gangs.VirtualGroup{{MinMember: 2, MinResources: cores(3)}, {MinMember: 1, MinResources: cores(4)}}).Equal(cores(10)))
-	assert.Assert(t, gangs.RequestedBy([]gangs.VirtualGroup{{MinMember: 3, MinResources: cores(math.MaxInt64 / 2)}, {MinMember: 1, MinResources: cores(1)}}).Equal(cores(math.MaxInt64)))
+	assert.Assert(t,
+		gangs.RequestedBy([]gangs.VirtualGroup{{MinMember: 2, MinResources: cores(3)},
+			{MinMember: 1, MinResources: cores(4)}}).Equal(cores(10)))
+	assert.Assert(t,
+		gangs.RequestedBy([]gangs.VirtualGroup{{MinMember: 3, MinResources: cores(math.MaxInt64 / 2)},
+			{MinMember: 1, MinResources: cores(1)}}).Equal(cores(math.MaxInt64)))
 	assert.Assert(t, gangs.RequestedBy(nil).IsZero())
 }
 
@@ -86,7 +102,9 @@ func TestRequestedBy_AddsUp(t *testing.T) {
 func TestGang_VirtualPlaceholders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		need := map[string]int{"g": rapid.IntRange(1, 3).Draw(t, "g"), "h": rapid.IntRange(1, 3).Draw(t, "h")}
-		g := gangs.New(gangs.Spec{Timeout: time.Minute, Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: need["g"], MinResources: cores(2)}, {Name: "h", MinMember: need["h"]}}})
+		g := gangs.New(gangs.Spec{Timeout: time.Minute,
+			Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: need["g"], MinResources: cores(2)},
+				{Name: "h", MinMember: need["h"]}}})
 		members, refused := map[string]int{}, false
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			name := rapid.SampledFrom([]string{"g", "h"}).Draw(t, "task group")
@@ -119,7 +137,8 @@ func TestGang_VirtualPlaceholders(t *testing.T) {
 		} else {
 			g.TimeOutVirtual()
 		}
-		assert.Assert(t, !g.Waits() && !g.Ready() && !g.HoldsBack("g") && g.Live() == 0 && g.Deadline().IsZero() && g.MinMember("g") == 0)
+		assert.Assert(t, !g.Waits() && !g.Ready() && !g.HoldsBack("g") && g.Live() == 0 && g.Deadline().IsZero() &&
+			g.MinMember("g") == 0)
 		assert.Assert(t, !g.CountMember("g", 1))
 		for _, group := range g.Groups() {
 			want := map[bool][2]int{true: {need[group.Name], 0}, false: {0, need[group.Name]}}[placed]

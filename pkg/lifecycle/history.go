@@ -60,8 +60,8 @@ func (e *Ended) WithMessage(reason string) *Ended {
 // SetGang sets the counts of the task groups of e, which is new.
 func (e *Ended) SetGang(groups []gangs.TaskGroup) { e.rare = &rare{gang: slices.Clone(groups)} }
 
-// Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the larger
-// number by the sign of their difference.
+// Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the
+// larger number by the sign of their difference.
 func (e *Ended) Number() uint32 { return e.number }
 
 // maxMessageBytes is the maximum length of the reason of a rejection in the history.

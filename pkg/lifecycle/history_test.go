@@ -67,7 +67,9 @@ func TestHistory_CheckFindsDamage(t *testing.T) {
 		"the history has 2 applications, 1 by ID, at most 3": func(h *History) { delete(h.newest, "a") },
 		"the history has 2 applications, 2 by ID, at most 1": func(h *History) { h.maxEntries = 1 },
 		"application a is in the history twice":              func(h *History) { h.list.PushBack(reject("a", "")) },
-		"application b is out of order in the history":       func(h *History) { h.list.Back().Value.(*Ended).Finished = begin.Add(-1) },
+		"application b is out of order in the history": func(h *History) {
+			h.list.Back().Value.(*Ended).Finished = begin.Add(-1)
+		},
 	} {
 		h := NewHistory(time.Hour, 3, true)
 		h.Add(reject("a", ""))

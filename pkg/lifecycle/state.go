@@ -11,15 +11,17 @@ const (
 	Rejected                // was not admitted; in the history only
 	Completing              // nothing pending and nothing allocated; a new ask makes it Running again
 	Completed               // has ended; in the history only
-	Failing                 // its gang was not complete in time, or an operator cancelled it; its allocations are being released (APP-2, OPS-7)
-	Failed                  // has ended by failing; in the history only
-	Expired                 // removed from the history
-	Resuming                // its gang was not complete in time; its members become ordinary asks (APP-2)
+	// its gang was not complete in time, or an operator cancelled it; its allocations are being released (APP-2, OPS-7)
+	Failing
+	Failed   // has ended by failing; in the history only
+	Expired  // removed from the history
+	Resuming // its gang was not complete in time; its members become ordinary asks (APP-2)
 	states
 )
 
 func (s State) String() string {
-	return [...]string{"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired", "Resuming"}[s]
+	return [...]string{"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired",
+		"Resuming"}[s]
 }
 
 // Event is the event of a state transition.
@@ -37,7 +39,8 @@ const (
 )
 
 func (e Event) String() string {
-	return [...]string{"runApplication", "rejectApplication", "completeApplication", "failApplication", "expireApplication", "resumeApplication"}[e]
+	return [...]string{"runApplication", "rejectApplication", "completeApplication", "failApplication",
+		"expireApplication", "resumeApplication"}[e]
 }
 
 // transitions are all state transitions (APP-1).

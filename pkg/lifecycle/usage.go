@@ -55,7 +55,8 @@ func (u UsageSum) Usage() *Usage {
 		return nil
 	}
 	if u.s.usage == nil {
-		u.s.usage = &Usage{usageOf(u.s.lists[RealUsage]), usageOf(u.s.lists[PreemptedUsage]), usageOf(u.s.lists[PlaceholderUsage])}
+		u.s.usage = &Usage{usageOf(u.s.lists[RealUsage]), usageOf(u.s.lists[PreemptedUsage]),
+			usageOf(u.s.lists[PlaceholderUsage])}
 	}
 	return u.s.usage
 }
@@ -67,7 +68,8 @@ func usageOf(list []typeTotal) (out []TypeUsage) {
 	return out
 }
 
-// Add adds the usage of one more ended allocation, which had amounts on a node of an instance type for some whole seconds.
+// Add adds the usage of one more ended allocation, which had amounts on a node of an instance type for some whole
+// seconds.
 func (u *UsageSum) Add(kind UsageKind, instanceType string, amounts resources.Amounts, seconds int64) {
 	if u.s == nil {
 		u.s = &usageSum{}

@@ -17,7 +17,8 @@ func TestIndex_LooksUpEachOfManyNamesAtTheSameCost(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("name-%06d", i)
 	}
-	x := limits.NewIndex([]limits.Limit{{Users: names[:manyNames/2], Groups: names}, {Users: names[manyNames/2:], MaxApplications: 1}})
+	x := limits.NewIndex([]limits.Limit{{Users: names[:manyNames/2], Groups: names},
+		{Users: names[manyNames/2:], MaxApplications: 1}})
 	for i, name := range names {
 		user, userFound := x.ForUser(name)
 		group, resolved := x.ResolveGroup([]string{"none", name})
@@ -34,7 +35,8 @@ func TestScope_LooksUpEachOfManyNamesAtTheSameCost(t *testing.T) {
 	quotas := make([]limits.ClassQuota, manyNames)
 	for i := range quotas {
 		name := []string{fmt.Sprintf("name-%06d", i)}
-		quotas[i] = limits.ClassQuota{Name: name[0], Match: limits.Selector{Operator: limits.Exists}, Users: name, Groups: name}
+		quotas[i] = limits.ClassQuota{Name: name[0], Match: limits.Selector{Operator: limits.Exists}, Users: name,
+			Groups: name}
 	}
 	s := limits.Scopes(quotas)[0]
 	for i := range quotas {

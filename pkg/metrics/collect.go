@@ -59,7 +59,8 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) 
 	write(nodeRefusals, &t.shapesRefused, "shape")
 	write(scrapesMissed, &t.scrapesMissed)
 	writeByLabel(to, victims, t.victims[:], reasonLabels[:], len(reasonLabels)-1)
-	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(victim.ReasonPriority)+1) // the other reasons are not for an ask
+	// the other reasons are not for an ask
+	writeByLabel(to, preemptions, t.preemptions[:], reasonLabels[:], int(victim.ReasonPriority)+1)
 	writeByLabel(to, nominationsEnded, t.nominationsEnded[:], nominationEndLabels[:], len(nominationEndLabels)-1)
 	cycles := t.cycles.snapshot()
 	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {

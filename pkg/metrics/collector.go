@@ -17,11 +17,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/loop"
 )
 
-// Collector returns what Handler serves, for a registry of the embedder, such as the default one of the process (OBS-102). The
-// families of Go, of the process and of HTTP scrapes are left out: the registry has its own. It describes nothing beforehand, because
-// queues and resources come and go; so a registry does not notice a second one of the same names before it gathers.
+// Collector returns what Handler serves, for a registry of the embedder, such as the default one of the process
+// (OBS-102). The families of Go, of the process and of HTTP scrapes are left out: the registry has its own. It
+// describes nothing beforehand, because queues and resources come and go; so a registry does not notice a second one of
+// the same names before it gathers.
 //
-// A collection takes what a scrape takes, and is made for each call. A partition that does not answer in time is missing.
+// A collection takes what a scrape takes, and is made for each call. A partition that does not answer in time is
+// missing.
 func (m *Metrics) Collector(c *loop.Cluster) prometheus.Collector {
 	return &collector{scraper: scraper{m: m, cluster: c, sizes: map[string]int{}}}
 }
@@ -34,7 +36,8 @@ type collector struct {
 // Describe sends nothing: the collector is unchecked.
 func (*collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect makes a scrape, and sends its metrics. An error is a metric that fails the gathering, as the client library has it.
+// Collect makes a scrape, and sends its metrics. An error is a metric that fails the gathering, as the client library
+// has it.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A registry of an embedding program, which has the families of Go itself, gathers the lines that a scrape has of the scheduler.
+// A registry of an embedding program, which has the families of Go itself, gathers the lines that a scrape has of the
+// scheduler.
 func TestCollector_HasWhatAScrapeHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)

@@ -19,8 +19,10 @@ var reasonLabels = [...]string{
 // nominationEndLabels are the labels of the ends of nominations, like reasonLabels. The first is not an end.
 var nominationEndLabels = [...]string{
 	preemption.NominationWaiting: "", preemption.NominationPlaced: "placed", preemption.NominationLost: "lost",
-	preemption.NominationNodeLost: "lost_node", preemption.NominationGivenUp: "given_up", preemption.NominationResized: "resized",
-	preemption.NominationCancelled: "cancelled", preemption.NominationUnknown: "unknown", preemption.NominationTimedOut: "timed_out", preemption.NominationMoved: "moved", "other",
+	preemption.NominationNodeLost: "lost_node", preemption.NominationGivenUp: "given_up",
+	preemption.NominationResized:   "resized",
+	preemption.NominationCancelled: "cancelled", preemption.NominationUnknown: "unknown",
+	preemption.NominationTimedOut: "timed_out", preemption.NominationMoved: "moved", "other",
 }
 
 // partitionCounters counts the effects of one partition. One goroutine at a time counts; any may read.

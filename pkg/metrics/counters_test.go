@@ -54,14 +54,16 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 		assert.Assert(t, !strings.Contains(before, `"other"`), before)
 		var effects []scheduler.Effect
 		for _, r := range []victim.Reason{0, 1, 2, 3, 4, 5, 200} {
-			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r}, scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
+			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r},
+				scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r})
 		}
 		for _, s := range []preemption.NominationState{1, 2, 3, 4, 5, 6, 7, 8, 9, 200} {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventNominationEnded, NominationEnd: s})
 		}
 		w.metrics.OnEffects("default", append(effects, scheduler.Event{Kind: scheduler.EventOverdue},
-			scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b"}}, scheduler.Event{Kind: scheduler.EventCoolDownEnded}))
+			scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b"}},
+			scheduler.Event{Kind: scheduler.EventCoolDownEnded}))
 		after := w.scrapeLines("canopy_preempt")
 		for _, reason := range []string{"node", "guarantee", "priority", "quota", "pressure", "operator", "other"} {
 			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
@@ -69,12 +71,16 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 				assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 			}
 		}
-		for _, state := range []string{"placed", "lost", "lost_node", "given_up", "resized", "cancelled", "unknown", "timed_out", "moved", "other"} {
+		for _, state := range []string{"placed", "lost", "lost_node", "given_up", "resized", "cancelled", "unknown",
+			"timed_out", "moved", "other"} {
 			line := fmt.Sprintf("canopy_preemption_nominations_ended_total{partition=\"default\",state=%q} 1\n", state)
 			assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)
 		}
-		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_cycles_total{cycle=\"root.a -> root.b -> root.a\",partition=\"default\"} 1\n"), after)
-		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_victims_overdue_total{partition=\"default\"} 1\n"), after)
+		assert.Assert(t,
+			strings.Contains(after,
+				"\ncanopy_preemption_cycles_total{cycle=\"root.a -> root.b -> root.a\",partition=\"default\"} 1\n"), after)
+		assert.Assert(t, strings.Contains(after, "\ncanopy_preemption_victims_overdue_total{partition=\"default\"} 1\n"),
+			after)
 	})
 }
 
@@ -84,11 +90,13 @@ func TestPreemptionCycles_LabelsAreBounded(t *testing.T) {
 		w := newFixture(t, clusterYAML)
 		for i := range 103 {
 			cycle := preemption.Cycle{objects.QueuePath(fmt.Sprintf("root.q%03d", i))}
-			w.metrics.OnEffects("default", []scheduler.Effect{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: cycle}})
+			w.metrics.OnEffects("default",
+				[]scheduler.Effect{scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: cycle}})
 		}
 		lines := w.scrapeLines("canopy_preemption_cycles_total{")
 		assert.Equal(t, strings.Count(lines, "\n"), 101, lines)
-		assert.Assert(t, strings.Contains(lines, `{cycle="(more)",partition="default"} 3`) && strings.Contains(lines, `"root.q099 -> root.q099"`), lines)
+		assert.Assert(t, strings.Contains(lines, `{cycle="(more)",partition="default"} 3`) &&
+			strings.Contains(lines, `"root.q099 -> root.q099"`), lines)
 	})
 }
 
@@ -108,7 +116,8 @@ func TestScrape_OverdueVictim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := busyFixture(t)
 		victims := func() string {
-			return w.scrapeLines("canopy_preemption_victims_unc", "canopy_preemption_victims_overdue{", "canopy_preemption_oldest")
+			return w.scrapeLines("canopy_preemption_victims_unc", "canopy_preemption_victims_overdue{",
+				"canopy_preemption_oldest")
 		}
 		assert.Assert(t, strings.Contains(victims(), "_seconds{partition=\"default\"} 90\n"), victims())
 		time.Sleep(10 * time.Second) // nothing changes: the snapshot is the same
@@ -134,7 +143,8 @@ func TestEndedApplications_AreCountedByQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
 		end := func(queue objects.QueuePath, state lifecycle.State) {
-			w.metrics.OnEffects("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: queue, State: state}})
+			w.metrics.OnEffects("default",
+				[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: queue, State: state}})
 		}
 		end("root.batch", lifecycle.Completed)
 		end("root.gone", lifecycle.Failed)
@@ -164,7 +174,8 @@ func TestMeter_DecisionRunsByPartition(t *testing.T) {
 		w.metrics.DecisionMeter("empty")
 		lines := w.scrapeLines("canopy_decision_run_seconds")
 		for _, want := range []string{
-			`bucket{partition="default",le="0.001024"} 0`, `bucket{partition="default",le="0.004096"} 1`, `bucket{partition="default",le="+Inf"} 2`,
+			`bucket{partition="default",le="0.001024"} 0`, `bucket{partition="default",le="0.004096"} 1`,
+			`bucket{partition="default",le="+Inf"} 2`,
 			`sum{partition="default"} 60.003`, `count{partition="empty"} 0`,
 		} {
 			assert.Assert(t, strings.Contains(lines, "canopy_decision_run_seconds_"+want+"\n"), "%s\n%s", want, lines)

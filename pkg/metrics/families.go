@@ -6,11 +6,13 @@ var (
 	attempts = counter("yunikorn_scheduler_container_allocation_attempt_total",
 		"Allocations sent to the resource manager, releases, and rejected asks.", "partition", "state")
 	submissions = counter("yunikorn_scheduler_application_submission_total",
-		"Applications that were taken in (new), asked for the first time (accepted), or were refused (rejected).", "partition", "result")
+		"Applications that were taken in (new), asked for the first time (accepted), or were refused (rejected).",
+		"partition", "result")
 	applications = gauge("yunikorn_scheduler_application_total",
 		"Applications by state; completed and failed only grow.", "partition", "state")
 	nodes = gauge("yunikorn_scheduler_node",
-		"Nodes by state: active, draining; refused (failed) or removed (decommissioned) since the start.", "partition", "state")
+		"Nodes by state: active, draining; refused (failed) or removed (decommissioned) since the start.", "partition",
+		"state")
 	queueApplications = gauge("yunikorn_queue_app",
 		"Applications of a leaf queue by state; completed and failed only grow.", "partition", "queue", "state")
 	queueEnded = counter("yunikorn_queue_app_total",
@@ -24,7 +26,8 @@ var (
 	asksPending = gauge("canopy_asks_pending",
 		"Pending asks.", "partition")
 	backedOff = gauge("canopy_backed_off",
-		"Pending asks that the resource manager refused on every node that fits (refused), and ask groups without victims (no-victims), that are not tried again before a time.", "partition", "reason")
+		"Pending asks that the resource manager refused on every node that fits (refused), and ask groups without victims "+
+			"(no-victims), that are not tried again before a time.", "partition", "reason")
 	backedOffUntil = gauge("canopy_backed_off_until_seconds",
 		"Unix time at which the first of them is tried again whatever happens; missing: none is.", "partition", "reason")
 	allocations = gauge("canopy_allocations",
@@ -53,7 +56,8 @@ var (
 	overdueTotal = counter("canopy_preemption_victims_overdue_total",
 		"Victims that became overdue.", "partition")
 	nodeRefusals = counter("canopy_node_refusals_total",
-		"Back-offs that began because a node refused an allocation: of the ask, or of all asks of its shape.", "partition", "state")
+		"Back-offs that began because a node refused an allocation: of the ask, or of all asks of its shape.", "partition",
+		"state")
 	oldestUnconfirmed = gauge("canopy_preemption_oldest_unconfirmed_seconds",
 		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
 	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",
@@ -61,7 +65,8 @@ var (
 	preemptionCycles = counter("canopy_preemption_cycles_total",
 		"Times that a cycle of preemptions among leaf queues was detected.", "partition", "cycle")
 	coolDowns = gauge("canopy_preemption_cool_downs",
-		"1 for two leaf queues that may not preempt each other during a cool-down; twice the same queue: within it.", "partition", "queue", "other_queue")
+		"1 for two leaf queues that may not preempt each other during a cool-down; twice the same queue: within it.",
+		"partition", "queue", "other_queue")
 
 	scrapesMissed = counter("canopy_scrape_failures_total",
 		"Scrapes that a partition did not answer in time.", "partition")
@@ -97,12 +102,16 @@ var (
 // families are all families except those of node usage, whose names depend on the resources of nodes.
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
-	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota, nodesOvercommitted,
-	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals, oldestUnconfirmed, unknownConfirmations,
+	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
+	nodesOvercommitted,
+	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals,
+	oldestUnconfirmed, unknownConfirmations,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,
 	logDropped, logOmitted,
-	rmRegistered, rmConnected, rmListening, rmDisconnects, rmReplacements, rmUndelivered, streamsSilent, streamsSilentEnded, elementsIgnored,
-	configGeneration, configStored, configRejections, accessRefused, certificateExpires, healthy, partitionBusy, waitingCommands, haLeader, haEpoch,
+	rmRegistered, rmConnected, rmListening, rmDisconnects, rmReplacements, rmUndelivered, streamsSilent,
+	streamsSilentEnded, elementsIgnored,
+	configGeneration, configStored, configRejections, accessRefused, certificateExpires, healthy, partitionBusy,
+	waitingCommands, haLeader, haEpoch,
 }

@@ -69,16 +69,19 @@ func newFixture(t *testing.T, text string) *fixture {
 	w.metrics = metrics.New(metrics.Options{History: w.history, Log: zap.New(core)})
 	w.metrics.SetLogSource(func() (dropped, omitted int64) { return 3, 14 })
 	w.metrics.SetConfigSource(func() metrics.Config {
-		return metrics.Config{Generation: 7, HasStore: true, Stored: true, Rejections: map[string]uint64{"file": 2, "rest": 0}}
+		return metrics.Config{Generation: 7, HasStore: true, Stored: true,
+			Rejections: map[string]uint64{"file": 2, "rest": 0}}
 	})
 	w.metrics.SetForecastSource(func(string) forecast.Calibration {
-		return forecast.Calibration{Started: 20, WithinP10: 3, WithinP50: 11, WithinP90: 17, MedianError: 1500 * time.Millisecond, Withdrawn: 4, Open: 2}
+		return forecast.Calibration{Started: 20, WithinP10: 3, WithinP50: 11, WithinP90: 17,
+			MedianError: 1500 * time.Millisecond, Withdrawn: 4, Open: 2}
 	})
 	w.metrics.SetRecordingSource(func(partition string) uint64 { return uint64(len(partition)) })
 	w.metrics.SetHealthSource(func() bool { return true })
 	w.metrics.SetHASource(func() metrics.HA { return metrics.HA{Leader: true, Epoch: 7} })
 	w.metrics.SetSecuritySource(func() metrics.Security {
-		return metrics.Security{Refused: map[string]uint64{"missing": 4, "role": 1}, CertificateExpires: time.Unix(1_900_000_000, 0)}
+		return metrics.Security{Refused: map[string]uint64{"missing": 4, "role": 1},
+			CertificateExpires: time.Unix(1_900_000_000, 0)}
 	})
 	w.Cluster = loop.NewCluster(loop.Options{SyncDelivery: true}, func(partition string) loop.Sink {
 		return sinkFunc(func(effects []scheduler.Effect) {
@@ -119,7 +122,8 @@ func vcore(n resources.Quantity) resources.Amounts {
 
 func ask(key, app string, milli resources.Quantity, priority int32) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: objects.TimestampOf(time.Now().Add(-time.Hour)), Amounts: vcore(milli),
+		Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority,
+		Created: objects.TimestampOf(time.Now().Add(-time.Hour)), Amounts: vcore(milli),
 		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 	}
 }
@@ -139,7 +143,8 @@ func busyFixture(t *testing.T) *fixture {
 		scheduler.AddNode{Node: "n2", Total: vcore(4000), Schedulable: true},
 		scheduler.AddNode{Node: "n2", Total: vcore(4000), Schedulable: true}, // refused
 		scheduler.AddNode{Node: "n3", Total: vcore(1000)},
-		addApplication("web", "root.prod"), addApplication("etl", "root.batch"), addApplication("done", "root.batch"), addApplication("lost", "root.nowhere"),
+		addApplication("web", "root.prod"), addApplication("etl", "root.batch"), addApplication("done", "root.batch"),
+		addApplication("lost", "root.nowhere"),
 		addApplication("idle", "root.batch"),
 		scheduler.SubmitAsk{Ask: ask("etl-0", "none", 1, 0)}, // refused
 		scheduler.SubmitAsk{Ask: ask("done-1", "done", 100, 0)},

@@ -16,8 +16,10 @@ var healthy = gauge("canopy_healthy",
 
 var (
 	partitionBusy = gauge("canopy_partition_busy_seconds",
-		"How long the running step of the partition has taken, such as a callback of a linked shim; 0: it waits for work.", "partition")
-	waitingCommands = gauge("canopy_partition_waiting_commands", "Commands that wait for the running step to end.", "partition")
+		"How long the running step of the partition has taken, such as a callback of a linked shim; 0: it waits for work.",
+		"partition")
+	waitingCommands = gauge("canopy_partition_waiting_commands", "Commands that wait for the running step to end.",
+		"partition")
 )
 
 // writeHealth writes the families of health (OBS-47, OBS-101).

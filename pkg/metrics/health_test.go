@@ -14,7 +14,8 @@ import (
 func TestWriteHealth_AtRestNothingIsBusy(t *testing.T) {
 	at := time.Unix(1000, 0)
 	s := &scrape{m: &Metrics{}, at: at, health: map[string]loop.Health{
-		"rests": {Progress: at.Add(-time.Hour), AtRest: true}, "works": {Progress: at.Add(-90 * time.Second), Waiting: 3}, "new": {}, "ahead": {Progress: at.Add(time.Second)},
+		"rests": {Progress: at.Add(-time.Hour), AtRest: true}, "works": {Progress: at.Add(-90 * time.Second), Waiting: 3},
+		"new": {}, "ahead": {Progress: at.Add(time.Second)},
 	}}
 	x := newExposition()
 	s.writeHealth(x)

@@ -11,10 +11,11 @@ import (
 const latencyName = "yunikorn_scheduler_scheduling_latency_milliseconds"
 
 var latencyDesc = prometheus.NewDesc(latencyName,
-	"Duration of a run of scheduling decisions in seconds, as YuniKorn has it: the same as "+decisionRunsName+".", []string{"partition"}, nil)
+	"Duration of a run of scheduling decisions in seconds, as YuniKorn has it: the same as "+decisionRunsName+".",
+	[]string{"partition"}, nil)
 
-// yunikornLatency shows the durations of runs under YuniKorn's name too, for its dashboards (OBS-67). It is made from the
-// histogram when that is scraped, so that runs are recorded once.
+// yunikornLatency shows the durations of runs under YuniKorn's name too, for its dashboards (OBS-67). It is made from
+// the histogram when that is scraped, so that runs are recorded once.
 type yunikornLatency struct{ runs *prometheus.HistogramVec }
 
 // Describe is part of prometheus.Collector.
@@ -39,6 +40,7 @@ func (l yunikornLatency) Collect(to chan<- prometheus.Metric) {
 				buckets[bound] = b.GetCumulativeCount()
 			}
 		}
-		to <- prometheus.MustNewConstHistogram(latencyDesc, h.GetSampleCount(), h.GetSampleSum(), buckets, m.GetLabel()[0].GetValue())
+		to <- prometheus.MustNewConstHistogram(latencyDesc, h.GetSampleCount(), h.GetSampleSum(), buckets,
+			m.GetLabel()[0].GetValue())
 	}
 }

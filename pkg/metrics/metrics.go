@@ -36,7 +36,8 @@ type Metrics struct {
 	recordings func(partition string) uint64               // steps that were not recorded; nil: nothing is recorded
 	ha         func() HA                                   // nil: without families of a group
 	config     func() Config                               // nil: without families of the configuration
-	logLines   func() (dropped, omitted int64)             // lines of the log, since the start; nil: without their families
+	// lines of the log, since the start; nil: without their families
+	logLines func() (dropped, omitted int64)
 
 	mu       sync.RWMutex
 	counters map[string]*partitionCounters // by partition; removed partitions stay
@@ -52,9 +53,11 @@ func New(opt Options) *Metrics {
 	}
 	m := &Metrics{opt: opt, process: prometheus.NewRegistry(), counters: map[string]*partitionCounters{}}
 	m.runs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: decisionRunsName, Help: "Duration of a run of scheduling decisions.", Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
+		Name: decisionRunsName, Help: "Duration of a run of scheduling decisions.",
+		Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12),
 	}, []string{"partition"})
-	m.process.MustRegister(m.runs, yunikornLatency{m.runs}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.process.MustRegister(m.runs, yunikornLatency{m.runs}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -16,7 +16,8 @@ const rangeCount = 10
 
 // rangeLabels are ranges of the allocated share of a node.
 var rangeLabels = [rangeCount]string{
-	"[0,10%]", "(10%,20%]", "(20%,30%]", "(30%,40%]", "(40%,50%]", "(50%,60%]", "(60%,70%]", "(70%,80%]", "(80%,90%]", "(90%,100%]",
+	"[0,10%]", "(10%,20%]", "(20%,30%]", "(30%,40%]", "(40%,50%]", "(50%,60%]", "(60%,70%]", "(70%,80%]", "(80%,90%]",
+	"(90%,100%]",
 }
 
 // writeNodeUsage writes the usage of the nodes of all partitions.

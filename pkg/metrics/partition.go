@@ -87,7 +87,8 @@ func (s *queueTotals) updateFirstMarked(at time.Time) {
 // writeTotals writes the sums over all queues. at is the time of the scrape; the snapshot may be older
 // if nothing has changed since.
 func writeTotals(to partitionWriter, s *queueTotals, at time.Time) {
-	for _, state := range []lifecycle.State{lifecycle.Running, lifecycle.Resuming, lifecycle.Failing, lifecycle.Completing} {
+	for _, state := range []lifecycle.State{lifecycle.Running, lifecycle.Resuming, lifecycle.Failing,
+		lifecycle.Completing} {
 		to.count(applications, s.states[state], stateLabels[state])
 	}
 	to.count(nominations, s.nominatedAsks)

@@ -26,7 +26,8 @@ func textOf(x *exposition) string {
 func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	s := &scheduler.Snapshot{
 		CoolDowns: []preemption.CoolDown{{A: "root.a", B: "root.b"}, {A: "root.c", B: "root.c"}},
-		Root:      &scheduler.QueueView{Path: "root", Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &quota.AboveMax{}})},
+		Root: &scheduler.QueueView{Path: "root",
+			Children: persistent.ListOf(&scheduler.QueueView{Path: "root.a", Leaf: true, AboveMax: &quota.AboveMax{}})},
 	}
 	lacks := resources.Amounts{}.Sub(resources.FromMap(map[string]resources.Quantity{"gpu": 1}))
 	s.Nodes = persistent.ListOf(&scheduler.NodeView{ID: "n1", Available: lacks}, &scheduler.NodeView{ID: "n2"})

@@ -61,8 +61,9 @@ type partitionQueues struct {
 type queueWriter struct {
 	partition string
 	ended     endedCounts
-	newEnded  map[objects.QueuePath]bool // queues with an ended count that is not in the previous text, and the queues above
-	slot      *cpushare.Slot             // may be nil
+	// queues with an ended count that is not in the previous text, and the queues above
+	newEnded map[objects.QueuePath]bool
+	slot     *cpushare.Slot // may be nil
 
 	text           []byte // scratch, for one queue at a time
 	bounded, names []string
@@ -70,7 +71,8 @@ type queueWriter struct {
 
 // writeQueues writes the texts of the queues of a partition. Those of last that are the same are kept; it
 // may be nil.
-func writeQueues(partition string, root *scheduler.QueueView, ended endedCounts, last *partitionQueues, slot *cpushare.Slot) *partitionQueues {
+func writeQueues(partition string, root *scheduler.QueueView, ended endedCounts, last *partitionQueues,
+	slot *cpushare.Slot) *partitionQueues {
 	w := &queueWriter{partition: partition, ended: ended, newEnded: map[objects.QueuePath]bool{}, slot: slot}
 	if last == nil {
 		return &partitionQueues{w.queue(root, nil), ended}
@@ -79,7 +81,8 @@ func writeQueues(partition string, root *scheduler.QueueView, ended endedCounts,
 		if counts == last.ended[path] {
 			continue
 		}
-		for above := string(path); above != "" && !w.newEnded[objects.QueuePath(above)]; above = above[:max(0, strings.LastIndexByte(above, '.'))] {
+		for above := string(path); above != "" &&
+			!w.newEnded[objects.QueuePath(above)]; above = above[:max(0, strings.LastIndexByte(above, '.'))] {
 			w.newEnded[objects.QueuePath(above)] = true
 		}
 	}

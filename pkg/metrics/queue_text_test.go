@@ -62,7 +62,8 @@ func TestScrape_KeptQueuesEqualAFirstScrape(t *testing.T) {
 				case n < 19:
 					w.configure(configs[rng.IntN(2)])
 				default: // effects are delivered later than the snapshot shows them, or earlier
-					w.metrics.OnEffects("default", []scheduler.Effect{scheduler.ApplicationUpdated{App: "x", Queue: "root.a.y", State: lifecycle.Completed}})
+					w.metrics.OnEffects("default",
+						[]scheduler.Effect{scheduler.ApplicationUpdated{App: "x", Queue: "root.a.y", State: lifecycle.Completed}})
 				}
 				synctest.Wait()
 				if rng.IntN(2) == 0 {
@@ -147,7 +148,8 @@ func TestScrape_AllocatesLittle(t *testing.T) {
 				costs = append(costs, cost)
 			}
 			t.Logf("gzip %t: %v bytes allocated, %d bytes long", gzipped, costs, size)
-			assert.Assert(t, slices.Min(costs) < 400<<10, "gzip %t: %d bytes allocated for a scrape of %d", gzipped, slices.Min(costs), size)
+			assert.Assert(t, slices.Min(costs) < 400<<10, "gzip %t: %d bytes allocated for a scrape of %d", gzipped,
+				slices.Min(costs), size)
 		}
 	})
 }

@@ -1,11 +1,12 @@
 package metrics
 
-// SetRecordingSource sets what has the number of steps of a partition that were not recorded. It must be called before the
-// first scrape. Without it there is no recording.
+// SetRecordingSource sets what has the number of steps of a partition that were not recorded. It must be called before
+// the first scrape. Without it there is no recording.
 func (m *Metrics) SetRecordingSource(lost func(partition string) uint64) { m.recordings = lost }
 
 var lostSteps = counter("canopy_recording_lost_steps_total",
-	"Commands and calls of the scheduler that the recording does not have, because the disk was too slow or full.", "partition")
+	"Commands and calls of the scheduler that the recording does not have, because the disk was too slow or full.",
+	"partition")
 
 // writeRecording writes what the recording of a partition has lost (REC-6).
 func (s *scrape) writeRecording(to partitionWriter, partition string) {

@@ -67,7 +67,8 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	scrapes := &scraper{m: m, cluster: c, sizes: map[string]int{}}
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		timeout := scrapeTimeout(r)
-		x, err := group.Do(r.Context(), func(ctx context.Context) (*encodedScrape, error) { return scrapes.encode(ctx, timeout) })
+		x, err := group.Do(r.Context(),
+			func(ctx context.Context) (*encodedScrape, error) { return scrapes.encode(ctx, timeout) })
 		if err != nil {
 			m.opt.Log.Warn("a scrape failed", zap.Error(err))
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)

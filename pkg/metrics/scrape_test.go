@@ -39,14 +39,17 @@ func (refusesAll) Fits(objects.AllocationKey, objects.NodeID) bool { return fals
 func TestScrape_BackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle { return refusesAll{} }}, ""))
+		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle {
+			return refusesAll{}
+		}}, ""))
 		w.call(
 			scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"),
 			scheduler.SubmitAsk{Ask: ask("a", "etl", 1000, 0)}, scheduler.SubmitAsk{Ask: ask("b", "etl", 1000, 0)},
 		)
 		lines := w.scrapeLines("canopy_backed_off")
 		assert.Assert(t, strings.Contains(lines, `canopy_backed_off{partition="default",reason="refused"} 2`), lines)
-		want := fmt.Sprintf(`canopy_backed_off_until_seconds{partition="default",reason="refused"} %v`, float64(time.Now().Add(time.Second).Unix()))
+		want := fmt.Sprintf(`canopy_backed_off_until_seconds{partition="default",reason="refused"} %v`,
+			float64(time.Now().Add(time.Second).Unix()))
 		assert.Assert(t, strings.Contains(lines, want), "%s\n%s", want, lines)
 	})
 }
@@ -75,7 +78,8 @@ func TestScrape_ShowsAStalledPartition(t *testing.T) {
 		l.Send(scheduler.SubmitAsk{Ask: ask("b", "etl", 1000, 0)}, scheduler.SubmitAsk{Ask: ask("c", "etl", 1000, 0)})
 		busy := w.scrape().Body.String()
 		assert.Equal(t, w.logs.TakeAll()[0].Message, "a partition is missing from a scrape")
-		for _, want := range []string{`canopy_partition_busy_seconds{partition="default"} 8`, `canopy_partition_waiting_commands{partition="default"} 2`} {
+		for _, want := range []string{`canopy_partition_busy_seconds{partition="default"} 8`,
+			`canopy_partition_waiting_commands{partition="default"} 2`} {
 			assert.Assert(t, strings.Contains(busy, want), "no %s in %s", want, busy)
 		}
 		assert.Assert(t, !strings.Contains(busy, `canopy_asks_pending{partition="default"}`), busy)
@@ -90,7 +94,8 @@ func TestScrape_HasProcessMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
 		w.scrape()
-		for _, want := range []string{"go_goroutines ", "process_cpu_seconds_total ", `promhttp_metric_handler_requests_total{code="200"} `} {
+		for _, want := range []string{"go_goroutines ", "process_cpu_seconds_total ",
+			`promhttp_metric_handler_requests_total{code="200"} `} {
 			assert.Assert(t, w.scrapeLines(want) != "", want)
 		}
 	})
@@ -171,7 +176,8 @@ func TestScrape_UnresponsivePartitionIsLeftOut(t *testing.T) {
 
 func TestScrapeTimeout_FromHeader(t *testing.T) {
 	for header, want := range map[string]time.Duration{
-		"": 8 * time.Second, "10": 8 * time.Second, "0.5": 400 * time.Millisecond, "-1": 8 * time.Second, "NaN": 8 * time.Second,
+		"": 8 * time.Second, "10": 8 * time.Second, "0.5": 400 * time.Millisecond, "-1": 8 * time.Second,
+		"NaN":   8 * time.Second,
 		"1e300": 8 * time.Second, "soon": 8 * time.Second,
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -199,7 +205,8 @@ func TestScrape_StoppedScheduler(t *testing.T) {
 		w := busyFixture(t)
 		w.End()
 		text := w.scrape().Body.String()
-		for _, want := range []string{"failures_total{partition=\"default\"} 1\n", "failures_total{partition=\"empty\"} 1\n", "submission_total{partition"} {
+		for _, want := range []string{"failures_total{partition=\"default\"} 1\n", "failures_total{partition=\"empty\"} 1\n",
+			"submission_total{partition"} {
 			assert.Assert(t, strings.Contains(text, want), "%s\n%s", want, text)
 		}
 	})
@@ -209,7 +216,8 @@ func TestScrape_StoppedScheduler(t *testing.T) {
 func TestScrape_CollidingResourceNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		w.call(scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"a/b": 1, "a.b": 1, "no\xffutf": 1}), Schedulable: true})
+		w.call(scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"a/b": 1, "a.b": 1, "no\xffutf": 1}),
+			Schedulable: true})
 		lines := w.scrapeLines("yunikorn_scheduler_a_b_node", "yunikorn_queue_resource", "yunikorn_scheduler_no_utf")
 		assert.Equal(t, strings.Count(lines, "a_b_node_usage_total{"), 10, lines)
 		assert.Assert(t, strings.Contains(lines, `resource="no_utf"`), lines)

@@ -87,7 +87,8 @@ func (q *Queue) refusal(wanted QueuePath, u security.User) string {
 	if len(lists) > maxListsNamed {
 		asked = fmt.Sprintf("%s and of all %d queues above it", q.path, len(lists)-1)
 	}
-	return fmt.Sprintf("user %s has no submit access to %s%s (submitacl of %s%s)", u.Name, q.path, below, asked, groupsOf(u))
+	return fmt.Sprintf("user %s has no submit access to %s%s (submitacl of %s%s)", u.Name, q.path, below, asked,
+		groupsOf(u))
 }
 
 // groupsOf names the groups of u; it is empty if there are none, or only one with the name of the

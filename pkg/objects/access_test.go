@@ -59,12 +59,14 @@ func TestSubmitACL_MaySubmit(t *testing.T) {
 		{"ACL-7: up to root", testUser("boss"), "root.team.closed", true},
 		{"ACL-7: access to a sibling is none", testUser("system:serviceaccount:spark:driver"), "root.team.closed", false},
 		{"ACL-4: a service account can be named", testUser("system:serviceaccount:spark:driver"), "root.team.batch", true},
-		{"ACL-7: access to a child is no access to the parent", testUser("system:serviceaccount:spark:driver"), "root.team", false},
+		{"ACL-7: access to a child is no access to the parent", testUser("system:serviceaccount:spark:driver"), "root.team",
+			false},
 		{"ACL-5: a user is not a group", testUser("dev"), "root.team", false},
 		{"ACL-5: nor a group a user", testUser("eve", "alice"), "root.team", false},
 		{"ACL-5: names match with their case", testUser("Alice"), "root.team", false},
 		{"ACL-3: an empty list allows no user", testUser("eve"), "root", false},
-		{"ACL-10: no user has access to the recovery queue, whatever its list says", testUser("boss"), "root.@recovery@", false},
+		{"ACL-10: no user has access to the recovery queue, whatever its list says", testUser("boss"), "root.@recovery@",
+			false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q, ok := p.Queue(c.queue)
@@ -90,11 +92,13 @@ func TestSubmitACL_RefusalNamesCheckedLists(t *testing.T) {
 		{"ACL-14: the queue and all above it", testUser("eve"), "root.team.closed",
 			"user eve has no submit access to root.team.closed (submitacl of root.team.closed, root.team, root)"},
 		{"ACL-14: for a missing queue its lowest existing ancestor", testUser("eve", "eve"), "root.team.new.x",
-			"user eve has no submit access to root.team, below which root.team.new.x would be created (submitacl of root.team, root)"},
+			"user eve has no submit access to root.team, below which root.team.new.x would be created (submitacl of " +
+				"root.team, root)"},
 		{"the groups say whether the user was resolved as expected", testUser("eve", "qa", "ops"), "root.team",
 			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: qa, ops)"},
 		{"at most 8 groups are named", many, "root.team",
-			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: g0, g1, g2, g3, g4, g5, g6, g7 and 12 more)"},
+			"user eve has no submit access to root.team (submitacl of root.team, root; groups of eve: g0, g1, g2, g3, g4, g5, " +
+				"g6, g7 and 12 more)"},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, p.SubmitDenyReason(c.path, c.user), c.want) })
 	}
@@ -119,7 +123,8 @@ func TestCreateLeaf_RequiresSubmitAccess(t *testing.T) {
 	assert.NilError(t, p.CreateLeaf("root.team.new.x", testUser("eve", "dev")))
 	q, ok := p.Queue("root.team.new.x")
 	assert.Assert(t, ok)
-	assert.Assert(t, q.MaySubmit(testUser("alice")) && !q.MaySubmit(testUser("eve")), "the lists of the queues above apply")
+	assert.Assert(t, q.MaySubmit(testUser("alice")) && !q.MaySubmit(testUser("eve")),
+		"the lists of the queues above apply")
 	assert.NilError(t, p.Check())
 
 	err = p.CreateLeaf("root.@recovery@.x", testUser("boss"))

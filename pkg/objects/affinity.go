@@ -14,8 +14,9 @@ type AffinityLedger struct{ p *Partition }
 // Affinity is the AffinityLedger of the partition.
 func (p *Partition) Affinity() AffinityLedger { return AffinityLedger{p} }
 
-// NodeCheck says which nodes other allocations leave to one ask: by pod affinity, anti-affinity, topology spread and host
-// ports, its own and those of others (CON-13). It is valid until the partition changes. The zero value allows every node.
+// NodeCheck says which nodes other allocations leave to one ask: by pod affinity, anti-affinity, topology spread and
+// host ports, its own and those of others (CON-13). It is valid until the partition changes. The zero value allows
+// every node.
 type NodeCheck struct {
 	check   affinity.Check
 	tracker *affinity.Tracker
@@ -39,7 +40,8 @@ func (c *affinityChanges) check(x *Allocation) (check NodeCheck) {
 	if c.tracking {
 		check.check, check.tracker = c.tracker.Check(x.ask.Affinity(), x.ask.Tags()), &c.tracker
 	}
-	check.prefers = (c.softTainted != nil || x.shape.Constraints().Prefers() || check.check.Prefers()) && x.shape.RequiredNode() == ""
+	check.prefers = (c.softTainted != nil || x.shape.Constraints().Prefers() || check.check.Prefers()) &&
+		x.shape.RequiredNode() == ""
 	return check
 }
 
@@ -72,8 +74,8 @@ func (c NodeCheck) Without(gone []*Allocation) NodeCheck {
 	return c
 }
 
-// AllowedNodes yields the nodes that fit s now and that c, the NodeCheck of an ask of that shape, allows: the most preferred
-// first, and in node order.
+// AllowedNodes yields the nodes that fit s now and that c, the NodeCheck of an ask of that shape, allows: the most
+// preferred first, and in node order.
 func (l AffinityLedger) AllowedNodes(s *feasibility.Shape, c NodeCheck) iter.Seq[*Node] {
 	switch all := l.p.FittingNodes(s); {
 	case c.prefers:
@@ -121,8 +123,8 @@ func (l AffinityLedger) searchAllowed(s *feasibility.Shape, c *NodeCheck) *Node 
 	return nil
 }
 
-// Constrained reports whether x has constraints on the allocations around it. Then all asks of its group have the same, and
-// the same labels: what refuses one refuses all.
+// Constrained reports whether x has constraints on the allocations around it. Then all asks of its group have the same,
+// and the same labels: what refuses one refuses all.
 func (x *Allocation) Constrained() bool { return x.constraints() != nil }
 
 // constraints is the constraints of x on the allocations around it; nil: none.
@@ -133,8 +135,8 @@ func (x *Allocation) constraints() *affinity.Ask {
 	return nil
 }
 
-// MarkGroupRefused takes the group of x, which is Constrained and to which every node is refused that it fits, out of the
-// order until the next requeue.
+// MarkGroupRefused takes the group of x, which is Constrained and to which every node is refused that it fits, out of
+// the order until the next requeue.
 func (l AffinityLedger) MarkGroupRefused(x *Allocation) {
 	group := x.group
 	group.amendSetbacks().refused = true

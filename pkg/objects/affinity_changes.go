@@ -123,8 +123,8 @@ func (f *Foreign) affinity() *affinity.Ask {
 	return parsed
 }
 
-// nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed follows
-// when n is schedulable.
+// nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed
+// follows when n is schedulable.
 func (c *affinityChanges) nodeAdded(n *Node) {
 	c.grouped.invalidate()
 	c.noteSoftTaints(n, n.info.SoftTainted())

@@ -17,7 +17,9 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 	p, now := quotaPartition(t, ""), time.Unix(0, 0)
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 	for i := range 3 {
-		assert.NilError(t, p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": fmt.Sprint(i)}, true))
+		assert.NilError(t,
+			p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
+				map[string]string{"host": fmt.Sprint(i)}, true))
 	}
 	assert.NilError(t, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
 	tracking := func() bool {
@@ -27,7 +29,8 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 		return p.journal.affinity.tracking
 	}
 	labels := map[string]string{"kubernetes.io/label/app": "db"}
-	_, err := p.AddReported(&Ask{Key: "plain", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: labels})}, "n0", now)
+	_, err := p.AddReported(&Ask{Key: "plain", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: labels})},
+		"n0", now)
 	assert.NilError(t, err)
 	assert.Assert(t, !tracking(), "labels alone are no constraint")
 
@@ -37,7 +40,8 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 	}
 	parsed, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
-	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: parsed}})}, now)
+	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one,
+		Details: NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: parsed}})}, now)
 	assert.NilError(t, err)
 	assert.Assert(t, tracking())
 	n0, n1 := p.nodes["n0"], p.nodes["n1"]

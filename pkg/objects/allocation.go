@@ -10,9 +10,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Ask is a request for one allocation, as the RM sent it. It is immutable, except that the partition that admits it replaces
-// App and Amounts by equal ones in shared memory; a resize is a new Ask with the same key. There may be a million, so its size is held by a test: what most asks do not
-// have is in Details.
+// Ask is a request for one allocation, as the RM sent it. It is immutable, except that the partition that admits it
+// replaces App and Amounts by equal ones in shared memory; a resize is a new Ask with the same key. There may be a
+// million, so its size is held by a test: what most asks do not have is in Details.
 type Ask struct {
 	Key      AllocationKey
 	App      AppID
@@ -115,7 +115,8 @@ func (a *Ask) WithTags(tags map[string]string) *Ask {
 // WithConstraints is the ask with other constraints; nil: none.
 func (a *Ask) WithConstraints(c *AskConstraints) *Ask {
 	changed := *a
-	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: c, Tags: a.Tags()})
+	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: c,
+		Tags: a.Tags()})
 	return &changed
 }
 

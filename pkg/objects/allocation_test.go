@@ -33,7 +33,8 @@ func TestAskDetails_NoneWithoutAny(t *testing.T) {
 		ask := &Ask{Details: NewAskDetails(d)}
 		assert.DeepEqual(t, AskDetails{TaskGroup: ask.TaskGroup(), RequiredNode: ask.RequiredNode(), Tags: ask.Tags()}, d)
 		tagged := ask.WithTags(map[string]string{"c": "d"})
-		assert.DeepEqual(t, *tagged.Details, AskDetails{TaskGroup: d.TaskGroup, RequiredNode: d.RequiredNode, Tags: map[string]string{"c": "d"}})
+		assert.DeepEqual(t, *tagged.Details,
+			AskDetails{TaskGroup: d.TaskGroup, RequiredNode: d.RequiredNode, Tags: map[string]string{"c": "d"}})
 		assert.DeepEqual(t, *ask.Details, d)
 	}
 }
@@ -66,7 +67,8 @@ func TestAsk_BytesEach(t *testing.T) {
 		a, ok := p.Application(AppID(fmt.Sprint(i % apps)))
 		assert.Assert(t, ok)
 		_, err := p.AddAsk(&Ask{
-			Key: AllocationKey(fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%012d", i)), App: a.ID(), Amounts: amounts[int(math.Pow(shapes, rng.Float64()))-1],
+			Key: AllocationKey(fmt.Sprintf("5b0c4f5e-9d3a-2f6f-3c9e-%012d", i)), App: a.ID(),
+			Amounts: amounts[int(math.Pow(shapes, rng.Float64()))-1],
 		}, time.Unix(int64(i), 0))
 		assert.NilError(t, err)
 	}

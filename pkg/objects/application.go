@@ -26,11 +26,12 @@ type Application struct {
 	groupPriority    int32       // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
 	state            lifecycle.State
-	rampedUp         bool  // for StateAware leaves (ORD-33)
-	onHold           bool  // an operator holds it (OPS-1)
-	cancelled        bool  // an operator has cancelled it (OPS-7)
-	changeRecorded   bool  // in snapshotChanges.watch
-	unsettled        bool  // in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
+	rampedUp         bool // for StateAware leaves (ORD-33)
+	onHold           bool // an operator holds it (OPS-1)
+	cancelled        bool // an operator has cancelled it (OPS-7)
+	changeRecorded   bool // in snapshotChanges.watch
+	// in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
+	unsettled        bool
 	allocationsMade  uint8 // number of allocations ever made, counted up to RampAllocations
 	firstAllocatedAt int64 // when the first of its allocations was made, in nanoseconds since 1970
 
@@ -131,14 +132,14 @@ func (a *Application) StateAwareAllows() bool {
 	return q.policy.sort != policies.StateAware || a.rampedUp || q.FirstStarting() == a
 }
 
-// MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned: it is
-// not suspended, and StateAwareAllows.
+// MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned:
+// it is not suspended, and StateAwareAllows.
 func (a *Application) MayBeAllocated() bool {
 	return !a.suspended() && a.StateAwareAllows()
 }
 
-// suspended reports whether only an operator can let the asks of a be placed: it is on hold, a queue of its path is stopped,
-// or it is in the recovery queue (OPS-1, OPS-2, PLC-34).
+// suspended reports whether only an operator can let the asks of a be placed: it is on hold, a queue of its path is
+// stopped, or it is in the recovery queue (OPS-1, OPS-2, PLC-34).
 func (a *Application) suspended() bool {
 	return a.onHold || a.queue.policy.stopped || a.queue.policy.recovery
 }

@@ -14,8 +14,8 @@ import (
 // Completing; after Lifetimes.Completing it is Completed, is removed from its queue and is in the
 // history only (APP-6, APP-9).
 
-// deadlineSince is an application that has a deadline, New or Completing. The timeout of a state is the same for all, so
-// its list is in the order of the deadlines.
+// deadlineSince is an application that has a deadline, New or Completing. The timeout of a state is the same for all,
+// so its list is in the order of the deadlines.
 type deadlineSince struct {
 	app   *Application
 	since int64 // nanoseconds since 1970
@@ -40,9 +40,9 @@ func (p *Partition) onAllocationRemoved(a *Application, wasReal bool, now time.T
 	}
 }
 
-// completeDue completes the applications whose time has come, also New ones that had no ask (APP-3). An application with placeholders
-// completes when these have ended; those whose release is not ordered yet are returned, to be released,
-// in key order within each application (APP-10).
+// completeDue completes the applications whose time has come, also New ones that had no ask (APP-3). An application
+// with placeholders completes when these have ended; those whose release is not ordered yet are returned, to be
+// released, in key order within each application (APP-10).
 func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 	for at, ok := p.deadlines.newDue(); ok && !now.Before(at); at, ok = p.deadlines.newDue() {
 		p.complete(p.deadlines.newApps.Front().Value.(deadlineSince).app, lifecycle.ReasonNoAsk, now)
@@ -111,8 +111,9 @@ func (p *Partition) complete(a *Application, reason lifecycle.Reason, now time.T
 		p.handleEvent(a, by, reason, now)
 	}
 	record := &lifecycle.Ended{
-		ID: string(a.ID()), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(), Finished: now,
-		Peak: p.Peak(a), Log: slices.Clone(a.log), Usage: a.UsageHistory(),
+		ID: string(a.ID()), User: a.User(), Queue: string(a.queue.path), State: a.state, Submitted: a.Submitted(),
+		Finished: now,
+		Peak:     p.Peak(a), Log: slices.Clone(a.log), Usage: a.UsageHistory(),
 	}
 	if a.gang != nil {
 		record.SetGang(a.gang.Groups())

@@ -42,7 +42,8 @@ func TestApplication_MemorySize(t *testing.T) {
 }
 
 func TestApplicationStates_Deadlines(t *testing.T) {
-	p, _, now := leafPartition(t, lifecycle.Lifetimes{Completing: time.Minute, Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 10})
+	p, _, now := leafPartition(t,
+		lifecycle.Lifetimes{Completing: time.Minute, Completed: time.Hour, Rejected: 2 * time.Hour, MaxEnded: 10})
 	due := func(want time.Duration) {
 		t.Helper()
 		at, ok := p.NextDeadline()

@@ -53,10 +53,12 @@ func TestApplicationStates_InvalidEventPanics(t *testing.T) {
 				assert.Equal(t, panicked, nil)
 				assert.Equal(t, a.state, to)
 				assert.Equal(t, len(entered), 1)
-				assert.Equal(t, entered[0], ApplicationStateChange{"app", "root.leaf", lifecycle.NewChange(to, lifecycle.ReasonAllocated, now)})
+				assert.Equal(t, entered[0],
+					ApplicationStateChange{"app", "root.leaf", lifecycle.NewChange(to, lifecycle.ReasonAllocated, now)})
 				assert.Equal(t, a.log[0], entered[0].Change)
 			}
-			assert.Equal(t, a.extra.deadlineEntry != nil, a.state == lifecycle.Completing && ok, "only a Completing application has a deadline")
+			assert.Equal(t, a.extra.deadlineEntry != nil, a.state == lifecycle.Completing && ok,
+				"only a Completing application has a deadline")
 		}
 	}
 }
@@ -76,7 +78,8 @@ func TestStateLog_KeepsFirstAndLastEntries(t *testing.T) {
 	log := a.StateLog()
 	assert.Equal(t, len(log), maxLogEntries)
 	assert.Equal(t, cap(log) <= 2*maxLogEntries, true, "the capacity is bounded too")
-	for i, want := range []lifecycle.State{lifecycle.Accepted, lifecycle.Completing, lifecycle.Running, lifecycle.Completing} {
+	for i, want := range []lifecycle.State{lifecycle.Accepted, lifecycle.Completing, lifecycle.Running,
+		lifecycle.Completing} {
 		assert.Equal(t, log[i].State, want)
 	}
 	assert.Equal(t, log[0].At(), begin.Add(time.Second))

@@ -11,7 +11,8 @@ import (
 )
 
 // AddApplication adds an application to an existing leaf that is not draining (APP-27).
-func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath, tags map[string]string, now time.Time) error {
+func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath, tags map[string]string,
+	now time.Time) error {
 	if _, ok := p.apps[id]; ok {
 		return fmt.Errorf("application %s %w", id, ErrExists)
 	}
@@ -101,9 +102,10 @@ func (p *Partition) AddReported(ask *Ask, on NodeID, now time.Time) (*Allocation
 }
 
 // AddReportedWithClass records an allocation of a priority class that the RM reports, such as one
-// that ran before this process started. No quota or limit is checked (QUO-8, LIM-13). An orphaned allocation becomes one of
-// its application (ASK-67). Requires: the key is unknown.
-func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation, error) {
+// that ran before this process started. No quota or limit is checked (QUO-8, LIM-13). An orphaned allocation becomes
+// one of its application (ASK-67). Requires: the key is unknown.
+func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on NodeID, now time.Time) (*Allocation,
+	error) {
 	n, ok := p.nodes[on]
 	if !ok {
 		return nil, fmt.Errorf("%w node %s", ErrUnknown, on)
@@ -185,7 +187,8 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 		created = now
 	}
 	p.arrivals++
-	key := policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals}
+	key := policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(),
+		Arrival: p.arrivals}
 	return &Allocation{ask: ask, app: a, key: key}, nil
 }
 
@@ -203,7 +206,8 @@ func (ask *Ask) effectivePriority(priorityDisabled bool) int32 {
 func (p *Partition) unknownApplication(id AppID) error {
 	for _, h := range []*lifecycle.History{&p.deadlines.completed, &p.deadlines.rejected} {
 		if e := h.Last(string(id)); e != nil {
-			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State, e.Finished.UTC().Format(time.RFC3339))
+			return fmt.Errorf("%w application %s: it was %s at %s", ErrUnknown, id, e.State,
+				e.Finished.UTC().Format(time.RFC3339))
 		}
 	}
 	return fmt.Errorf("%w application %s", ErrUnknown, id)

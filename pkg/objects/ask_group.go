@@ -17,14 +17,15 @@ type AskGroup struct {
 	app                  *Application
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head                 int32
-	listIndex            int32                        // in askGroups.list
-	preemptorListed      bool                         // was listed as a preemptor: package preemption knows the group
-	firstAskChangeListed bool                         // in preemptionChanges.firstAskChanged
-	hold                 hold                         // whether the asks wait for placeholders, or for each other
-	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
-	allowed              int32                        // how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed
-	key                  policies.AskKey              // of the first schedulable ask
-	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
+	listIndex            int32              // in askGroups.list
+	preemptorListed      bool               // was listed as a preemptor: package preemption knows the group
+	firstAskChangeListed bool               // in preemptionChanges.firstAskChanged
+	hold                 hold               // whether the asks wait for placeholders, or for each other
+	maxAppsCheck         quota.MaxAppsCheck // which max-applications slot of its shape it uses
+	// how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed
+	allowed int32
+	key     policies.AskKey              // of the first schedulable ask
+	entry   feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
 	setbacks *setbacks // nil: there are none
 }
@@ -33,7 +34,8 @@ type AskGroup struct {
 type setbacks struct {
 	unschedulable allocationList // refused on every node, until a requeue
 	resumeAfter   askPosition    // where the next evaluation of preemption resumes; zero: at the first ask
-	refused       bool           // every node that the asks fit is refused to all of them, until a requeue (MarkGroupRefused)
+	// every node that the asks fit is refused to all of them, until a requeue (MarkGroupRefused)
+	refused bool
 }
 
 // amendSetbacks returns the setbacks of g for a change, after which the caller must call dropSetbacks if there may be
@@ -72,7 +74,8 @@ type askGroupID struct {
 }
 
 func askGroupIDOf(x *Allocation) askGroupID {
-	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority, preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder(), affinity: x.constraints()}
+	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority,
+		preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder(), affinity: x.constraints()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {
@@ -164,8 +167,8 @@ func (g *AskGroup) empty() bool { return g.PendingCount() == 0 }
 // hasSchedulable reports whether g has a schedulable ask.
 func (g *AskGroup) hasSchedulable() bool { return len(g.SchedulableAsks()) > 0 }
 
-// mayBePlaced reports whether g has a schedulable ask, is not held back or may be placed together with others, and not every
-// node is refused to it.
+// mayBePlaced reports whether g has a schedulable ask, is not held back or may be placed together with others, and not
+// every node is refused to it.
 func (g *AskGroup) mayBePlaced() bool {
 	return g.hasSchedulable() && g.hold != heldBack && !g.refused()
 }

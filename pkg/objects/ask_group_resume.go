@@ -40,7 +40,8 @@ func (p *Partition) EachToEvaluate(group *AskGroup) iter.Seq[*Allocation] {
 		all, first := group.PendingAsks(), 0
 		if s := group.setbacks; s != nil && s.resumeAfter != (askPosition{}) {
 			found := false
-			first, found = slices.BinarySearchFunc(all, s.resumeAfter, func(x *Allocation, to askPosition) int { return positionOf(x).compare(to) })
+			first, found = slices.BinarySearchFunc(all, s.resumeAfter,
+				func(x *Allocation, to askPosition) int { return positionOf(x).compare(to) })
 			if found {
 				first++
 			}

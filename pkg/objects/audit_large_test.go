@@ -19,7 +19,8 @@ func largePartition(tb testing.TB, asks, capacity int) (*Partition, *Node, time.
 	p, _, now := leafPartition(tb, lifecycle.DefaultLifetimes())
 	assert.NilError(tb, p.AddNode("large", vcores(int64(capacity)), nil, true))
 	for i := range asks {
-		x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("ask-", i)), App: "app", Amounts: vcores(1), Priority: int32(i % 3)}, now)
+		x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("ask-", i)), App: "app", Amounts: vcores(1),
+			Priority: int32(i % 3)}, now)
 		assert.NilError(tb, err)
 		if i < capacity {
 			p.RefreshShares()
@@ -45,7 +46,8 @@ func TestAudit_LargeObjectsAreSplitIntoSteps(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, a.visits-before <= budget, "%d visits in a step", a.visits-before)
 	}
-	assert.Equal(t, a.visits, asks+capacity, "asks and allocations with their application, and allocations with their node")
+	assert.Equal(t, a.visits, asks+capacity,
+		"asks and allocations with their application, and allocations with their node")
 	assert.Assert(t, steps >= (asks+capacity)/budget)
 }
 
@@ -63,7 +65,8 @@ func TestAudit_IsExactWhileAnApplicationChanges(t *testing.T) {
 			switch r.IntN(6) {
 			case 0, 1:
 				next++
-				_, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("more-", next)), App: "app", Amounts: vcores(1 + r.Int64N(2)), Priority: r.Int32N(4)}, now)
+				_, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("more-", next)), App: "app", Amounts: vcores(1 + r.Int64N(2)),
+					Priority: r.Int32N(4)}, now)
 				assert.NilError(t, err)
 			case 2:
 				if len(app.allocations) > 10 {

@@ -17,7 +17,8 @@ import (
 // auditPartition is a partition in which every total is above zero.
 func auditPartition(t *testing.T) *Partition {
 	t.Helper()
-	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
+	conf, problems := queuesyaml.Load(
+		[]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
 		{name: a, resources: {max: {vcore: 50}, guaranteed: {vcore: 5}}, limits: [{limit: l, users: ['*'], maxresources: {vcore: 40}, maxapplications: 3}],
 		 classquotas: [{name: q, match: {operator: Exists}, hard: {pods: 100}}]},
 		{name: b, properties: {application.sort.policy: fair}}]}]}]`))
@@ -32,7 +33,9 @@ func auditPartition(t *testing.T) *Partition {
 		id := AppID(fmt.Sprint("app", i))
 		assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, leaf, nil, now))
 		for k := range 6 {
-			x, err := p.AddAskWithClass("high", &Ask{Key: AllocationKey(fmt.Sprint(id, "-", k)), App: id, Amounts: vcores(int64(1 + k%3)), Priority: int32(k % 2)}, now)
+			x, err := p.AddAskWithClass("high",
+				&Ask{Key: AllocationKey(fmt.Sprint(id, "-", k)), App: id, Amounts: vcores(int64(1 + k%3)), Priority: int32(k % 2)},
+				now)
 			assert.NilError(t, err)
 			if k < 3 {
 				p.RefreshShares()
@@ -100,10 +103,12 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"application: not in its queue":   func(p *Partition) { delete(leaf(p).byID, "app0") },
 		"application: not in apps":        func(p *Partition) { delete(p.apps, "app0") },
 		"application: memberships":        func(p *Partition) { app(p).quota.LoseMemberships() },
-		"ask group: asks":                 func(p *Partition) { pending(p).group.asks = append(pending(p).group.asks, pending(p)) },
-		"ask group: list index":           func(p *Partition) { pending(p).group.listIndex++ },
-		"ask group: key":                  func(p *Partition) { pending(p).group.key.Created++ },
-		"ask: group":                      func(p *Partition) { pending(p).group = p.mustFind("app0-3").group },
+		"ask group: asks": func(p *Partition) {
+			pending(p).group.asks = append(pending(p).group.asks, pending(p))
+		},
+		"ask group: list index": func(p *Partition) { pending(p).group.listIndex++ },
+		"ask group: key":        func(p *Partition) { pending(p).group.key.Created++ },
+		"ask: group":            func(p *Partition) { pending(p).group = p.mustFind("app0-3").group },
 		"ask: unschedulable twice": func(p *Partition) {
 			c := p.mustFind("app1-5").group
 			c.setbacks.unschedulable = append(c.setbacks.unschedulable, c.setbacks.unschedulable[0])
@@ -146,14 +151,18 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: class usage": func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
 		"account: allocated": func(p *Partition) { app(p).quota.Memberships()[0].Account().Allocated()[0]++ },
 		"account: running":   func(p *Partition) { app(p).quota.Memberships()[0].Account().PostRunning(1) },
-		"account: members":   func(p *Partition) { app(p).quota.Memberships()[0].Account().Members()[0] = &p.apps["app1"].quota },
+		"account: members": func(p *Partition) {
+			app(p).quota.Memberships()[0].Account().Members()[0] = &p.apps["app1"].quota
+		},
 		"account: fit": func(p *Partition) {
 			x := app(p).quota.Memberships()[0].Account()
 			x.Allocated()[1] += 100_000
 			p.journal.order.accountMembersChanged(x)
 			x.Allocated()[1] -= 100_000
 		},
-		"preempting: unknown":  func(p *Partition) { p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{} },
+		"preempting: unknown": func(p *Partition) {
+			p.marks.preempting[&Allocation{ask: &Ask{Key: "x"}}] = preemptionMark{}
+		},
 		"nominees: not listed": func(p *Partition) { p.marks.nominees = nil },
 		"priority class: refs": func(p *Partition) { p.classNumbers.named[0].refs++ },
 		"completing: unknown application": func(p *Partition) {

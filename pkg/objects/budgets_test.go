@@ -78,7 +78,8 @@ func TestBudgets_CountSelectedAllocations(t *testing.T) {
 	p := budgetPartition(t, testBudget("db", "db", two), testBudget("mail", "mail", two),
 		budgets.Budget{Namespace: "default", Name: "canaries", Allowance: budgets.Allowance{Kind: budgets.Allowed},
 			Selector: budgets.NewSelector(nil, []budgets.Expression{{Key: "canary", Operator: budgets.Exists}})},
-		budgets.Budget{Namespace: "other", Name: "db", Allowance: two, Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil)})
+		budgets.Budget{Namespace: "other", Name: "db", Allowance: two,
+			Selector: budgets.NewSelector(map[string]string{"app": "db"}, nil)})
 	assert.Equal(t, budgetCounts(p), "default/canaries 1-0:0 default/db 3-0:1 default/mail 0-0:-2 other/db 0-0:-2")
 	of := func(key AllocationKey) (names []string) {
 		for _, b := range p.BudgetsOf(p.mustFind(key)) {

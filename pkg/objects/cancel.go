@@ -11,9 +11,9 @@ import (
 // Cancelled reports whether an operator has cancelled a. It ends when its last allocation has (OPS-7).
 func (a *Application) Cancelled() bool { return a.cancelled }
 
-// CancelApplication begins the end of a: it is Failing, its asks are withdrawn, and running are its allocations whose release
-// is not ordered yet (OPS-7). Both are in key order. The caller marks running for preemption, and calls EndCancelled then.
-// Requires: a is not cancelled.
+// CancelApplication begins the end of a: it is Failing, its asks are withdrawn, and running are its allocations whose
+// release is not ordered yet (OPS-7). Both are in key order. The caller marks running for preemption, and calls
+// EndCancelled then. Requires: a is not cancelled.
 func CancelApplication(p *Partition, a *Application, now time.Time) (withdrawn, running []*Allocation) {
 	a.cancelled = true
 	if a.state != lifecycle.Failing {
@@ -36,7 +36,8 @@ func EndCancelled(p *Partition, a *Application, now time.Time) { p.onAllocationR
 
 // removeAsks removes pending asks of an application.
 func removeAsks(p *Partition, asks []*Allocation) {
-	inOrder := slices.SortedFunc(slices.Values(asks), func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
+	inOrder := slices.SortedFunc(slices.Values(asks),
+		func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
 	for _, x := range inOrder { // in order, each removal is at the front of its group
 		p.removeAsk(x)
 	}

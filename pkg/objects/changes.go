@@ -72,7 +72,8 @@ func (p *Partition) Watched(c *Changes) bool { return c != nil && p.journal.snap
 
 // Len is how many objects there are to take, at least.
 func (c *Changes) Len() int {
-	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps + c.initialNodes + c.initialQueues + c.initialAllocations
+	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps +
+		c.initialNodes + c.initialQueues + c.initialAllocations
 	if c.initialApps > 0 {
 		n += c.p.allocations.len()
 	}

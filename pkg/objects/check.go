@@ -33,7 +33,9 @@ func (p *Partition) Check() error {
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(), c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames(), checkOrphans(p))
+	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(),
+		c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames(),
+		checkOrphans(p))
 }
 
 // recount is the totals as they should be.
@@ -135,7 +137,8 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 		return fmt.Errorf("node %s has available %v; capacity less allocations and foreign usage is %v", id, got, want)
 	}
 	listed := n.schedulable && !joining || !n.schedulable && !n.entry.Mask.Empty()
-	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n || !c.p.lists.nodes.has(n) {
+	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n ||
+		!c.p.lists.nodes.has(n) {
 		return fmt.Errorf("node %s has a wrong score or is in the wrong order", id)
 	}
 	for s := range c.p.shapes.Slots {
@@ -169,9 +172,12 @@ func (c *recount) checkCluster() error {
 	if got, want := p.Amounts(p.root.quota.Deficit()), p.Amounts(deficit); !got.Equal(want) {
 		return fmt.Errorf("the cluster has a deficit of %v; the allocations of nodes exceed their capacity by %v", got, want)
 	}
-	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() || foreign != len(p.foreign.byKey) || len(p.nodes) != len(p.lists.nodes.all) {
-		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, %d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
-			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable, len(p.foreign.byKey), foreign, len(p.nodes), len(p.lists.nodes.all))
+	if schedulable != p.journal.order.schedulable.Len() || unschedulable != p.journal.order.unschedulable.Len() ||
+		foreign != len(p.foreign.byKey) || len(p.nodes) != len(p.lists.nodes.all) {
+		return fmt.Errorf("the node order has %d nodes, %d nodes are schedulable; the order of unschedulable nodes has %d, "+
+			"%d are indexed; there are %d foreign allocations, nodes have %d; there are %d nodes, %d are listed",
+			p.journal.order.schedulable.Len(), schedulable, p.journal.order.unschedulable.Len(), unschedulable,
+			len(p.foreign.byKey), foreign, len(p.nodes), len(p.lists.nodes.all))
 	}
 	return cmp.Or(p.journal.order.schedulable.Check("nodes"), p.journal.order.unschedulable.Check("unschedulable nodes"))
 }
@@ -228,12 +234,14 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	var mask feasibility.Mask
 	for i, group := range a.askGroups.list {
 		if int(group.listIndex) != i || group.empty() || a.askGroups.find(group.id) != group || group.app != a ||
-			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key || group.hold != a.holdOf(group.id) {
+			group.entry.Indexed() != group.mayBePlaced() || group.mayBePlaced() && group.key != group.SchedulableAsks()[0].key ||
+			group.hold != a.holdOf(group.id) {
 			return fmt.Errorf("application %s has an ask group with a wrong index or key", a.ID())
 		}
 		inGroups += group.PendingCount()
 		c.unschedulable += len(group.unschedulableAsks())
-		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked && group.slotShape().Users() < 1 {
+		if group.maxAppsCheck != c.p.quotas.MaxAppsCheckOf(&a.quota) || group.maxAppsCheck != quota.MaxAppsUnchecked &&
+			group.slotShape().Users() < 1 {
 			return fmt.Errorf("application %s has an ask group with the wrong slot", a.ID())
 		}
 		if group.mayBePlaced() && a.MayBeAllocated() {
@@ -254,7 +262,8 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.ID(), a.key.Priority, t.top)
 	case !a.quota.CheckRunning(a.runs()):
-		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.ID(), a.state)
+		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.ID(),
+			a.state)
 	case a.entry.Indexed() != (a.pendingCount > 0) || a.extra.startingEntry.Indexed() != a.isStarting():
 		return fmt.Errorf("application %s is in the wrong orders", a.ID())
 	case a.entry.Indexed() && !a.entry.Mask.Equal(mask):
@@ -321,7 +330,8 @@ func (c *recount) checkQueue(q *Queue) error {
 		if child.entry.Indexed() != child.HasPending() || child.parent != q {
 			return fmt.Errorf("queue %s is in the wrong order", child.path)
 		}
-		if !c.p.journal.order.sharesStale && child.key.Share.Compare(child.Share()) != 0 || child.key.Priority != child.CurrentPriority() {
+		if !c.p.journal.order.sharesStale && child.key.Share.Compare(child.Share()) != 0 ||
+			child.key.Priority != child.CurrentPriority() {
 			return fmt.Errorf("queue %s has an outdated sort key", child.path)
 		}
 	}
@@ -357,10 +367,13 @@ func (c *recount) checkLists() error {
 	}
 	countedBounds, countedScoped := p.quotas.QueueCounts()
 	if scoped != countedScoped || bounds != countedBounds {
-		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds, scoped, countedBounds, countedScoped)
+		return fmt.Errorf("%d queues have max applications and %d class quotas; the partition counts %d and %d", bounds,
+			scoped, countedBounds, countedScoped)
 	}
-	if !p.quotas.HasClassQuotas() && scoped+len(p.conf.ClassesNeedingQuota) > 0 { // it may stay set after the last queue with one was removed
-		return fmt.Errorf("%d queues have class quotas and %d classes need one; the partition says that there are none", scoped, len(p.conf.ClassesNeedingQuota))
+	// it may stay set after the last queue with one was removed
+	if !p.quotas.HasClassQuotas() && scoped+len(p.conf.ClassesNeedingQuota) > 0 {
+		return fmt.Errorf("%d queues have class quotas and %d classes need one; the partition says that there are none",
+			scoped, len(p.conf.ClassesNeedingQuota))
 	}
 	asks, bound, refs := 0, 0, 0
 	for _, a := range p.apps {
@@ -373,7 +386,8 @@ func (c *recount) checkLists() error {
 		}
 	}
 	if bound != p.boundCount || asks+bound != p.allocations.len() || refs != p.allocations.len() {
-		return fmt.Errorf("there are %d asks and allocations, %d are bound, shapes count %d; applications have %d, %d of them bound",
+		return fmt.Errorf("there are %d asks and allocations, %d are bound, shapes count %d; applications have %d, %d of "+
+			"them bound",
 			p.allocations.len(), p.boundCount, refs, asks+bound, bound)
 	}
 	return nil

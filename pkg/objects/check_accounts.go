@@ -33,7 +33,8 @@ func (c *recount) countApps() {
 func (c *recount) addToAccount(x *quota.Account, a *Application, sums [3]resources.Amounts) {
 	if x != nil {
 		h := c.memberTotals[x]
-		c.memberTotals[x] = memberTotals{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1, h.running + boolToInt(a.quota.CountedInLimits())}
+		c.memberTotals[x] = memberTotals{h.amounts.Add(sums[0]).Add(sums[1]), h.members + 1,
+			h.running + boolToInt(a.quota.CountedInLimits())}
 	}
 }
 

@@ -2,13 +2,15 @@ package objects
 
 import "fmt"
 
-// checkAffinity counts anew what affinity, spread and host ports depend on. It compares the counts, and what each node is to a pending ask
-// of every group with constraints. Without an ask or allocation with constraints nothing may be tracked.
+// checkAffinity counts anew what affinity, spread and host ports depend on. It compares the counts, and what each node
+// is to a pending ask of every group with constraints. Without an ask or allocation with constraints nothing may be
+// tracked.
 func (c *recount) checkAffinity() error {
 	kept := &c.p.journal.affinity
 	for _, n := range kept.nodes.all {
 		if tracked := n.tracked != nil; tracked != kept.tracking {
-			return fmt.Errorf("node %s is tracked for affinity: %t, and the partition tracks: %t", n.ID(), tracked, kept.tracking)
+			return fmt.Errorf("node %s is tracked for affinity: %t, and the partition tracks: %t", n.ID(), tracked,
+				kept.tracking)
 		}
 	}
 	if !kept.tracking {

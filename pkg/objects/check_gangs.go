@@ -31,7 +31,8 @@ func (c *recount) checkGangs() error {
 		}
 	}
 	if ending != len(p.gangs.ending) || timers != len(p.gangs.timers) {
-		return fmt.Errorf("%d placeholders end and %d placeholder timeouts run, %d and %d are listed", ending, timers, len(p.gangs.ending), len(p.gangs.timers))
+		return fmt.Errorf("%d placeholders end and %d placeholder timeouts run, %d and %d are listed", ending, timers,
+			len(p.gangs.ending), len(p.gangs.timers))
 	}
 	return c.checkReplacements()
 }
@@ -60,17 +61,22 @@ func (c *recount) checkGang(a *Application) (ending int, err error) {
 		if a.gang.Virtual() {
 			live[t.Name] = t.Live() // there are no allocations
 			if got := a.gang.Members(t.Name); a.gang.Waits() && got != members[t.Name] {
-				return 0, fmt.Errorf("application %s counts %d members of task group %s, it has %d", a.ID(), got, t.Name, members[t.Name])
+				return 0,
+					fmt.Errorf("application %s counts %d members of task group %s, it has %d", a.ID(), got, t.Name, members[t.Name])
 			}
 		}
 		if t.Live() != live[t.Name] {
-			return 0, fmt.Errorf("application %s counts %d placeholders of task group %s, it has %d", a.ID(), t.Live(), t.Name, live[t.Name])
+			return 0,
+				fmt.Errorf("application %s counts %d placeholders of task group %s, it has %d", a.ID(), t.Live(), t.Name,
+					live[t.Name])
 		}
 		all += t.Live()
 		delete(live, t.Name)
 	}
 	if len(live) > 0 || all != a.gang.Live() || ending != a.gang.Ending() {
-		return 0, fmt.Errorf("application %s counts %d live and %d ending placeholders, it has %d and %d, and others of %v", a.ID(), a.gang.Live(), a.gang.Ending(), all, ending, live)
+		return 0,
+			fmt.Errorf("application %s counts %d live and %d ending placeholders, it has %d and %d, and others of %v", a.ID(),
+				a.gang.Live(), a.gang.Ending(), all, ending, live)
 	}
 	return ending, nil
 }
@@ -99,11 +105,13 @@ func (c *recount) checkReplacements() error {
 		switch {
 		case p.gangs.replacing[x] != y || mark.timedOut || mark.replaced || p.Preempting(y):
 			return fmt.Errorf("ask %s and placeholder %s are not linked", x.Key(), y.Key())
-		case !x.Pending() || !x.group.Held() || x.app != y.app || x.ask.TaskGroup() != y.ask.TaskGroup() || p.Nomination(x) != nil:
+		case !x.Pending() || !x.group.Held() || x.app != y.app || x.ask.TaskGroup() != y.ask.TaskGroup() ||
+			p.Nomination(x) != nil:
 			return fmt.Errorf("ask %s does not wait for placeholder %s", x.Key(), y.Key())
 		case !y.shape.Vector().Covers(x.shape.Vector()):
 			return fmt.Errorf("ask %s requests more than placeholder %s", x.Key(), y.Key())
-		case p.nodes[mark.node.ID()] != mark.node || !mark.node.Accepts(x.shape) || mark.node != y.node && !slices.Contains(mark.node.extra.replacing, x):
+		case p.nodes[mark.node.ID()] != mark.node || !mark.node.Accepts(x.shape) || mark.node != y.node &&
+			!slices.Contains(mark.node.extra.replacing, x):
 			return fmt.Errorf("ask %s cannot be placed on node %s", x.Key(), mark.node.ID())
 		}
 	}

@@ -54,14 +54,16 @@ func (c *recount) checkNames() error {
 		known++
 		cluster, asks := p.names.HoldCounts(resources.Index(k))
 		if c := want[name]; c == nil || *c != (count{cluster, asks}) {
-			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: it should be %v", name, cluster, asks, c)
+			return fmt.Errorf("resource name %q is held by the cluster %d times and by asks %d times: it should be %v", name,
+				cluster, asks, c)
 		}
 		if cluster == 0 {
 			askOnly++
 		}
 	}
 	if known != len(want) || askOnly != p.names.AskOnly() {
-		return fmt.Errorf("%d resource names are in use, %d of them by asks alone; there are %d and %d", known, p.names.AskOnly(), len(want), askOnly)
+		return fmt.Errorf("%d resource names are in use, %d of them by asks alone; there are %d and %d", known,
+			p.names.AskOnly(), len(want), askOnly)
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 // checkPreemption checks preempting allocations, nominations, and their totals.
 func (c *recount) checkPreemption() error {
 	held := map[*Node]resources.Amounts{}
-	preempting, overdue, nominated := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{}
+	preempting, overdue, nominated := map[*Queue]resources.Amounts{}, map[*Queue]resources.Amounts{},
+		map[*Queue]resources.Amounts{}
 	notOverdue := 0
 	for x, d := range c.p.marks.preempting {
 		if !c.p.allocations.has(x) || x.Pending() {
@@ -51,7 +52,8 @@ func (c *recount) checkPreemption() error {
 	}
 	replacing, listed, nominees := c.heldForReplacements(held), 0, 0
 	for _, n := range c.p.nodes {
-		listed, nominees, replacing = listed+len(n.extra.preempting), nominees+len(n.extra.nominees), replacing-len(n.extra.replacing)
+		listed, nominees, replacing = listed+len(n.extra.preempting), nominees+len(n.extra.nominees),
+			replacing-len(n.extra.replacing)
 		if got := c.p.Amounts(n.extra.held); !got.Equal(held[n]) {
 			return fmt.Errorf("node %s holds %v, the asks for which it holds resources request %v", n.ID(), got, held[n])
 		}
@@ -65,10 +67,12 @@ func (c *recount) checkPreemption() error {
 	}
 	for _, q := range c.p.queues {
 		if got := c.p.Amounts(q.quota.ExpectedRelease()); !got.Equal(preempting[q]) {
-			return fmt.Errorf("queue %s expects the release of %v, the sum of its preempting allocations is %v", q.path, got, preempting[q])
+			return fmt.Errorf("queue %s expects the release of %v, the sum of its preempting allocations is %v", q.path, got,
+				preempting[q])
 		}
 		if got := c.p.Amounts(q.quota.OverdueRelease()); !got.Equal(overdue[q]) {
-			return fmt.Errorf("queue %s has overdue releases of %v, the sum of its overdue allocations is %v", q.path, got, overdue[q])
+			return fmt.Errorf("queue %s has overdue releases of %v, the sum of its overdue allocations is %v", q.path, got,
+				overdue[q])
 		}
 		if got := c.p.Amounts(q.quota.Nominated()); !got.Equal(nominated[q]) {
 			return fmt.Errorf("queue %s has nominated %v, the sum of its nominated asks is %v", q.path, got, nominated[q])

@@ -36,7 +36,8 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 	}
 	for a, asks := range r.byApp {
 		if r.gang != nil && together != r.gang.membersNeeded() {
-			return fmt.Errorf("%d members of application %s have reservations, it needs %d", together, r.gang.ID(), r.gang.membersNeeded())
+			return fmt.Errorf("%d members of application %s have reservations, it needs %d", together, r.gang.ID(),
+				r.gang.membersNeeded())
 		}
 		ofApps += len(asks)
 		if c.p.apps[a.ID()] != a || len(asks) == 0 {

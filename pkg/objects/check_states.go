@@ -14,12 +14,15 @@ func (c *recount) checkState(a *Application) error {
 	idle := a.pendingCount == 0 && a.boundCount == 0
 	completes := a.pendingCount == 0 && a.allocated.IsZero()
 	fits := map[lifecycle.State]bool{
-		lifecycle.New: idle && len(a.log) == 0, lifecycle.Accepted: !idle || a.gang != nil && a.gang.Resumed(), lifecycle.Running: !idle,
-		lifecycle.Resuming: a.gang != nil && a.gang.Ending() > 0, lifecycle.Failing: a.pendingCount == 0 && a.boundCount > 0, lifecycle.Completing: completes && (a.extra.deadlineEntry != nil || !idle),
+		lifecycle.New: idle && len(a.log) == 0, lifecycle.Accepted: !idle || a.gang != nil && a.gang.Resumed(),
+		lifecycle.Running:  !idle,
+		lifecycle.Resuming: a.gang != nil && a.gang.Ending() > 0, lifecycle.Failing: a.pendingCount == 0 && a.boundCount > 0,
+		lifecycle.Completing: completes && (a.extra.deadlineEntry != nil || !idle),
 	}
 	switch {
 	case !fits[a.state]:
-		return fmt.Errorf("application %s is %s, with %d asks and %d allocations", a.ID(), a.state, a.pendingCount, a.boundCount)
+		return fmt.Errorf("application %s is %s, with %d asks and %d allocations", a.ID(), a.state, a.pendingCount,
+			a.boundCount)
 	case a.state != lifecycle.New && a.log[len(a.log)-1].State != a.state:
 		return fmt.Errorf("application %s is %s, the last state of its log is %s", a.ID(), a.state, a.log[len(a.log)-1].State)
 	case a.extra.deadlineEntry != nil && a.extra.deadlineEntry.Value.(deadlineSince).app != a:

@@ -15,7 +15,8 @@ import (
 
 func quotaPartition(t testing.TB, quotas string) *Partition {
 	t.Helper()
-	conf, problems := queuesyaml.Load([]byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, classquotas: [" + quotas + "]}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, " +
+		"classquotas: [" + quotas + "]}]}]}]"))
 	assert.Assert(t, conf != nil, problems)
 	p := NewPartition(conf.Partitions[0])
 	assert.NilError(t, p.AddApplication("app", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
@@ -23,7 +24,8 @@ func quotaPartition(t testing.TB, quotas string) *Partition {
 }
 
 func quotaAsk(i int) *Ask {
-	return &Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}
+	return &Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "app",
+		Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}
 }
 
 // The class of an ask is stored in what was padding: asks take no more memory than without classes.
@@ -81,7 +83,8 @@ func BenchmarkAddAskWithClass(b *testing.B) {
 		{"no quota", "high", ""},
 		{"one quota", "high", "{name: q, match: {operator: In, classes: [high]}, hard: {pods: 100000000}}"},
 		{"four quotas", "high", "{name: q, match: {operator: In, classes: [high]}, hard: {pods: 100000000}}," +
-			"{name: r, match: {operator: Exists}, hard: {vcore: 100000000}}, {name: s, match: {operator: NotIn, classes: [low]}, hard: {memory: 1}}," +
+			"{name: r, match: {operator: Exists}, hard: {vcore: 100000000}}, {name: s, match: {operator: NotIn, classes: " +
+			"[low]}, hard: {memory: 1}}," +
 			"{name: t, match: {operator: In, classes: [high]}, users: ['*'], hard: {pods: 100000000}}"},
 	} {
 		b.Run(c.name, func(b *testing.B) {

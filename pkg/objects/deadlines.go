@@ -23,7 +23,8 @@ type deadlines struct {
 func newDeadlines(l lifecycle.Lifetimes) deadlines {
 	return deadlines{
 		lifetimes: l,
-		completed: lifecycle.NewHistory(l.Completed, l.MaxEnded, false), rejected: lifecycle.NewHistory(l.Rejected, l.MaxEnded, true),
+		completed: lifecycle.NewHistory(l.Completed, l.MaxEnded, false),
+		rejected:  lifecycle.NewHistory(l.Rejected, l.MaxEnded, true),
 	}
 }
 

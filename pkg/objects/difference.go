@@ -39,9 +39,12 @@ func NewDifference(from, to configs.Partition) *Difference {
 func buildDifference(from, to configs.Partition, below []queueDifference) *Difference {
 	d := &Difference{
 		from: from, to: to,
-		global: from.PriorityDisabled != to.PriorityDisabled || from.PreemptionEnabled != to.PreemptionEnabled || from.QuotaPreemptionEnabled != to.QuotaPreemptionEnabled ||
-			!reflect.DeepEqual(from.NodeSortPolicy, to.NodeSortPolicy) || !reflect.DeepEqual(from.ClassesNeedingQuota, to.ClassesNeedingQuota),
-		root: queueDifference{conf: &to.Root, name: to.Root.Name, ownSettings: !sameQueue(&from.Root, &to.Root), children: below},
+		global: from.PriorityDisabled != to.PriorityDisabled || from.PreemptionEnabled != to.PreemptionEnabled ||
+			from.QuotaPreemptionEnabled != to.QuotaPreemptionEnabled ||
+			!reflect.DeepEqual(from.NodeSortPolicy, to.NodeSortPolicy) ||
+			!reflect.DeepEqual(from.ClassesNeedingQuota, to.ClassesNeedingQuota),
+		root: queueDifference{conf: &to.Root, name: to.Root.Name, ownSettings: !sameQueue(&from.Root, &to.Root),
+			children: below},
 	}
 	d.root.summarize(false)
 	return d
@@ -64,7 +67,8 @@ func (d *Difference) Empty() bool {
 // orNew is the difference of conf to the configuration in force: d, if that was made of these two, otherwise a new
 // one. d may be nil.
 func (d *Difference) orNew(inForce, conf configs.Partition) *Difference {
-	if d == nil || !sameList(d.from.Root.Children, inForce.Root.Children) || !sameList(d.to.Root.Children, conf.Root.Children) {
+	if d == nil || !sameList(d.from.Root.Children, inForce.Root.Children) ||
+		!sameList(d.to.Root.Children, conf.Root.Children) {
 		return NewDifference(inForce, conf)
 	}
 	return buildDifference(inForce, conf, d.root.children)
@@ -158,10 +162,14 @@ func sameTemplate(a, b *configs.ChildTemplate) bool {
 }
 
 func sameSettings(a, b *configs.Settings) bool {
-	return a.AppSort == b.AppSort && a.PrioritySort == b.PrioritySort && a.PriorityPolicy == b.PriorityPolicy && a.PriorityOffset == b.PriorityOffset &&
-		a.PreemptionPolicy == b.PreemptionPolicy && a.PriorityPreemption == b.PriorityPreemption && a.VictimUnit == b.VictimUnit &&
-		a.GangPreemption == b.GangPreemption && a.BudgetPolicy == b.BudgetPolicy && a.VictimOrder == b.VictimOrder && a.VictimQoS == b.VictimQoS &&
-		a.PreemptionDelay == b.PreemptionDelay && a.PriorityPreemptionDelay == b.PriorityPreemptionDelay && a.QuotaPreemptionDelay == b.QuotaPreemptionDelay &&
+	return a.AppSort == b.AppSort && a.PrioritySort == b.PrioritySort && a.PriorityPolicy == b.PriorityPolicy &&
+		a.PriorityOffset == b.PriorityOffset &&
+		a.PreemptionPolicy == b.PreemptionPolicy && a.PriorityPreemption == b.PriorityPreemption &&
+		a.VictimUnit == b.VictimUnit &&
+		a.GangPreemption == b.GangPreemption && a.BudgetPolicy == b.BudgetPolicy && a.VictimOrder == b.VictimOrder &&
+		a.VictimQoS == b.VictimQoS &&
+		a.PreemptionDelay == b.PreemptionDelay && a.PriorityPreemptionDelay == b.PriorityPreemptionDelay &&
+		a.QuotaPreemptionDelay == b.QuotaPreemptionDelay &&
 		a.UnschedAskBackoff == b.UnschedAskBackoff && a.UnschedAskBackoffDelay == b.UnschedAskBackoffDelay &&
 		a.UpdatesLeaves == b.UpdatesLeaves && maps.Equal(a.Properties, b.Properties)
 }

@@ -73,7 +73,8 @@ func eachField[T any](t *testing.T, x T, f func(field string, changed T), but ..
 func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 	base := configs.Queue{Name: "a", Parent: true, ChildTemplate: &configs.ChildTemplate{}}
 	tree := func(q configs.Queue) configs.Partition {
-		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "p", Parent: true, Children: []configs.Queue{q}}}}}
+		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true,
+			Children: []configs.Queue{{Name: "p", Parent: true, Children: []configs.Queue{q}}}}}
 	}
 	differs := func(field string, q configs.Queue) {
 		assert.Check(t, !NewDifference(tree(base), tree(q)).Empty(), "a change of %s is not found", field)
@@ -100,8 +101,10 @@ func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 // A setting of the partition is either read when it is used, or a change of it rebuilds everything.
 // A new field belongs to one of the two.
 func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
-	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "NodePressureGrace", "UserGroupResolver", "Budgets", "NominationTimeout", "Churn", "NodeRefusal", "Reservation"}
-	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled", "ClassesNeedingQuota"}
+	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "NodePressureGrace", "UserGroupResolver",
+		"Budgets", "NominationTimeout", "Churn", "NodeRefusal", "Reservation"}
+	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled",
+		"ClassesNeedingQuota"}
 	of := reflect.TypeFor[configs.Partition]()
 	for i := range of.NumField() {
 		name := of.Field(i).Name
@@ -124,7 +127,8 @@ func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
 // drawQueue draws a queue of a random tree.
 func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 	pick := func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) }
-	q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Parent: depth == 0 || depth < 3 && pick("parent", 2) == 0, SubmitACL: security.Everyone()}
+	q := configs.Queue{Name: name, Settings: configs.DefaultSettings(), Parent: depth == 0 || depth < 3 &&
+		pick("parent", 2) == 0, SubmitACL: security.Everyone()}
 	some := func(what string) map[string]resources.Quantity {
 		out := map[string]resources.Quantity{}
 		for _, r := range []string{"vcore", "memory", "gpu"} {
@@ -145,7 +149,8 @@ func drawQueue(t *rapid.T, name string, depth int) configs.Queue {
 		q.MaxApplications = uint64(1 + pick("applications", 3))
 	}
 	if pick("limited", 6) == 0 {
-		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 7})}}
+		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard},
+			MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 7})}}
 	}
 	if pick("delay", 3) == 0 {
 		q.QuotaPreemptionDelay = time.Duration(1 + pick("delay", 3))
@@ -179,8 +184,10 @@ func (p *Partition) orderingText() []string {
 		for a := range q.apps.All {
 			order = append(order, string(a.ID()), fmt.Sprint(a.key.Shares, a.entry.Mask))
 		}
-		out = append(out, fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order, q.managed, q.draining,
-			q.quota.Max(), q.quota.Guaranteed(), q.quota.MaxApplications(), q.conf))
+		out = append(out,
+			fmt.Sprint(q.path, q.shareDenominators, q.key.Share, q.policy, q.priorities.Max(), fit, q.entry.Indexed(), order,
+				q.managed, q.draining,
+				q.quota.Max(), q.quota.Guaranteed(), q.quota.MaxApplications(), q.conf))
 	}
 	slices.Sort(out)
 	return append(out, ramping...)
@@ -191,11 +198,13 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 	byDifference, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		conf := func() configs.Partition {
-			return configs.Partition{Name: "default", Root: drawQueue(t, "root", 0), PreemptionEnabled: true, QuotaPreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
+			return configs.Partition{Name: "default", Root: drawQueue(t, "root", 0), PreemptionEnabled: true,
+				QuotaPreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy()}
 		}
 		first := conf()
 		p, now := NewPartition(first), time.Unix(1_000_000_000, 0)
-		assert.NilError(t, p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 40, "memory": 30}), nil, true))
+		assert.NilError(t,
+			p.AddNode("n", resources.FromMap(map[string]resources.Quantity{"vcore": 40, "memory": 30}), nil, true))
 		apps := 0
 		for range 4 {
 			for _, path := range slices.Sorted(keysOf(p.queues)) {
@@ -206,7 +215,9 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 					}
 					apps++
 					for k := range 3 {
-						x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint(id, k)), App: id, Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + k)}), Priority: int32(k)}, now)
+						x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint(id, k)), App: id,
+							Amounts:  resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(1 + k)}),
+							Priority: int32(k)}, now)
 						assert.NilError(t, err)
 						p.RefreshShares()
 						if k == 0 {
@@ -266,11 +277,13 @@ func keysOf(m map[QueuePath]*Queue) func(func(QueuePath) bool) {
 // queues that changed, with those above, are recorded as changed.
 func TestReconfigure_CostFollowsDifference(t *testing.T) {
 	tree := func(leaves int, last resources.Quantity) configs.Partition {
-		conf := configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
+		conf := configs.Partition{Name: "default",
+			Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 		for i := range 20 {
 			parent := configs.Queue{Name: fmt.Sprint("p", i), Parent: true}
 			for j := range leaves {
-				parent.Children = append(parent.Children, configs.Queue{Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 100})})
+				parent.Children = append(parent.Children,
+					configs.Queue{Name: fmt.Sprint("l", j), Max: resources.LimitFromMap(map[string]resources.Quantity{"vcore": 100})})
 			}
 			conf.Root.Children = append(conf.Root.Children, parent)
 		}
@@ -282,7 +295,9 @@ func TestReconfigure_CostFollowsDifference(t *testing.T) {
 		p := NewPartition(confs[0])
 		for i := range 20 * leaves {
 			id := AppID(fmt.Sprint("app", i))
-			assert.NilError(t, p.AddApplication(id, security.User{Name: "ann"}, QueuePath(fmt.Sprintf("root.p%d.l%d", i/leaves, i%leaves)), nil, epoch))
+			assert.NilError(t,
+				p.AddApplication(id, security.User{Name: "ann"}, QueuePath(fmt.Sprintf("root.p%d.l%d", i/leaves, i%leaves)), nil,
+					epoch))
 			_, err := p.AddAsk(&Ask{Key: AllocationKey(id), App: id, Amounts: cores(1)}, epoch)
 			assert.NilError(t, err)
 		}

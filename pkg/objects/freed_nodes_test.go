@@ -21,7 +21,8 @@ func TestFreedNodes_UnfitShapeIsReevaluated(t *testing.T) {
 	vcore := func(n resources.Quantity) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
-	for _, freed := range []int{1, feasibility.MaxFreedNodes - 1, feasibility.MaxFreedNodes, feasibility.MaxFreedNodes + 1, 3*feasibility.MaxFreedNodes + 7} {
+	for _, freed := range []int{1, feasibility.MaxFreedNodes - 1, feasibility.MaxFreedNodes, feasibility.MaxFreedNodes + 1,
+		3*feasibility.MaxFreedNodes + 7} {
 		p := NewPartitionWithOptions(configs.Partition{Root: configs.Queue{Name: "root"}}, Options{})
 		assert.NilError(t, p.AddApplication("app", security.User{}, RootPath, nil, now))
 		for i := range freed {

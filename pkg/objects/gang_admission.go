@@ -55,7 +55,8 @@ func (l GangLedger) checkGang(leaf *Queue, id AppID, requested resources.Amounts
 	}
 	most := leaf.conf.Max
 	if !leaf.managed && leaf.path != placement.RecoveryQueue {
-		if tagged, _ := configs.ReadQuotaTags(tags); tagged.Max != nil && l.p.admitNames(most.All(), tagged.Max.All()) == nil {
+		if tagged, _ := configs.ReadQuotaTags(tags); tagged.Max != nil &&
+			l.p.admitNames(most.All(), tagged.Max.All()) == nil {
 			most = *tagged.Max
 		}
 	}
@@ -63,7 +64,8 @@ func (l GangLedger) checkGang(leaf *Queue, id AppID, requested resources.Amounts
 		most = most.Tighten(q.conf.Max)
 	}
 	if !most.Allows(requested) {
-		return fmt.Errorf("queue %s cannot fit application %s: task group request %s larger than max queue allocation %s", leaf.path, id, requested, most)
+		return fmt.Errorf("queue %s cannot fit application %s: task group request %s larger than max queue allocation %s",
+			leaf.path, id, requested, most)
 	}
 	return nil
 }

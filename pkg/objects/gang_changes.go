@@ -24,9 +24,9 @@ type gangChanges struct {
 }
 
 // MayReplace calls evaluate with the asks that wait and the placeholders that may be replaced of each application in
-// which an ask may replace a placeholder, in the order of their submission and then of their IDs, until evaluate reports
-// that it has changed something (GAN-6). An application without a result is evaluated again after a change that concerns
-// it, or after one that may free resources of a node.
+// which an ask may replace a placeholder, in the order of their submission and then of their IDs, until evaluate
+// reports that it has changed something (GAN-6). An application without a result is evaluated again after a change that
+// concerns it, or after one that may free resources of a node.
 func (l GangLedger) MayReplace(evaluate func(asks, placeholders []*Allocation) (changed bool)) {
 	c := &l.p.journal.gangs
 	if len(c.candidates) == 0 {

@@ -6,11 +6,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 )
 
-// A gang that was placed together keeps its required topology domains: asks that come later, or were too many, are placed
-// in the domain of the members that run (GAN-34). They have its labels as a further constraint, which everything that looks
-// for a node observes: the order, preemption, reservations and explanations.
+// A gang that was placed together keeps its required topology domains: asks that come later, or were too many, are
+// placed in the domain of the members that run (GAN-34). They have its labels as a further constraint, which everything
+// that looks for a node observes: the order, preemption, reservations and explanations.
 
-// inDomain is a new ask of a, limited to the domain of the members of its task group that run; the ask itself if it is not.
+// inDomain is a new ask of a, limited to the domain of the members of its task group that run; the ask itself if it is
+// not.
 func (l GangLedger) inDomain(a *Application, ask *Ask) *Ask {
 	if ask.TaskGroup() == "" || ask.Placeholder || a.gang == nil || !a.gang.RequiresTopology() {
 		return ask
@@ -23,8 +24,8 @@ func (l GangLedger) inDomain(a *Application, ask *Ask) *Ask {
 	return ask.WithConstraints(&limited)
 }
 
-// domainOf is the labels of the domain in which members of a task group run that requires one; nil: none do, or the gang
-// waits or has timed out. If they are in several, as after a change of labels, it is that of the first by key.
+// domainOf is the labels of the domain in which members of a task group run that requires one; nil: none do, or the
+// gang waits or has timed out. If they are in several, as after a change of labels, it is that of the first by key.
 func (l GangLedger) domainOf(a *Application, taskGroup string) map[string]string {
 	t := a.gang.Topology(taskGroup)
 	if t == nil || !t.Requires() || !a.gang.PlacedTogether(taskGroup) {
@@ -32,7 +33,8 @@ func (l GangLedger) domainOf(a *Application, taskGroup string) map[string]string
 	}
 	var first *Allocation
 	for _, x := range a.allocations {
-		if !x.Pending() && !x.ask.Placeholder && x.ask.TaskGroup() == taskGroup && (first == nil || x.Key() < first.Key()) && x.node.domainLabels(t) != nil {
+		if !x.Pending() && !x.ask.Placeholder && x.ask.TaskGroup() == taskGroup && (first == nil || x.Key() < first.Key()) &&
+			x.node.domainLabels(t) != nil {
 			first = x
 		}
 	}
@@ -55,8 +57,8 @@ func (n *Node) domainLabels(t *gangs.Topology) map[string]string {
 	return labels
 }
 
-// KeepDomain limits the pending asks of a to the domains of its members that run, after its gang was placed, here or before
-// the RM reported members.
+// KeepDomain limits the pending asks of a to the domains of its members that run, after its gang was placed, here or
+// before the RM reported members.
 func (l GangLedger) KeepDomain(a *Application) {
 	if a.gang == nil || a.pendingCount == 0 || !a.gang.RequiresTopology() || a.gang.Waits() {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Virtual placeholders: the members of a gang wait until enough of them are pending, and are then placed together or not
-// at all (GAN-19 to GAN-24). Their groups are held back like those that wait for placeholders, except while the gang is
-// ready: then they are in the order, and the first of them that has its turn is the turn of the gang.
+// Virtual placeholders: the members of a gang wait until enough of them are pending, and are then placed together or
+// not at all (GAN-19 to GAN-24). Their groups are held back like those that wait for placeholders, except while the
+// gang is ready: then they are in the order, and the first of them that has its turn is the turn of the gang.
 
 // memberAdded counts a pending ask, if its gang waits for it. The caller reindexes the application.
 func (l GangLedger) memberAdded(x *Allocation) { l.countMember(x, 1) }
@@ -99,7 +99,8 @@ type MemberGroup struct {
 
 // Members are the asks of a that are placed together: of each task group the first ones in order. Those of the same
 // shape are together: first those that require a node, then the shape with the largest dominant share of the cluster,
-// because it fits the fewest nodes; of equal ones that with the first ask in order (GAN-21). Requires: the gang of a has enough members, and waits.
+// because it fits the fewest nodes; of equal ones that with the first ask in order (GAN-21). Requires: the gang of a
+// has enough members, and waits.
 func (l GangLedger) Members(a *Application) []MemberGroup {
 	var asks []*Allocation
 	for i := range a.gang.Groups() {
@@ -159,9 +160,10 @@ func shareOf(v, capacity resources.Vector) (share float64) {
 	return share
 }
 
-// BlockedTogether is the constraint that keeps the members of an application from being placed together, and how many of
-// how many asks of one shape it allows beside the others. ok is false if there is none (GAN-21).
-func (l GangLedger) BlockedTogether(a *Application, members []MemberGroup) (by quota.Constraint, allowed, of int, ok bool) {
+// BlockedTogether is the constraint that keeps the members of an application from being placed together, and how many
+// of how many asks of one shape it allows beside the others. ok is false if there is none (GAN-21).
+func (l GangLedger) BlockedTogether(a *Application, members []MemberGroup) (by quota.Constraint, allowed, of int,
+	ok bool) {
 	var placed quota.Projection
 	for _, g := range members {
 		if n, blocking := placed.Place(&a.quota, g.Shape.Vector(), len(g.Asks)); n < len(g.Asks) {

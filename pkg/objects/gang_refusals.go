@@ -5,9 +5,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Gangs that could not be placed together leave the order, and come back when they are tried again (GAN-21). Many may wait
-// in a full cluster, so what cannot have a plan is not planned: a gang for which the cluster as a whole has not enough, or
-// nodes have not enough for its members of one shape alone.
+// Gangs that could not be placed together leave the order, and come back when they are tried again (GAN-21). Many may
+// wait in a full cluster, so what cannot have a plan is not planned: a gang for which the cluster as a whole has not
+// enough, or nodes have not enough for its members of one shape alone.
 
 // refusedGang is what a gang requests that could not be placed together.
 type refusedGang struct {

@@ -26,8 +26,8 @@ func (l ReservationLedger) Together(x *Allocation) bool {
 	return r.gang == x.app && r.byAsk[x].together
 }
 
-// MembersTogether are the members of the gang that has reserved nodes, those of one shape together, in the order in which
-// they are placed; nil: there is no such gang.
+// MembersTogether are the members of the gang that has reserved nodes, those of one shape together, in the order in
+// which they are placed; nil: there is no such gang.
 func (l ReservationLedger) MembersTogether() []MemberGroup {
 	var asks []*Allocation
 	for _, x := range l.AsksOf(l.Gang()) {
@@ -38,10 +38,11 @@ func (l ReservationLedger) MembersTogether() []MemberGroup {
 	return l.p.Gangs().byShape(asks)
 }
 
-// ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end. made are
-// those of members that had none, and moved those of members that had another node. Requires: no other application has
-// reserved nodes together; MayReserveTogether; the asks are pending members of a that wait for each other.
-func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode, now time.Time) (made, moved []MemberNode) {
+// ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end. made
+// are those of members that had none, and moved those of members that had another node. Requires: no other application
+// has reserved nodes together; MayReserveTogether; the asks are pending members of a that wait for each other.
+func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode, now time.Time) (made,
+	moved []MemberNode) {
 	stays := make(map[*Allocation]bool, len(members))
 	for _, m := range members {
 		stays[m.Ask] = true
@@ -77,8 +78,8 @@ func (l ReservationLedger) ClearTogether(end ReservationEnd) {
 	l.p.marks.reservations.gang = nil
 }
 
-// MayReserveTogether reports whether a member of shape s of the gang of a may reserve n, where used is reserved for other
-// members: n accepts it, would have enough without allocations, and nothing is held there for other asks.
+// MayReserveTogether reports whether a member of shape s of the gang of a may reserve n, where used is reserved for
+// other members: n accepts it, would have enough without allocations, and nothing is held there for other asks.
 func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used resources.Vector) bool {
 	if len(n.extra.nominees)+len(n.extra.replacing) > 0 {
 		return false
@@ -91,16 +92,16 @@ func (n *Node) MayReserveTogether(a *Application, s *feasibility.Shape, used res
 	return n.HoldsTogether(s, used)
 }
 
-// HoldsTogether reports whether n accepts a member of shape s and would have enough for it without allocations, beside used,
-// which is reserved for other members.
+// HoldsTogether reports whether n accepts a member of shape s and would have enough for it without allocations, beside
+// used, which is reserved for other members.
 func (n *Node) HoldsTogether(s *feasibility.Shape, used resources.Vector) bool {
 	taken := append(resources.Vector(nil), n.occupied...)
 	taken.Add(used)
 	return n.Accepts(s) && n.total.CoversAfter(taken, s.Vector())
 }
 
-// FitTogether reports whether the members of the gang that has reserved nodes fit there together, beside what is held for
-// nominated asks and for asks that replace placeholders.
+// FitTogether reports whether the members of the gang that has reserved nodes fit there together, beside what is held
+// for nominated asks and for asks that replace placeholders.
 func (l ReservationLedger) FitTogether() bool {
 	requested := map[*Node]resources.Vector{}
 	for _, x := range l.AsksOf(l.Gang()) {

@@ -93,8 +93,8 @@ func (l GangLedger) ExpireNext(now time.Time) (out GangTimeout, ok bool) {
 	return out, true
 }
 
-// expireVirtual ends the virtual placeholders of a: its members do not wait for each other any more. If the gang is Hard
-// and failed takes its application with it, its asks are cancelled, and returned in key order (GAN-22).
+// expireVirtual ends the virtual placeholders of a: its members do not wait for each other any more. If the gang is
+// Hard and failed takes its application with it, its asks are cancelled, and returned in key order (GAN-22).
 func (l GangLedger) expireVirtual(a *Application, failed bool) (cancelled []*Allocation) {
 	if l.p.Reservations().Gang() == a {
 		l.p.Reservations().ClearTogether(ReservationTimedOut)

@@ -26,9 +26,10 @@ type TaskGroupMembers struct {
 }
 
 // ByTopology separates the members of a gang by what their task groups ask for: those of task groups without a topology
-// that require a node, those of each task group with one, of which those that require a domain come first, and the others
-// (GAN-30).
-func (a *Application) ByTopology(members []MemberGroup) (onNodes []MemberGroup, groups []TaskGroupMembers, others []MemberGroup) {
+// that require a node, those of each task group with one, of which those that require a domain come first, and the
+// others (GAN-30).
+func (a *Application) ByTopology(members []MemberGroup) (onNodes []MemberGroup, groups []TaskGroupMembers,
+	others []MemberGroup) {
 	for _, g := range members {
 		rest := MemberGroup{Shape: g.Shape}
 		for _, x := range g.Asks {
@@ -79,8 +80,8 @@ func (l GangLedger) TopologyTree(a *Application, levels []string) *TopologyTree 
 // largeDomain is the part of all nodes that a domain has at least, if its nodes are found in the node order.
 const largeDomain = 8
 
-// FittingNodesOf yields the nodes of d that fit s now and that no domain below d has, in node order. Those of a small domain
-// are sorted, those of a large one are looked for among all that fit s.
+// FittingNodesOf yields the nodes of d that fit s now and that no domain below d has, in node order. Those of a small
+// domain are sorted, those of a large one are looked for among all that fit s.
 func (l GangLedger) FittingNodesOf(t *TopologyTree, d *TopologyDomain, s *feasibility.Shape) iter.Seq[*Node] {
 	if s.RequiredNode() != "" || len(d.Nodes())*largeDomain > t.Root().Count() {
 		return func(yield func(*Node) bool) {

@@ -7,9 +7,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// TopologyTries is how many members of a task group that waits the topology domains took when they were last tried. Where
-// nothing but resources decides, and all members have one shape, a domain in which no node has changed takes as many again,
-// so it is not planned again (GAN-32). The nil pointer remembers nothing.
+// TopologyTries is how many members of a task group that waits the topology domains took when they were last tried.
+// Where nothing but resources decides, and all members have one shape, a domain in which no node has changed takes as
+// many again, so it is not planned again (GAN-32). The nil pointer remembers nothing.
 type TopologyTries struct {
 	tree    *TopologyTree
 	members int
@@ -30,8 +30,8 @@ type domainTry struct {
 // maxDomainTries is how many domains are remembered for a gang.
 const maxDomainTries = 1024
 
-// TopologyTries are the tries of members of a gang, those of one task group, in the domains of t; nil: they have several
-// shapes. They are forgotten when other members are tried.
+// TopologyTries are the tries of members of a gang, those of one task group, in the domains of t; nil: they have
+// several shapes. They are forgotten when other members are tried.
 func (l GangLedger) TopologyTries(a *Application, t *TopologyTree, members []MemberGroup) *TopologyTries {
 	if len(members) != 1 {
 		return nil
@@ -42,7 +42,8 @@ func (l GangLedger) TopologyTries(a *Application, t *TopologyTree, members []Mem
 		if c.tries == nil {
 			c.tries = map[*Application]*TopologyTries{}
 		}
-		tries = &TopologyTries{tree: t, members: len(members[0].Asks), shape: members[0].Shape, took: map[*TopologyDomain]domainTry{}}
+		tries = &TopologyTries{tree: t, members: len(members[0].Asks), shape: members[0].Shape,
+			took: map[*TopologyDomain]domainTry{}}
 		c.tries[a] = tries
 	}
 	tries.refused = false
@@ -84,8 +85,8 @@ func (t *TopologyTries) Refuse(level int) {
 	}
 }
 
-// mayFit reports whether a domain below d, of the level at which none took all members, has changed since and might take
-// them by the sum of what its nodes have free.
+// mayFit reports whether a domain below d, of the level at which none took all members, has changed since and might
+// take them by the sum of what its nodes have free.
 func (t *TopologyTries) mayFit(d *TopologyDomain, requested resources.Vector) bool {
 	switch {
 	case d.Changed() <= t.refusedAt:
@@ -96,8 +97,8 @@ func (t *TopologyTries) mayFit(d *TopologyDomain, requested resources.Vector) bo
 	return slices.ContainsFunc(d.Domains(), func(below *TopologyDomain) bool { return t.mayFit(below, requested) })
 }
 
-// refusedByDomains reports whether no domain took all members of the gang of a when it was last planned, and none that has
-// changed since might.
+// refusedByDomains reports whether no domain took all members of the gang of a when it was last planned, and none that
+// has changed since might.
 func (l GangLedger) refusedByDomains(a *Application) bool {
 	tries := l.p.journal.gangs.tries[a]
 	if tries == nil || !tries.refused {

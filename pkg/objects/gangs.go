@@ -85,7 +85,8 @@ func (a *Application) holdOf(id askGroupID) hold {
 	return heldBack
 }
 
-// added counts x if it is a placeholder, and begins the timeout if it is a member that the gang waits for. The caller reindexes the application.
+// added counts x if it is a placeholder, and begins the timeout if it is a member that the gang waits for. The caller
+// reindexes the application.
 func (l GangLedger) added(x *Allocation, now time.Time) {
 	a := x.app
 	if !x.isPlaceholder() {

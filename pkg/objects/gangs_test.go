@@ -21,7 +21,8 @@ func TestGangs_EvaluatesWhatMayHaveAResult(t *testing.T) {
 		return n
 	}
 	add := func(key AllocationKey, placeholder bool) *Allocation {
-		x, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: vcores(1), Placeholder: placeholder, Details: &AskDetails{TaskGroup: "g"}}, now)
+		x, err := p.AddAsk(&Ask{Key: key, App: "app", Amounts: vcores(1), Placeholder: placeholder,
+			Details: &AskDetails{TaskGroup: "g"}}, now)
 		assert.NilError(t, err)
 		return x
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // groupedNodes is the nodes of the node order in groups with equal values of some labels and the same taints with
-// PreferNoSchedule, each group in an index. So a search passes over refused and less preferred domains without a look at
-// their nodes. It is brought up to date when it is searched (ADR 67, ADR 70).
+// PreferNoSchedule, each group in an index. So a search passes over refused and less preferred domains without a look
+// at their nodes. It is brought up to date when it is searched (ADR 67, ADR 70).
 //
-// Kinds of asks with constraints on the same labels share one. What constraints and preferences say of single nodes, a search
-// reads of the nodes that it looks at, which are few. A kind for which it looked at many gets one of its own: only with nodes
-// that its constraints on single nodes allow, and ordered by score before node order.
+// Kinds of asks with constraints on the same labels share one. What constraints and preferences say of single nodes, a
+// search reads of the nodes that it looks at, which are few. A kind for which it looked at many gets one of its own:
+// only with nodes that its constraints on single nodes allow, and ordered by score before node order.
 type groupedNodes struct {
 	labels  []string    // that divide the nodes into groups
 	kind    *searchKind // nil: shared
@@ -39,7 +39,8 @@ type searchKind struct {
 }
 
 func (k *searchKind) same(other *searchKind) bool {
-	return k.check.Same(other.check) && k.prefers == other.prefers && (k.nodes == other.nodes || k.nodes.ScoreKey() == other.nodes.ScoreKey())
+	return k.check.Same(other.check) && k.prefers == other.prefers &&
+		(k.nodes == other.nodes || k.nodes.ScoreKey() == other.nodes.ScoreKey())
 }
 
 // nodeGroup is the nodes with equal values of the labels.
@@ -78,8 +79,8 @@ func (k *groupedNodes) compare(a, b *Node) int {
 	return nodeOrder.Compare(a, b)
 }
 
-// abbreviate is the abbreviated key for compare: 16 bits of the score before 48 of the node order. Scores too far from 0 for
-// these share one key.
+// abbreviate is the abbreviated key for compare: 16 bits of the score before 48 of the node order. Scores too far from
+// 0 for these share one key.
 func (k *groupedNodes) abbreviate(n *Node) uint64 {
 	const bits = 16
 	switch level := 1<<(bits-1) - k.at[n.listIndex].score; {
@@ -147,8 +148,8 @@ func (k *groupedNodes) groupOf(n *Node) *nodeGroup {
 	return g
 }
 
-// update brings k up to date with nodes that changed, and with the masks of all if these have another shape. All nodes that
-// changed are removed before one is added again: where a node belongs in an index follows from the others.
+// update brings k up to date with nodes that changed, and with the masks of all if these have another shape. All nodes
+// that changed are removed before one is added again: where a node belongs in an index follows from the others.
 func (k *groupedNodes) update(changed []*Node, o *ordering, otherMasks bool) {
 	for _, n := range changed {
 		if p := &k.at[n.listIndex]; p.entry.Indexed() {
@@ -180,9 +181,10 @@ func (k *groupedNodes) refreshMasks(o *ordering) {
 	}
 }
 
-// first returns the best node that fits s and that c allows: the highest score decides, then the node order. looked counts the
-// groups and nodes that it looked at. drawn is the best of the nodes that affinity.Check.Drawing yields; no other node has a
-// higher score than its group gives, so the walk through a group ends where that does not beat the best node so far.
+// first returns the best node that fits s and that c allows: the highest score decides, then the node order. looked
+// counts the groups and nodes that it looked at. drawn is the best of the nodes that affinity.Check.Drawing yields; no
+// other node has a higher score than its group gives, so the walk through a group ends where that does not beat the
+// best node so far.
 func (k *groupedNodes) first(s *feasibility.Shape, c *NodeCheck, drawn scoredNode) (best scoredNode, looked int) {
 	best, looked = drawn, len(k.groups)
 	for _, g := range k.groups {

@@ -2,8 +2,8 @@ package objects
 
 import "slices"
 
-// Bounds on the number of groupedNodes that are kept, and how many searches ago an own one must have been searched at least
-// to be replaced: otherwise kinds that take turns would fill one for each search.
+// Bounds on the number of groupedNodes that are kept, and how many searches ago an own one must have been searched at
+// least to be replaced: otherwise kinds that take turns would fill one for each search.
 const (
 	maxShared  = 16
 	maxOwn     = 8
@@ -39,8 +39,8 @@ func (c *groupedNodesCache) invalidate() {
 	c.changed = c.changed[:0]
 }
 
-// ofKind is the groupedNodes of a kind whose constraints are about labels, up to date; nil: it has none of its own. There are
-// so many nodes, which o has in order.
+// ofKind is the groupedNodes of a kind whose constraints are about labels, up to date; nil: it has none of its own.
+// There are so many nodes, which o has in order.
 func (c *groupedNodesCache) ofKind(kind *searchKind, labels []string, o *ordering, nodes int) *groupedNodes {
 	i := slices.IndexFunc(c.own, func(k *groupedNodes) bool { return k.kind.same(kind) })
 	if i < 0 {

@@ -32,7 +32,8 @@ type HypotheticalOwner struct {
 // NewHypotheticalAsk makes an ask of a priority class, of an existing application or of a
 // hypothetical one of owner. The error is that with which the ask, or the application, would be
 // rejected (PRE-116). The partition does not change.
-func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner HypotheticalOwner, now time.Time) (x HypotheticalAsk, err error) {
+func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner HypotheticalOwner,
+	now time.Time) (x HypotheticalAsk, err error) {
 	names := p.names
 	p.names = names.Clone() // names of the ask alone get no index in p.names
 	defer func() { p.names = names }()
@@ -56,7 +57,9 @@ func (p *Partition) NewHypotheticalAsk(priorityClass string, ask *Ask, owner Hyp
 		created = now
 	}
 	x.Allocation = &Allocation{
-		ask: ask, app: a, key: policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(), Arrival: p.arrivals + 1},
+		ask: ask, app: a,
+		key: policies.AskKey{Priority: ask.effectivePriority(p.conf.PriorityDisabled), Created: created.UnixNano(),
+			Arrival: p.arrivals + 1},
 		shape: feasibility.NewShape(ask.Request(), p.names.Hold(ask.Amounts, resources.Asks)),
 	}
 	x.MustStartFirst, x.names = a.mustStartBefore(ask.Priority), p.names

@@ -71,7 +71,8 @@ type gangChangeKinds interface {
 type nodeChanges interface {
 	nodeAdded(n *Node)
 	nodeRemoved(n *Node)
-	nodeUsageChanged(n *Node)      // a quantity of n changed: the capacity, what is used, or what is held; or it was cordoned
+	// a quantity of n changed: the capacity, what is used, or what is held; or it was cordoned
+	nodeUsageChanged(n *Node)
 	nodeFreed(n *Node)             // n may have more free resources than before
 	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
 	schedulabilityChanged(n *Node) // n became unschedulable, or schedulable
@@ -107,11 +108,14 @@ type applicationChanges interface {
 	applicationRemoved(a *Application)
 	applicationStateChanged(a *Application, to lifecycle.Change)
 	applicationExpired(e *lifecycle.Ended, to lifecycle.Change) // an entry of the history was removed
-	runningChanged(a *Application)                              // a counts, or no longer counts, among the running applications
-	firstStartingChanged(a *Application)                        // another application may start in the StateAware leaf of a
-	mayBeAllocatedChanged(a *Application)                       // an operator holds a or its leaf, or no longer
-	applicationMoved(a *Application, from *Queue)               // a, with all that it has, is in another leaf
-	mayPreemptChanged(a *Application)                           // it may have changed whether the settings let the asks of a preempt
+	// a counts, or no longer counts, among the running applications
+	runningChanged(a *Application)
+	// another application may start in the StateAware leaf of a
+	firstStartingChanged(a *Application)
+	mayBeAllocatedChanged(a *Application)         // an operator holds a or its leaf, or no longer
+	applicationMoved(a *Application, from *Queue) // a, with all that it has, is in another leaf
+	// it may have changed whether the settings let the asks of a preempt
+	mayPreemptChanged(a *Application)
 }
 
 // configurationChanges are the kinds of changes that are not about one object.

@@ -1,7 +1,8 @@
 package objects
 
 // The methods of journal, one for each kind of change: it passes the change to every consumer. Those about gangs are in
-// journal_kinds_gangs.go, those about nodes in journal_kinds_nodes.go, those about queues, accounts and the configuration in journal_kinds_queues.go, those about applications in journal_kinds_applications.go.
+// journal_kinds_gangs.go, those about nodes in journal_kinds_nodes.go, those about queues, accounts and the
+// configuration in journal_kinds_queues.go, those about applications in journal_kinds_applications.go.
 
 func (j *journal) askAdded(x *Allocation, in groupPosition) {
 	j.order.askAdded(x, in)

@@ -48,7 +48,8 @@ func (p *Partition) bindAndReindex(x *Allocation, n *Node, now time.Time) {
 // checkPlacement checks node, quotas, limits and max applications before x is bound to n. It
 // changes nothing.
 func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
-	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) && !(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !n.acceptsIf(true, x.shape) {
+	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) &&
+		!(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !n.acceptsIf(true, x.shape) {
 		return ErrDoesNotFit
 	}
 	if !p.Affinity().Check(x).Allows(n) {
@@ -63,8 +64,8 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	return nil
 }
 
-// Release removes an allocation. ok is false if key has no allocation; a pending ask is none. An ask that replaces it is
-// bound in its place (GAN-7).
+// Release removes an allocation. ok is false if key has no allocation; a pending ask is none. An ask that replaces it
+// is bound in its place (GAN-7).
 func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
 	x, ok := p.allocations.get(key)
 	if !ok || x.Pending() {
@@ -134,8 +135,8 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	return x, nil
 }
 
-// changeAsk gives the pending x another ask, which differs in its constraints on nodes. A nomination or a reservation of it
-// ends.
+// changeAsk gives the pending x another ask, which differs in its constraints on nodes. A nomination or a reservation
+// of it ends.
 func (l GangLedger) changeAsk(x *Allocation, ask *Ask) {
 	p := l.p
 	p.unpost(x)

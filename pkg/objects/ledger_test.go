@@ -40,8 +40,10 @@ func busyPartition(t *testing.T, conf configs.Queue, keys ...AllocationKey) *Par
 // accountingText is everything that a posting changes.
 func accountingText(p *Partition) string {
 	a, n := p.apps["app"], p.nodes["n"]
-	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade, a.state, a.log, p.boundCount,
-		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.Allocated()), p.Amounts(p.root.Allocated()), p.shapes)
+	return fmt.Sprint(p.Amounts(a.allocated), p.Amounts(a.pending), a.boundCount, a.pendingCount, a.allocationsMade,
+		a.state, a.log, p.boundCount,
+		p.Amounts(n.available), n.key.Score, len(n.allocations), p.Amounts(a.queue.Allocated()),
+		p.Amounts(p.root.Allocated()), p.shapes)
 }
 
 func TestResize_AskKeepsItsPosition(t *testing.T) {

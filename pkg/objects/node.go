@@ -110,8 +110,8 @@ func (n *Node) acceptsIf(schedulable bool, s *feasibility.Shape) bool {
 // admits reports whether the constraints of an ask of s admit n.
 func (n *Node) admits(s *feasibility.Shape) bool { return n.admitsAtOnce(s) || s.Admits(n.info) }
 
-// admitsAtOnce reports whether an ask of s requires nothing of n and n refuses nothing. That is so for most asks and nodes,
-// and then nothing else is read of the node.
+// admitsAtOnce reports whether an ask of s requires nothing of n and n refuses nothing. That is so for most asks and
+// nodes, and then nothing else is read of the node.
 func (n *Node) admitsAtOnce(s *feasibility.Shape) bool { return s.Unconstrained() && !n.repels }
 
 // setInfo sets the attributes, and what constraints read of them.

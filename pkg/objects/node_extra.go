@@ -6,7 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeExtra is what asks have on a node without being placed there, and what is marked for preemption there. Few nodes have any.
+// nodeExtra is what asks have on a node without being placed there, and what is marked for preemption there. Few nodes
+// have any.
 type nodeExtra struct {
 	held       resources.Vector // of available, for nominees, replacing and reserved
 	nominees   []*Allocation    // asks nominated for the node, oldest nomination first
@@ -32,7 +33,8 @@ func checkShared() error {
 	if len(c.held)+len(c.nominees)+len(c.preempting)+len(c.replacing)+len(c.reserved) > 0 {
 		return errors.New("the extra of nodes without any was changed")
 	}
-	if e.startingEntry.Indexed() || len(e.startingEntry.Mask)+len(e.placeholders) > 0 || e.deadlineEntry != nil || e.formerPeak != nil {
+	if e.startingEntry.Indexed() || len(e.startingEntry.Mask)+len(e.placeholders) > 0 || e.deadlineEntry != nil ||
+		e.formerPeak != nil {
 		return errors.New("the extra of applications without any was changed")
 	}
 	return nil

@@ -60,7 +60,8 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 }
 
 // SetAttributes replaces the attributes of a node. Allocations stay, even if their constraints do not admit the node
-// any more; a nomination or a reservation of such an ask ends, and so does a replacement by it. An attribute that cannot be read is an error.
+// any more; a nomination or a reservation of such an ask ends, and so does a replacement by it. An attribute that
+// cannot be read is an error.
 func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error {
 	n, ok := p.nodes[id]
 	if !ok {
@@ -74,8 +75,8 @@ func (p *Partition) SetAttributes(id NodeID, attributes map[string]string) error
 	return nil
 }
 
-// SetRefusedKinds sets which kinds of asks (feasibility.Shape.Kind) n, a node of p, refuses; nil: none. It has the effects
-// of a change of attributes.
+// SetRefusedKinds sets which kinds of asks (feasibility.Shape.Kind) n, a node of p, refuses; nil: none. It has the
+// effects of a change of attributes.
 func SetRefusedKinds(p *Partition, n *Node, kinds map[string]bool) {
 	setNodeInfo(p, n, n.attributes, n.info.Refusing(kinds))
 }

@@ -1,8 +1,8 @@
 package objects
 
-// What operators switch: applications on hold, stopped and drained queues. Asks of the first two stay pending and are in no
-// mask, so decisions pass them by; allocations stay. Whether an application or queue is known, and what is kept over restarts, is left to
-// package scheduler.
+// What operators switch: applications on hold, stopped and drained queues. Asks of the first two stay pending and are
+// in no mask, so decisions pass them by; allocations stay. Whether an application or queue is known, and what is kept
+// over restarts, is left to package scheduler.
 
 // OnHold reports whether an operator holds a (OPS-1).
 func (a *Application) OnHold() bool { return a.onHold }
@@ -19,11 +19,12 @@ func SetOnHold(p *Partition, a *Application, held bool) {
 // Stopped reports whether an operator has stopped q or a queue above (OPS-2).
 func (q *Queue) Stopped() bool { return q.policy.stopped }
 
-// Recovery reports whether q is the recovery queue: an operator has to move the applications that have asks there (PLC-34).
+// Recovery reports whether q is the recovery queue: an operator has to move the applications that have asks there
+// (PLC-34).
 func (q *Queue) Recovery() bool { return q.policy.recovery }
 
-// SetStopped applies to q and the queues below which queues operators have stopped (OPS-2). The cost grows with the number
-// of these queues, and of the applications of the leaves for which something changes.
+// SetStopped applies to q and the queues below which queues operators have stopped (OPS-2). The cost grows with the
+// number of these queues, and of the applications of the leaves for which something changes.
 func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
 	stopped := isStopped(q.path) || q.parent != nil && q.parent.policy.stopped
 	changed := q.policy.stopped != stopped
@@ -81,8 +82,8 @@ func SetDraining(p *Partition, n *Node, draining bool) {
 	}
 }
 
-// LeftToDrain is how many allocations on n a drain ends, preempting ones included. Those that require n stay: they would come
-// back to it.
+// LeftToDrain is how many allocations on n a drain ends, preempting ones included. Those that require n stay: they
+// would come back to it.
 func (n *Node) LeftToDrain() (left int) {
 	for x := range n.EachAllocation {
 		left += boolToInt(x.ask.RequiredNode() == "")

@@ -62,8 +62,8 @@ func (t *foreignTable) keyError(key AllocationKey) error {
 	return fmt.Errorf("key %s %w as a foreign allocation", key, ErrExists)
 }
 
-// AddOrphan records an allocation that the RM reports as running and that cannot be given to its application. Like a foreign
-// one it takes resources of its node and counts nowhere else; a new report replaces it (ASK-67).
+// AddOrphan records an allocation that the RM reports as running and that cannot be given to its application. Like a
+// foreign one it takes resources of its node and counts nowhere else; a new report replaces it (ASK-67).
 func AddOrphan(p *Partition, priorityClass string, ask *Ask, on NodeID) error {
 	if _, ok := p.foreign.byKey[ask.Key]; ok && !p.foreign.isOrphan(ask) {
 		return p.foreign.keyError(ask.Key)
@@ -71,10 +71,12 @@ func AddOrphan(p *Partition, priorityClass string, ask *Ask, on NodeID) error {
 	if err := checkQuantities(p.names, ask.Amounts, resources.Cluster); err != nil {
 		return err
 	}
-	return p.AddForeign(Foreign{Key: ask.Key, Node: on, Amounts: ask.Amounts, Tags: ask.Tags(), Orphan: &Orphan{ask, priorityClass}})
+	return p.AddForeign(Foreign{Key: ask.Key, Node: on, Amounts: ask.Amounts, Tags: ask.Tags(),
+		Orphan: &Orphan{ask, priorityClass}})
 }
 
-// Orphans are the orphaned allocations of an application in key order: the one of key, or with an empty key all of them.
+// Orphans are the orphaned allocations of an application in key order: the one of key, or with an empty key all of
+// them.
 func Orphans(p *Partition, app AppID, key AllocationKey) (all []*Foreign) {
 	for _, f := range p.foreign.orphans[app] {
 		if key == "" || f.Key == key {

@@ -30,7 +30,8 @@ var (
 	ErrFailing     = errors.New("is Failing")                // it takes no asks and no allocations
 	ErrCancelled   = errors.New("was cancelled by an operator")
 
-	ErrMemberConstraints   = errors.New("has virtual placeholders: its asks can have no pod affinity, topology spread or host ports")
+	ErrMemberConstraints = errors.New("has virtual placeholders: its asks can have no pod affinity, topology spread " +
+		"or host ports")
 	ErrVirtualPlaceholders = errors.New("has virtual placeholders, and takes no others")
 )
 
@@ -85,12 +86,14 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
 		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: newForeignTable(),
-		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes), gangs: newGangState(),
+		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes),
+		gangs: newGangState(),
 	}
 	p.journal.order.schedulable.Order = &nodeOrder
 	p.journal.order.unschedulable.Order = &nodeOrder
 	p.lists.setIndexes()
-	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames), cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
+	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames),
+		cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.journal.affinity.nodes, p.journal.affinity.maxRefused = &p.lists.nodes, cmp.Or(opt.RefusedNodes, defaultRefusals)
 	p.journal.topology.nodes = &p.lists.nodes

@@ -54,8 +54,8 @@ func (n *Node) RememberAnswer(x *Allocation, accepted bool) {
 // ForgetAnswers forgets all answers about n.
 func (n *Node) ForgetAnswers() { n.answers = nil }
 
-// answerChanges forgets the answers about nodes that change. What the RM itself says of a node is a change that the Core
-// knows (NOD-41).
+// answerChanges forgets the answers about nodes that change. What the RM itself says of a node is a change that the
+// Core knows (NOD-41).
 type answerChanges struct {
 	ignoreAskChanges
 	ignoreAccountChanges

@@ -22,7 +22,8 @@ type marks struct {
 }
 
 func newMarks() marks {
-	return marks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{}, reservations: newReservations()}
+	return marks{preempting: map[*Allocation]preemptionMark{}, nominated: map[*Allocation]nomination{},
+		reservations: newReservations()}
 }
 
 // anyOfAsks reports whether an ask is nominated or has reserved a node.

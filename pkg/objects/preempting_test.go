@@ -21,7 +21,8 @@ func TestNomination_SecondReplacesFirst(t *testing.T) {
 	p.Preempt(x, m, nil, epoch.Add(time.Second))
 	assert.Equal(t, p.Nomination(x), m)
 	assert.Equal(t, len(p.Nominees()), 1)
-	assert.Assert(t, n.extra.held.IsZero() && len(n.extra.nominees) == 0, "node n holds %v for %d", n.extra.held, len(n.extra.nominees))
+	assert.Assert(t, n.extra.held.IsZero() && len(n.extra.nominees) == 0, "node n holds %v for %d", n.extra.held,
+		len(n.extra.nominees))
 	ended := p.TakeEndedNominations()
 	assert.Equal(t, len(ended), 1)
 	assert.Equal(t, ended[0].Node, n)

@@ -32,7 +32,8 @@ func (q *Queue) ProtectedAfterRelease(s *feasibility.Shape, freed resources.Vect
 	guaranteed := q.quota.Guaranteed()
 	for k, n := range s.Vector() {
 		k := resources.Index(k)
-		if g, ok := guaranteed.At(k); ok && n > 0 && resources.SubSaturated(resources.SubSaturated(q.quota.AfterExpectedRelease(k), n), freed.At(k)) < g {
+		if g, ok := guaranteed.At(k); ok && n > 0 &&
+			resources.SubSaturated(resources.SubSaturated(q.quota.AfterExpectedRelease(k), n), freed.At(k)) < g {
 			return true
 		}
 	}

@@ -74,8 +74,8 @@ func (l AffinityLedger) allowedByPreference(s *feasibility.Shape, c NodeCheck) i
 	}
 }
 
-// firstPreferred is FirstAllowedNode for a check that prefers some nodes. Only a search without what is taken to be gone
-// looks at all nodes.
+// firstPreferred is FirstAllowedNode for a check that prefers some nodes. Only a search without what is taken to be
+// gone looks at all nodes.
 func (l AffinityLedger) firstPreferred(s *feasibility.Shape, c *NodeCheck) *Node {
 	if l.p.FirstFittingNode(s) == nil {
 		return nil
@@ -94,7 +94,8 @@ func (l AffinityLedger) firstPreferred(s *feasibility.Shape, c *NodeCheck) *Node
 }
 
 // lookedPerRefusal times affinityChanges.maxRefused groups and nodes are what a search may look at before its kind gets
-// groupedNodes of its own. These cost more than a short walk: each of its searches applies the changes of all others before.
+// groupedNodes of its own. These cost more than a short walk: each of its searches applies the changes of all others
+// before.
 const lookedPerRefusal = 4
 
 // searchGroups returns the first node of AllowedNodes, from the groups of nodes that kinds share.

@@ -53,14 +53,17 @@ func (c *preferringCluster) tags() map[string]string {
 	term := func() string {
 		return `{"weight":` + c.pick("1", "7", "100") + `,"podAffinityTerm":{` + key() + `,` + selector() + `}}`
 	}
-	required := `"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"` + c.pick("host", "rack") + `",` + selector() + `}]`
+	required := `"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"` + c.pick("host",
+		"rack") + `",` + selector() + `}]`
 	preferred := func() string {
 		return `"preferredDuringSchedulingIgnoredDuringExecution":[` + term() + `,` + term() + `]`
 	}
 	for range c.rng.IntN(3) {
 		switch c.rng.IntN(5) {
 		case 0:
-			tags[constraints.AffinityTag] = `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":` + c.pick("1", "50") + `,"preference":{"matchExpressions":[{"key":"zone","operator":"In","values":["` + c.pick("a", "b") + `"]}]}}]}`
+			tags[constraints.AffinityTag] = `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":` + c.pick("1",
+				"50") + `,"preference":{"matchExpressions":[{"key":"zone","operator":"In","values":["` + c.pick("a",
+				"b") + `"]}]}}]}`
 		case 1:
 			tags[constraints.TolerationsTag] = `[{"key":"old","operator":"Exists"}]`
 		case 2:
@@ -68,7 +71,9 @@ func (c *preferringCluster) tags() map[string]string {
 		case 3:
 			tags[affinity.PodAntiAffinityTag] = c.pick(`{`+preferred()+`}`, `{`+required+`,`+preferred()+`}`, `{`+required+`}`)
 		case 4:
-			tags[affinity.SpreadTag] = `[{` + key() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` + selector() + `},{"topologyKey":"` + c.pick("zone", "zone", "host") + `","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule",` + selector() + `}]`
+			tags[affinity.SpreadTag] = `[{` + key() + `,"maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` + selector() +
+				`},{"topologyKey":"` + c.pick("zone", "zone",
+				"host") + `","maxSkew":2,"whenUnsatisfiable":"DoNotSchedule",` + selector() + `}]`
 		}
 	}
 	return tags
@@ -99,7 +104,8 @@ func (c *preferringCluster) askWith(tags map[string]string, vcore resources.Quan
 	}
 	c.asks++
 	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": vcore})
-	x, err := c.p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts, Details: NewAskDetails(details)}, time.Unix(0, 0))
+	x, err := c.p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts,
+		Details: NewAskDetails(details)}, time.Unix(0, 0))
 	assert.NilError(c.t, err)
 	return x
 }
@@ -115,15 +121,16 @@ func (c *preferringCluster) bestByScan(x *Allocation) (best *Node, score int64) 
 	return best, score
 }
 
-// The node that a search finds is the best of all that it could have looked at, whatever has changed; and the nodes behind
-// it follow by their scores (CON-28, CON-34).
+// The node that a search finds is the best of all that it could have looked at, whatever has changed; and the nodes
+// behind it follow by their scores (CON-28, CON-34).
 func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 	scores, own := map[int64]bool{}, 0
 	for seed := range testscale.Runs(120) {
 		c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 70)), p: quotaPartition(t, "")}
 		assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 		// Searches of some runs look at one node or two before their kinds have nodes of their own, of which there are few.
-		c.apps, c.kinds, c.p.journal.affinity.maxRefused = []int{2, 20}[seed%2], []int{4, 60}[seed/2%2], []int{0, 1, defaultRefusals}[seed/4%3]
+		c.apps, c.kinds, c.p.journal.affinity.maxRefused = []int{2, 20}[seed%2], []int{4, 60}[seed/2%2],
+			[]int{0, 1, defaultRefusals}[seed/4%3]
 		nodes := 3 + c.rng.IntN(60)
 		for i := range nodes {
 			c.addNode(i)
@@ -137,7 +144,8 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 			got := c.p.Affinity().FirstAllowedNode(x.shape, check)
 			assert.Assert(t, got == want, "seed %d, step %d: %v", seed, step, x.ask.Tags())
 			behind := slices.Collect(c.p.Affinity().AllowedNodes(x.shape, check))
-			assert.Assert(t, slices.Equal(behind, slices.Collect(check.Allowed(x.shape, c.p.FittingNodes(x.shape)))), "seed %d, step %d", seed, step)
+			assert.Assert(t, slices.Equal(behind, slices.Collect(check.Allowed(x.shape, c.p.FittingNodes(x.shape)))),
+				"seed %d, step %d", seed, step)
 			for i := 1; i < len(behind) && check.prefers; i++ {
 				assert.Assert(t, check.score(x.shape, behind[i-1]) >= check.score(x.shape, behind[i]))
 			}
@@ -156,11 +164,12 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 	assert.Assert(t, len(scores) > 50, "few scores: %d", len(scores))
 }
 
-// However many kinds take turns, a search looks at the groups of nodes, at the nodes that the kind has allocations on, and at
-// few others; and no kind makes groups of its own.
+// However many kinds take turns, a search looks at the groups of nodes, at the nodes that the kind has allocations on,
+// and at few others; and no kind makes groups of its own.
 func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 	term := func(of, key, app string) string {
-		return `{"` + of + `DuringSchedulingIgnoredDuringExecution":[{"weight":3,"podAffinityTerm":{"topologyKey":"` + key + `","labelSelector":{"matchLabels":{"app":"` + app + `"}}}}]}`
+		return `{"` + of + `DuringSchedulingIgnoredDuringExecution":[{"weight":3,"podAffinityTerm":{"topologyKey":"` + key +
+			`","labelSelector":{"matchLabels":{"app":"` + app + `"}}}}]}`
 	}
 	for name, tags := range map[string]func(app string) map[string]string{
 		"spread over zones": func(app string) map[string]string {
@@ -189,7 +198,9 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 			assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 			for i := range nodes {
 				attributes := map[string]string{"host": fmt.Sprint(i), "zone": fmt.Sprint(i % 3), "pool": fmt.Sprint(i % 10)}
-				assert.NilError(t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 8}), attributes, true))
+				assert.NilError(t,
+					c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 8}), attributes,
+						true))
 			}
 			grouped, a := &c.p.journal.affinity.grouped, c.p.Affinity()
 			var groups []*nodeGroup
@@ -206,7 +217,8 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 				drawn, drawing := a.bestDrawing(x.shape, &check)
 				_, looked := grouped.shared[0].first(x.shape, &check, drawn)
 				allowance := len(grouped.shared[0].groups)*2 + i/kinds + 1
-				assert.Assert(t, drawing+looked <= allowance, "ask %d: looked at %d groups and nodes, not %d", i, drawing+looked, allowance)
+				assert.Assert(t, drawing+looked <= allowance, "ask %d: looked at %d groups and nodes, not %d", i, drawing+looked,
+					allowance)
 				if groups == nil {
 					groups = grouped.shared[0].groups
 				}
@@ -219,7 +231,8 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 	}
 }
 
-// Kinds that take turns do not take the nodes of their own from each other; a kind that is not searched for long loses them.
+// Kinds that take turns do not take the nodes of their own from each other; a kind that is not searched for long loses
+// them.
 func TestPreferredNodes_FewKindsHaveNodesOfTheirOwn(t *testing.T) {
 	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70)), p: quotaPartition(t, "")}
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
@@ -229,7 +242,10 @@ func TestPreferredNodes_FewKindsHaveNodesOfTheirOwn(t *testing.T) {
 	c.p.journal.affinity.maxRefused = 0 // each search looks at more
 	var asks []*Allocation
 	for i := range 2 * maxOwn {
-		asks = append(asks, c.askWith(map[string]string{"kubernetes.io/label/app": fmt.Sprint(i), affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{}}]`}, 1))
+		asks = append(asks,
+			c.askWith(map[string]string{"kubernetes.io/label/app": fmt.Sprint(i),
+				affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{}}]`},
+				1))
 	}
 	c.p.RefreshShares()
 	search := func(x *Allocation) { c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x)) }
@@ -260,20 +276,25 @@ func BenchmarkPreferredNodes_Kinds(b *testing.B) {
 			p := quotaPartition(b, "")
 			assert.NilError(b, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 			for i := range 5000 {
-				assert.NilError(b, p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 1000}), map[string]string{"host": fmt.Sprint(i)}, true))
+				assert.NilError(b,
+					p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 1000}),
+						map[string]string{"host": fmt.Sprint(i)}, true))
 			}
 			p.RefreshShares()
 			i, constraints := 0, make([]*AskConstraints, kinds)
 			for b.Loop() {
 				kind := i % kinds
 				app := fmt.Sprint(kind)
-				tags := map[string]string{"kubernetes.io/label/app": app, affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+				tags := map[string]string{"kubernetes.io/label/app": app,
+					affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
 				if constraints[kind] == nil {
 					around, err := affinity.Parse(tags, nil)
 					assert.NilError(b, err)
 					constraints[kind] = &AskConstraints{Affinity: around}
 				}
-				x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "x", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}), Details: NewAskDetails(AskDetails{Tags: tags, Constraints: constraints[kind]})}, time.Unix(0, 0))
+				x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "x",
+					Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
+					Details: NewAskDetails(AskDetails{Tags: tags, Constraints: constraints[kind]})}, time.Unix(0, 0))
 				assert.NilError(b, err)
 				p.RefreshShares()
 				assert.NilError(b, p.Place(x, p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)), time.Unix(0, 0)))
@@ -313,7 +334,8 @@ func (c *preferringCluster) change(nodes int) {
 // An abbreviated key is smaller only if the node is before the other, however far from 0 the scores are.
 func TestGroupedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
 	k, rng := newGroupedNodes(nil, &searchKind{prefers: true}), rand.New(rand.NewPCG(1, 70))
-	scores := []int64{0, 1, -1, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, -(1 << 15), -(1 << 15) + 1, -(1 << 15) - 1, -(1 << 20), -(1 << 20) - 1, 1 << 40, -(1 << 40)}
+	scores := []int64{0, 1, -1, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, -(1 << 15), -(1 << 15) + 1, -(1 << 15) - 1, -(1 << 20),
+		-(1 << 20) - 1, 1 << 40, -(1 << 40)}
 	nodes := make([]*Node, 60)
 	k.at = make([]nodePosition, len(nodes))
 	for i := range nodes {
@@ -340,15 +362,19 @@ func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 	for _, id := range []NodeID{"n1", "n2", "n3"} {
-		assert.NilError(t, c.p.AddNode(id, resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": string(id)}, true))
+		assert.NilError(t,
+			c.p.AddNode(id, resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": string(id)},
+				true))
 	}
-	tags := map[string]string{"kubernetes.io/label/app": "a", affinity.PodAffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
+	tags := map[string]string{"kubernetes.io/label/app": "a",
+		affinity.PodAffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
 	around, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
 	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: around}})
 	var there []*Allocation
 	for i, node := range []NodeID{"n2", "n3", "n3"} {
-		_, err := c.p.AddReported(&Ask{Key: AllocationKey(fmt.Sprint("r", i)), App: "x", Amounts: one, Details: details}, node, now)
+		_, err := c.p.AddReported(&Ask{Key: AllocationKey(fmt.Sprint("r", i)), App: "x", Amounts: one, Details: details},
+			node, now)
 		assert.NilError(t, err)
 		y, _ := c.p.Allocation(AllocationKey(fmt.Sprint("r", i)))
 		there = append(there, y)
@@ -407,7 +433,9 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1)), p: quotaPartition(t, "")}
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 	for i := range 20 {
-		assert.NilError(t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": fmt.Sprint(i)}, true))
+		assert.NilError(t,
+			c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
+				map[string]string{"host": fmt.Sprint(i)}, true))
 	}
 	grouped := &c.p.journal.affinity.grouped
 	kept := func() int { return len(grouped.shared) + len(grouped.own) }
@@ -416,7 +444,9 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 		nodes, err := constraints.Parse(tags)
 		assert.NilError(t, err)
 		c.asks++
-		ask := &Ask{Key: AllocationKey(fmt.Sprint("p", c.asks)), App: "x", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}), Details: NewAskDetails(AskDetails{Tags: tags})}
+		ask := &Ask{Key: AllocationKey(fmt.Sprint("p", c.asks)), App: "x",
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
+			Details: NewAskDetails(AskDetails{Tags: tags})}
 		if nodes != nil {
 			ask = ask.WithConstraints(&AskConstraints{Nodes: nodes})
 		}
@@ -434,7 +464,9 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	place(prefers)
 	assert.Equal(t, kept(), 1)
 	assert.Assert(t, grouped.shared[0].groups[0] == groups[0], "it was filled anew")
-	assert.NilError(t, c.p.SetAttributes("n5", map[string]string{constraints.TaintsAttribute: `[{"key":"old","effect":"PreferNoSchedule"}]`}))
+	assert.NilError(t,
+		c.p.SetAttributes("n5",
+			map[string]string{constraints.TaintsAttribute: `[{"key":"old","effect":"PreferNoSchedule"}]`}))
 	place(nil)
 	assert.Equal(t, kept(), 2)
 	_, err := c.p.RemoveNode("n5", time.Unix(0, 0))

@@ -91,7 +91,8 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf = *conf
 	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
-		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy, offset: conf.PriorityOffset, stopped: q.policy.stopped,
+		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy,
+		offset: conf.PriorityOffset, stopped: q.policy.stopped,
 		recovery: q.path == placement.RecoveryQueue,
 	}
 	q.applyOrders()

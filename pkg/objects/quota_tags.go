@@ -65,7 +65,8 @@ func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) err
 // updateQuotas applies the quotas of conf to a leaf. Most applications have the tags of the one
 // before, so usually nothing changes.
 func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
-	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) && conf.MaxApplications == q.conf.MaxApplications {
+	if conf.Max.Equal(q.conf.Max) && conf.Guaranteed.Equal(q.conf.Guaranteed) &&
+		conf.MaxApplications == q.conf.MaxApplications {
 		return
 	}
 	q.setConf(&conf)

@@ -15,7 +15,8 @@ import (
 // hundredThousandQueues is a configuration of 100,000 queues: 100 parents, each with 10 parents,
 // each with up to 99 leaves. max is the max of each leaf; 0: the leaf is left out.
 func hundredThousandQueues(max func(leaf int) resources.Quantity) configs.Partition {
-	conf := configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
+	conf := configs.Partition{Name: "default", PreemptionEnabled: true,
+		Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone()}}
 	leaf := 0
 	for i := range 100 {
 		top := configs.Queue{Name: fmt.Sprint("t", i), Parent: true, Settings: configs.DefaultSettings()}
@@ -44,10 +45,13 @@ var reloadCases = []struct {
 	from, to func(leaf int) resources.Quantity
 }{
 	{"nothing", constantMax(1000), constantMax(1000)},
-	{"one", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf == 77_777)) }},
-	{"thousand", constantMax(1000), func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf%99 == 7)) }},
+	{"one", constantMax(1000),
+		func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf == 77_777)) }},
+	{"thousand", constantMax(1000),
+		func(leaf int) resources.Quantity { return 1000 + resources.Quantity(boolToInt(leaf%99 == 7)) }},
 	{"all", constantMax(1000), constantMax(1001)},
-	{"ten thousand added and removed", constantMax(1000), func(leaf int) resources.Quantity { return 1000 * resources.Quantity(boolToInt(leaf%10 != 7)) }},
+	{"ten thousand added and removed", constantMax(1000),
+		func(leaf int) resources.Quantity { return 1000 * resources.Quantity(boolToInt(leaf%10 != 7)) }},
 }
 
 func constantMax(n resources.Quantity) func(int) resources.Quantity {

@@ -35,7 +35,8 @@ func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 		i++
 		assert.NilError(t, p.Reconfigure(confs[i%2], prepared[i%2]))
 	})
-	assert.Equal(t, p.queues["root.p7.l7"].quota.Max()[0], p.names.LimitVector(confs[i%2].Root.Children[7].Children[7].Max)[0])
+	assert.Equal(t, p.queues["root.p7.l7"].quota.Max()[0],
+		p.names.LimitVector(confs[i%2].Root.Children[7].Children[7].Max)[0])
 	each := allocations / (parents * leaves)
 	assert.Assert(t, each < 0.5, "%.1f allocations for a queue", each)
 }

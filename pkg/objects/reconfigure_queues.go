@@ -119,7 +119,8 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 		r.mayPreemptChanged = append(r.mayPreemptChanged, q)
 	}
 	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && hasApplications(q)
-	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) && hasApplications(q)
+	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) &&
+		hasApplications(q)
 	before := q.policy
 	if !sameTemplate(q.conf.ChildTemplate, conf.ChildTemplate) || q.conf.UpdatesLeaves != conf.UpdatesLeaves {
 		r.templatesChanged = append(r.templatesChanged, q)
@@ -132,7 +133,8 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	}
 	p.internNames(q)
 	p.journal.queueSettingsChanged(q)
-	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort || before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
+	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort ||
+		before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		q.clearOrdering(before.sort, &p.deadlines.ramping)
 	}

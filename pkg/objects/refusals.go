@@ -17,8 +17,8 @@ func (a *Ask) WithoutNodes(nodes []string) *Ask {
 	return a.WithConstraints(&c)
 }
 
-// SetRefusingNodes sets which nodes have refused x, after a back-off ended. A pending x may be placed on more nodes then,
-// so its nomination or reservation stays, and the replacement of a placeholder; an allocation stays where it is.
+// SetRefusingNodes sets which nodes have refused x, after a back-off ended. A pending x may be placed on more nodes
+// then, so its nomination or reservation stays, and the replacement of a placeholder; an allocation stays where it is.
 func SetRefusingNodes(p *Partition, x *Allocation, nodes []string) {
 	ask := x.ask.WithoutNodes(nodes)
 	if x.Pending() {

@@ -42,23 +42,27 @@ type ReservationEnd uint8
 
 // The ends of reservations (RES-6).
 const (
-	ReservationPlaced       ReservationEnd = iota // the ask was placed, on the node or on another
-	ReservationNominated                          // the ask has victims, on the node or on another
-	ReservationCancelled                          // the ask was removed
-	ReservationResized                            // the ask requests other amounts
-	ReservationNodeLost                           // the node was removed, does not accept the ask any more, or is too small
-	ReservationLost                               // another ask needs the node: it requires it, or it preempts there and has at least the priority
-	ReservationBlocked                            // a quota, a limit or a gang blocks the ask
-	ReservationRefused                            // the node has enough free, and the RM refuses it, or the affinity of allocations does
-	ReservationTimedOut                           // it lasted for the timeout
-	ReservationDisabled                           // the configuration has no reservations any more
-	ReservationMoved                              // the ask is a member of a gang that has reserved clearly better nodes
-	ReservationQueueChanged                       // the application of the ask was moved to another queue (OPS-9)
+	ReservationPlaced    ReservationEnd = iota // the ask was placed, on the node or on another
+	ReservationNominated                       // the ask has victims, on the node or on another
+	ReservationCancelled                       // the ask was removed
+	ReservationResized                         // the ask requests other amounts
+	// the node was removed, does not accept the ask any more, or is too small
+	ReservationNodeLost
+	// another ask needs the node: it requires it, or it preempts there and has at least the priority
+	ReservationLost
+	ReservationBlocked // a quota, a limit or a gang blocks the ask
+	// the node has enough free, and the RM refuses it, or the affinity of allocations does
+	ReservationRefused
+	ReservationTimedOut     // it lasted for the timeout
+	ReservationDisabled     // the configuration has no reservations any more
+	ReservationMoved        // the ask is a member of a gang that has reserved clearly better nodes
+	ReservationQueueChanged // the application of the ask was moved to another queue (OPS-9)
 )
 
 func (e ReservationEnd) String() string {
 	return [...]string{
-		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked", "refused by the resource manager or by other allocations", "timed out", "disabled", "moved", "application moved",
+		"placed", "nominated", "cancelled", "resized", "node lost", "lost to another ask", "blocked",
+		"refused by the resource manager or by other allocations", "timed out", "disabled", "moved", "application moved",
 	}[e]
 }
 
@@ -76,8 +80,8 @@ type ReservationLedger struct{ p *Partition }
 // Reservations is the part of the ledger that is about reservations.
 func (p *Partition) Reservations() ReservationLedger { return ReservationLedger{p} }
 
-// Reserve reserves n for x. An ask that requires n ends the reservations of asks that do not. Requires: x is pending and
-// has neither a reservation nor a nomination; MayReserve(x, n).
+// Reserve reserves n for x. An ask that requires n ends the reservations of asks that do not. Requires: x is pending
+// and has neither a reservation nor a nomination; MayReserve(x, n).
 func (l ReservationLedger) Reserve(x *Allocation, n *Node, now time.Time) {
 	l.clearOn(n, ReservationLost, func(y *Allocation) bool { return y.ask.RequiredNode() == "" })
 	l.add(x, reservation{node: n, at: now})
@@ -128,7 +132,8 @@ func (l ReservationLedger) clearOn(n *Node, end ReservationEnd, ends func(*Alloc
 
 // clearUnsuitable ends the reservations of n of the asks that it cannot take any more.
 func (l ReservationLedger) clearUnsuitable(n *Node) {
-	l.clearOn(n, ReservationNodeLost, func(x *Allocation) bool { return !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()) })
+	l.clearOn(n, ReservationNodeLost,
+		func(x *Allocation) bool { return !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()) })
 }
 
 // clearFor ends the reservations of n that do not count for x, which preempts there (RES-9).
@@ -179,8 +184,8 @@ func (l ReservationLedger) Fits(x *Allocation) bool {
 	return n.freeWithoutHeld(nil, func(*Allocation) bool { return true }).Covers(x.shape.Vector())
 }
 
-// MayReserve reports whether x may reserve n: n accepts it, and would have enough without allocations. Unless x requires
-// n, nothing of n may be held for another ask.
+// MayReserve reports whether x may reserve n: n accepts it, and would have enough without allocations. Unless x
+// requires n, nothing of n may be held for another ask.
 func (n *Node) MayReserve(x *Allocation) bool {
 	return n.Accepts(x.shape) && n.HoldsWithoutAllocations(x) &&
 		(x.ask.RequiredNode() != "" || len(n.extra.nominees)+len(n.extra.replacing)+len(n.extra.reserved) == 0)
@@ -192,8 +197,8 @@ func (n *Node) HoldsWithoutAllocations(x *Allocation) bool {
 	return n.total.CoversAfter(n.occupied, x.shape.Vector())
 }
 
-// MayBePlacedWithinCapacity reports whether no operator, quota, limit or order of its queue keeps x from being placed; the capacity of the
-// cluster is not examined.
+// MayBePlacedWithinCapacity reports whether no operator, quota, limit or order of its queue keeps x from being placed;
+// the capacity of the cluster is not examined.
 func (x *Allocation) MayBePlacedWithinCapacity() bool {
 	if x.group.Held() || !x.app.MayBeAllocated() {
 		return false
@@ -201,9 +206,9 @@ func (x *Allocation) MayBePlacedWithinCapacity() bool {
 	return !x.app.Constraints().BlockedWithinCapacity(x.shape)
 }
 
-// MissingShare is the dominant share of what an ask of shape s lacks on n when used is used of n, too: of the resources that it
-// requests, the largest part of the capacity that would have to become free. Zero: nothing. more: it is more than limit, and
-// share is a lower bound of it.
+// MissingShare is the dominant share of what an ask of shape s lacks on n when used is used of n, too: of the resources
+// that it requests, the largest part of the capacity that would have to become free. Zero: nothing. more: it is more
+// than limit, and share is a lower bound of it.
 func (n *Node) MissingShare(s *feasibility.Shape, used resources.Vector, limit float64) (share float64, more bool) {
 	for k, requested := range s.Vector() {
 		k := resources.Index(k)
@@ -268,8 +273,8 @@ func HoldersText(all []Holder) string {
 	return text
 }
 
-// HeldFor returns the asks but x for which something of n is held: nominated for it, to replace a placeholder, and with a
-// reservation, each kind the oldest first.
+// HeldFor returns the asks but x for which something of n is held: nominated for it, to replace a placeholder, and with
+// a reservation, each kind the oldest first.
 func (l ReservationLedger) HeldFor(n *Node, x *Allocation) (out []Holder) {
 	for _, y := range slices.Concat(n.extra.nominees, n.extra.replacing, n.extra.reserved) {
 		if y != x {

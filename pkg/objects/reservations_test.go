@@ -14,9 +14,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// RES-3, RES-5, RES-6: whatever happens, each reservation is of a pending ask and a node that can take it, one ask has one
-// node, a node is reserved for one ask or for asks that require it, and what it holds is their sum and counts in no queue.
-// Each reservation that was made is there or has ended, once.
+// RES-3, RES-5, RES-6: whatever happens, each reservation is of a pending ask and a node that can take it, one ask has
+// one node, a node is reserved for one ask or for asks that require it, and what it holds is their sum and counts in no
+// queue. Each reservation that was made is there or has ended, once.
 func TestPartition_ReservationsAddUp(t *testing.T) {
 	for seed := range uint64(testscale.Runs(40)) {
 		rng := rand.New(rand.NewPCG(seed, 61))
@@ -36,7 +36,8 @@ func TestPartition_ReservationsAddUp(t *testing.T) {
 			}
 			switch x := pick(); rng.IntN(12) {
 			case 0, 1, 2:
-				ask := &Ask{Key: AllocationKey(fmt.Sprint("k", step)), App: "app", Amounts: cores(int64(1 + rng.IntN(4))), Priority: int32(rng.IntN(3))}
+				ask := &Ask{Key: AllocationKey(fmt.Sprint("k", step)), App: "app", Amounts: cores(int64(1 + rng.IntN(4))),
+					Priority: int32(rng.IntN(3))}
 				if rng.IntN(3) == 0 {
 					ask.Details = &AskDetails{RequiredNode: n.ID()}
 				}
@@ -107,7 +108,8 @@ func TestNode_MissingShare(t *testing.T) {
 		assert.Assert(t, share == 0.25 && more == wantMore, "2 of 8 cores, and 10 of 100: %v, limit %v", share, limit)
 	}
 	assert.Assert(t, !m.MayReserve(x), "the foreign allocation stays")
-	assert.NilError(t, p.AddForeign(Foreign{Key: "g", Node: "m", Amounts: resources.FromMap(map[string]resources.Quantity{"memory": 30})}))
+	assert.NilError(t,
+		p.AddForeign(Foreign{Key: "g", Node: "m", Amounts: resources.FromMap(map[string]resources.Quantity{"memory": 30})}))
 	share, _ = m.MissingShare(x.Shape(), nil, math.Inf(1))
 	assert.Equal(t, share, 0.4, "2 of 8 cores, and 40 of 100")
 }

@@ -19,7 +19,8 @@ func (p *Partition) internNames(q *Queue) {
 		by = resources.Asks
 	}
 	settings := quota.Settings{
-		Max: q.conf.Max, Guaranteed: q.conf.Guaranteed, MaxApplications: q.conf.MaxApplications, Limits: q.conf.Limits, ClassQuotas: q.conf.ClassQuotas,
+		Max: q.conf.Max, Guaranteed: q.conf.Guaranteed, MaxApplications: q.conf.MaxApplications, Limits: q.conf.Limits,
+		ClassQuotas: q.conf.ClassQuotas,
 	}
 	formerBy, formerExtra := q.quota.HeldBy(), q.extraResources
 	former := q.quota.Configure(&settings, p.names, by)

@@ -32,7 +32,8 @@ func TestResourceNames_UnknownNamesDoNotExcludeNodes(t *testing.T) {
 	for i := range resources.MaxAskNames {
 		assert.NilError(t, addAskFor(t, p, fmt.Sprint("junk", i), "vcore", fmt.Sprint("example.com/junk", i)))
 	}
-	assert.ErrorContains(t, addAskFor(t, p, "one too many", "example.com/gpu"), `resource name "example.com/gpu": no node and no configuration knows it`)
+	assert.ErrorContains(t, addAskFor(t, p, "one too many", "example.com/gpu"),
+		`resource name "example.com/gpu": no node and no configuration knows it`)
 	assert.NilError(t, p.AddNode("new", oneOfEach("vcore", "example.com/gpu"), nil, true))
 	assert.NilError(t, p.Check())
 	assert.NilError(t, addAskFor(t, p, "gpu", "example.com/gpu"), "a node has it")

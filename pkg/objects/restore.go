@@ -3,8 +3,8 @@ package objects
 import "github.com/canopy-scheduler/canopy/pkg/lifecycle"
 
 // A Partition can be written and read as what is reachable from it (package objectgraph). Functions are not: those of
-// package-level variables are found again by their place there, and Reattach sets the others. Nor is the seed of hashes, which
-// is of one process.
+// package-level variables are found again by their place there, and Reattach sets the others. Nor is the seed of
+// hashes, which is of one process.
 
 // Variables are pointers to the package-level variables that objects of a Partition point to.
 func Variables() []any {

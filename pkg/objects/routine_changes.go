@@ -8,8 +8,8 @@ import (
 
 // routineChanges records whether anything but routine placements has changed. A routine placement binds a pending ask
 // that is in no gang, in a leaf that is not StateAware, and has no effect on what precedes decisions: nominations,
-// reservations, placeholders, quota enforcement, and deadlines. Between routine placements a scheduler need examine none
-// of these (ORD-6).
+// reservations, placeholders, quota enforcement, and deadlines. Between routine placements a scheduler need examine
+// none of these (ORD-6).
 type routineChanges struct {
 	other bool // something else has changed, or may not be routine
 }
@@ -18,12 +18,13 @@ type routineChanges struct {
 func (p *Partition) Routine() bool { return !p.journal.routine.other && !p.journal.requeueDue() }
 
 // BeginRoutine reports whether nothing precedes the placement of the first feasible ask: there are no nominations,
-// preempting allocations, reservations, placeholders to replace, gangs to try again, or queues above an enforced max, and all events and
-// ended objects were taken. What becomes due with time is for the caller to examine.
+// preempting allocations, reservations, placeholders to replace, gangs to try again, or queues above an enforced max,
+// and all events and ended objects were taken. What becomes due with time is for the caller to examine.
 func (p *Partition) BeginRoutine() bool {
 	j := &p.journal
 	routine := len(p.marks.nominees) == 0 && len(p.marks.preempting) == 0 && len(p.marks.reservations.asks) == 0 &&
-		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.gangs.candidates) == 0 && len(j.gangs.refused) == 0 && len(j.gangs.replacedBy) == 0 &&
+		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.gangs.candidates) == 0 &&
+		len(j.gangs.refused) == 0 && len(j.gangs.replacedBy) == 0 &&
 		j.enforcement.Idle() && j.preemption.idle() && len(j.reserving.ended) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
 		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()

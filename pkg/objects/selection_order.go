@@ -51,9 +51,9 @@ func (a *Application) StartingBefore() (before []*Application) {
 	return before
 }
 
-// AsksBefore are the pending asks of the application of x that come before x: how many, and the first of them; nil: there
-// is none. Asks that are unschedulable or wait for their gang are not in the order and are not counted. The cost grows
-// with the logarithm of the number of asks, and with the number of ask groups.
+// AsksBefore are the pending asks of the application of x that come before x: how many, and the first of them; nil:
+// there is none. Asks that are unschedulable or wait for their gang are not in the order and are not counted. The cost
+// grows with the logarithm of the number of asks, and with the number of ask groups.
 func (x *Allocation) AsksBefore() (count int, first *Allocation) {
 	for g := range x.app.askGroups.order.All {
 		asks := g.SchedulableAsks()

@@ -12,7 +12,8 @@ import (
 // a decision and before it reads a Share. It does nothing if nothing changed, and takes one pass
 // over the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
-	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested && !p.journal.affinity.nodesOpened && !p.journal.affinity.tracking {
+	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested &&
+		!p.journal.affinity.nodesOpened && !p.journal.affinity.tracking {
 		return
 	}
 	p.journal.order.indexJoining()
@@ -88,8 +89,8 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 	}
 }
 
-// rebuildOrdering rebuilds every index and every priority, from the applications up; but for the orders of asks where no priority
-// of theirs has changed. It is for changes that can affect any of them, such as a new configuration.
+// rebuildOrdering rebuilds every index and every priority, from the applications up; but for the orders of asks where
+// no priority of theirs has changed. It is for changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
 	p.deadlines.ramping = nil
 	p.journal.rebuilding()
@@ -111,8 +112,8 @@ func (p *Partition) rebuildOrdering() {
 	p.journal.order.unschedulable.Fill(unschedulable)
 }
 
-// rebuild rebuilds the order of the groups, if a configuration that enables or disables priority has changed it: nothing else that
-// a configuration says has a part in it.
+// rebuild rebuilds the order of the groups, if a configuration that enables or disables priority has changed it:
+// nothing else that a configuration says has a part in it.
 func (s *askGroups) rebuild(priorityDisabled bool) {
 	changed := slices.ContainsFunc(s.list, func(g *AskGroup) bool {
 		for _, list := range [][]*Allocation{g.SchedulableAsks(), g.unschedulableAsks()} {

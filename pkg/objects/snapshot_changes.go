@@ -61,11 +61,13 @@ func (s *snapshotChanges) account(x *quota.Account) {
 	}
 }
 
-func (s *snapshotChanges) askAdded(x *Allocation, _ groupPosition)            { s.allocation(x) }
-func (s *snapshotChanges) askRemoved(x *Allocation, _ *AskGroup)              { s.allocation(x) }
-func (s *snapshotChanges) nominationAdded(x *Allocation, _ *Node)             { s.allocation(x) }
-func (s *snapshotChanges) nominationRemoved(x *Allocation, _ *Node)           { s.allocation(x) }
-func (s *snapshotChanges) reservationAdded(x *Allocation, _ *Node)            { s.allocation(x) } // and its node: nodeUsageChanged
+func (s *snapshotChanges) askAdded(x *Allocation, _ groupPosition)  { s.allocation(x) }
+func (s *snapshotChanges) askRemoved(x *Allocation, _ *AskGroup)    { s.allocation(x) }
+func (s *snapshotChanges) nominationAdded(x *Allocation, _ *Node)   { s.allocation(x) }
+func (s *snapshotChanges) nominationRemoved(x *Allocation, _ *Node) { s.allocation(x) }
+
+// and its node: nodeUsageChanged
+func (s *snapshotChanges) reservationAdded(x *Allocation, _ *Node)            { s.allocation(x) }
 func (s *snapshotChanges) reservationEnded(x *Allocation, _ EndedReservation) { s.allocation(x) }
 func (s *snapshotChanges) waitingStateChanged(x *Allocation)                  { s.allocation(x) }
 func (s *snapshotChanges) allocationPosted(x *Allocation)                     { s.allocation(x) }
@@ -85,15 +87,17 @@ func (s *snapshotChanges) nodeUsageChanged(n *Node)                           { 
 func (s *snapshotChanges) schedulabilityChanged(n *Node)                      { s.node(n) }
 func (s *snapshotChanges) nodeAttributesChanged(n *Node)                      { s.node(n) }
 func (s *snapshotChanges) nodeBudgetsChanged(n *Node)                         { s.node(n) }
-func (s *snapshotChanges) capacityChanged(root *Queue)                        { s.queue(root) } // REST shows it as the max of root
-func (s *snapshotChanges) queueSettingsChanged(q *Queue)                      { s.queue(q) }
-func (s *snapshotChanges) queueChanged(q *Queue)                              { s.queue(q) }
-func (s *snapshotChanges) quotasChanged(q *Queue)                             { s.queue(q) }
-func (s *snapshotChanges) accountMembersChanged(x *quota.Account)             { s.account(x) }
-func (s *snapshotChanges) accountUsageChanged(x *quota.Account)               { s.account(x) }
-func (s *snapshotChanges) accountRunningChanged(x *quota.Account)             { s.account(x) }
-func (s *snapshotChanges) applicationAdded(a *Application)                    { s.application(a) }
-func (s *snapshotChanges) applicationRemoved(a *Application)                  { s.application(a) }
+
+// REST shows it as the max of root
+func (s *snapshotChanges) capacityChanged(root *Queue)            { s.queue(root) }
+func (s *snapshotChanges) queueSettingsChanged(q *Queue)          { s.queue(q) }
+func (s *snapshotChanges) queueChanged(q *Queue)                  { s.queue(q) }
+func (s *snapshotChanges) quotasChanged(q *Queue)                 { s.queue(q) }
+func (s *snapshotChanges) accountMembersChanged(x *quota.Account) { s.account(x) }
+func (s *snapshotChanges) accountUsageChanged(x *quota.Account)   { s.account(x) }
+func (s *snapshotChanges) accountRunningChanged(x *quota.Account) { s.account(x) }
+func (s *snapshotChanges) applicationAdded(a *Application)        { s.application(a) }
+func (s *snapshotChanges) applicationRemoved(a *Application)      { s.application(a) }
 func (s *snapshotChanges) applicationStateChanged(a *Application, _ lifecycle.Change) {
 	s.application(a)
 }

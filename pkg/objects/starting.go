@@ -8,7 +8,8 @@ import "github.com/canopy-scheduler/canopy/pkg/policies"
 // with pending asks or still with its first allocation, and not on hold. Only the first starting application of a
 // leaf may be allocated anything (ORD-32, ORD-35).
 func (a *Application) isStarting() bool {
-	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && !a.onHold && (a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
+	return a.queue.policy.sort == policies.StateAware && !a.rampedUp && !a.onHold &&
+		(a.pendingCount > 0 || a.allocationsMade > 0 && a.boundCount > 0)
 }
 
 // FirstStarting is the only application of a StateAware leaf that may be allocated something

@@ -18,7 +18,8 @@ type stateEvents struct {
 
 	applications []ApplicationStateChange // since TakeStateChanges
 	queues       []ChangedQueue           // since TakeChangedQueues
-	nodes        []*Node                  // overcommitted or no longer, since TakeOvercommitChanges; a node may be there twice
+	// overcommitted or no longer, since TakeOvercommitChanges; a node may be there twice
+	nodes []*Node
 }
 
 // TakeStateChanges returns the state changes of applications since the last call, in order. The
@@ -39,8 +40,8 @@ func (p *Partition) TakeChangedQueues() []ChangedQueue {
 	return out
 }
 
-// TakeOvercommitChanges returns the nodes that became overcommitted since the last call, and those that no longer are, in ID
-// order. A node that was removed is not among them.
+// TakeOvercommitChanges returns the nodes that became overcommitted since the last call, and those that no longer are,
+// in ID order. A node that was removed is not among them.
 func TakeOvercommitChanges(p *Partition) (changed []*Node) {
 	c := &p.journal.events
 	for _, n := range c.nodes {

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/topology"
 )
 
-// topologyChanges keeps what is free in the topology domains that task groups ask for (ADR 69). As long as no gang with a
-// topology was planned it tracks nothing.
+// topologyChanges keeps what is free in the topology domains that task groups ask for (ADR 69). As long as no gang with
+// a topology was planned it tracks nothing.
 type topologyChanges struct {
 	ignoreAskChanges
 	ignoreAllocationChanges
@@ -33,8 +33,8 @@ type trackedTree struct {
 // maxTopologies is for how many lists of labels trees are kept.
 const maxTopologies = 16
 
-// tree is the tree of some labels, up to date, for the gang of a. It is made if there is none, in the place of the one that
-// was not asked for longest if there are many.
+// tree is the tree of some labels, up to date, for the gang of a. It is made if there is none, in the place of the one
+// that was not asked for longest if there are many.
 func (c *topologyChanges) tree(a *Application, levels []string) *topology.Tree[*Node] {
 	c.update()
 	i := slices.IndexFunc(c.trees, func(t *trackedTree) bool { return slices.Equal(t.Levels(), levels) })
@@ -43,7 +43,8 @@ func (c *topologyChanges) tree(a *Application, levels []string) *topology.Tree[*
 			oldest := slices.MinFunc(c.trees, func(t, u *trackedTree) int { return int(t.usedAt) - int(u.usedAt) })
 			c.trees = slices.DeleteFunc(c.trees, func(t *trackedTree) bool { return t == oldest })
 		}
-		i, c.trees = len(c.trees), append(c.trees, &trackedTree{newTopologyTree(levels, c.nodes.all), map[*Application]struct{}{}, 0})
+		i, c.trees = len(c.trees),
+			append(c.trees, &trackedTree{newTopologyTree(levels, c.nodes.all), map[*Application]struct{}{}, 0})
 	}
 	t := c.trees[i]
 	c.uses++

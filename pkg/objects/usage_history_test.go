@@ -16,7 +16,8 @@ func TestUsageHistory_EndedAllocationsByInstanceType(t *testing.T) {
 		assert.NilError(t, p.AddNode(id, vcores(100), map[string]string{"si/instance-type": kind}, true))
 	}
 	run := func(key AllocationKey, on NodeID, n int64, placeholder bool) *Allocation {
-		x, err := p.AddReported(&Ask{Key: key, App: "app", Amounts: vcores(n), Placeholder: placeholder, Details: &AskDetails{TaskGroup: "tg"}}, on, now)
+		x, err := p.AddReported(&Ask{Key: key, App: "app", Amounts: vcores(n), Placeholder: placeholder,
+			Details: &AskDetails{TaskGroup: "tg"}}, on, now)
 		assert.NilError(t, err)
 		return x
 	}

@@ -43,11 +43,12 @@ func (x *Allocation) PreemptedAsUnit() bool {
 
 // SameVictimUnit reports whether x and y are preempted together. Requires: x.PreemptedAsUnit().
 func (x *Allocation) SameVictimUnit(y *Allocation) bool {
-	return x.app == y.app && (x.app.queue.conf.VictimUnit == policies.VictimUnitApplication || x.ask.TaskGroup() == y.ask.TaskGroup())
+	return x.app == y.app &&
+		(x.app.queue.conf.VictimUnit == policies.VictimUnitApplication || x.ask.TaskGroup() == y.ask.TaskGroup())
 }
 
-// VictimUnit is x and the allocations that are preempted with it, without preempting ones and placeholders that end already, in key
-// order.
+// VictimUnit is x and the allocations that are preempted with it, without preempting ones and placeholders that end
+// already, in key order.
 func (p *Partition) VictimUnit(x *Allocation) (all []*Allocation) {
 	for _, y := range x.app.allocations {
 		if y.node != nil && x.SameVictimUnit(y) && !p.Preempting(y) && !p.gangs.isEnding(y) {

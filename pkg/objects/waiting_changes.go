@@ -52,8 +52,8 @@ func (w *waitingChanges) unsettleApplication(a *Application) {
 	}
 }
 
-// takeUnsettled empties the list of unsettled applications and returns those with pending asks. Each has to be settled, or
-// unsettled again.
+// takeUnsettled empties the list of unsettled applications and returns those with pending asks. Each has to be settled,
+// or unsettled again.
 func (w *waitingChanges) takeUnsettled() (apps []*Application) {
 	apps = make([]*Application, 0, len(w.unsettled)-w.removed)
 	for _, a := range w.unsettled {
@@ -91,7 +91,8 @@ func (w *waitingChanges) settingsApplied()                     { w.quotasSettled
 func (w *waitingChanges) rebuilding()                          { w.quotasSettled = false }
 
 // The other changes are no changes of which asks wait for a node, and of no constraint: an ask that has reserved a node
-// waits like any other. What counts within a max or a limit may change, but an application that has one is never settled.
+// waits like any other. What counts within a max or a limit may change, but an application that has one is never
+// settled.
 
 func (*waitingChanges) waitingStateChanged(*Allocation)                        {}
 func (*waitingChanges) nominationRemoved(*Allocation, *Node)                   {}

@@ -7,10 +7,10 @@ import (
 )
 
 // EachGroupToEvaluate yields the ask groups with pending asks whose waiting states may differ from those of the last
-// evaluation, whether or not they can be placed. Those of one application are together. The groups of which others may take
-// quota are in selection order: the groups of an application by their first asks. Left out are the groups of a settled
-// application: it is independent, and neither its asks nor the configuration have changed since. They cost nothing. yielded
-// is the number of groups.
+// evaluation, whether or not they can be placed. Those of one application are together. The groups of which others may
+// take quota are in selection order: the groups of an application by their first asks. Left out are the groups of a
+// settled application: it is independent, and neither its asks nor the configuration have changed since. They cost
+// nothing. yielded is the number of groups.
 func EachGroupToEvaluate(p *Partition, yield func(*AskGroup)) (yielded int) {
 	w := &p.journal.waiting
 	e := groupEvaluation{changes: w, yield: yield}
@@ -28,8 +28,8 @@ func EachGroupToEvaluate(p *Partition, yield func(*AskGroup)) (yielded int) {
 	return e.yielded
 }
 
-// independent reports whether the waiting states of the asks of a depend on no other application, and those of each ask on
-// no other ask: no max and no limit bounds a, and it is neither in a gang nor in a StateAware leaf.
+// independent reports whether the waiting states of the asks of a depend on no other application, and those of each ask
+// on no other ask: no max and no limit bounds a, and it is neither in a gang nor in a StateAware leaf.
 func (a *Application) independent() bool {
 	return a.gang == nil && a.queue.policy.sort != policies.StateAware && a.Constraints().OnlyCapacity()
 }

@@ -40,8 +40,8 @@ type WaitingReport struct {
 	At    time.Time // when the state began, down to 32 ns; zero: it is WaitUnreported
 }
 
-// A report takes the place of the time of the bind in an Allocation, of which there may be a million: the state and the kind
-// of quota are in the low bits of the time.
+// A report takes the place of the time of the bind in an Allocation, of which there may be a million: the state and the
+// kind of quota are in the low bits of the time.
 const (
 	stateBits  = 3
 	reportBits = stateBits + 2
@@ -71,7 +71,8 @@ func (x *Allocation) SetWaitingReport(r WaitingReport) {
 	x.boundAt = r.At.UnixNano()>>reportBits<<reportBits | int64(r.Quota)<<stateBits | int64(r.State)
 }
 
-// ReportWaitingState records what is reported to the RM about x, another state than before. Requires: x is pending in p.
+// ReportWaitingState records what is reported to the RM about x, another state than before. Requires: x is pending in
+// p.
 func ReportWaitingState(p *Partition, x *Allocation, r WaitingReport) {
 	x.SetWaitingReport(r)
 	p.journal.waitingStateChanged(x)

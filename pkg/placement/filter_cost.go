@@ -60,6 +60,8 @@ func filterCostReason(rules []Rule, u security.User) string {
 	if steps <= MaxFilterSteps {
 		return ""
 	}
-	return fmt.Sprintf("the names of the user and of its %d groups are too long for the regular expressions of the placement filters: "+
-		"up to %d steps, at most %d are allowed; shorten the expressions, or list names instead", len(u.Groups), steps, MaxFilterSteps)
+	return fmt.Sprintf("the names of the user and of its %d groups are too long for the regular expressions of the "+
+		"placement filters: "+
+		"up to %d steps, at most %d are allowed; shorten the expressions, or list names instead", len(u.Groups), steps,
+		MaxFilterSteps)
 }

@@ -54,14 +54,21 @@ func TestPlace_BoundsTheStepsOfFilters(t *testing.T) {
 	}{
 		{name: "511 bytes are within the bound of any accepted configuration", rules: []Rule{ruleWith(4000, 4000)},
 			user: security.User{Name: strings.Repeat("u", 255), Groups: groups(1, 254)}},
-		{name: "a long name with small expressions", rules: []Rule{ruleWith(1000, 0)}, user: security.User{Name: strings.Repeat("u", 1024)}},
-		{name: "a long name with large expressions", rules: []Rule{ruleWith(4200, 0)}, user: security.User{Name: strings.Repeat("u", 1024)}, rejected: true},
-		{name: "groups do not count for expressions of users", rules: []Rule{ruleWith(4200, 0)}, user: security.User{Name: "u", Groups: groups(4096, 100)}},
-		{name: "many groups with small expressions", rules: []Rule{ruleWith(0, 20)}, user: security.User{Name: "u", Groups: groups(4096, 32)}},
-		{name: "many groups with large expressions", rules: []Rule{ruleWith(0, 60)}, user: security.User{Name: "u", Groups: groups(4096, 32)}, rejected: true},
-		{name: "rules add up", rules: []Rule{half, half}, user: security.User{Name: "u", Groups: groups(512, 15)}, rejected: true},
+		{name: "a long name with small expressions", rules: []Rule{ruleWith(1000, 0)},
+			user: security.User{Name: strings.Repeat("u", 1024)}},
+		{name: "a long name with large expressions", rules: []Rule{ruleWith(4200, 0)},
+			user: security.User{Name: strings.Repeat("u", 1024)}, rejected: true},
+		{name: "groups do not count for expressions of users", rules: []Rule{ruleWith(4200, 0)},
+			user: security.User{Name: "u", Groups: groups(4096, 100)}},
+		{name: "many groups with small expressions", rules: []Rule{ruleWith(0, 20)},
+			user: security.User{Name: "u", Groups: groups(4096, 32)}},
+		{name: "many groups with large expressions", rules: []Rule{ruleWith(0, 60)},
+			user: security.User{Name: "u", Groups: groups(4096, 32)}, rejected: true},
+		{name: "rules add up", rules: []Rule{half, half}, user: security.User{Name: "u", Groups: groups(512, 15)},
+			rejected: true},
 		{name: "one of them alone", rules: []Rule{half}, user: security.User{Name: "u", Groups: groups(512, 15)}},
-		{name: "parent rules count", rules: []Rule{half, parent}, user: security.User{Name: "u", Groups: groups(512, 15)}, rejected: true},
+		{name: "parent rules count", rules: []Rule{half, parent}, user: security.User{Name: "u", Groups: groups(512, 15)},
+			rejected: true},
 	} {
 		t.Run("PLC-33: "+tc.name, func(t *testing.T) {
 			e := Explain(tc.rules, Submission{User: tc.user}, testTree)

@@ -44,9 +44,9 @@ const (
 // (PLC-7).
 var ErrNoMatch = errors.New("no placement rule matched")
 
-// Place is the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does not exist and
-// may be created (PLC-1 to PLC-6, PLC-28). The error of a rule ends the search; a rule that derives no queue, or one to
-// which the user may not submit, is passed over. Without rules the submission must name an existing queue.
+// Place is the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does not
+// exist and may be created (PLC-1 to PLC-6, PLC-28). The error of a rule ends the search; a rule that derives no queue,
+// or one to which the user may not submit, is passed over. Without rules the submission must name an existing queue.
 // RecoveryQueue is the only queue whose access list is not checked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 	e := Explain(rules, s, t)
@@ -93,7 +93,8 @@ func Explain(rules []Rule, s Submission, t Tree) Trace {
 	return e.unplaced(s, fmt.Errorf("%w: %s", ErrNoMatch, strings.Join(e.reasons(), "; ")))
 }
 
-// unplaced ends the trace of a submission that the rules do not place. A forced one goes to the recovery queue (PLC-28).
+// unplaced ends the trace of a submission that the rules do not place. A forced one goes to the recovery queue
+// (PLC-28).
 func (e Trace) unplaced(s Submission, err error) Trace {
 	if !s.CreateForced {
 		e.Err = err

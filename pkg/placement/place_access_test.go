@@ -31,7 +31,8 @@ func TestPlace_ChecksSubmitAccess(t *testing.T) {
 	create := func(k Kind, value string) Rule { return Rule{Kind: k, Value: value, Create: true} }
 	tree := func(extra fakeTree) aclTree {
 		g := aclTree{fakeTree{"root": {}, "root.a": {Leaf: true}, "root.b": {Leaf: true}, "root.p": {}},
-			map[string][]string{"root.a": {"ann"}, "root.b": {"bob"}, "root.p": {"ann"}, "root.default": {"bob"}, RecoveryQueue: {"ann"}}}
+			map[string][]string{"root.a": {"ann"}, "root.b": {"bob"}, "root.p": {"ann"}, "root.default": {"bob"},
+				RecoveryQueue: {"ann"}}}
 		for path, queue := range extra {
 			g.fakeTree[path] = queue
 		}
@@ -53,16 +54,21 @@ func TestPlace_ChecksSubmitAccess(t *testing.T) {
 			err: "no placement rule matched: rule provided: root.p.x denies eve; rule fixed b: root.b denies eve"},
 		{name: "PLC-5: submit access for a path that does not exist", rules: []Rule{create(Provided, "")},
 			s: Submission{Queue: "root.p.x.y", User: ann}, want: "root.p.x.y"},
-		{name: "PLC-5: no submit access for a path that does not exist", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.p.x.y", User: bob},
+		{name: "PLC-5: no submit access for a path that does not exist", rules: []Rule{create(Provided, "")},
+			s:   Submission{Queue: "root.p.x.y", User: bob},
 			err: "no placement rule matched: rule provided: root.p.x.y denies bob"},
-		{name: "PLC-6: root.default with submit access", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.a", User: bob},
+		{name: "PLC-6: root.default with submit access", rules: []Rule{create(Provided, "")},
+			s:    Submission{Queue: "root.a", User: bob},
 			more: fakeTree{"root.default": {Leaf: true}}, want: "root.default"},
-		{name: "PLC-6: root.default without submit access", rules: []Rule{create(Provided, "")}, s: Submission{Queue: "root.b", User: ann},
+		{name: "PLC-6: root.default without submit access", rules: []Rule{create(Provided, "")},
+			s:    Submission{Queue: "root.b", User: ann},
 			more: fakeTree{"root.default": {Leaf: true}},
 			err:  "no placement rule matched: rule provided: root.b denies ann; default queue: root.default denies ann"},
-		{name: "PLC-30: no access list opens the recovery queue", rules: []Rule{create(Provided, "")}, s: Submission{Queue: RecoveryQueue, User: ann},
+		{name: "PLC-30: no access list opens the recovery queue", rules: []Rule{create(Provided, "")},
+			s:   Submission{Queue: RecoveryQueue, User: ann},
 			err: "no placement rule matched: rule provided: queue root.@recovery@ is only for applications that are recovered"},
-		{name: "PLC-30: no access list opens a queue below it", rules: []Rule{create(Provided, "")}, s: Submission{Queue: RecoveryQueue + ".x", User: ann},
+		{name: "PLC-30: no access list opens a queue below it", rules: []Rule{create(Provided, "")},
+			s:   Submission{Queue: RecoveryQueue + ".x", User: ann},
 			err: "no placement rule matched: rule provided: queue root.@recovery@.x is only for applications that are recovered"},
 		{name: "PLC-30: a name that only begins like it is another queue", rules: []Rule{create(Fixed, "p.@recovery@x")},
 			s: Submission{User: ann}, want: "root.p.@recovery@x"},
@@ -70,8 +76,9 @@ func TestPlace_ChecksSubmitAccess(t *testing.T) {
 			s: Submission{Queue: "root.a", User: bob, CreateForced: true}, want: RecoveryQueue},
 		{name: "PLC-27: a forced application with access goes to its queue", rules: []Rule{create(Provided, "")},
 			s: Submission{Queue: "root.a", User: ann, CreateForced: true}, want: "root.a"},
-		{name: "PLC-28: a forced application for which a rule fails goes to the recovery queue", rules: []Rule{create(Provided, ""), create(Fixed, "root.a")},
-			s: Submission{Queue: "root.a!", User: ann, CreateForced: true}, want: RecoveryQueue},
+		{name: "PLC-28: a forced application for which a rule fails goes to the recovery queue",
+			rules: []Rule{create(Provided, ""), create(Fixed, "root.a")},
+			s:     Submission{Queue: "root.a!", User: ann, CreateForced: true}, want: RecoveryQueue},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := Place(tc.rules, tc.s, tree(tc.more))

@@ -41,8 +41,10 @@ func firstDifference(steps ...comparison) (Criterion, int) {
 
 // QueueCriterion is the criterion of CompareQueues, with its result.
 func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
-	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByShare, a.Share.Compare(b.Share)}
-	rest, name := comparison{ByPending, cmp.Compare(b.Pending, a.Pending)}, comparison{ByName, strings.Compare(a.Path, b.Path)}
+	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)},
+		comparison{ByShare, a.Share.Compare(b.Share)}
+	rest, name := comparison{ByPending, cmp.Compare(b.Pending, a.Pending)},
+		comparison{ByName, strings.Compare(a.Path, b.Path)}
 	if by == PriorityIgnored {
 		return firstDifference(share, priority, rest, name)
 	}
@@ -64,6 +66,7 @@ func (s AppSort) AppCriterion(a, b *AppKey, by PrioritySort) (Criterion, int) {
 
 // AskCriterion is the criterion of CompareAsks, with its result.
 func AskCriterion(a, b *AskKey) (Criterion, int) {
-	return firstDifference(comparison{ByPriority, cmp.Compare(b.Priority, a.Priority)}, comparison{ByCreation, cmp.Compare(a.Created, b.Created)},
+	return firstDifference(comparison{ByPriority, cmp.Compare(b.Priority, a.Priority)},
+		comparison{ByCreation, cmp.Compare(a.Created, b.Created)},
 		comparison{ByArrival, cmp.Compare(a.Arrival, b.Arrival)})
 }

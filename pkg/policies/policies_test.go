@@ -131,7 +131,8 @@ func TestCriterion_AgreesWithCompare(t *testing.T) {
 			a, b := queues.Draw(t, "a"), queues.Draw(t, "b")
 			criterion, order := policies.QueueCriterion(a, b, by)
 			assert.Equal(t, sign(order), sign(policies.CompareQueues(a, b, by)))
-			assert.Equal(t, criterion == policies.ByPriority, a.Priority.Compare(b.Priority) != 0 && (by == policies.PriorityFirst || a.Share.Compare(b.Share) == 0))
+			assert.Equal(t, criterion == policies.ByPriority, a.Priority.Compare(b.Priority) != 0 &&
+				(by == policies.PriorityFirst || a.Share.Compare(b.Share) == 0))
 			for _, s := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
 				a, b := apps.Draw(t, "a"), apps.Draw(t, "b")
 				criterion, order := s.AppCriterion(a, b, by)
@@ -234,7 +235,8 @@ func TestCompareApps_Order(t *testing.T) {
 		{"fifo: the higher priority", key("b", 2, 9, 1), key("a", 1, 0, 1), fifo, first},
 		{"fifo: then the older submission", key("b", 1, 0, 9), key("a", 1, 9, 1), fifo, first},
 		{"fifo, priority ignored: the older submission", key("b", 1, 0, 1), key("a", 2, 9, 1), fifo, ignored},
-		{"fifo, priority ignored, equal submission: the higher priority", key("b", 2, 0, 1), key("a", 1, 0, 1), fifo, ignored},
+		{"fifo, priority ignored, equal submission: the higher priority", key("b", 2, 0, 1), key("a", 1, 0, 1), fifo,
+			ignored},
 		{"fair: then the smaller usage", key("b", 1, 9, 1), key("a", 1, 0, 9), fair, first},
 		{"fair, priority ignored: the smaller usage", key("b", 1, 9, 1), key("a", 2, 0, 9), fair, ignored},
 		{"fair: then the ID, not the submission", key("a", 1, 9, 1), key("b", 1, 0, 1), fair, first},

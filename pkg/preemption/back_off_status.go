@@ -39,7 +39,8 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	if e == nil || !e.waiting {
 		return BackOff{}
 	}
-	b := BackOff{BackOffNoVictims, e.evaluatedAt.Add(evaluationRetry), !e.retriesUnchanged() && e.changes == eng.changeCount()}
+	b := BackOff{BackOffNoVictims, e.evaluatedAt.Add(evaluationRetry), !e.retriesUnchanged() &&
+		e.changes == eng.changeCount()}
 	switch {
 	case e.nominationGivenUp:
 		b.Reason = BackOffNominationGiveUp
@@ -73,7 +74,8 @@ func (b *backOff) check() error {
 		}
 	}
 	if waiting != b.waiting || unchanged != b.retryUnchanged {
-		return fmt.Errorf("%d ask groups back off, %d are counted; %d are retried without a change, %d are counted", waiting, b.waiting, unchanged, b.retryUnchanged)
+		return fmt.Errorf("%d ask groups back off, %d are counted; %d are retried without a change, %d are counted", waiting,
+			b.waiting, unchanged, b.retryUnchanged)
 	}
 	return nil
 }

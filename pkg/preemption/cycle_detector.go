@@ -67,7 +67,8 @@ type CoolDown struct {
 
 // RecordPreemption records that an ask of leaf preemptor preempted allocations of other leaves, each of which is
 // named once. It returns the cycles that this closes.
-func (c *CycleDetector) RecordPreemption(preemptor objects.QueuePath, from []objects.QueuePath, now time.Time) (closed []Cycle) {
+func (c *CycleDetector) RecordPreemption(preemptor objects.QueuePath, from []objects.QueuePath,
+	now time.Time) (closed []Cycle) {
 	for _, leaf := range from {
 		if cycle := c.record(vertex{leaf: leaf}, vertex{preemptor, preemptor == leaf}, now); cycle != nil {
 			closed = append(closed, cycle)
@@ -78,7 +79,8 @@ func (c *CycleDetector) RecordPreemption(preemptor objects.QueuePath, from []obj
 
 // RecordGiveUp records that the nomination of an ask that preempted allocations of other leaves was given up or
 // timed out. It returns the cycles that this closes.
-func (c *CycleDetector) RecordGiveUp(preemptor objects.QueuePath, to []objects.QueuePath, now time.Time) (closed []Cycle) {
+func (c *CycleDetector) RecordGiveUp(preemptor objects.QueuePath, to []objects.QueuePath,
+	now time.Time) (closed []Cycle) {
 	for _, leaf := range to {
 		if cycle := c.record(vertex{preemptor, preemptor == leaf}, vertex{leaf: leaf}, now); cycle != nil {
 			closed = append(closed, cycle)
@@ -189,7 +191,8 @@ func (c *CycleDetector) closeCycle(vertices []vertex, now time.Time) Cycle {
 		delete(c.transfers, transfer{s, other})
 		delete(c.transfers, transfer{other, s})
 		if c.rule.CircuitBreaker && !c.CoolingDown(s.leaf, other.leaf) {
-			c.coolDowns = append(c.coolDowns, CoolDown{min(s.leaf, other.leaf), max(s.leaf, other.leaf), now, now.Add(c.rule.CoolDown)})
+			c.coolDowns = append(c.coolDowns,
+				CoolDown{min(s.leaf, other.leaf), max(s.leaf, other.leaf), now, now.Add(c.rule.CoolDown)})
 		}
 		if i == 0 || s.leaf != vertices[i-1].leaf {
 			cycle = append(cycle, s.leaf)

@@ -108,12 +108,14 @@ func TestCycleDetector_CoolsDownNeighboursOfACycle(t *testing.T) {
 	detector.RecordGiveUp("b", queuePaths("b"), at.Add(time.Second))
 	first, _ := detector.NextCoolDownEnd(at)
 	later, _ := detector.NextCoolDownEnd(first)
-	assert.Assert(t, first.Equal(at.Add(10*time.Second)) && later.Equal(at.Add(11*time.Second)), "one that is over hides no later one")
+	assert.Assert(t, first.Equal(at.Add(10*time.Second)) && later.Equal(at.Add(11*time.Second)),
+		"one that is over hides no later one")
 	assert.Equal(t, len(detector.SetConfig(rule, first)), 1)
 	rule.CircuitBreaker = false
 	assert.Equal(t, len(detector.SetConfig(rule, first)), 1, "without the circuit breaker the cool-down ends")
 	detector.RecordPreemption("a", queuePaths("a"), first)
-	assert.Equal(t, len(detector.RecordGiveUp("a", queuePaths("a"), first)), 1, "a cycle is reported without the circuit breaker too")
+	assert.Equal(t, len(detector.RecordGiveUp("a", queuePaths("a"), first)), 1,
+		"a cycle is reported without the circuit breaker too")
 	assert.Equal(t, len(detector.CoolDowns()), 0)
 }
 

@@ -72,8 +72,8 @@ func (s *DryRun) Report(node objects.NodeID) DryRunReport {
 	return s.report
 }
 
-// Searches are the searches for victims that an evaluation of x would make when it is entitled at a time, without asking the
-// RM: one for each reason that it is entitled to, up to the first with a plan. Nothing is changed.
+// Searches are the searches for victims that an evaluation of x would make when it is entitled at a time, without
+// asking the RM: one for each reason that it is entitled to, up to the first with a plan. Nothing is changed.
 func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []DryRunSearch {
 	s := eng.NewDryRun(DryRunAsk{Allocation: x, Now: now, EntitledAt: entitledAt, AmountsOf: eng.part.Amounts})
 	s.Search()
@@ -123,14 +123,17 @@ func (s *DryRun) explainNode(id objects.NodeID) {
 
 func (s *DryRun) viewSearch(report *victim.SearchReport) DryRunSearch {
 	v := DryRunSearch{
-		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes, Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
+		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes,
+		Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
 	}
 	for i := range report.BlockingQuotas {
 		w := &report.BlockingQuotas[i]
 		if w.Nodes == 0 {
 			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
 		}
-		v.BlockingQuotas = append(v.BlockingQuotas, DryRunShortfall{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes, Shortfall: withoutNegative(s.ask.AmountsOf(w.Amount))})
+		v.BlockingQuotas = append(v.BlockingQuotas,
+			DryRunShortfall{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes,
+				Shortfall: withoutNegative(s.ask.AmountsOf(w.Amount))})
 	}
 	for i := range report.Best {
 		p := DryRunPlan{Node: report.Best[i].Node.ID()}

@@ -27,7 +27,8 @@ type DryRunEntitlement struct {
 	NotEntitled NotEntitledReason
 	Queue       objects.QueuePath // empty: none
 	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
-	Over        []OverGuarantee   // by which resources Queue would exceed its guarantee, by name; of NotEntitledAboveGuarantee
+	// by which resources Queue would exceed its guarantee, by name; of NotEntitledAboveGuarantee
+	Over []OverGuarantee
 }
 
 // OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.

@@ -82,7 +82,8 @@ func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 // Reset begins anew with another partition: the RM registers anew (PRE-89). The log keeps what it has.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
-	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts, eng.pressed = p, nil, newBackOff(), nil, CycleDetector{}, timeouts{}, nil
+	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts, eng.pressed = p, nil, newBackOff(),
+		nil, CycleDetector{}, timeouts{}, nil
 	eng.configGeneration = p.ConfigGeneration()
 	clear(eng.victimLeaves)
 }
@@ -114,7 +115,8 @@ func (eng *Engine) FinishStep() {
 // NextDeadline is when BeginRun or Preempt next has work although no command has come; ok is false if never. Work
 // that is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
-	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry, eng.nextDelayEnd, eng.nextGraceEnd} {
+	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry,
+		eng.nextDelayEnd, eng.nextGraceEnd} {
 		if at, some := next(); some && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}
@@ -140,7 +142,8 @@ type Stats struct {
 
 // Stats are the counts until now.
 func (eng *Engine) Stats() Stats {
-	s := Stats{Evaluations: eng.evaluated, RunSearches: eng.searches, BackedOff: len(eng.backOff.byGroup), Delays: len(eng.backOff.delays), Queued: len(eng.backOff.queue)}
+	s := Stats{Evaluations: eng.evaluated, RunSearches: eng.searches, BackedOff: len(eng.backOff.byGroup),
+		Delays: len(eng.backOff.delays), Queued: len(eng.backOff.queue)}
 	if eng.victimSearch != nil {
 		s.SearchStats = eng.victimSearch.Stats()
 	}

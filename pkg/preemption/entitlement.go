@@ -52,7 +52,8 @@ func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (o
 
 // EntitledReasons are the reasons by which Entitlements says that x may preempt at now; none if it may not. due
 // is the end of the first delay that keeps another reason from x; the zero time: no delay does.
-func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason, due time.Time) {
+func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason,
+	due time.Time) {
 	for _, c := range Entitlements(p, x, now) {
 		switch c.NotEntitled {
 		case Entitled:

@@ -70,7 +70,8 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	}
 	reasons, _ := EntitledReasons(eng.part, x, now)
 	current.reasons = max(current.reasons, len(reasons))
-	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes && previous.reasons == current.reasons &&
+	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes &&
+		previous.reasons == current.reasons &&
 		(previous.first == x || !eng.answersDiffer(x)) { // nothing was asked about another ask
 		return nil // nothing has changed since
 	}

@@ -13,7 +13,8 @@ import (
 // Preemptions returns the preemptions in the log (PRE-109).
 func (eng *Engine) Preemptions() Preemptions {
 	l := &eng.log
-	out := Preemptions{Total: l.total, UnknownConfirmations: l.unknownConfirmations, Last: make([]Preemption, len(l.ring)), CoolDowns: slices.Clone(eng.cycles.CoolDowns())}
+	out := Preemptions{Total: l.total, UnknownConfirmations: l.unknownConfirmations, Last: make([]Preemption, len(l.ring)),
+		CoolDowns: slices.Clone(eng.cycles.CoolDowns())}
 	for i := range out.Last {
 		out.Last[i] = l.nthNewest(i).copyValue()
 	}

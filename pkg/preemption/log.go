@@ -37,7 +37,8 @@ func newPreemptionLog(maxEntries int) preemptionLog {
 	if maxEntries <= 0 {
 		maxEntries = DefaultPreemptionLogSize
 	}
-	return preemptionLog{maxEntries: maxEntries, byAsk: map[*objects.Allocation]*trackedPreemption{}, byVictim: map[*objects.Allocation]*trackedPreemption{}}
+	return preemptionLog{maxEntries: maxEntries, byAsk: map[*objects.Allocation]*trackedPreemption{},
+		byVictim: map[*objects.Allocation]*trackedPreemption{}}
 }
 
 // add logs f, and drops the oldest preemption if there are too many.
@@ -141,8 +142,10 @@ func (l *preemptionLog) check(p *objects.Partition) error {
 	}
 	for y, f := range l.byVictim {
 		known, ok := p.Allocation(y.Key())
-		if !ok || known != y || !p.Preempting(y) || !slices.Contains(f.victims, y) || l.total-f.Number >= uint64(l.maxEntries) {
-			return fmt.Errorf("preemption %d tracks victim %s, which is not being preempted, or is gone, or is no longer logged", f.Number, y.Key())
+		if !ok || known != y || !p.Preempting(y) || !slices.Contains(f.victims, y) ||
+			l.total-f.Number >= uint64(l.maxEntries) {
+			return fmt.Errorf("preemption %d tracks victim %s, which is not being preempted, or is gone, or is no longer logged",
+				f.Number, y.Key())
 		}
 	}
 	return nil
@@ -174,7 +177,8 @@ func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Alloc
 }
 
 // logNodePressurePreemption logs victims of node pressure before they are preempted.
-func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation, now time.Time) {
+func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation,
+	now time.Time) {
 	f := trackVictims(victims, now)
 	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: load.Available.Shortage()}
 	eng.log.add(f)
@@ -198,7 +202,8 @@ func trackVictims(victims []*objects.Allocation, now time.Time) *trackedPreempti
 func PreemptorOf(x *objects.Allocation) Preemptor {
 	a, ask := x.Application(), x.Ask()
 	return Preemptor{
-		Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, User: a.User().Name, Queue: a.Queue().Path(),
+		Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, User: a.User().Name,
+		Queue:    a.Queue().Path(),
 		Priority: ask.Priority, Amounts: ask.Amounts, Created: x.Created(), RequiredNode: ask.RequiredNode(),
 	}
 }
@@ -209,8 +214,9 @@ func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more 
 		ask := y.Ask()
 		out[i] = Victim{
 			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
-			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(), RunTime: max(now.Sub(y.BoundAt()), 0),
-			Grace: priorities.GracePeriodOf(ask.Tags()),
+			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(),
+			RunTime: max(now.Sub(y.BoundAt()), 0),
+			Grace:   priorities.GracePeriodOf(ask.Tags()),
 		}
 	}
 	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })

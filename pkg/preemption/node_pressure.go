@@ -16,8 +16,8 @@ type pressedNode struct {
 	since time.Time // when its capacity was last lowered in a resource that it lacks
 }
 
-// OnNodeResized begins the grace of n if its allocations exceed its capacity, unless its grace has begun and what it lacks was
-// not lowered further. Without a grace it preempts at once (PRE-119).
+// OnNodeResized begins the grace of n if its allocations exceed its capacity, unless its grace has begun and what it
+// lacks was not lowered further. Without a grace it preempts at once (PRE-119).
 func (eng *Engine) OnNodeResized(n *objects.Node, before resources.Amounts, now time.Time) {
 	conf := eng.part.Config()
 	if !conf.NodePressureEnabled || !n.Overcommitted() {
@@ -83,5 +83,6 @@ func (eng *Engine) relieveNodePressure(n *objects.Node, now time.Time) {
 		eng.logNodePressurePreemption(n.ID(), nodeLoad, victims, now)
 	}
 	eng.part.MarkPreempting(victims, now)
-	eng.host.OnPreempted(victims, nil, victim.ReasonNodePressure, fmt.Sprintf("node %s has less capacity than its allocations hold", n.ID()))
+	eng.host.OnPreempted(victims, nil, victim.ReasonNodePressure,
+		fmt.Sprintf("node %s has less capacity than its allocations hold", n.ID()))
 }

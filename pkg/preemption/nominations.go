@@ -35,7 +35,8 @@ func (eng *Engine) RecordEnded(end VictimEnd, now time.Time) {
 // reportEndedNominations reports the nominations that have ended since it was last called. With end
 // NominationWaiting the reason is derived from the state; else end, lostTo (the ask that has the node now) and
 // message are the reason.
-func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.Allocation, message string, now time.Time) {
+func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.Allocation, message string,
+	now time.Time) {
 	for _, l := range eng.part.TakeEndedNominations() {
 		end, message := end, message
 		if end == NominationWaiting {

@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// Evict preempts allocations because an operator ends them; cause says for what (OPS-7). Requires: they are bound, and their
-// release is not ordered.
+// Evict preempts allocations because an operator ends them; cause says for what (OPS-7). Requires: they are bound, and
+// their release is not ordered.
 func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.Time) {
 	if len(victims) == 0 {
 		return
@@ -24,9 +24,9 @@ func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.T
 	eng.host.OnPreempted(victims, nil, victim.ReasonOperator, cause)
 }
 
-// Drain preempts the allocations on a node that an operator drains, as far as disruption budgets allow: those of the lowest
-// priority first, of equal priority the last bound first (OPS-10). found: there were some. left: there are others, which budgets
-// protect; they are to be considered again.
+// Drain preempts the allocations on a node that an operator drains, as far as disruption budgets allow: those of the
+// lowest priority first, of equal priority the last bound first (OPS-10). found: there were some. left: there are
+// others, which budgets protect; they are to be considered again.
 func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 	var order []*objects.Allocation
 	for x := range n.EachAllocation {
@@ -35,7 +35,8 @@ func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 		}
 	}
 	slices.SortFunc(order, func(a, b *objects.Allocation) int {
-		return cmp.Or(cmp.Compare(a.Ask().Priority, b.Ask().Priority), b.BoundAt().Compare(a.BoundAt()), cmp.Compare(a.Key(), b.Key()))
+		return cmp.Or(cmp.Compare(a.Ask().Priority, b.Ask().Priority), b.BoundAt().Compare(a.BoundAt()),
+			cmp.Compare(a.Key(), b.Key()))
 	})
 	disrupted := map[*budgets.Tracked]int{}
 	victims := order[:0:0]

@@ -14,8 +14,8 @@ import (
 // When no pending ask can be placed, asks that are entitled to preempt are evaluated in selection order
 // (PRE-1, PRE-2). An ask without a plan means that identical asks have none either, unless the RM refused
 // it (evaluate_group.go). So groups of asks are evaluated: when they are new, when a preemption delay
-// of the first ask ends, and after evaluationRetry if something has changed. An evaluation costs much more than a placement; a full
-// cluster pays for what is new or due in it, not for everything that is pending.
+// of the first ask ends, and after evaluationRetry if something has changed. An evaluation costs much more than a
+// placement; a full cluster pays for what is new or due in it, not for everything that is pending.
 const evaluationRetry = 5 * time.Second
 
 // PreemptionOracle is an Oracle that also answers whether an ask could run on a node without its victims
@@ -128,7 +128,8 @@ type evaluationKey struct {
 // evaluationKeyOf is the key of x; asks with the same key share a search without a plan (PRE-93).
 func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationKey {
 	a := x.Application()
-	l := evaluationKey{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, reasons: len(reasons), firstReason: reasons[0]}
+	l := evaluationKey{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, reasons: len(reasons),
+		firstReason: reasons[0]}
 	if a.Limited() {
 		l.user, l.userGroup = a.User().Name, a.LimitGroup()
 	}
@@ -184,7 +185,8 @@ func (eng *Engine) nominationIsFeasible(x *objects.Allocation) bool {
 		eng.nomineeAccepted(x)
 }
 
-// nomineeAccepted reports whether other allocations leave to x the node for which it is nominated, and the RM accepts it.
+// nomineeAccepted reports whether other allocations leave to x the node for which it is nominated, and the RM accepts
+// it.
 func (eng *Engine) nomineeAccepted(x *objects.Allocation) bool {
 	n := eng.part.Nomination(x)
 	return eng.part.Affinity().Check(x).Allows(n) && (eng.oracle == nil || eng.oracle.Fits(x.Key(), n.ID()))
@@ -197,8 +199,8 @@ func (eng *Engine) answersDiffer(x *objects.Allocation) bool {
 }
 
 // checkPredicates is whether other allocations leave n to x when victims and preempting allocations of n are gone, and
-// the RM accepts it (CON-23, PRE-47). It records whether that holds for x only, and whether another ask of its group may
-// have another answer.
+// the RM accepts it (CON-23, PRE-47). It records whether that holds for x only, and whether another ask of its group
+// may have another answer.
 func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	eng.oracleAsked = eng.oracleAsked || eng.oracle != nil
 	if !eng.checkAllocations(x, n, victims) {
@@ -213,7 +215,8 @@ func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victi
 func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	check := eng.part.Affinity().Check(x)
 	allowed := check.Without(victims).Without(n.Preempting()).Allows(n)
-	eng.oracleAsked, eng.oracleRefused = eng.oracleAsked || check.MayRefuse(), eng.oracleRefused || !allowed && !x.Constrained()
+	eng.oracleAsked, eng.oracleRefused = eng.oracleAsked || check.MayRefuse(), eng.oracleRefused || !allowed &&
+		!x.Constrained()
 	return allowed
 }
 

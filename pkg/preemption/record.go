@@ -130,7 +130,8 @@ const (
 )
 
 func (s NominationState) String() string {
-	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled", "unknown", "timed out", "application moved"}[s]
+	return [...]string{"waits", "placed", "lost to another ask", "lost its node", "given up", "resized", "cancelled",
+		"unknown", "timed out", "application moved"}[s]
 }
 
 // Placement is the placement of an ask that had preempted, on its nominated node or another.

@@ -45,14 +45,17 @@ func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	case c == nil, !named && !strict && q.Priority != 0 && q.Priority != c.Value:
 		return Admission{Priority: q.Priority}, nil
 	case q.Priority != 0 && q.Priority != c.Value:
-		return Admission{}, &Problem{PriorityMismatch, c.Name, ValueField, fmt.Sprintf("%s, but the class has %d", sentPriority(q.Priority), c.Value)}
+		return Admission{},
+			&Problem{PriorityMismatch, c.Name, ValueField,
+				fmt.Sprintf("%s, but the class has %d", sentPriority(q.Priority), c.Value)}
 	}
 	g := Admission{Priority: c.Value, Class: c, Preempts: c.Policy == PreemptLowerPriority}
 	switch {
 	case !q.HasPolicy || q.Preempts == g.Preempts:
 	case named || strict:
-		return Admission{}, &Problem{PolicyMismatch, c.Name, PolicyField, fmt.Sprintf("the ask sends the policy %s, but the class has %s",
-			policyOf(q.Preempts), c.Policy)}
+		return Admission{},
+			&Problem{PolicyMismatch, c.Name, PolicyField, fmt.Sprintf("the ask sends the policy %s, but the class has %s",
+				policyOf(q.Preempts), c.Policy)}
 	default:
 		g.Preempts = false
 	}

@@ -36,10 +36,13 @@ func TestAdmit_Cases(t *testing.T) {
 		text       string
 	}{
 		{name: "S0-10, S3-20: the number of the class", r: plain, class: "high", want: 1_000_000, of: "high", preempts: true},
-		{name: "S2-7: a class without a policy preempts", r: plain, class: "high", policy: preempts, want: 1_000_000, of: "high", preempts: true},
+		{name: "S2-7: a class without a policy preempts", r: plain, class: "high", policy: preempts, want: 1_000_000,
+			of: "high", preempts: true},
 		{name: "S2-30: a class that never preempts", r: plain, class: "quiet", want: 50, of: "quiet"},
-		{name: "S2-30: a class that never preempts, and an ask that sends the same", r: plain, class: "quiet", policy: never, want: 50, of: "quiet"},
-		{name: "S0-11: the same number", r: plain, class: "high", priority: 1_000_000, want: 1_000_000, of: "high", preempts: true},
+		{name: "S2-30: a class that never preempts, and an ask that sends the same", r: plain, class: "quiet", policy: never,
+			want: 50, of: "quiet"},
+		{name: "S0-11: the same number", r: plain, class: "high", priority: 1_000_000, want: 1_000_000, of: "high",
+			preempts: true},
 		{name: "S0-11, S4-16: another number", r: plain, class: "high", priority: 999, refused: PriorityMismatch,
 			text: `priority-mismatch: priority class "high": the ask sends the priority 999, but the class has 1000000`},
 		{name: "S0-11: another number than zero", r: plain, class: "zero", priority: 1, refused: PriorityMismatch},
@@ -47,22 +50,32 @@ func TestAdmit_Cases(t *testing.T) {
 			text: `unknown-class: priority class "none": the ask names it, but there is no such class`},
 		{name: "S0-12: an unknown class with a number", r: normal, class: "none", priority: 7, refused: UnknownClass},
 		{name: "PRI-40: a policy that the class forbids", r: plain, class: "quiet", policy: preempts, refused: PolicyMismatch,
-			text: `policy-mismatch: priority class "quiet": the ask sends the policy PreemptLowerPriority, but the class has Never`},
-		{name: "PRI-40: another policy than that of the class", r: plain, class: "high", policy: never, refused: PolicyMismatch},
+			text: `policy-mismatch: priority class "quiet": the ask sends the policy PreemptLowerPriority, but the class has ` +
+				`Never`},
+		{name: "PRI-40: another policy than that of the class", r: plain, class: "high", policy: never,
+			refused: PolicyMismatch},
 		{name: "S0-13, S0-18: neither a class nor a default: zero", r: plain, want: 0},
 		{name: "S0-11: a number without a class, not strict", r: plain, priority: 5, strictness: lenient, want: 5},
-		{name: "S0-11: a number without a class, strict", r: plain, priority: 5, strictness: strict, refused: PriorityMismatch,
-			text: `priority-mismatch: the ask sends the priority 5, but names no class, and there is no default`},
+		{name: "S0-11: a number without a class, strict", r: plain, priority: 5, strictness: strict,
+			refused: PriorityMismatch,
+			text:    `priority-mismatch: the ask sends the priority 5, but names no class, and there is no default`},
 		{name: "S0-13, S2-5, S3-15: without a class: the default", r: normal, want: 7, of: "normal", preempts: true},
-		{name: "PRI-41: the number of the default without a class", r: normal, priority: 7, want: 7, of: "normal", preempts: true},
-		{name: "PRI-43: another number without a class, strict", r: normal, priority: 5, strictness: strict, refused: PriorityMismatch},
+		{name: "PRI-41: the number of the default without a class", r: normal, priority: 7, want: 7, of: "normal",
+			preempts: true},
+		{name: "PRI-43: another number without a class, strict", r: normal, priority: 5, strictness: strict,
+			refused: PriorityMismatch},
 		{name: "PRI-41: another number without a class, not strict", r: normal, priority: 5, strictness: lenient, want: 5},
-		{name: "PRI-41: then the policy that it sends counts", r: quiet, priority: 5, policy: preempts, strictness: lenient, want: 5},
-		{name: "PRI-42: the default never preempts, whatever is sent", r: quiet, policy: preempts, strictness: lenient, want: 7, of: "normal"},
-		{name: "PRI-42: an ask that never preempts, whatever the default", r: normal, policy: never, strictness: lenient, want: 7, of: "normal"},
-		{name: "PRI-43: another policy than that of the default, strict", r: quiet, policy: preempts, strictness: strict, refused: PolicyMismatch},
+		{name: "PRI-41: then the policy that it sends counts", r: quiet, priority: 5, policy: preempts, strictness: lenient,
+			want: 5},
+		{name: "PRI-42: the default never preempts, whatever is sent", r: quiet, policy: preempts, strictness: lenient,
+			want: 7, of: "normal"},
+		{name: "PRI-42: an ask that never preempts, whatever the default", r: normal, policy: never, strictness: lenient,
+			want: 7, of: "normal"},
+		{name: "PRI-43: another policy than that of the default, strict", r: quiet, policy: preempts, strictness: strict,
+			refused: PolicyMismatch},
 		{name: "PRI-37: a named class counts, not the default", r: normal, class: "quiet", want: 50, of: "quiet"},
-		{name: "S2-31: a system class", r: Registry{}, class: "system-node-critical", want: NodeCritical, of: "system-node-critical", preempts: true},
+		{name: "S2-31: a system class", r: Registry{}, class: "system-node-critical", want: NodeCritical,
+			of: "system-node-critical", preempts: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, s := range []bool{false, true} {
@@ -133,10 +146,12 @@ func TestAdmit_Properties(t *testing.T) {
 		c, known := r.Get(key(q.Class))
 		assert.Assert(t, q.Class == "" || known || lenientProblem.Reason == UnknownClass)
 		if strictProblem == nil {
-			assert.Assert(t, lenientProblem == nil && lenient == strict, "strict admits what is rejected without strict, or admits it otherwise")
+			assert.Assert(t, lenientProblem == nil && lenient == strict,
+				"strict admits what is rejected without strict, or admits it otherwise")
 		}
 		if lenientProblem != nil {
-			assert.Assert(t, lenientProblem.Reason == UnknownClass || lenientProblem.Reason == PriorityMismatch || lenientProblem.Reason == PolicyMismatch)
+			assert.Assert(t, lenientProblem.Reason == UnknownClass || lenientProblem.Reason == PriorityMismatch ||
+				lenientProblem.Reason == PolicyMismatch)
 			return
 		}
 		assert.Assert(t, !known || lenient.Class == c && lenient.Priority == c.Value)

@@ -74,7 +74,8 @@ func (c *Class) IsSystem() bool {
 func (c *Class) Equal(d *Class) bool {
 	a, b := *c, *d
 	a.SubmitACL, b.SubmitACL = nil, nil
-	same := (c.SubmitACL == nil) == (d.SubmitACL == nil) && (c.SubmitACL == nil || c.SubmitACL.String() == d.SubmitACL.String())
+	same := (c.SubmitACL == nil) == (d.SubmitACL == nil) &&
+		(c.SubmitACL == nil || c.SubmitACL.String() == d.SubmitACL.String())
 	return a == b && same
 }
 

@@ -15,7 +15,8 @@ var randomClass = rapid.Custom(func(t *rapid.T) Class {
 			rapid.SampledFrom([]string{"a", "b", "c", "", "A", "system-x", "system-node-critical", "system-cluster-critical"}),
 			rapid.StringMatching(`[a-z0-9.-]{0,4}`),
 		).Draw(t, "name"),
-		Value:         rapid.SampledFrom([]int32{-1 << 31, 0, 1, UserMaximum, UserMaximum + 1, ClusterCritical, NodeCritical}).Draw(t, "value"),
+		Value: rapid.SampledFrom([]int32{-1 << 31, 0, 1, UserMaximum, UserMaximum + 1, ClusterCritical,
+			NodeCritical}).Draw(t, "value"),
 		GlobalDefault: rapid.IntRange(0, 3).Draw(t, "default") == 0,
 		Policy:        Policy(rapid.IntRange(0, 2).Draw(t, "policy")),
 	}

@@ -66,12 +66,16 @@ func TestNew_ValidatesClass(t *testing.T) {
 		{"S0-16: a reserved value", Class{Name: "a", Value: 1_000_000_001}, AboveUserMaximum},
 		{"S2-4: the lowest value", Class{Name: "a", Value: math.MinInt32}, ""},
 		{"S0-22, S2-6: a description is any text", Class{Name: "a", Description: "für alle\n☂\t"}, ""},
-		{"S2-30: the sample class of the Kubernetes documentation", Class{Name: "high-priority-nonpreempting", Value: 1_000_000, Policy: Never}, ""},
+		{"S2-30: the sample class of the Kubernetes documentation",
+			Class{Name: "high-priority-nonpreempting", Value: 1_000_000, Policy: Never}, ""},
 		{"S0-23, S4-12: a reserved name", Class{Name: "system-mine", Value: 1}, ReservedName},
 		{"S0-23: a system class with another value", Class{Name: "system-node-critical", Value: 2_000_000_100}, ReservedName},
-		{"S0-23: a system class as the default", Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
-		{"S0-23: a system class that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never}, ReservedName},
-		{"S0-23: a system class with an access list", Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &noUser}, ""},
+		{"S0-23: a system class as the default",
+			Class{Name: "system-node-critical", Value: NodeCritical, GlobalDefault: true}, ReservedName},
+		{"S0-23: a system class that never preempts", Class{Name: "system-node-critical", Value: NodeCritical, Policy: Never},
+			ReservedName},
+		{"S0-23: a system class with an access list",
+			Class{Name: "system-node-critical", Value: NodeCritical, SubmitACL: &noUser}, ""},
 		{"S0-23: the name system without the hyphen", Class{Name: "system", Value: 1}, ""},
 		{"PRI-30: a policy that does not exist", Class{Name: "a", Policy: 2}, InvalidPolicy},
 		{"PRI-27: no name", Class{}, InvalidName},
@@ -151,7 +155,8 @@ func TestRegistry_AtMostOneDefault(t *testing.T) {
 	assert.Equal(t, r.Default().Name, "a")
 	_, err := r.With(b)
 	wantReason(t, err, SecondGlobalDefault)
-	assert.Error(t, err, `second-global-default: priority class "b": "a" is the default already, and there can be only one`)
+	assert.Error(t, err,
+		`second-global-default: priority class "b": "a" is the default already, and there can be only one`)
 	_, err = New(a, b)
 	wantReason(t, err, SecondGlobalDefault)
 	assert.ErrorContains(t, err, `"a"`)
@@ -220,7 +225,8 @@ func TestNew_ReportsAllProblems(t *testing.T) {
 }
 
 func TestParsePolicy_Names(t *testing.T) {
-	for text, want := range map[string]Policy{"": PreemptLowerPriority, "PreemptLowerPriority": PreemptLowerPriority, "Never": Never} {
+	for text, want := range map[string]Policy{"": PreemptLowerPriority, "PreemptLowerPriority": PreemptLowerPriority,
+		"Never": Never} {
 		got, ok := ParsePolicy(text)
 		assert.Assert(t, ok && got == want, "S2-7: %s", text)
 	}

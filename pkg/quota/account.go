@@ -36,7 +36,8 @@ type Membership struct {
 func (m Membership) Account() *Account { return m.account }
 
 func newAccount(q *Queue, h UserOrGroup, limit *limits.Limit, names *resources.NameTable) *Account {
-	return &Account{queue: q, userOrGroup: h, limit: limit.MaxResources, max: names.LimitVector(limit.MaxResources), maxApplications: limit.MaxApplications}
+	return &Account{queue: q, userOrGroup: h, limit: limit.MaxResources, max: names.LimitVector(limit.MaxResources),
+		maxApplications: limit.MaxApplications}
 }
 
 // Queue is the queue that has the limit.
@@ -144,7 +145,8 @@ func (x *Account) CheckFit(shapes *feasibility.Table) error {
 func (a *Application) CheckMemberships() error {
 	for _, m := range a.memberships {
 		if m.index >= len(m.account.members) || m.account.members[m.index] != a || m.account.Current() != m.account {
-			return fmt.Errorf("it is not a member of an account that it has: %s in queue %s", m.account.userOrGroup, m.account.queue.path)
+			return fmt.Errorf("it is not a member of an account that it has: %s in queue %s", m.account.userOrGroup,
+				m.account.queue.path)
 		}
 	}
 	if want := a.LimitCount(); want != len(a.memberships) {

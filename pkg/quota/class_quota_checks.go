@@ -11,7 +11,8 @@ import (
 
 // CheckClassQuotas is why class quotas reject an ask of application a and a class for the resources asked: the
 // class needs a quota and none covers it (QUO-37), or one is exceeded (QUO-36). nil: they do not.
-func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Vector, names *resources.NameTable) (err error) {
+func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Vector,
+	names *resources.NameTable) (err error) {
 	if !t.hasClassQuotas {
 		return nil
 	}
@@ -29,7 +30,8 @@ func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Ve
 
 // CheckGrowth is the error of a class quota that does not allow an ask or allocation of application a and a class
 // to grow by growth; nil: all allow it. A quantity of zero or less is always allowed (QUO-39).
-func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector, names *resources.NameTable) (err error) {
+func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector,
+	names *resources.NameTable) (err error) {
 	a.eachClassQuota(class, func(c classQuotaRef) bool {
 		err = c.exceededBy(class, growth, 0, names)
 		return err == nil
@@ -66,9 +68,10 @@ func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int
 	if c.id.userOrGroup != (UserOrGroup{}) {
 		subject = " for " + c.id.userOrGroup.String()
 	}
-	return &priorities.Problem{Reason: priorities.ExceedsQuota, Class: class, Field: priorities.NameField, Text: fmt.Sprintf(
-		"quota %s of queue %s%s: asked %s, used %s, allowed %s",
-		c.id.quota, c.queue.path, subject, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
+	return &priorities.Problem{Reason: priorities.ExceedsQuota, Class: class, Field: priorities.NameField,
+		Text: fmt.Sprintf(
+			"quota %s of queue %s%s: asked %s, used %s, allowed %s",
+			c.id.quota, c.queue.path, subject, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
 }
 
 // quotaRequired is the error of an ask that no class quota covers and whose class needs one; nil:

@@ -22,8 +22,10 @@ func classTree(names *resources.NameTable) (t *Tree, root, leaf *Queue, ann, bob
 	root.Init("root", nil)
 	leaf.Init("root.a", root)
 	high := limits.Selector{Operator: limits.In, Classes: []string{"high"}}
-	root.Configure(&Settings{ClassQuotas: []limits.ClassQuota{{Name: "all", Match: high, Hard: bound(map[string]resources.Quantity{"vcore": 10})}}}, names, resources.Cluster)
-	leaf.Configure(&Settings{ClassQuotas: []limits.ClassQuota{{Name: "each", Match: high, Users: []string{limits.Wildcard}, Hard: bound(map[string]resources.Quantity{"pods": 2})}}}, names, resources.Cluster)
+	root.Configure(&Settings{ClassQuotas: []limits.ClassQuota{{Name: "all", Match: high,
+		Hard: bound(map[string]resources.Quantity{"vcore": 10})}}}, names, resources.Cluster)
+	leaf.Configure(&Settings{ClassQuotas: []limits.ClassQuota{{Name: "each", Match: high, Users: []string{limits.Wildcard},
+		Hard: bound(map[string]resources.Quantity{"pods": 2})}}}, names, resources.Cluster)
 	t.CountSettings(root, false)
 	t.CountSettings(leaf, false)
 	t.ApplyClassQuotas([]limits.Selector{{Operator: limits.Exists}})
@@ -40,8 +42,10 @@ func TestClassQuotas_CountAndReject(t *testing.T) {
 	one := names.Hold(vcores(4), resources.Asks)
 	for _, a := range []*Application{ann, ann, bob} {
 		if a == bob {
-			assert.ErrorContains(t, tree.CheckClassQuotas(ann, "high", nil, names), "quota each of queue root.a for user ann: asked pods=1, used pods=2, allowed pods=2")
-			assert.ErrorContains(t, tree.CheckClassQuotas(bob, "high", one, names), "quota all of queue root: asked vcore=4m, used vcore=8m, allowed vcore=10m")
+			assert.ErrorContains(t, tree.CheckClassQuotas(ann, "high", nil, names),
+				"quota each of queue root.a for user ann: asked pods=1, used pods=2, allowed pods=2")
+			assert.ErrorContains(t, tree.CheckClassQuotas(bob, "high", one, names),
+				"quota all of queue root: asked vcore=4m, used vcore=8m, allowed vcore=10m")
 		} else {
 			assert.NilError(t, tree.CheckClassQuotas(a, "high", one, names))
 		}

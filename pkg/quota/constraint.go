@@ -81,8 +81,8 @@ func (c Constraints) onlyCapacity() (root *Queue, only bool) {
 	return q, q.maxApplications == 0
 }
 
-// OnlyCapacity reports whether the capacity of the cluster is the only constraint, now and until the configuration or the
-// accounts of the application change.
+// OnlyCapacity reports whether the capacity of the cluster is the only constraint, now and until the configuration or
+// the accounts of the application change.
 func (c Constraints) OnlyCapacity() bool {
 	_, only := c.onlyCapacity()
 	return only
@@ -216,7 +216,8 @@ func (c Constraint) Availability(k resources.Index) (free, bound resources.Quant
 }
 
 // availabilityAfter is Availability if used is what counts within c.
-func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) (free, bound resources.Quantity, ok bool) {
+func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) (free, bound resources.Quantity,
+	ok bool) {
 	bound, ok = c.bound(k)
 	if c.kind == ClusterCapacity {
 		return c.queue.freeCapacity(used, k), bound, ok

@@ -19,10 +19,12 @@ func constrained(names *resources.NameTable) (root, leaf *Queue, apps [2]*Applic
 	root, leaf = &Queue{}, &Queue{}
 	root.Init("root", nil)
 	leaf.Init("root.a", root)
-	settings := Settings{Max: bound(map[string]resources.Quantity{"vcore": 20}), MaxApplications: 2, Limits: []limits.Limit{
-		{Users: []string{limits.Wildcard}, MaxResources: bound(map[string]resources.Quantity{"vcore": 10}), MaxApplications: 1},
-		{Groups: []string{"dev"}, MaxResources: bound(map[string]resources.Quantity{"vcore": 15})},
-	}}
+	settings := Settings{Max: bound(map[string]resources.Quantity{"vcore": 20}), MaxApplications: 2,
+		Limits: []limits.Limit{
+			{Users: []string{limits.Wildcard}, MaxResources: bound(map[string]resources.Quantity{"vcore": 10}),
+				MaxApplications: 1},
+			{Groups: []string{"dev"}, MaxResources: bound(map[string]resources.Quantity{"vcore": 15})},
+		}}
 	leaf.Configure(&settings, names, resources.Cluster)
 	root.PostCapacity(nil, names.Hold(vcores(100), resources.Cluster))
 	for i := range apps {
@@ -92,7 +94,8 @@ func TestConstraints_EqualMasks(t *testing.T) {
 		for _, s := range all {
 			mask := feasibility.Mask{}
 			mask.CopyFrom(s.Mask())
-			for _, restrict := range []func(feasibility.Mask){root.RestrictToHeadroom, leaf.RestrictToHeadroom, apps[0].RestrictToHeadroom} {
+			for _, restrict := range []func(feasibility.Mask){root.RestrictToHeadroom, leaf.RestrictToHeadroom,
+				apps[0].RestrictToHeadroom} {
 				restrict(mask)
 			}
 			blocked := false

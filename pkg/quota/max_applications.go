@@ -36,7 +36,8 @@ func (q *Queue) AtMaxApplications() bool {
 
 // HasMaxApplications reports whether q, or a limit in it, has max applications.
 func (q *Queue) HasMaxApplications() bool {
-	return q.maxApplications > 0 || slices.ContainsFunc(q.limits.All(), func(r limits.Limit) bool { return r.MaxApplications > 0 })
+	return q.maxApplications > 0 ||
+		slices.ContainsFunc(q.limits.All(), func(r limits.Limit) bool { return r.MaxApplications > 0 })
 }
 
 // MaxAppsCheck is the check that a needs now.

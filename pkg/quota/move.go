@@ -10,10 +10,11 @@ import (
 // MoveTo makes leaf the leaf for which the asks and allocations of a count. Requires: a is a member of no account.
 func (a *Application) MoveTo(leaf *Queue) { a.leaf = leaf }
 
-// FirstBlockingMove is the first constraint that a, which uses used, would not be within in another leaf; ok is false if there
-// is none. The queues above both leaves, and the accounts in which a counts already, are not examined: nothing changes there. An
-// application that does not run may wait for max applications in the leaf.
-func (a *Application) FirstBlockingMove(leaf *Queue, used resources.Vector, names *resources.NameTable) (first Constraint, ok bool) {
+// FirstBlockingMove is the first constraint that a, which uses used, would not be within in another leaf; ok is false
+// if there is none. The queues above both leaves, and the accounts in which a counts already, are not examined: nothing
+// changes there. An application that does not run may wait for max applications in the leaf.
+func (a *Application) FirstBlockingMove(leaf *Queue, used resources.Vector,
+	names *resources.NameTable) (first Constraint, ok bool) {
 	for c := range a.constraintsOfMove(leaf, names) {
 		if a.blocksMove(c, used) {
 			return c, true
@@ -50,7 +51,8 @@ func (a *Application) constraintsOfMove(leaf *Queue, names *resources.NameTable)
 		queues = append(queues, q)
 	}
 	return func(yield func(Constraint) bool) {
-		for _, kind := range [...]ConstraintKind{LimitMaxApplications, QueueMaxApplications, LimitMaxResources, QueueMaxResources} {
+		for _, kind := range [...]ConstraintKind{LimitMaxApplications, QueueMaxApplications, LimitMaxResources,
+			QueueMaxResources} {
 			if kind == LimitMaxApplications || kind == LimitMaxResources {
 				for _, x := range accounts {
 					if !yield(Constraint{kind, x.queue, x}) {
@@ -89,7 +91,8 @@ func (t *Tree) ClassQuotasOfMove(a *Application, leaf *Queue, names *resources.N
 	return &ClassQuotasOfMove{tree: t, from: a, moved: &Application{user: a.user, leaf: leaf}, names: names}
 }
 
-// Add adds an ask or allocation of a class. The error is that its class needs a quota, and none covers it in the leaf (QUO-37).
+// Add adds an ask or allocation of a class. The error is that its class needs a quota, and none covers it in the leaf
+// (QUO-37).
 func (m *ClassQuotasOfMove) Add(class string, v resources.Vector) error {
 	covered := false
 	m.moved.eachClassQuota(class, func(c classQuotaRef) bool {

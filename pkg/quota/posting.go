@@ -61,7 +61,8 @@ func (q *Queue) PostCapacity(was, now resources.Vector) (ok bool) {
 	return true
 }
 
-// PostDeficit counts what allocated exceeds total by, of a node, in the deficit of root (sign 1), or no longer (sign -1).
+// PostDeficit counts what allocated exceeds total by, of a node, in the deficit of root (sign 1), or no longer (sign
+// -1).
 func (q *Queue) PostDeficit(allocated, total resources.Vector, sign resources.Quantity) {
 	for k, n := range allocated {
 		if excess := n - total.At(resources.Index(k)); excess > 0 {

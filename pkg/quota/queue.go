@@ -177,9 +177,9 @@ func (q *Queue) MaxApplications() uint64 { return q.maxApplications }
 // Capacity is the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
 func (q *Queue) Capacity() resources.Vector { return q.capacity }
 
-// Deficit is, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is no usage
-// of the capacity: what one node lacks, the others have (QUO-4). Foreign allocations have no part in it. Root only.
-// Read-only.
+// Deficit is, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is no
+// usage of the capacity: what one node lacks, the others have (QUO-4). Foreign allocations have no part in it. Root
+// only. Read-only.
 func (q *Queue) Deficit() resources.Vector { return q.deficit }
 
 // freeCapacity is how much of k the nodes have free when used is allocated; root only.

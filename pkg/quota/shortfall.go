@@ -24,9 +24,10 @@ func (s *Shortfall) ReducibleOnAnyNode() bool { return s.kind != ClusterCapacity
 // Outlook is what will change before an ask is placed: the applications and the amounts of allocations that are
 // expected to be released, and of nominated asks.
 type Outlook struct {
-	ExpectedReleases  iter.Seq2[*Application, resources.Vector]
-	Nominees          iter.Seq2[*Application, resources.Vector] // that are placed before the ask
-	OutrankedNominees iter.Seq2[*Application, resources.Vector] // that are not: the ask itself, and those that it may replace (PRE-76)
+	ExpectedReleases iter.Seq2[*Application, resources.Vector]
+	Nominees         iter.Seq2[*Application, resources.Vector] // that are placed before the ask
+	// that are not: the ask itself, and those that it may replace (PRE-76)
+	OutrankedNominees iter.Seq2[*Application, resources.Vector]
 }
 
 // Shortfalls are the constraints that block an ask of v even when all that o has has happened: queues first,

@@ -1,6 +1,6 @@
-// Package refusals remembers which nodes have refused which asks, because a binding to the node failed, and for how long
-// each ask is kept from such a node. After several different asks of a shape were refused, it keeps all asks of the
-// shape from the node (NOD-44 to NOD-47).
+// Package refusals remembers which nodes have refused which asks, because a binding to the node failed, and for how
+// long each ask is kept from such a node. After several different asks of a shape were refused, it keeps all asks of
+// the shape from the node (NOD-44 to NOD-47).
 //
 // It leaves to package scheduler what keeping away means: here are only names and times.
 //
@@ -17,7 +17,8 @@ import (
 type Settings struct {
 	Backoff    time.Duration // the first back-off; 0: refusals have no effect. Default 10 s
 	MaxBackoff time.Duration // at least Backoff: each further back-off is twice as long, up to this. Default 5 minutes
-	Asks       int           // above 0: after the refusal of so many asks, all of their shape are kept from the node. Default 3
+	// above 0: after the refusal of so many asks, all of their shape are kept from the node. Default 3
+	Asks int
 }
 
 // Bounds of Settings.
@@ -37,8 +38,8 @@ const maxRefusals = 10_000
 // Ask names an ask. A new ask with the same names is the same one for a Tracker.
 type Ask struct{ App, Key string }
 
-// Refusal is what is known about an ask and a node that has refused it; with OfShape, about all asks of the shape. It is
-// read-only outside of this package.
+// Refusal is what is known about an ask and a node that has refused it; with OfShape, about all asks of the shape. It
+// is read-only outside of this package.
 type Refusal struct {
 	Ask     Ask // with OfShape: the last that was refused
 	Shape   string
@@ -66,8 +67,8 @@ type Tracker struct {
 // Empty reports whether there is no refusal.
 func (t *Tracker) Empty() bool { return len(t.due) == 0 }
 
-// Refuse records that node has refused an ask of a shape. It returns the back-offs that begin, and those that end because
-// there are too many. A refusal during a back-off does not prolong it: the binding was under way.
+// Refuse records that node has refused an ask of a shape. It returns the back-offs that begin, and those that end
+// because there are too many. A refusal during a back-off does not prolong it: the binding was under way.
 func (t *Tracker) Refuse(s Settings, ask Ask, shape, node string, now time.Time) (began, ended []*Refusal) {
 	if s.Backoff <= 0 {
 		return nil, nil
@@ -94,8 +95,8 @@ func (t *Tracker) Refuse(s Settings, ask Ask, shape, node string, now time.Time)
 	return t.begin(ofShape, s, now, began), ended
 }
 
-// begin begins the next back-off of r, unless one is active. r is remembered for another MaxBackoff after its end, so that
-// the next one is longer.
+// begin begins the next back-off of r, unless one is active. r is remembered for another MaxBackoff after its end, so
+// that the next one is longer.
 func (t *Tracker) begin(r *Refusal, s Settings, now time.Time, began []*Refusal) []*Refusal {
 	if r.Active {
 		return began

@@ -73,7 +73,8 @@ func TestTracker_IsBounded(t *testing.T) {
 	var tracker Tracker
 	ended := 0
 	for i := range maxRefusals + 100 {
-		_, dropped := tracker.Refuse(s, Ask{"a", fmt.Sprint(i)}, fmt.Sprint(i), "n"+fmt.Sprint(i%7), start.Add(time.Duration(i)))
+		_, dropped := tracker.Refuse(s, Ask{"a", fmt.Sprint(i)}, fmt.Sprint(i), "n"+fmt.Sprint(i%7),
+			start.Add(time.Duration(i)))
 		ended += len(dropped)
 	}
 	assert.Equal(t, ended, 100, "the oldest end")

@@ -99,7 +99,8 @@ func (r Registry[T, P]) Without(key Key) (Registry[T, P], error) {
 	case !exists:
 		return Registry[T, P]{}, kind.UnknownObject(key)
 	case isSystem[T, P](key):
-		return Registry[T, P]{}, refuse[T, P](&all[index], ReservedName, NameField, "a system "+kind.Short+" cannot be deleted")
+		return Registry[T, P]{},
+			refuse[T, P](&all[index], ReservedName, NameField, "a system "+kind.Short+" cannot be deleted")
 	}
 	return build[T, P](slices.Delete(slices.Clone(all), index, index+1)), nil
 }

@@ -46,7 +46,8 @@ var randomTemplate = rapid.Custom(func(t *rapid.T) template {
 type mapModel map[registry.Key]template
 
 func newMapModel() mapModel {
-	return mapModel{{Name: "open"}: {"", "open", 1, false}, {Namespace: "sys", Name: "closed"}: {"sys", "closed", 9, false}}
+	return mapModel{{Name: "open"}: {"", "open", 1, false},
+		{Namespace: "sys", Name: "closed"}: {"sys", "closed", 9, false}}
 }
 
 func isSystemKey(k registry.Key) bool {
@@ -166,7 +167,8 @@ func TestRegistry_EqualsMapAfterAnyChanges(t *testing.T) {
 // New refuses a list if and only if adding its objects one by one refuses one of them.
 func TestNew_EqualsAddingOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(randomTemplate.Filter(func(x template) bool { return !isSystemKey(x.Key()) }), 0, 5).Draw(t, "templates")
+		list := rapid.SliceOfN(randomTemplate.Filter(func(x template) bool { return !isSystemKey(x.Key()) }), 0, 5).Draw(t,
+			"templates")
 		all, err := registry.New(list...)
 		var one templates
 		refused := false
@@ -201,7 +203,8 @@ func TestRegistry_RefusalTexts(t *testing.T) {
 	}{
 		{second(r.With(template{"", "open", 1, false})), `already-exists: queue template "open": it is a system template`},
 		{second(r.Update(template{"a", "y", 1, false})), `unknown-template: queue template "a/y": there is no such template`},
-		{second(r.Without(registry.Key{Name: "open"})), `reserved-name: queue template "open": a system template cannot be deleted`},
+		{second(r.Without(registry.Key{Name: "open"})),
+			`reserved-name: queue template "open": a system template cannot be deleted`},
 		{second(r.Without(registry.Key{})), `unknown-template: there is no such template`},
 	} {
 		assert.Error(t, c.refused, c.want)

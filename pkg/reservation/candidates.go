@@ -20,11 +20,12 @@ type candidateSearch struct {
 	visited    int                         // number of ask groups
 }
 
-// candidates are the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4). visited
-// is how many ask groups were visited to find them.
+// candidates are the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4).
+// visited is how many ask groups were visited to find them.
 func (eng *Engine) candidates(now time.Time, free int) (found []*objects.Allocation, visited int) {
 	s := candidateSearch{
-		eng: eng, now: now, delay: eng.part.Reservations().Settings().Delay, left: free + maxRefusals, reservable: map[*feasibility.Shape]bool{},
+		eng: eng, now: now, delay: eng.part.Reservations().Settings().Delay, left: free + maxRefusals,
+		reservable: map[*feasibility.Shape]bool{},
 	}
 	if len(eng.maskByDepth) == 0 {
 		eng.maskByDepth = append(eng.maskByDepth, nil)
@@ -86,8 +87,8 @@ func (s *candidateSearch) of(a *objects.Application, level int) {
 	}
 }
 
-// appendOf appends the candidates of a group. Nodes are looked at last, and only for asks that lack nothing else: an ask
-// that is too young, was refused, or has a reservation costs no look at any node.
+// appendOf appends the candidates of a group. Nodes are looked at last, and only for asks that lack nothing else: an
+// ask that is too young, was refused, or has a reservation costs no look at any node.
 func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskGroup) []*objects.Allocation {
 	p, taken := s.eng.part, 0
 	for _, x := range group.SchedulableAsks() {

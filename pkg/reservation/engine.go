@@ -83,10 +83,11 @@ func (eng *Engine) Reset(p *objects.Partition) {
 // ServeDeadlines records that deadlines up to now are served by the next run. It precedes each command and each run.
 func (eng *Engine) ServeDeadlines(now time.Time) { eng.servedUntil = now }
 
-// BeginRun ends, before any decision of a run, the reservations that have timed out (RES-7), or all if the configuration
-// has none any more.
+// BeginRun ends, before any decision of a run, the reservations that have timed out (RES-7), or all if the
+// configuration has none any more.
 func (eng *Engine) BeginRun(now time.Time) {
-	eng.part.Reservations().Retry() // the answers of the RM, and what depends on the time, may differ from those of the last run
+	// the answers of the RM, and what depends on the time, may differ from those of the last run
+	eng.part.Reservations().Retry()
 	for s := eng.part.Reservations().Settings(); len(eng.part.Reservations().Asks()) > 0; {
 		x := eng.part.Reservations().Asks()[0]
 		switch {
@@ -103,9 +104,9 @@ func (eng *Engine) BeginRun(now time.Time) {
 }
 
 // Placeable is the first ask with a reservation, in selection order, that can be placed now, and the node: the reserved
-// one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the RM refuses
-// although it has enough ends. A member of a gang is the first of those that can be placed together on their reserved
-// nodes (RES-11).
+// one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the RM
+// refuses although it has enough ends. A member of a gang is the first of those that can be placed together on their
+// reserved nodes (RES-11).
 func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node) {
 	for eng.part.Reservations().TakeMayPlace() { // again after an end, which may let another ask be placed
 		if x, n := eng.firstPlaceable(now); x != nil {
@@ -153,7 +154,9 @@ func (eng *Engine) fitting() (asks []*objects.Allocation) {
 		if p.Reservations().Together(x) {
 			continue
 		}
-		if !p.Reservations().Fits(x) && (p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) || !x.Application().MayBeAllocated() {
+		if !p.Reservations().Fits(x) &&
+			(p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) ||
+			!x.Application().MayBeAllocated() {
 			continue
 		}
 		if _, blocked := x.Application().Constraints().FirstBlocking(x.Shape()); !blocked {
@@ -174,8 +177,8 @@ func (eng *Engine) ReportEnded() {
 	}
 }
 
-// NextDeadline is when BeginRun or Search next has work although no command has come; ok is false if never. Work that is
-// due already is left to the next run.
+// NextDeadline is when BeginRun or Search next has work although no command has come; ok is false if never. Work that
+// is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	s := eng.part.Reservations().Settings()
 	if !s.Enabled {

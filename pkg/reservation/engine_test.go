@@ -67,7 +67,8 @@ func (w *world) OnReservationEnd(e objects.EndedReservation) {
 func (w *world) node(id string, total, used int) {
 	assert.NilError(w.t, w.p.AddNode(objects.NodeID(id), vcores(total), nil, true))
 	if used > 0 {
-		_, err := w.p.AddReported(&objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app", Amounts: vcores(used)}, objects.NodeID(id), w.now)
+		_, err := w.p.AddReported(&objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app", Amounts: vcores(used)},
+			objects.NodeID(id), w.now)
 		assert.NilError(w.t, err)
 	}
 }
@@ -144,13 +145,16 @@ func TestEngine_BeginRunEndsReservations(t *testing.T) {
 	assert.DeepEqual(t, w.search(time.Hour-time.Second-1), []string(nil))
 	assert.DeepEqual(t, w.search(1), []string{"k: timed out"}) // the last search was just before
 	assert.DeepEqual(t, w.search(time.Second), []string{"k reserves n1"})
-	assert.NilError(t, w.p.Reconfigure(configs.Partition{Name: "default", Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "a"}}}}, nil))
+	assert.NilError(t,
+		w.p.Reconfigure(configs.Partition{Name: "default",
+			Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{{Name: "a"}}}}, nil))
 	assert.DeepEqual(t, w.search(time.Second), []string{"k: disabled"})
 	_, ok = w.eng.NextDeadline()
 	assert.Assert(t, !ok)
 }
 
-// RES-6, RES-8: an ask with a reservation is placed on its node when that has enough, and loses it when a quota blocks it.
+// RES-6, RES-8: an ask with a reservation is placed on its node when that has enough, and loses it when a quota blocks
+// it.
 func TestEngine_PlaceableAndBlocked(t *testing.T) {
 	w := newWorld(t, settings, 8)
 	w.node("n1", 4, 2)
@@ -193,8 +197,8 @@ func TestEngine_SearchesTakeASmallPartOfTheTime(t *testing.T) {
 	assert.Assert(t, next(time.Minute) >= shapes*nodes*time.Microsecond, "each shape was compared with each node")
 }
 
-// Whatever nodes and asks there are, a search reserves for the first asks that may, each the best node that is left, and
-// no more than the part of the nodes that may be reserved (RES-2 to RES-4).
+// Whatever nodes and asks there are, a search reserves for the first asks that may, each the best node that is left,
+// and no more than the part of the nodes that may be reserved (RES-2 to RES-4).
 func TestEngine_SearchEqualsTheNaiveOne(t *testing.T) {
 	for seed := range uint64(testscale.Runs(200)) {
 		rng := rand.New(rand.NewPCG(seed, 61))
@@ -207,7 +211,8 @@ func TestEngine_SearchEqualsTheNaiveOne(t *testing.T) {
 		}
 		var asks []*objects.Allocation
 		for i := range rng.IntN(20) {
-			ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("k%02d", i)), App: "app", Amounts: vcores(1 + rng.IntN(10)), Priority: int32(rng.IntN(2))}
+			ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("k%02d", i)), App: "app",
+				Amounts: vcores(1 + rng.IntN(10)), Priority: int32(rng.IntN(2))}
 			if rng.IntN(5) == 0 {
 				ask.Details = &objects.AskDetails{RequiredNode: objects.NodeID(fmt.Sprintf("n%02d", rng.IntN(12)))}
 			}
@@ -227,7 +232,8 @@ func reservedOnly(events []string) []string {
 }
 
 // naiveSearch is what a search reserves, computed from the rules.
-func naiveSearch(p *objects.Partition, asks []*objects.Allocation, s configs.Reservation, now time.Time) (events []string) {
+func naiveSearch(p *objects.Partition, asks []*objects.Allocation, s configs.Reservation,
+	now time.Time) (events []string) {
 	nodes, taken := p.Nodes(), map[objects.NodeID]bool{}
 	leaf, _ := p.Queue("root.a")
 	free := min(16, max(1, len(nodes)*s.NodePercent/100))

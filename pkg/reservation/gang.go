@@ -11,12 +11,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// The members of a gang that are placed together reserve nodes together (RES-11): all of them, so that what becomes free
-// is held until they fit, or none. Only one gang at a time has reservations, so no two gangs hold resources that the other
-// needs.
+// The members of a gang that are placed together reserve nodes together (RES-11): all of them, so that what becomes
+// free is held until they fit, or none. Only one gang at a time has reservations, so no two gangs hold resources that
+// the other needs.
 
-// reserveForGang makes the reservations of the first gang that may have some, and moves or ends those that there are. It
-// reports whether something has changed.
+// reserveForGang makes the reservations of the first gang that may have some, and moves or ends those that there are.
+// It reports whether something has changed.
 func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 	if a := eng.part.Reservations().Gang(); a != nil {
 		plan, end := eng.planTogether(a, now)
@@ -42,8 +42,8 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 	return changed
 }
 
-// mayReserveFrom is when the youngest of the members that are placed together is as old as an ask that reserves, and none
-// of them was refused recently.
+// mayReserveFrom is when the youngest of the members that are placed together is as old as an ask that reserves, and
+// none of them was refused recently.
 func (eng *Engine) mayReserveFrom(a *objects.Application) (at time.Time) {
 	for _, g := range eng.part.Gangs().Members(a) {
 		for _, x := range g.Asks {
@@ -76,9 +76,9 @@ func (eng *Engine) reserveTogether(a *objects.Application, plan []objects.Member
 	return len(made)+len(moved) > 0
 }
 
-// clearlyBetter reports whether the gang moves to the nodes of plan: a member has none yet, or cannot keep its own, or what
-// the gang lacks there is at most a quarter of what it lacks now. A gang waits for the node on which it lacks the most, so
-// that node alone counts. Half as much is often the end of one allocation: then gangs moved all the time.
+// clearlyBetter reports whether the gang moves to the nodes of plan: a member has none yet, or cannot keep its own, or
+// what the gang lacks there is at most a quarter of what it lacks now. A gang waits for the node on which it lacks the
+// most, so that node alone counts. Half as much is often the end of one allocation: then gangs moved all the time.
 func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	present := slices.Clone(plan)
 	for i, m := range plan {
@@ -100,8 +100,8 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	return false
 }
 
-// lackTogether is the dominant share of what members lack on the node on which they lack the most. held: each node would
-// have enough for its members without allocations.
+// lackTogether is the dominant share of what members lack on the node on which they lack the most. held: each node
+// would have enough for its members without allocations.
 func lackTogether(plan []objects.MemberNode) (most float64, held bool) {
 	used := map[*objects.Node]resources.Vector{}
 	for _, m := range plan {
@@ -117,9 +117,10 @@ func lackTogether(plan []objects.MemberNode) (most float64, held bool) {
 }
 
 // planTogether finds a node for each of the members of a that are placed together: the one on which it lacks the least
-// beside those before it, of those that the RM accepts. nil: a quota or the order of the leaf blocks them, there are not
-// enough nodes that would hold them without allocations, or the RM refuses a member; end is which.
-func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []objects.MemberNode, end objects.ReservationEnd) {
+// beside those before it, of those that the RM accepts. nil: a quota or the order of the leaf blocks them, there are
+// not enough nodes that would hold them without allocations, or the RM refuses a member; end is which.
+func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []objects.MemberNode,
+	end objects.ReservationEnd) {
 	members := eng.part.Gangs().Members(a)
 	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !a.MayBeAllocated() {
 		return nil, objects.ReservationBlocked
@@ -167,7 +168,8 @@ func (eng *Engine) takeNode(nodes *lackHeap, x *objects.Allocation) (n *objects.
 }
 
 // nodesByLack are the nodes that a member may reserve, the one on which it lacks the least first.
-func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup, used map[*objects.Node]resources.Vector) *lackHeap {
+func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup,
+	used map[*objects.Node]resources.Vector) *lackHeap {
 	h := &lackHeap{}
 	add := func(n *objects.Node) {
 		if n.MayReserveTogether(a, g.Shape, used[n]) {
@@ -215,8 +217,8 @@ func (h *lackHeap) Pop() any {
 	return last
 }
 
-// fittingGang is the first ask of the gang that has reserved nodes, if its members can be placed there together now; nil:
-// there is none, or they cannot.
+// fittingGang is the first ask of the gang that has reserved nodes, if its members can be placed there together now;
+// nil: there is none, or they cannot.
 func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	l := eng.part.Reservations()
 	a := l.Gang()
@@ -224,7 +226,8 @@ func (eng *Engine) fittingGang() (first *objects.Allocation) {
 		return nil
 	}
 	members := l.MembersTogether()
-	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !eng.part.Gangs().FitsCapacity(members) {
+	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked ||
+		!eng.part.Gangs().FitsCapacity(members) {
 		return nil
 	}
 	for _, g := range members {
@@ -235,8 +238,8 @@ func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	return first
 }
 
-// acceptsTogether reports whether other allocations leave the nodes that the members of the gang have reserved to them, and
-// the RM accepts all. A member that is refused keeps the gang from reserving nodes for a time.
+// acceptsTogether reports whether other allocations leave the nodes that the members of the gang have reserved to them,
+// and the RM accepts all. A member that is refused keeps the gang from reserving nodes for a time.
 func (eng *Engine) acceptsTogether(now time.Time) bool {
 	if eng.oracle == nil && !eng.part.Affinity().MayRefuse() {
 		return true

@@ -149,8 +149,8 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 }
 
 // mayReserveAny reports whether there is a node that x may reserve. For most asks one of the first nodes is one, so it
-// costs less than bestCovering. Only a search without a result counts as visits: nodes come in no order, and the time of
-// the next search must not depend on it.
+// costs less than bestCovering. Only a search without a result counts as visits: nodes come in no order, and the time
+// of the next search must not depend on it.
 func (eng *Engine) mayReserveAny(x *objects.Allocation) bool {
 	if x.Ask().RequiredNode() != "" {
 		return eng.bestCovering(x, nil) != nil

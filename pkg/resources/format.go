@@ -21,7 +21,8 @@ func FormatQuantity(name string, n Quantity) string {
 		return plain
 	}
 	best := plain
-	for _, text := range [...]string{formatScaled(n, 1024, "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), formatScaled(n, 1000, "", "k", "M", "G", "T", "P", "E")} {
+	for _, text := range [...]string{formatScaled(n, 1024, "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"),
+		formatScaled(n, 1000, "", "k", "M", "G", "T", "P", "E")} {
 		if len(text) < len(best) {
 			best = text
 		}

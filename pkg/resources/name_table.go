@@ -63,7 +63,8 @@ func (n *NameTable) OnFreed(freed func(k Index)) { n.freed = freed }
 // Clone returns a NameTable with the same names and indexes, without the freed callback.
 func (n *NameTable) Clone() *NameTable {
 	c := *n
-	c.names, c.indexes, c.held, c.unheld = slices.Clone(n.names), maps.Clone(n.indexes), slices.Clone(n.held), slices.Clone(n.unheld)
+	c.names, c.indexes, c.held, c.unheld = slices.Clone(n.names), maps.Clone(n.indexes), slices.Clone(n.held),
+		slices.Clone(n.unheld)
 	c.freed = func(Index) {}
 	return &c
 }
@@ -108,10 +109,12 @@ func (n *NameTable) Admit(a Amounts, by Holder) error {
 		fresh++
 		switch {
 		case by == Asks && n.askOnlyCount+fresh > n.maxAskNames:
-			return NameBoundError(fmt.Sprintf("resource name %.100q: no node and no configuration knows it, and asks have %d such names, of at most %d",
+			return NameBoundError(fmt.Sprintf("resource name %.100q: no node and no configuration knows it, and asks have %d "+
+				"such names, of at most %d",
 				x.name, n.askOnlyCount+fresh-1, n.maxAskNames))
 		case len(n.indexes)+fresh > n.maxNames:
-			return NameBoundError(fmt.Sprintf("resource name %.100q: more than %d different resource names in one partition", x.name, n.maxNames))
+			return NameBoundError(fmt.Sprintf("resource name %.100q: more than %d different resource names in one partition",
+				x.name, n.maxNames))
 		}
 	}
 	return nil

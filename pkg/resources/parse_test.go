@@ -176,7 +176,8 @@ func TestFormatNamedQuantity_CountsPieces(t *testing.T) {
 
 func TestFormatAmounts_IsBounded(t *testing.T) {
 	assert.Equal(t, FormatAmounts(Amounts{}), "")
-	assert.Equal(t, FormatAmounts(FromMap(map[string]Quantity{"vcore": 1500, "memory": 16 << 30})), "memory=16Gi vcore=1500m")
+	assert.Equal(t, FormatAmounts(FromMap(map[string]Quantity{"vcore": 1500, "memory": 16 << 30})),
+		"memory=16Gi vcore=1500m")
 	many := map[string]Quantity{}
 	for i := range maxListed + 3 {
 		many[fmt.Sprintf("gpu%02d", i)] = 1

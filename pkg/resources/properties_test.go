@@ -30,10 +30,14 @@ const (
 var names = []string{"gpu", "memory", "pods", "vcore"}
 
 // smallQuantity are quantities that are often equal, may be negative, and never saturate.
-var smallQuantity = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(-3, 9).Draw(t, "small")) })
+var smallQuantity = rapid.Custom(func(t *rapid.T) quantity {
+	return quantity(rapid.Int64Range(-3, 9).Draw(t, "small"))
+})
 
 // smallNonNegative are small quantities that are not negative.
-var smallNonNegative = rapid.Custom(func(t *rapid.T) quantity { return quantity(rapid.Int64Range(0, 9).Draw(t, "small")) })
+var smallNonNegative = rapid.Custom(func(t *rapid.T) quantity {
+	return quantity(rapid.Int64Range(0, 9).Draw(t, "small"))
+})
 
 // anyQuantity are quantities of all sizes, many of them at the ends of the range.
 var anyQuantity = rapid.OneOf(
@@ -208,13 +212,15 @@ func TestLimit_Properties(t *testing.T) {
 			assert.Assert(t, l.Tighten(limit{}).Equal(l) && limit{}.Tighten(l).Equal(l))
 		}},
 		{"usage within the headroom is within the limit", func(t *rapid.T) {
-			l, used, a := limitOf(t, "l", anyNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", anyNonNegative)
+			l, used, a := limitOf(t, "l", anyNonNegative), amountsOf(t, "used", smallNonNegative),
+				amountsOf(t, "a", anyNonNegative)
 			if l.Allows(used) && l.Headroom(used).Allows(a) {
 				assert.Assert(t, l.Allows(used.Add(a)))
 			}
 		}},
 		{"usage within the limit is within the headroom", func(t *rapid.T) {
-			l, used, a := limitOf(t, "l", smallNonNegative), amountsOf(t, "used", smallNonNegative), amountsOf(t, "a", smallNonNegative)
+			l, used, a := limitOf(t, "l", smallNonNegative), amountsOf(t, "used", smallNonNegative),
+				amountsOf(t, "a", smallNonNegative)
 			if l.Allows(used.Add(a)) {
 				assert.Assert(t, l.Headroom(used).Allows(a))
 			}
@@ -355,7 +361,8 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 			assert.Equal(t, n.Hold(a, resources.Cluster).Covers(n.Hold(b, resources.Cluster)), a.Covers(b))
 		}},
 		{"CoversAfter is Covers of the difference", func(t *rapid.T) {
-			n, a, used, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "used", anyQuantity), amountsOf(t, "b", anyQuantity)
+			n, a, used, b := randomNameTable(t), amountsOf(t, "a", anyQuantity), amountsOf(t, "used", anyQuantity),
+				amountsOf(t, "b", anyQuantity)
 			got := n.Hold(a, resources.Cluster).CoversAfter(n.Hold(used, resources.Cluster), n.Hold(b, resources.Cluster))
 			assert.Equal(t, got, a.Sub(used).Covers(b))
 		}},
@@ -367,7 +374,9 @@ func TestVector_AgreesWithAmounts(t *testing.T) {
 		{"a LimitVector allows what the headroom of its limit allows", func(t *rapid.T) {
 			n, l := randomNameTable(t), limitOf(t, "l", anyQuantity)
 			used, a := amountsOf(t, "used", anyQuantity), amountsOf(t, "a", anyQuantity)
-			assert.Equal(t, n.HoldLimit(l, resources.Cluster).Allows(n.Hold(used, resources.Cluster), n.Hold(a, resources.Cluster)), l.Headroom(used).Allows(a))
+			assert.Equal(t,
+				n.HoldLimit(l, resources.Cluster).Allows(n.Hold(used, resources.Cluster), n.Hold(a, resources.Cluster)),
+				l.Headroom(used).Allows(a))
 		}},
 		{"a LimitVector has the limits of its names", func(t *rapid.T) {
 			n, l := randomNameTable(t), limitOf(t, "l", smallQuantity)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Total adds up Amounts in place: a long sum does not allocate memory for each step. The zero value is zero, and ready for use.
+// Total adds up Amounts in place: a long sum does not allocate memory for each step. The zero value is zero, and ready
+// for use.
 type Total struct {
 	e []entry // sorted by name; zeroes are kept
 }

@@ -17,7 +17,8 @@ import (
 // removed.
 func TestApplication_LifecycleUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lifetimes := lifecycle.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second, MaxEnded: 10}
+		lifetimes := lifecycle.Lifetimes{Completing: time.Second, Completed: 2 * time.Second, Rejected: time.Second,
+			MaxEnded: 10}
 		r := newBubbleRig(t, testOptions{Loop: loop.Options{Lifetimes: &lifetimes}})
 		assert.NilError(t, r.register("rm", queues))
 		n, a, x := r.openNodeStream(), r.openApplicationStream(), r.openAllocationStream()

@@ -18,8 +18,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// badInput is one kind of input that is wrong, contradicts what is known or has no effect, and what answers it. Where the
-// interface has an answer, that is a rejection; else an event or a line of the log that names the thing, and a count.
+// badInput is one kind of input that is wrong, contradicts what is known or has no effect, and what answers it. Where
+// the interface has an answer, that is a rejection; else an event or a line of the log that names the thing, and a
+// count.
 //
 // There are the nodes n1 and n2 of 100, the application app in root.a with the allocation "runs" of 10 on n1 and the
 // pending ask "waits" of 1000, both of priority 3 and task group tg, and the foreign allocation "other" of 10 on n2.
@@ -59,11 +60,14 @@ func newBadRig(t *testing.T) *badRig {
 		}
 	}})
 	r.rm = fakerm.OverGRPC(r.ctx, r.client)
-	_, err := r.rm.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions}, r.recorder)
+	_, err := r.rm.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: twoPartitions},
+		r.recorder)
 	assert.NilError(t, err)
 	r.send(badInput{nodes: []*si.NodeInfo{zoneNode("n1"), zoneNode("n2")}, apps: newApps(fakerm.App("app", "root.a"))})
-	r.send(badInput{allocations: []*si.Allocation{on("n1", known("runs")), sized(1000, known("waits")), on("n2", taggedAsk(fakerm.Ask("other", ""), "foreign", "default"))}})
-	assert.Equal(t, lines(r.recorder.Take(fakerm.NodeAccepted, fakerm.ApplicationAccepted, fakerm.Allocated, fakerm.AskRejected)),
+	r.send(badInput{allocations: []*si.Allocation{on("n1", known("runs")), sized(1000, known("waits")),
+		on("n2", taggedAsk(fakerm.Ask("other", ""), "foreign", "default"))}})
+	assert.Equal(t,
+		lines(r.recorder.Take(fakerm.NodeAccepted, fakerm.ApplicationAccepted, fakerm.Allocated, fakerm.AskRejected)),
 		"accepted node n1\naccepted node n2\naccepted application app\nallocated runs (app) on n1\n")
 	return r
 }
@@ -137,7 +141,8 @@ func (in badInput) run(t *testing.T) {
 	defer r.mu.Unlock()
 	r.assertRejectionsAreRecorded(t, answers)
 	for _, want := range in.events {
-		assert.Assert(t, slices.ContainsFunc(r.events, func(e string) bool { return strings.Contains(e, want) }), "%q is not in\n%s", want, strings.Join(r.events, "\n"))
+		assert.Assert(t, slices.ContainsFunc(r.events, func(e string) bool { return strings.Contains(e, want) }),
+			"%q is not in\n%s", want, strings.Join(r.events, "\n"))
 	}
 	for _, want := range in.logs {
 		found := false
@@ -163,8 +168,8 @@ func (in badInput) run(t *testing.T) {
 	assert.Equal(t, r.used(), used)
 }
 
-// assertRejectionsAreRecorded asserts that each rejected application and ask is an effect of a partition, from which events,
-// log lines and metrics are made, and that each rejected application is in the list of REST (APP-48).
+// assertRejectionsAreRecorded asserts that each rejected application and ask is an effect of a partition, from which
+// events, log lines and metrics are made, and that each rejected application is in the list of REST (APP-48).
 func (r *badRig) assertRejectionsAreRecorded(t *testing.T, answers []string) {
 	listed := map[string]bool{}
 	for _, partition := range r.p.Cluster().Partitions() {
@@ -175,7 +180,8 @@ func (r *badRig) assertRejectionsAreRecorded(t *testing.T, answers []string) {
 	for _, a := range answers {
 		text, ofApplication := strings.CutPrefix(a, "rejected application ")
 		if ofApplication || strings.HasPrefix(a, "rejected ask ") {
-			assert.Assert(t, slices.Contains(r.events, a), "%q is no effect of a partition:\n%s", a, strings.Join(r.events, "\n"))
+			assert.Assert(t, slices.Contains(r.events, a), "%q is no effect of a partition:\n%s", a,
+				strings.Join(r.events, "\n"))
 		}
 		if id, _, _ := strings.Cut(text, ":"); ofApplication && id != "app" { // app exists
 			assert.Assert(t, listed[id], "%q is not listed", id)
@@ -188,7 +194,8 @@ func (r *badRig) assertRejectionsAreRecorded(t *testing.T, answers []string) {
 // nothing else of the message is lost (RMI-49, RMI-51, RMI-79).
 func TestBadInput_EachRowIsAnsweredOverGRPC(t *testing.T) {
 	for _, rows := range [][]badInput{
-		badPartitions(), badAsks(), unmetAsks(), badReports(), knownKeys(), badForeign(), badReleases(), badNodes(), badApplications(),
+		badPartitions(), badAsks(), unmetAsks(), badReports(), knownKeys(), badForeign(), badReleases(), badNodes(),
+		badApplications(),
 	} {
 		for _, in := range rows {
 			t.Run(in.what, func(t *testing.T) { synctest.Test(t, in.run) })

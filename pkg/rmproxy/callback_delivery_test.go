@@ -123,8 +123,10 @@ func TestInProcess_RejectionsPrecedeEffectsOfLaterMessages(t *testing.T) {
 	s.shim = newShimCallback(recorder)
 	s.outboxes[allocationStream].put(apiOrigin, rejected("k"))
 	s.deliver("default", []scheduler.Effect{
-		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k"}, Node: "n"}}, scheduler.NodeAccepted{Node: "n"},
-		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "l"}, Node: "n"}}, scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "m"}, Node: "n"}},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k"}, Node: "n"}},
+		scheduler.NodeAccepted{Node: "n"},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "l"}, Node: "n"}},
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "m"}, Node: "n"}},
 	})
 	assert.Equal(t, strings.Join(recorder.Calls(), "; "),
 		"allocations !k; allocations k@n; nodes +1 -0; allocations l@n m@n")

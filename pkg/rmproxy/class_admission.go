@@ -18,7 +18,8 @@ const priorityClassTag = common.DomainK8s + common.GroupMeta + "priorityClassNam
 // priorityRequest returns what an allocation message says about priority and preemption.
 func priorityRequest(x *wire.Allocation) priorities.Request {
 	return priorities.Request{
-		Class: x.Tags[priorityClassTag], Priority: x.Priority, HasPolicy: x.Policy.Sent(), Preempts: x.Policy.AllowPreemptOther(),
+		Class: x.Tags[priorityClassTag], Priority: x.Priority, HasPolicy: x.Policy.Sent(),
+		Preempts: x.Policy.AllowPreemptOther(),
 	}
 }
 
@@ -28,13 +29,15 @@ func priorityRequest(x *wire.Allocation) priorities.Request {
 func (b *commandBatch) submitCommand(ask *objects.Ask, x *wire.Allocation) scheduler.Command {
 	g, problem := priorities.Admit(*b.classes(), priorityRequest(x), b.s.p.opt.StrictClasses)
 	if problem != nil {
-		return scheduler.SubmitAskWithClass{Ask: ask, NamedClass: x.Tags[priorityClassTag], RejectReason: problem.Error(), RejectKind: scheduler.Rejection(problem.Reason)}
+		return scheduler.SubmitAskWithClass{Ask: ask, NamedClass: x.Tags[priorityClassTag], RejectReason: problem.Error(),
+			RejectKind: scheduler.Rejection(problem.Reason)}
 	}
 	applyGrant(ask, g)
 	if g.Class == nil {
 		return scheduler.SubmitAsk{Ask: ask}
 	}
-	return scheduler.SubmitAskWithClass{Ask: ask, Class: g.Class.Name, NamedClass: x.Tags[priorityClassTag], AllowedUsers: classUsers(g.Class, x)}
+	return scheduler.SubmitAskWithClass{Ask: ask, Class: g.Class.Name, NamedClass: x.Tags[priorityClassTag],
+		AllowedUsers: classUsers(g.Class, x)}
 }
 
 // classUsers are the users that may submit an ask of a class; nil: every user may (PRI-44).

@@ -54,8 +54,10 @@ func (s *endpoint) takeAskAnswers() string {
 // operators, and after the line the answers to asks. Both APIs must give the same answers. Run
 // with -rewrite after a change, then read the diff.
 func TestPriorityClasses_Transcripts(t *testing.T) {
-	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
-	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false, "classes_off": false} {
+	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint,
+		"in process": newInProcessEndpoint}
+	for file, strict := range map[string]bool{"classes": false, "classes_strict": true, "class_quotas": false,
+		"classes_off": false} {
 		for name, newEndpoint := range endpoints {
 			t.Run(file+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -83,13 +85,15 @@ func (s *endpoint) runDirective(t *testing.T, d *datadriven.TestData) string {
 		}
 		return errorLine(0, err)
 	case "add-node":
-		assert.NilError(t, s.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
+		assert.NilError(t,
+			s.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
 	case "add-app":
 		a := fakerm.App(app, directiveArg(d, "queue"))
 		a.Ugi = &si.UserGroupInformation{User: directiveArg(d, "user"), Groups: directiveArgs(d, "groups")}
 		assert.NilError(t, s.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{a}}))
 	case "ask":
-		assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{classedAsk(t, d)}}))
+		assert.NilError(t,
+			s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{classedAsk(t, d)}}))
 	case "release":
 		assert.NilError(t, s.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: app, AllocationKey: key}},

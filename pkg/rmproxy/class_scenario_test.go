@@ -69,7 +69,8 @@ func TestClassAdmissionScenarios(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(found), 4)
-	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint, "in process": newInProcessEndpoint}
+	endpoints := map[string]func(*testing.T, testOptions) *endpoint{"wire": newGRPCEndpoint,
+		"in process": newInProcessEndpoint}
 	for _, s := range found {
 		for name, newEndpoint := range endpoints {
 			t.Run(s.ID+" "+s.Shows+" "+name, func(t *testing.T) {
@@ -80,7 +81,9 @@ func TestClassAdmissionScenarios(t *testing.T) {
 }
 
 func (s *classScenario) run(t *testing.T, at *endpoint) {
-	assert.NilError(t, at.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
+	assert.NilError(t,
+		at.UpdateApplication(&si.ApplicationRequest{RmID: "rm",
+			New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 	synctest.Wait()
 	assert.Equal(t, len(s.Given.Steps), len(s.Expect.Steps))
 	for i, step := range s.Given.Steps {
@@ -155,7 +158,8 @@ func (s *endpoint) changeClass(t *testing.T, step classStep) string {
 		return string(problem.Reason)
 	}
 	assert.NilError(t, err)
-	text, err := queuesyaml.PriorityClasses.Edit([]byte(s.proxy.Reloads().Current().Text), next, s.proxy.Reloads().Bounds())
+	text, err := queuesyaml.PriorityClasses.Edit([]byte(s.proxy.Reloads().Current().Text), next,
+		s.proxy.Reloads().Bounds())
 	assert.NilError(t, err)
 	proposal, err := s.proxy.Reloads().Read(reload.REST, "", text)
 	assert.NilError(t, err)

@@ -26,7 +26,8 @@ func clientOf(ctx context.Context) client {
 
 // audit logs a registration, or its refusal.
 func (c client) audit(log *zap.Logger, rm, result string, err error) {
-	auth.Audit(log, auth.Change{Identity: c.identity, Peer: c.address, Action: "register", Object: rm, Result: result, Err: err})
+	auth.Audit(log,
+		auth.Change{Identity: c.identity, Peer: c.address, Action: "register", Object: rm, Result: result, Err: err})
 }
 
 // checkRM is an error if the client of a call may not use an rmID (SEC-7). It is called before the message is decoded.

@@ -78,8 +78,8 @@ func (b *commandBatch) forPartition(name string) *partitionBatch {
 	return p
 }
 
-// partitionOrDefault returns the commands for a partition that exists, else those for the default partition, which lists and
-// records what is rejected for an unknown one (APP-48); nil: it does not exist either.
+// partitionOrDefault returns the commands for a partition that exists, else those for the default partition, which
+// lists and records what is rejected for an unknown one (APP-48); nil: it does not exist either.
 func (b *commandBatch) partitionOrDefault(name string) *partitionBatch {
 	if batch := b.forPartition(name); batch != nil {
 		return batch

@@ -22,7 +22,9 @@ func TestCommandBatch_ManyElementsAreHandledInASlot(t *testing.T) {
 		}
 	}})
 	defer p.stop()
-	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session {
+		return newSession(p, "rm")
+	}))
 	s := p.current()
 
 	assert.Assert(t, s.newBatch(fewElements).slot == nil)
@@ -58,7 +60,8 @@ func TestQueue_EffectsKeepTheirOrderInEachKind(t *testing.T) {
 	var effects []scheduler.Effect
 	for i := range 10 {
 		id := fmt.Sprint(i)
-		effects = append(effects, rejected(objects.AllocationKey(id)), scheduler.NodeRejected{Node: objects.NodeID(id)}, scheduler.NodeRejected{Node: objects.NodeID(id + "b")})
+		effects = append(effects, rejected(objects.AllocationKey(id)), scheduler.NodeRejected{Node: objects.NodeID(id)},
+			scheduler.NodeRejected{Node: objects.NodeID(id + "b")})
 	}
 	in := s.queue("p", effects)
 	assert.Equal(t, in, s.outboxes[allocationStream].undeliveredBytes())

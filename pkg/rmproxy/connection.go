@@ -48,7 +48,8 @@ func (p *Proxy) ConnectionStatus() (out ConnectionStatus, ok bool) {
 	if s == nil {
 		return out, false
 	}
-	out = ConnectionStatus{Registration: record, InProcess: s.shim != nil, Connected: true, Since: record.At, Listening: true}
+	out = ConnectionStatus{Registration: record, InProcess: s.shim != nil, Connected: true, Since: record.At,
+		Listening: true}
 	if out.InProcess {
 		return out, true
 	}
@@ -131,7 +132,8 @@ func (s *session) startGraceTimer() {
 		}
 		s.disconnected, s.graceTimer = true, nil
 		s.p.disconnects.Add(1)
-		s.log.Warn("resource manager disconnected: nothing is placed and nothing is preempted until it opens its streams again",
+		s.log.Warn("resource manager disconnected: nothing is placed and nothing is preempted until it opens its streams "+
+			"again",
 			zap.Time("since", s.lastStreamEnd), zap.Bool("finished", s.finished), zap.Time("replaceable", s.replaceableAt()))
 	})
 }
@@ -158,8 +160,9 @@ func (s *session) checkReplaceable(by string) (wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.openStreams() > 0 {
-		return 0, fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d, and is connected",
-			ErrOtherRM, s.rm, len(s.p.cluster.Partitions()))
+		return 0,
+			fmt.Errorf("%w: registration of RM failed: RM %s has been registered before, active partitions %d, and is connected",
+				ErrOtherRM, s.rm, len(s.p.cluster.Partitions()))
 	}
 	wait = s.replaceableAt().Sub(s.p.clock())
 	if wait > 0 {

@@ -31,10 +31,12 @@ func TestConstraints_OverGRPC(t *testing.T) {
 	assert.Equal(t, len(rejected), 1)
 	assert.Assert(t, strings.Contains(rejected[0].Reason, `effect "Never" of taint gpu is none of`), rejected[0].Reason)
 
-	asks := []*si.Allocation{fakerm.Ask("malformed", "app"), fakerm.Ask("prefers", "app"), fakerm.Ask("tolerant", "app"), fakerm.Ask("waits", "app")}
+	asks := []*si.Allocation{fakerm.Ask("malformed", "app"), fakerm.Ask("prefers", "app"), fakerm.Ask("tolerant", "app"),
+		fakerm.Ask("waits", "app")}
 	asks[0].AllocationTags = map[string]string{constraints.SelectorTag: `{"disk":`}
 	asks[1].AllocationTags = map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}]}`}
-	asks[2].AllocationTags = map[string]string{constraints.SelectorTag: `{"disk":"ssd"}`, constraints.TolerationsTag: `[{"operator":"Exists"}]`}
+	asks[2].AllocationTags = map[string]string{constraints.SelectorTag: `{"disk":"ssd"}`,
+		constraints.TolerationsTag: `[{"operator":"Exists"}]`}
 	asks[3].AllocationTags = map[string]string{constraints.SelectorTag: `{"zone":"a","disk":"ssd"}`}
 	assert.NilError(t, allocations.Send(&si.AllocationRequest{Allocations: asks}))
 	refusals := receive(t, allocations, 1, (*si.AllocationResponse).GetRejectedAllocations)
@@ -49,7 +51,8 @@ func TestConstraints_OverGRPC(t *testing.T) {
 
 	update := func(attributes map[string]string) {
 		t.Helper()
-		m := &si.NodeInfo{NodeID: "gpu", Action: si.NodeInfo_UPDATE, SchedulableResource: gpu.SchedulableResource, Attributes: attributes}
+		m := &si.NodeInfo{NodeID: "gpu", Action: si.NodeInfo_UPDATE, SchedulableResource: gpu.SchedulableResource,
+			Attributes: attributes}
 		assert.NilError(t, nodes.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{m}}))
 		roundTrip(t, nodes)
 	}
@@ -68,8 +71,8 @@ func TestConstraints_OverGRPC(t *testing.T) {
 	r.check()
 }
 
-// Pod affinity over gRPC: an unreadable one is rejected with the tag and the reason, and anti-affinity keeps the second ask
-// away from the node of the first until that is released (CON-18, CON-25, CON-26).
+// Pod affinity over gRPC: an unreadable one is rejected with the tag and the reason, and anti-affinity keeps the second
+// ask away from the node of the first until that is released (CON-18, CON-25, CON-26).
 func TestConstraints_AffinityOverGRPC(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	r.withNodeAndApp()
@@ -87,12 +90,15 @@ func TestConstraints_AffinityOverGRPC(t *testing.T) {
 	}
 	assert.NilError(t, allocations.Send(&si.AllocationRequest{Allocations: asks}))
 	refusals := receive(t, allocations, 1, (*si.AllocationResponse).GetRejectedAllocations)
-	assert.Equal(t, refusals[0].AllocationKey+": "+refusals[0].Reason, "bad: tag canopy.scheduler/topologySpreadConstraints: constraint 1: topologyKey is missing")
+	assert.Equal(t, refusals[0].AllocationKey+": "+refusals[0].Reason,
+		"bad: tag canopy.scheduler/topologySpreadConstraints: constraint 1: topologyKey is missing")
 	placed := receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
 	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "first on named")
-	assert.NilError(t, allocations.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
-		{ApplicationID: "app", AllocationKey: "first", PartitionName: "default", TerminationType: si.TerminationType_STOPPED_BY_RM},
-	}}}))
+	assert.NilError(t,
+		allocations.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
+			{ApplicationID: "app", AllocationKey: "first", PartitionName: "default",
+				TerminationType: si.TerminationType_STOPPED_BY_RM},
+		}}}))
 	placed = receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
 	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "second on named")
 	r.check()

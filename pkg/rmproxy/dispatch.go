@@ -28,7 +28,8 @@ func (s *session) dispatch(partition string, l *loop.Loop, cmds []scheduler.Comm
 func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 	rejectAsk := func(key objects.AllocationKey, app objects.AppID, reported bool) {
 		s.reply(scheduler.AskRejected{
-			Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error(), Reported: reported,
+			Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error(),
+			Reported: reported,
 		})
 	}
 	rejectNode := func(id objects.NodeID) {
@@ -39,7 +40,8 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 	for _, cmd := range cmds {
 		switch m := cmd.(type) {
 		case scheduler.AddApplication:
-			s.reply(scheduler.ApplicationRejected{App: m.App, Queue: m.Queue, User: m.User.Name, Reason: unknownPartitionForApp(m.App, partition).Error()})
+			s.reply(scheduler.ApplicationRejected{App: m.App, Queue: m.Queue, User: m.User.Name,
+				Reason: unknownPartitionForApp(m.App, partition).Error()})
 		case scheduler.SubmitAsk:
 			rejectAsk(m.Ask.Key, m.Ask.App, false)
 		case scheduler.SubmitAskWithClass:
@@ -93,7 +95,8 @@ func unknownPartitionForApp(app objects.AppID, partition string) error {
 
 // unknownPartitionForAsk is the reason of a rejection, with the text of YuniKorn (ASK-19).
 func unknownPartitionForAsk(app objects.AppID, key objects.AllocationKey, partition string) error {
-	return unknownPartitionError(fmt.Sprintf("failed to find partition %s, for application %s and allocation %s", truncate(partition), app, key))
+	return unknownPartitionError(fmt.Sprintf("failed to find partition %s, for application %s and allocation %s",
+		truncate(partition), app, key))
 }
 
 // unknownPartitionForNode is the reason of a rejection (NOD-3).

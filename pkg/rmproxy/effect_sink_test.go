@@ -53,7 +53,8 @@ func TestEffectSink_EffectsDoNotReachALaterRegistration(t *testing.T) {
 	p, old, _ := newProxyWithSession(t)
 	sink := newTestEffectSink(p)
 	again := func(zapcore.Entry) error {
-		return p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") })
+		return p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"},
+			func() *session { return newSession(p, "rm") })
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	sink.log = zap.New(zapcore.RegisterHooks(core, again))
@@ -83,8 +84,10 @@ func TestEffectSink_RefusedCommandsAreLogged(t *testing.T) {
 func TestEffectSink_InternalEffectsAreNotDelivered(t *testing.T) {
 	p, s, logs := newProxyWithSession(t)
 	logs.TakeAll()
-	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.NodeChanged{Node: "n"}, scheduler.QueueChanged{Queue: "root.a"}})
-	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.AskCancelled{Key: "k"}, rejected("1"), scheduler.NodeChanged{Node: "n"}})
+	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.NodeChanged{Node: "n"},
+		scheduler.QueueChanged{Queue: "root.a"}})
+	newTestEffectSink(p).Deliver([]scheduler.Effect{scheduler.AskCancelled{Key: "k"}, rejected("1"),
+		scheduler.NodeChanged{Node: "n"}})
 	assert.Equal(t, undeliveredKeys(s), "1")
 	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
 	assert.Equal(t, logs.Len(), 0, "internal effects are not logged")
@@ -110,19 +113,23 @@ func TestSession_SendsNothingAfterClose(t *testing.T) {
 	assert.Equal(t, len(notTaken(s.outboxes[nodeStream])), 0)
 }
 
-// Rejections by the API itself are passed on: those of nodes, since partitions reject asks (APP-48). Asks have a log line at
-// level debug.
+// Rejections by the API itself are passed on: those of nodes, since partitions reject asks (APP-48). Asks have a log
+// line at level debug.
 func TestOnAPIRejected_ReceivesRejectionsWithoutPartition(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	var answered []scheduler.Effect
-	p := newTestProxy(testOptions{Log: zap.New(core), OnAPIRejected: func(e scheduler.Effect) { answered = append(answered, e) }})
+	p := newTestProxy(testOptions{Log: zap.New(core),
+		OnAPIRejected: func(e scheduler.Effect) { answered = append(answered, e) }})
 	defer p.stop()
-	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session { return newSession(p, "rm") }))
+	assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, func() *session {
+		return newSession(p, "rm")
+	}))
 	allocation := func(key, partition, node string) wire.Allocation {
 		return wire.Allocation{Key: key, App: "app", Partition: partition, Node: node}
 	}
 	assert.NilError(t, p.current().handleAllocations(&wire.AllocationRequest{Allocations: []wire.Allocation{
-		allocation("k1", "none", ""), allocation("", "default", ""), allocation("k2", "default", ""), allocation("k3", "default", "n1"),
+		allocation("k1", "none", ""), allocation("", "default", ""), allocation("k2", "default", ""),
+		allocation("k3", "default", "n1"),
 	}}))
 	assert.Equal(t, len(answered), 0)
 	assert.NilError(t, p.current().handleNodes(&si.NodeRequest{Nodes: []*si.NodeInfo{{Action: si.NodeInfo_CREATE}}}, nil))

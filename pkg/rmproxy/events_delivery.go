@@ -17,8 +17,8 @@ type EventSource interface {
 	About(from uint64, count int) (records []events.Record, next uint64)
 }
 
-// Every eventInterval a linked shim gets eventBatch records at most; more follow the next time. It makes an event of the API
-// server of each.
+// Every eventInterval a linked shim gets eventBatch records at most; more follow the next time. It makes an event of
+// the API server of each.
 const (
 	eventInterval = 2 * time.Second
 	eventBatch    = 1000
@@ -49,7 +49,8 @@ func (s *session) sendEvents(source EventSource, next uint64) {
 
 func eventRecord(r *events.Record) *si.EventRecord {
 	record := &si.EventRecord{
-		Type: si.EventRecord_Type(r.Type), ObjectID: r.Object, ReferenceID: r.Reference, Message: r.Message, TimestampNano: r.At.UnixNano(),
+		Type: si.EventRecord_Type(r.Type), ObjectID: r.Object, ReferenceID: r.Reference, Message: r.Message,
+		TimestampNano:   r.At.UnixNano(),
 		EventChangeType: si.EventRecord_ChangeType(r.Change), EventChangeDetail: si.EventRecord_ChangeDetail(r.Detail),
 	}
 	if !r.Amounts.IsZero() {

@@ -75,7 +75,8 @@ func TestInProcess_EventsAreSentOnce(t *testing.T) {
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues}, s)
 		assert.NilError(t, err)
 		source.add(events.Record{
-			Type: events.Request, Object: "k", Reference: "app", Message: "SKIPPED: no headroom", At: at, Change: events.Change(1), Detail: events.Detail(304),
+			Type: events.Request, Object: "k", Reference: "app", Message: "SKIPPED: no headroom", At: at,
+			Change: events.Change(1), Detail: events.Detail(304),
 			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 5}),
 		})
 		time.Sleep(2 * time.Second)
@@ -83,8 +84,10 @@ func TestInProcess_EventsAreSentOnce(t *testing.T) {
 		calls, last := s.taken()
 		assert.DeepEqual(t, calls, []string{"1 from k"})
 		assert.Equal(t, last.String(), (&si.EventRecord{
-			Type: si.EventRecord_REQUEST, ObjectID: "k", ReferenceID: "app", Message: "SKIPPED: no headroom", TimestampNano: at.UnixNano(),
-			EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_CAPACITY, Resource: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 5}}},
+			Type: si.EventRecord_REQUEST, ObjectID: "k", ReferenceID: "app", Message: "SKIPPED: no headroom",
+			TimestampNano:   at.UnixNano(),
+			EventChangeType: si.EventRecord_SET, EventChangeDetail: si.EventRecord_NODE_CAPACITY,
+			Resource: &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: 5}}},
 		}).String())
 
 		time.Sleep(time.Minute)

@@ -59,11 +59,15 @@ func responseBatches(n int) [][]outboundEffect {
 	var made, released, refused []outboundEffect
 	amounts := resources.FromMap(map[string]resources.Quantity{"memory": 4 << 30, "vcore": 1000})
 	for i := range n {
-		key, app := objects.AllocationKey(fmt.Sprintf("%08x-5b0c-4f5e-9d3a-2f6f3c9e1a77", i)), objects.AppID("spark-application")
+		key, app := objects.AllocationKey(fmt.Sprintf("%08x-5b0c-4f5e-9d3a-2f6f3c9e1a77", i)),
+			objects.AppID("spark-application")
 		ask := &objects.Ask{Key: key, App: app, Amounts: amounts}
-		made = append(made, outboundEffect{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask, Node: "node-0001"}}})
-		released = append(released, outboundEffect{"default", scheduler.Released{Key: key, App: app, Type: 1, Message: "finished"}})
-		refused = append(refused, outboundEffect{"default", scheduler.AskRejected{Key: key, App: app, Reason: "no such application"}})
+		made = append(made,
+			outboundEffect{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask, Node: "node-0001"}}})
+		released = append(released,
+			outboundEffect{"default", scheduler.Released{Key: key, App: app, Type: 1, Message: "finished"}})
+		refused = append(refused,
+			outboundEffect{"default", scheduler.AskRejected{Key: key, App: app, Reason: "no such application"}})
 	}
 	return [][]outboundEffect{made, released, refused}
 }

@@ -74,13 +74,15 @@ var (
 	// The same in the interfaces 1.0 to 1.5. A priority is a message in 1.0 and a number later.
 	legacyPriorityShape = fieldShapes{1: 0, 2: ""}
 	legacyAskShape      = fieldShapes{
-		1: "", 2: "", 3: "", 4: fieldShapes{1: entryShape}, 5: 0, 6: eitherShape{0, legacyPriorityShape}, 7: 0, 8: fieldShapes{1: "", 2: ""},
+		1: "", 2: "", 3: "", 4: fieldShapes{1: entryShape}, 5: 0, 6: eitherShape{0, legacyPriorityShape}, 7: 0,
+		8: fieldShapes{1: "", 2: ""},
 		9: "", 10: 0, 11: 0, 12: fieldShapes{1: 0, 2: 0},
 	}
 	legacyAskReleaseShape = fieldShapes{1: "", 2: "", 3: "", 4: 0, 5: ""}
 	legacyReleaseShape    = fieldShapes{1: "", 2: "", 3: "", 4: 0, 5: "", 6: "", 7: ""}
 	legacyAllocationShape = fieldShapes{
-		1: "", 2: fieldShapes{1: "", 2: ""}, 3: "", 5: fieldShapes{1: entryShape}, 6: eitherShape{0, legacyPriorityShape}, 7: "", 8: "", 9: "",
+		1: "", 2: fieldShapes{1: "", 2: ""}, 3: "", 5: fieldShapes{1: entryShape}, 6: eitherShape{0, legacyPriorityShape},
+		7: "", 8: "", 9: "",
 		10: "", 11: "", 12: 0, 13: "", 14: 0, 15: fieldShapes{1: 0, 2: 0},
 	}
 	legacyRequestShape = fieldShapes{
@@ -90,7 +92,8 @@ var (
 
 // legacyNodesShape is a message about nodes in the interfaces 1.0 to 1.5.
 var legacyNodesShape = fieldShapes{1: fieldShapes{
-	1: "", 2: 0, 3: fieldShapes{1: "", 2: ""}, 4: fieldShapes{1: entryShape}, 5: fieldShapes{1: entryShape}, 6: legacyAllocationShape,
+	1: "", 2: 0, 3: fieldShapes{1: "", 2: ""}, 4: fieldShapes{1: entryShape}, 5: fieldShapes{1: entryShape},
+	6: legacyAllocationShape,
 }, 2: ""}
 
 // eitherShape is a field that has one of several shapes.
@@ -171,7 +174,8 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 	f.Add(uint8(0), uint8(1), "k", "app", "n1", "default", "tg", int64(1<<40), int32(0), uint8(0xff))
 	f.Add(uint8(1), uint8(3), "k", "app", "", "gpu", "why", int64(0), int32(4), uint8(0))
 	f.Add(uint8(2), uint8(4), "k\xff", "app", "", "", strings.Repeat("ü", 100), int64(-1), int32(-1), uint8(3))
-	f.Add(uint8(0), uint8(3), strings.Repeat("k", 127), "", strings.Repeat("n", 200), "", "", int64(-5), int32(0), uint8(4))
+	f.Add(uint8(0), uint8(3), strings.Repeat("k", 127), "", strings.Repeat("n", 200), "", "", int64(-5), int32(0),
+		uint8(4))
 	f.Add(uint8(1), uint8(1), "k", "app", "", "gpu", "", int64(0), int32(-1), uint8(0))
 	s, m := &session{rm: "rm"}, newFastResponse()
 	f.Fuzz(func(
@@ -189,7 +193,8 @@ func FuzzEncodeAllocationResponse(f *testing.F) {
 					names[node] = resources.Quantity(quantity) >> (i % 64)
 				}
 				e = scheduler.Allocated{Binding: &scheduler.Binding{Node: objects.NodeID(node), Ask: &objects.Ask{
-					Key: key, App: objects.AppID(app), Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: text}), Amounts: resources.FromMap(names),
+					Key: key, App: objects.AppID(app), Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: text}),
+					Amounts:     resources.FromMap(names),
 					Placeholder: flags&1 > 0, Originator: flags&2 > 0, Priority: number,
 					Policy: objects.PreemptionPolicy(flags >> 2 & 7),
 				}}}
@@ -225,9 +230,12 @@ func TestFastCodec_ResponsesOfAllLengthsMatchGeneratedCode(t *testing.T) {
 			name := strings.Repeat("x", n)
 			amounts := resources.FromMap(map[string]resources.Quantity{name: 1, "vcore": 1 << 62})
 			assertEncodedAsGenerated(t, s, m, []outboundEffect{
-				{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k", Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: name}), Amounts: amounts}}}},
+				{"default",
+					scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k",
+						Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: name}), Amounts: amounts}}}},
 			})
-			assertEncodedAsGenerated(t, s, m, []outboundEffect{{"default", scheduler.AskRejected{App: objects.AppID(name), Reason: "r"}}})
+			assertEncodedAsGenerated(t, s, m,
+				[]outboundEffect{{"default", scheduler.AskRejected{App: objects.AppID(name), Reason: "r"}}})
 		}
 	}
 }

@@ -47,7 +47,8 @@ func newGangRM(t *testing.T, style string, timeout time.Duration, requested int6
 	assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{node}}))
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 	app := fakerm.App("app", "root.a")
-	app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = vcores(requested), style, timeout.Milliseconds()
+	app.PlaceholderAsk, app.GangSchedulingStyle, app.ExecutionTimeoutMilliSeconds = vcores(requested), style,
+		timeout.Milliseconds()
 	assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 	receive(t, rm.apps, 1, (*si.ApplicationResponse).GetAccepted)
 	return rm
@@ -83,7 +84,8 @@ func (rm *gangRM) released(how si.TerminationType, message string, keys ...strin
 func (rm *gangRM) confirm(how si.TerminationType, keys ...string) {
 	r := &si.AllocationReleasesRequest{}
 	for _, key := range keys {
-		r.AllocationsToRelease = append(r.AllocationsToRelease, &si.AllocationRelease{ApplicationID: "app", AllocationKey: key, TerminationType: how})
+		r.AllocationsToRelease = append(r.AllocationsToRelease,
+			&si.AllocationRelease{ApplicationID: "app", AllocationKey: key, TerminationType: how})
 	}
 	assert.NilError(rm, rm.allox.Send(&si.AllocationRequest{Releases: r}))
 }
@@ -144,7 +146,8 @@ func TestGangs_HardFails(t *testing.T) {
 		rm.placed("p1", "p2")
 		rm.ask("", false, "plain")
 		rm.states("Accepted")
-		rm.released(si.TerminationType_TIMEOUT, "releasing allocated placeholders on placeholder timeout", "p1", "p2", "p3", "plain")
+		rm.released(si.TerminationType_TIMEOUT, "releasing allocated placeholders on placeholder timeout", "p1", "p2", "p3",
+			"plain")
 		assert.Equal(t, rm.states("Failing")[0], "ResourceReservationTimeout")
 		rm.confirm(si.TerminationType_TIMEOUT, "p1", "p2", "p3", "plain")
 		rm.states("Failed")
@@ -164,8 +167,12 @@ func TestGangs_Admission(t *testing.T) {
 			app  *si.AddApplicationRequest
 			want string
 		}{
-			{gang("root.fair", vcores(1)), "queue root.fair cannot run application other with task group request: unsupported sort type fair: gangs need fifo or stateaware"},
-			{gang("root.small", vcores(6)), "queue root.small cannot fit application other: task group request {memory=6 vcore=6} larger than max queue allocation ≤{vcore=5}"},
+			{gang("root.fair", vcores(1)),
+				"queue root.fair cannot run application other with task group request: unsupported sort type fair: gangs need " +
+					"fifo or stateaware"},
+			{gang("root.small", vcores(6)),
+				"queue root.small cannot fit application other: task group request {memory=6 vcore=6} larger than max queue " +
+					"allocation ≤{vcore=5}"},
 			{gang("root.a", vcores(-1)), "placeholderAsk contains negative resources"},
 		} {
 			assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{c.app}}))
@@ -175,19 +182,23 @@ func TestGangs_Admission(t *testing.T) {
 			app.ApplicationID = "app" + app.PlaceholderAsk.String() + "x"
 			assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{app}}))
 			receive(t, rm.apps, 1, (*si.ApplicationResponse).GetAccepted)
-			assert.NilError(t, rm.apps.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: app.ApplicationID}}}))
+			assert.NilError(t,
+				rm.apps.Send(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{{ApplicationID: app.ApplicationID}}}))
 		}
 	})
 }
 
 func TestReadGang_AllFields(t *testing.T) {
 	got, err := readGang(&si.AddApplicationRequest{
-		GangSchedulingStyle: "Hard", ExecutionTimeoutMilliSeconds: 2500, PlaceholderAsk: vcores(3), Tags: map[string]string{"yunikorn.apache.org/creationTime": "1700000000"},
+		GangSchedulingStyle: "Hard", ExecutionTimeoutMilliSeconds: 2500, PlaceholderAsk: vcores(3),
+		Tags: map[string]string{"yunikorn.apache.org/creationTime": "1700000000"},
 	})
 	assert.NilError(t, err)
 	assert.Assert(t, got.Requested.Get("vcore") == 3 && got.Requested.Get("memory") == 3)
-	assert.Assert(t, got.Style == gangs.Hard && got.Timeout == 2500*time.Millisecond && got.Created.Equal(time.Unix(1700000000, 0)))
-	got, err = readGang(&si.AddApplicationRequest{GangSchedulingStyle: "hard", ExecutionTimeoutMilliSeconds: math.MaxInt64, Tags: map[string]string{"yunikorn.apache.org/creationTime": "soon"}})
+	assert.Assert(t, got.Style == gangs.Hard && got.Timeout == 2500*time.Millisecond &&
+		got.Created.Equal(time.Unix(1700000000, 0)))
+	got, err = readGang(&si.AddApplicationRequest{GangSchedulingStyle: "hard", ExecutionTimeoutMilliSeconds: math.MaxInt64,
+		Tags: map[string]string{"yunikorn.apache.org/creationTime": "soon"}})
 	assert.NilError(t, err)
 	assert.Assert(t, !got.Declared())
 }
@@ -204,8 +215,11 @@ func TestGangs_VirtualPlaceholders(t *testing.T) {
 		}
 		for groups, want := range map[string]string{
 			``: "tag yunikorn.apache.org/task-groups: virtual placeholders need task groups",
-			`[{"name":"g","minMember":2,"topology":{"required":"zone","rack":"r"}}]`: `tag yunikorn.apache.org/task-groups: topology of task group g: "{\"required\":\"zone\",\"rack\":\"r\"}" is no object with levels, required and preferred`,
-			`[{"name":"g","minMember":2,"minResource":{"cpu":"3m"}}]`:                "queue root.small cannot fit application other: task group request {vcore=6} larger than max queue allocation ≤{vcore=5}",
+			`[{"name":"g","minMember":2,"topology":{"required":"zone","rack":"r"}}]`: `tag yunikorn.apache.org/task-groups: ` +
+				`topology of task group g: "{\"required\":\"zone\",\"rack\":\"r\"}" is no object with levels, required and ` +
+				`preferred`,
+			`[{"name":"g","minMember":2,"minResource":{"cpu":"3m"}}]`: "queue root.small cannot fit " +
+				"application other: task group request {vcore=6} larger than max queue allocation ≤{vcore=5}",
 		} {
 			submit("other", "root.small", groups)
 			assert.Equal(t, receive(t, rm.apps, 1, (*si.ApplicationResponse).GetRejected)[0].Reason, want)

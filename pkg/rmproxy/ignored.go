@@ -62,7 +62,8 @@ func (s *session) countIgnored(e scheduler.Event) {
 	case scheduler.UnmetRequiredNode:
 		kind = ignoredRequiredNode
 	}
-	s.ignore(kind, zap.String("application", string(e.Subject.App)), zap.String("key", string(e.Subject.Key)), zap.String("reason", e.Message))
+	s.ignore(kind, zap.String("application", string(e.Subject.App)), zap.String("key", string(e.Subject.Key)),
+		zap.String("reason", e.Message))
 }
 
 // Counts are counters for metrics.

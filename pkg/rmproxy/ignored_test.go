@@ -32,13 +32,16 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 	for range 3 {
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{
 			RmID: "rm", Allocations: []*si.Allocation{nil, changed, odd},
-			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{release, {AllocationKey: "foreign"}}},
+			Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{release,
+				{AllocationKey: "foreign"}}},
 		}))
 		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{
-			RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}, {ApplicationID: "app", PartitionName: "none"}},
+			RmID:   "rm",
+			Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}, {ApplicationID: "app", PartitionName: "none"}},
 		}))
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{
-			RmID: "rm", Nodes: []*si.NodeInfo{nil, {NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(-1, 1)}},
+			RmID:  "rm",
+			Nodes: []*si.NodeInfo{nil, {NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(-1, 1)}},
 		}))
 	}
 	l, ok := d.Cluster().Partition("default")
@@ -55,7 +58,8 @@ func TestIgnored_IsCountedAndLoggedOnce(t *testing.T) {
 		RmID: "rm", Remove: []*si.RemoveApplicationRequest{{ApplicationID: "none"}},
 	}))
 	waitDelivered(t, l)
-	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6, "and for each registration")
+	assert.Equal(t, d.logs.FilterMessageSnippet("the interface has no answer for it").Len(), 6,
+		"and for each registration")
 }
 
 // A known key with something else than its amounts is rejected as a whole, and stays as it is.
@@ -75,7 +79,8 @@ func TestIgnored_ReportWithAnotherNodeDoesNotMoveTheAllocation(t *testing.T) {
 		moved.NodeID, next.NodeID, moved.ResourcePerAlloc = node, "n2", fakerm.Resource(50, 50)
 		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{moved, next}}))
 		rejected := receive(t, x, 1, (*si.AllocationResponse).GetRejectedAllocations)[0]
-		assert.Equal(t, rejected.AllocationKey+": "+rejected.Reason, "k: key k of application app is known: its node stays \"n1\", not \""+node+"\"")
+		assert.Equal(t, rejected.AllocationKey+": "+rejected.Reason,
+			"k: key k of application app is known: its node stays \"n1\", not \""+node+"\"")
 		assert.Equal(t, receive(t, x, 1, (*si.AllocationResponse).GetNew)[0].AllocationKey, "after "+node)
 	}
 	assert.Equal(t, r.p.Counts().Ignored["changed-content"], uint64(0), "it is answered")

@@ -51,8 +51,8 @@ func (b *commandBatch) releases(all []wire.Release, scope scheduler.ReleaseScope
 	}
 }
 
-// rejectAllocation has the partition reject an ask or an allocation that is malformed, so that the rejection is counted and
-// recorded like any other (APP-48).
+// rejectAllocation has the partition reject an ask or an allocation that is malformed, so that the rejection is counted
+// and recorded like any other (APP-48).
 func (b *commandBatch) rejectAllocation(x *wire.Allocation, err error) {
 	rejected := scheduler.AskRejected{
 		Key: objects.AllocationKey(sanitizedID(x.Key)), App: objects.AppID(sanitizedID(x.App)),
@@ -86,7 +86,8 @@ func (b *commandBatch) allocation(x *wire.Allocation) error {
 		return b.foreign(x, kind)
 	}
 	if text, sent := x.Tags[common.CreationTime]; sent && !isTime(text) {
-		b.s.ignore(ignoredTag, zap.String("key", x.Key), zap.String("tag", common.CreationTime), zap.String("value", truncate(text)))
+		b.s.ignore(ignoredTag, zap.String("key", x.Key), zap.String("tag", common.CreationTime),
+			zap.String("value", truncate(text)))
 	}
 	ask, err := readAsk(x)
 	if err != nil {
@@ -189,8 +190,8 @@ func isTime(text string) bool {
 	return ok
 }
 
-// NodeRefused is the message of a release that says why the node of the allocation refused it: the binding failed. When the
-// resource manager sends the ask again, it is not placed on that node for a time (NOD-44).
+// NodeRefused is the message of a release that says why the node of the allocation refused it: the binding failed. When
+// the resource manager sends the ask again, it is not placed on that node for a time (NOD-44).
 func NodeRefused(reason string) string { return wire.NodeRefused + ": " + reason }
 
 // release adds the command for a release (ASK-51, ASK-59). A release without an application is one
@@ -210,7 +211,8 @@ func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) er
 	case batch == nil:
 		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(x.Partition)))
 	case x.App != "":
-		r := scheduler.Release{App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key), Type: scheduler.Termination(x.Type), Scope: scope}
+		r := scheduler.Release{App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key),
+			Type: scheduler.Termination(x.Type), Scope: scope}
 		var reason string
 		reason, r.NodeRefused = strings.CutPrefix(x.Message, wire.NodeRefused)
 		if r.NodeRefused {

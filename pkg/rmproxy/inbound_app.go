@@ -39,11 +39,12 @@ func (s *session) handleApplications(m *si.ApplicationRequest) error {
 	return batch.send()
 }
 
-// newApplication adds the command for a new application (ACL-18, APP-16). The partition gets one that is refused, too: so its
-// rejection is listed and recorded like any other, and a forced one is recovered (APP-25, APP-48).
+// newApplication adds the command for a new application (ACL-18, APP-16). The partition gets one that is refused, too:
+// so its rejection is listed and recorded like any other, and a forced one is recovered (APP-25, APP-48).
 func (b *commandBatch) newApplication(a *si.AddApplicationRequest) {
 	cmd := scheduler.AddApplication{
-		App: objects.AppID(sanitizedID(a.ApplicationID)), Queue: a.QueueName, User: security.User{Name: sanitizedID(a.Ugi.GetUser())},
+		App: objects.AppID(sanitizedID(a.ApplicationID)), Queue: a.QueueName,
+		User: security.User{Name: sanitizedID(a.Ugi.GetUser())},
 	}
 	directory, err := b.readApplication(a, &cmd)
 	if err != nil {
@@ -73,10 +74,11 @@ func (b *commandBatch) newApplication(a *si.AddApplicationRequest) {
 	batch.add(cmd)
 }
 
-// readApplication checks a new application and completes its command. The error is why it is refused: one without a valid ID or
-// partition has no tags then, so it is not forced. The Directory, if there is one, has to resolve the user (APP-16 to APP-18, GAN-1,
-// PLC-21).
-func (b *commandBatch) readApplication(a *si.AddApplicationRequest, cmd *scheduler.AddApplication) (engine.Directory, error) {
+// readApplication checks a new application and completes its command. The error is why it is refused: one without a
+// valid ID or partition has no tags then, so it is not forced. The Directory, if there is one, has to resolve the user
+// (APP-16 to APP-18, GAN-1, PLC-21).
+func (b *commandBatch) readApplication(a *si.AddApplicationRequest, cmd *scheduler.AddApplication) (engine.Directory,
+	error) {
 	if err := checkID("application ID", a.ApplicationID); err != nil {
 		return nil, err
 	}

@@ -50,5 +50,6 @@ func preemptionPolicy(p *si.PreemptionPolicy) objects.PreemptionPolicy {
 	if p == nil {
 		return 0
 	}
-	return objects.PolicySent.With(objects.PolicyAllowPreemptSelf, p.AllowPreemptSelf).With(objects.PolicyAllowPreemptOther, p.AllowPreemptOther)
+	return objects.PolicySent.With(objects.PolicyAllowPreemptSelf,
+		p.AllowPreemptSelf).With(objects.PolicyAllowPreemptOther, p.AllowPreemptOther)
 }

@@ -75,7 +75,8 @@ func TestUpdateNode_EveryAction(t *testing.T) {
 	assert.Equal(t, r.logs.FilterMessage("refused").Len(), 0)
 
 	negative := &si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(-7, 8)}
-	unnamed := &si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_UPDATE, SchedulableResource: &si.Resource{Resources: map[string]*si.Quantity{"": {}}}}
+	unnamed := &si.NodeInfo{NodeID: "n2", Action: si.NodeInfo_UPDATE,
+		SchedulableResource: &si.Resource{Resources: map[string]*si.Quantity{"": {}}}}
 	send(negative, unnamed)
 	roundTrip(t, n)
 	assert.Equal(t, int64(r.snapshot("default").Nodes.At(0).Total.Get("memory")), int64(100))
@@ -180,8 +181,10 @@ func TestUpdateApplication_EachIsAcceptedOrRejected(t *testing.T) {
 	duplicate.Ugi.Groups, duplicate.PartitionName, duplicate.Tags = nil, "[rm]default", map[string]string{"x": "y"}
 	assert.NilError(t, a.Send(&si.ApplicationRequest{
 		New: []*si.AddApplicationRequest{
-			fakerm.App("", "root.a"), fakerm.App(overlongID, "root.a"), fakerm.App("longQueue", strings.Repeat("q", maxQueueName+1)),
-			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, duplicate, fakerm.App("duplicate", "root.a"),
+			fakerm.App("", "root.a"), fakerm.App(overlongID, "root.a"),
+			fakerm.App("longQueue", strings.Repeat("q", maxQueueName+1)),
+			otherPartition, withoutUser, unnamed, badGroup, badUser, notForced, forced, duplicate,
+			fakerm.App("duplicate", "root.a"),
 		},
 		Remove: []*si.RemoveApplicationRequest{
 			{}, {ApplicationID: "unknown"}, {ApplicationID: "x", PartitionName: "unknownNode"}, {ApplicationID: "forced"},
@@ -243,7 +246,8 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	group.TaskGroupName, node.NodeID = overlongID, overlongID
 	assert.NilError(t, x.Send(&si.AllocationRequest{
 		Allocations: []*si.Allocation{
-			fakerm.Ask("", "app"), fakerm.Ask("noApplication", ""), fakerm.Ask("unknownApplication", "unknown"), negative, nothing, otherPartition,
+			fakerm.Ask("", "app"), fakerm.Ask("noApplication", ""), fakerm.Ask("unknownApplication", "unknown"), negative,
+			nothing, otherPartition,
 			nowhere, placeholder, foreign, required, group, node, missing, fakerm.Ask("good", "app"),
 		},
 		Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
@@ -263,10 +267,12 @@ func TestUpdateAllocation_InvalidAllocationIsRejectedAlone(t *testing.T) {
 	}
 	assert.Equal(t, got[""], "allocation key is empty")
 	assert.Equal(t, got["noApplication"], "application ID is empty")
-	assert.Equal(t, got["unknownPartition"], "failed to find partition gpu, for application app and allocation unknownPartition")
+	assert.Equal(t, got["unknownPartition"],
+		"failed to find partition gpu, for application app and allocation unknownPartition")
 	assert.Equal(t, got["foreign"], "trying to add a foreign request (non-allocation) foreign")
 	for key, text := range map[string]string{
-		"unknownApplication": "unknown application unknown", "negative": "negative", "noResources": "no resources", "unknownNode": "n9",
+		"unknownApplication": "unknown application unknown", "negative": "negative", "noResources": "no resources",
+		"unknownNode": "n9",
 		"placeholder": "task group", "required": "required node ID", "group": "task group name", "node": "node ID",
 	} {
 		assert.Assert(t, strings.Contains(got[key], text), "%s: %q", key, got[key])

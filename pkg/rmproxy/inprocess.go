@@ -35,7 +35,9 @@ func (d *InProcess) RegisterResourceManager(
 		return nil, fmt.Errorf("%w: there is no callback", ErrRequest)
 	}
 	open := func() *session { return newInProcessSession(d.p, m.RmID, callback) }
-	if err := d.p.registerRM(inProcessClient, m, open, loop.Mode{Sync: true, Oracle: d.p.oracleOf, RecoveryQuiet: d.p.opt.RecoveryQuiet, PlacementsPerSecond: d.p.opt.PlacementsPerSecond}); err != nil {
+	if err := d.p.registerRM(inProcessClient, m, open,
+		loop.Mode{Sync: true, Oracle: d.p.oracleOf, RecoveryQuiet: d.p.opt.RecoveryQuiet,
+			PlacementsPerSecond: d.p.opt.PlacementsPerSecond}); err != nil {
 		d.p.logRefusedRegistration(inProcessClient, m.GetRmID(), err)
 		return nil, err
 	}

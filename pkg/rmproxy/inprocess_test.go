@@ -234,10 +234,11 @@ func TestUpdateConfiguration_ReplacesTheConfiguration(t *testing.T) {
 	assert.Equal(t, d.Cluster().Config().Checksum, want.Checksum)
 }
 
-// A linked shim may be slow in a callback: that of YuniKorn tries for 30 s to assume a pod. Its configuration comes into force between two callbacks,
-// and is refused only if one lasts for minutes.
+// A linked shim may be slow in a callback: that of YuniKorn tries for 30 s to assume a pod. Its configuration comes
+// into force between two callbacks, and is refused only if one lasts for minutes.
 func TestUpdateConfiguration_WhileTheShimIsSlow(t *testing.T) {
-	for _, c := range []struct{ callback, took time.Duration }{{45 * time.Second, 44 * time.Second}, {10 * time.Minute, 2 * time.Minute}} {
+	for _, c := range []struct{ callback, took time.Duration }{{45 * time.Second, 44 * time.Second},
+		{10 * time.Minute, 2 * time.Minute}} {
 		synctest.Test(t, func(t *testing.T) {
 			var slow atomic.Bool
 			d := newLinkedCore(t, &fakerm.Recorder{OnCall: func(call string) {

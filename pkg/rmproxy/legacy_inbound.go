@@ -28,7 +28,8 @@ func (b *commandBatch) legacyAsk(x *wire.Allocation) error {
 // those of 1.9 (RMI-74).
 func checkLegacy(x *wire.Allocation) error {
 	if uuid := legacyUUID(x.Legacy); uuid != "" && uuid != x.Key {
-		return fmt.Errorf("the UUID of allocation %s is %q: the UUID of an allocation is its key", truncate(x.Key), truncate(uuid))
+		return fmt.Errorf("the UUID of allocation %s is %q: the UUID of an allocation is its key", truncate(x.Key),
+			truncate(uuid))
 	}
 	if class := x.Legacy.PriorityClass; class != "" && x.Tags[priorityClassTag] == "" {
 		x.Tags = withTag(x.Tags, priorityClassTag, class)
@@ -84,7 +85,8 @@ func (m *nodeRequest) Reset() {
 // which a message without them costs nothing but the look for them.
 func (m *nodeRequest) unmarshal(b []byte) error {
 	m.legacy = nil
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, &m.NodeRequest); err != nil || !wire.HasLegacyNodes(b) {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, &m.NodeRequest); err != nil ||
+		!wire.HasLegacyNodes(b) {
 		return err
 	}
 	if m.decoder == nil {

@@ -114,7 +114,10 @@ func TestLegacy_UUIDNamesItsKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringN(1, 40, maxID).Draw(t, "key")
 		m := newFastResponse()
-		m.encode(legacySession("rm"), []outboundEffect{{"default", scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"}, Node: "n"}}}})
+		m.encode(legacySession("rm"),
+			[]outboundEffect{{"default",
+				scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"},
+					Node: "n"}}}})
 		b, err := m.Bytes()
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +222,8 @@ func TestLegacy_NodeIsSchedulableWhileReadyAndNotDraining(t *testing.T) {
 		for _, step := range rapid.SliceOf(rapid.IntRange(0, 9)).Draw(t, "steps") {
 			n := &si.NodeInfo{NodeID: "n", Attributes: map[string]string{}}
 			n.Action = []si.NodeInfo_ActionFromRM{
-				si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN, si.NodeInfo_UPDATE, si.NodeInfo_DRAIN_NODE, si.NodeInfo_DRAIN_TO_SCHEDULABLE,
+				si.NodeInfo_CREATE, si.NodeInfo_CREATE_DRAIN, si.NodeInfo_UPDATE, si.NodeInfo_DRAIN_NODE,
+				si.NodeInfo_DRAIN_TO_SCHEDULABLE,
 			}[step%5]
 			if step >= 5 {
 				n.Attributes[readyAttribute] = "false"
@@ -263,7 +267,8 @@ func TestLegacy_UpdateOfANodeLeavesItsAttributes(t *testing.T) {
 	receive(t, n, 1, (*si.NodeResponse).GetAccepted)
 	update := func(attributes map[string]string) map[string]string {
 		t.Helper()
-		m := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(50, 50), Attributes: attributes}
+		m := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_UPDATE, SchedulableResource: fakerm.Resource(50, 50),
+			Attributes: attributes}
 		assert.NilError(t, n.Send(&si.NodeRequest{Nodes: []*si.NodeInfo{m}}))
 		roundTrip(t, n)
 		for x := range r.snapshot("default").Nodes.All() {
@@ -278,7 +283,8 @@ func TestLegacy_UpdateOfANodeLeavesItsAttributes(t *testing.T) {
 	r.p.current().legacy.used.Store(true)
 	assert.DeepEqual(t, update(map[string]string{readyAttribute: "false", "si/hostname": "h"}), want)
 	r.p.current().legacy.used.Store(false)
-	assert.DeepEqual(t, update(map[string]string{"zone": "b"}), map[string]string{"zone": "b", "si/node-partition": "[rm]default"})
+	assert.DeepEqual(t, update(map[string]string{"zone": "b"}),
+		map[string]string{"zone": "b", "si/node-partition": "[rm]default"})
 }
 
 // Asks, releases and allocations of nodes of an old interface count as elements, and their cost is bounded.
@@ -307,7 +313,8 @@ func repeatField(n protowire.Number, times int) []byte {
 
 // A message of an old interface that is malformed ends its stream.
 func TestLegacy_MalformedFieldsEndTheStream(t *testing.T) {
-	for _, in := range [][]byte{sub(1, str(1, "\xff")), sub(1, []byte{0x0a, 5}), sub(2, sub(2, str(3, "\xff"))), askOf(str(13, "\xff"))} {
+	for _, in := range [][]byte{sub(1, str(1, "\xff")), sub(1, []byte{0x0a, 5}), sub(2, sub(2, str(3, "\xff"))),
+		askOf(str(13, "\xff"))} {
 		r := newRegisteredRig(t, testOptions{})
 		stream := r.openAllocationStream()
 		m := &si.AllocationRequest{}

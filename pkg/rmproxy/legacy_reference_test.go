@@ -97,7 +97,8 @@ func referenceRequest(t *testing.T, in []byte) (*wire.AllocationRequest, error) 
 	}
 	for _, x := range releases.list("allocationAsksToRelease") {
 		want.AskReleases, want.Legacy = append(want.AskReleases, wire.Release{
-			Partition: x.text("partitionName"), App: x.text("applicationID"), Key: x.text("allocationKey"), Type: x.number("terminationType"),
+			Partition: x.text("partitionName"), App: x.text("applicationID"), Key: x.text("allocationKey"),
+			Type: x.number("terminationType"),
 		}), true
 	}
 	for _, list := range [][]wire.Allocation{want.Allocations, want.Asks} {
@@ -116,7 +117,8 @@ func (m dynamicMessage) hasAny() bool { return m.has("priorityValue") || m.has("
 // setReferenceLegacy sets the legacy fields of an allocation, and its priority if it is a message.
 func setReferenceLegacy(x *wire.Allocation, from dynamicMessage) {
 	priority := from.message("priority")
-	legacy := wire.LegacyFields{UUID: from.text("UUID"), AllocationID: from.text("allocationID"), PriorityClass: priority.text("priorityClassName")}
+	legacy := wire.LegacyFields{UUID: from.text("UUID"), AllocationID: from.text("allocationID"),
+		PriorityClass: priority.text("priorityClassName")}
 	if priority.hasAny() {
 		x.Priority = priority.number("priorityValue")
 	}
@@ -129,7 +131,8 @@ func referenceAsk(t *testing.T, withNumber, withMessage dynamicMessage) wire.All
 	var resource si.Resource
 	withNumber.message("resourceAsk").as(t, &resource)
 	x := wire.Allocation{
-		Key: withNumber.text("allocationKey"), App: withNumber.text("applicationID"), Partition: withNumber.text("partitionName"),
+		Key: withNumber.text("allocationKey"), App: withNumber.text("applicationID"),
+		Partition: withNumber.text("partitionName"),
 		TaskGroup: withNumber.text("taskGroupName"), Priority: withNumber.number("priority"), Tags: map[string]string{},
 		Placeholder: withNumber.field("placeholder").Bool(), Originator: withNumber.field("originator").Bool(),
 	}
@@ -147,7 +150,8 @@ func referenceAsk(t *testing.T, withNumber, withMessage dynamicMessage) wire.All
 	if priority.hasAny() {
 		x.Priority = priority.number("priorityValue")
 	}
-	x.Legacy = &wire.LegacyFields{PriorityClass: priority.text("priorityClassName"), MaxAllocations: withNumber.number("maxAllocations")}
+	x.Legacy = &wire.LegacyFields{PriorityClass: priority.text("priorityClassName"),
+		MaxAllocations: withNumber.number("maxAllocations")}
 	return x
 }
 
@@ -181,5 +185,6 @@ func comparable(m wire.AllocationRequest) wire.AllocationRequest {
 }
 
 func exportedLegacy(l *wire.LegacyFields) *wire.LegacyFields {
-	return &wire.LegacyFields{UUID: l.UUID, AllocationID: l.AllocationID, PriorityClass: l.PriorityClass, MaxAllocations: l.MaxAllocations}
+	return &wire.LegacyFields{UUID: l.UUID, AllocationID: l.AllocationID, PriorityClass: l.PriorityClass,
+		MaxAllocations: l.MaxAllocations}
 }

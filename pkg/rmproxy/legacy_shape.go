@@ -47,11 +47,13 @@ var legacyFields = map[string][]string{
 	"AllocationResponse":        {"3 releasedAsks *AllocationAskRelease", "4 rejected *RejectedAllocationAsk"},
 	"AllocationAsk": {
 		"1 allocationKey string", "2 applicationID string", "3 partitionName string", "4 resourceAsk Resource",
-		"5 maxAllocations int32", "6 priority int32", "7 executionTimeoutMilliSeconds int64", "8 tags *AllocationAsk.TagsEntry",
+		"5 maxAllocations int32", "6 priority int32", "7 executionTimeoutMilliSeconds int64",
+		"8 tags *AllocationAsk.TagsEntry",
 		"9 taskGroupName string", "10 placeholder bool", "11 originator bool", "12 preemptionPolicy PreemptionPolicy",
 	},
 	"AllocationAskRelease": {
-		"1 partitionName string", "2 applicationID string", "3 allocationKey string", "4 terminationType int32", "5 message string",
+		"1 partitionName string", "2 applicationID string", "3 allocationKey string", "4 terminationType int32",
+		"5 message string",
 	},
 	"RejectedAllocationAsk": {"1 allocationKey string", "2 applicationID string", "3 reason string"},
 	"Priority":              {"1 priorityValue int32", "2 priorityClassName string"},

@@ -37,8 +37,10 @@ func emptyAllocations(rm string, n int) []byte { return append(str(3, rm), bytes
 func TestLimits_MessageLengthIsSmallWithoutRegistration(t *testing.T) {
 	r := newRig(t, testOptions{})
 	r.assertRefused("UpdateAllocation", emptyAllocations("rm", unregisteredBytes), codes.FailedPrecondition,
-		"received AllocationRequest of 131076 bytes, but the sender is not registered: at most 65536 bytes are read before a resource manager registers")
-	r.assertRefused("UpdateNode", append(bytes.Repeat(sub(1), 100), str(2, "rm")...), codes.FailedPrecondition, "not registered")
+		"received AllocationRequest of 131076 bytes, but the sender is not registered: at most 65536 bytes are read before "+
+			"a resource manager registers")
+	r.assertRefused("UpdateNode", append(bytes.Repeat(sub(1), 100), str(2, "rm")...), codes.FailedPrecondition,
+		"not registered")
 }
 
 func TestLimits_RMIDIsReadBeforeDecoding(t *testing.T) {
@@ -81,7 +83,8 @@ func TestLimits_DecodingCostIsBounded(t *testing.T) {
 
 func TestLimits_MessageLengthIsBounded(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{Limits: Limits{MessageBytes: 100_000}})
-	r.assertRefused("UpdateNode", sub(1, str(1, strings.Repeat("n", 100_000))), codes.ResourceExhausted, "at most 100000 are allowed")
+	r.assertRefused("UpdateNode", sub(1, str(1, strings.Repeat("n", 100_000))), codes.ResourceExhausted,
+		"at most 100000 are allowed")
 }
 
 func TestLimits_RegistrationLengthIsBounded(t *testing.T) {
@@ -186,7 +189,8 @@ func TestLimits_MessageArrivalTimeout(t *testing.T) {
 		synctest.Wait()
 		remaining.Store(40_000)
 		start := time.Now()
-		assert.NilError(t, n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(strings.Repeat("n", 1<<20))}}))
+		assert.NilError(t,
+			n.Send(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(strings.Repeat("n", 1<<20))}}))
 		assertStreamFails(t, n, codes.DeadlineExceeded, "did not arrive within 31")
 		assert.Equal(t, time.Since(start).Truncate(time.Second), arrivalTimeout(1<<20).Truncate(time.Second))
 	})
@@ -221,7 +225,8 @@ func TestStreams_OldestSilentStreamIsEnded(t *testing.T) {
 			synctest.Wait() // streams that are opened together are served in any order
 			silent = append(silent, s)
 			if i >= 3 {
-				assertStreamFails(t, silent[i-3], codes.ResourceExhausted, "too many streams without a first message are open: at most 3")
+				assertStreamFails(t, silent[i-3], codes.ResourceExhausted,
+					"too many streams without a first message are open: at most 3")
 			}
 		}
 		r.withNodeAndApp()
@@ -263,8 +268,8 @@ func TestStreams_OpenedUnderAnEarlierRegistrationAreRefused(t *testing.T) {
 	assert.ErrorIs(t, l.identify("rm"), errOpenedBeforeRegistration)
 }
 
-// A registration that is sent right after a stream, on the same connection, may be served first. The stream ends all the
-// same: nothing that was sent before a registration counts after it.
+// A registration that is sent right after a stream, on the same connection, may be served first. The stream ends all
+// the same: nothing that was sent before a registration counts after it.
 func TestStreams_RegistrationOvertakesNoStream(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
 	for range 200 {

@@ -65,7 +65,8 @@ func newLoadClient(b *testing.B, capacity, size int) *loadClient {
 	l := &loadClient{pool: mem.DefaultBufferPool(), size: size}
 	l.stream, err = conn.NewStream(ctx, desc, "/"+ServiceName+"/UpdateAllocation", grpc.ForceCodecV2(keyCodec{}))
 	assert.NilError(b, err)
-	assert.NilError(b, l.stream.SendMsg(mem.BufferSlice{mem.SliceBuffer(marshalled(b, &si.AllocationRequest{RmID: "rm"}))}))
+	assert.NilError(b,
+		l.stream.SendMsg(mem.BufferSlice{mem.SliceBuffer(marshalled(b, &si.AllocationRequest{RmID: "rm"}))}))
 	l.encode(b)
 	return l
 }

@@ -102,7 +102,8 @@ func FuzzMeasureBuilt(f *testing.F) {
 	}
 	nodes := fieldShapes{1: fieldShapes{1: "", 2: 0, 3: fieldShapes{1: "", 2: ""}, 4: fieldShapes{1: entryShape}}, 2: ""}
 	apps := fieldShapes{
-		1: fieldShapes{1: "", 2: "", 3: "", 4: fieldShapes{1: "", 2: ""}, 5: fieldShapes{1: "", 2: ""}, 6: 0, 7: fieldShapes{1: entryShape}, 8: ""},
+		1: fieldShapes{1: "", 2: "", 3: "", 4: fieldShapes{1: "", 2: ""}, 5: fieldShapes{1: "", 2: ""}, 6: 0,
+			7: fieldShapes{1: entryShape}, 8: ""},
 		2: fieldShapes{1: "", 2: ""}, 3: "",
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {

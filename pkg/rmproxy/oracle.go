@@ -27,7 +27,8 @@ func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 // FitsWhenFree reports whether the shim would accept the node for the ask if it had the free resources (RES-4).
 func (o oracle) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
-	return s != nil && s.shim != nil && s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node)}) == nil
+	return s != nil && s.shim != nil &&
+		s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node)}) == nil
 }
 
 // FitsWithout reports whether the ask could run on the node if the victims were gone.

@@ -55,7 +55,8 @@ func (s *session) fits(partition string, ask objects.AllocationKey, node objects
 	return s.accepted(partition, ask, err)
 }
 
-func (s *session) fitsInOneCall(batch NodePredicates, partition string, ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+func (s *session) fitsInOneCall(batch NodePredicates, partition string, ask objects.AllocationKey,
+	nodes []objects.NodeID) []bool {
 	ids, fits := make([]string, len(nodes)), make([]bool, len(nodes))
 	for i, node := range nodes {
 		ids[i] = string(node)

@@ -73,7 +73,8 @@ func wireSize(e scheduler.Effect) int {
 	const framing = 64
 	switch e := e.(type) {
 	case scheduler.Allocated:
-		n := framing + len(e.Node) + len(e.Ask.App) + 3*len(e.Ask.Key) + len(e.Ask.TaskGroup()) // the key is the UUID in 1.0 to 1.5
+		// the key is the UUID in 1.0 to 1.5
+		n := framing + len(e.Node) + len(e.Ask.App) + 3*len(e.Ask.Key) + len(e.Ask.TaskGroup())
 		for name := range e.Ask.Amounts.All() {
 			n += framing + len(name)
 		}

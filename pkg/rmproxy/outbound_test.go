@@ -35,8 +35,10 @@ func effects() []scheduler.Effect {
 		scheduler.ApplicationUpdated{App: objects.AppID(id), State: lifecycle.Accepted},
 		scheduler.AskRejected{App: objects.AppID(id), Key: objects.AllocationKey(id), Reason: long},
 		scheduler.Allocated{Binding: &scheduler.Binding{Node: objects.NodeID(id), Ask: &objects.Ask{
-			Key: objects.AllocationKey(id), App: objects.AppID(id), Details: &objects.AskDetails{TaskGroup: id}, Placeholder: true, Originator: true,
-			Amounts: resources.FromMap(names), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+			Key: objects.AllocationKey(id), App: objects.AppID(id), Details: &objects.AskDetails{TaskGroup: id},
+			Placeholder: true, Originator: true,
+			Amounts: resources.FromMap(names),
+			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}}},
 		scheduler.Released{App: objects.AppID(id), Key: objects.AllocationKey(id), Type: 4, Message: long},
 	}

@@ -66,7 +66,8 @@ func TestOutbox_MatchesAPlainList(t *testing.T) {
 
 func TestOutbox_AllocatesNothing(t *testing.T) {
 	b := newOutbox()
-	effects := slices.Repeat([]scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{}}}}, 100)
+	effects := slices.Repeat([]scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{}}}},
+		100)
 	b.put("p", effects...)
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		b.put("p", effects...)

@@ -35,12 +35,13 @@ func TestPanic_EndsItsStreamOnly(t *testing.T) {
 
 func TestPanic_EndsItsRegistrationOnly(t *testing.T) {
 	var faulty atomic.Bool
-	r := newRig(t, testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
-		if faulty.Load() {
-			panic("a fault")
-		}
-		return nil, nil
-	}})
+	r := newRig(t,
+		testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
+			if faulty.Load() {
+				panic("a fault")
+			}
+			return nil, nil
+		}})
 	faulty.Store(true)
 	wantStatus(t, r.register("rm", queues), codes.Internal, "the scheduler failed to handle the registration")
 	assert.Equal(t, r.logs.FilterMessage("panic in a registration").Len(), 1)
@@ -52,13 +53,14 @@ func TestPanic_EndsItsRegistrationOnly(t *testing.T) {
 func TestRegister_CancelledCallIsCarriedThrough(t *testing.T) {
 	begun, cancelled := make(chan struct{}), make(chan struct{})
 	var armed atomic.Bool
-	r := newRig(t, testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
-		if armed.CompareAndSwap(true, false) {
-			close(begun)
-			<-cancelled
-		}
-		return nil, nil
-	}})
+	r := newRig(t,
+		testOptions{Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
+			if armed.CompareAndSwap(true, false) {
+				close(begun)
+				<-cancelled
+			}
+			return nil, nil
+		}})
 	armed.Store(true)
 	ctx, cancel := context.WithCancel(r.ctx)
 	ended := make(chan error, 1)
@@ -74,7 +76,8 @@ func TestRegister_CancelledCallIsCarriedThrough(t *testing.T) {
 	close(cancelled)
 
 	// The next registration waits for the end of the cancelled one, and is refused because of it.
-	wantStatus(t, r.register("other", queues), codes.FailedPrecondition, "RM rm has been registered before, active partitions 2")
+	wantStatus(t, r.register("other", queues), codes.FailedPrecondition,
+		"RM rm has been registered before, active partitions 2")
 	got, ok := r.p.Registration()
 	assert.Assert(t, ok)
 	assert.Equal(t, got.RM, "rm")

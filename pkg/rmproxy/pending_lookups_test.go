@@ -140,7 +140,8 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 		resolver, recorder := &scriptedResolver{}, &fakerm.Recorder{}
 		d := newTestInProcess(testOptions{Directories: resolver.newDirectories(t.Cleanup)})
 		t.Cleanup(d.Stop)
-		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver},
+			recorder)
 		assert.NilError(t, err)
 		apps := func(all ...*si.AddApplicationRequest) error {
 			return d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: all})
@@ -156,14 +157,16 @@ func TestPendingLookups_FullFailsUpdatesOfALinkedShim(t *testing.T) {
 		assert.NilError(t, asks(maxHeldCommands-1, "k", "app"))
 		assert.ErrorIs(t, asks(1, "more", "app"), ErrPendingLookupsFull)
 		err = apps(fakerm.App("with", "root.a"), appWithoutGroups("noUser", "bob"))
-		assert.Error(t, err, "received ApplicationRequest, but too many commands wait for users to be resolved: send the message again later")
+		assert.Error(t, err,
+			"received ApplicationRequest, but too many commands wait for users to be resolved: send the message again later")
 		assert.ErrorIs(t, err, ErrPendingLookupsFull)
 		assert.NilError(t, asks(1, "other", "known"), "the ask need not wait")
 		assert.NilError(t, apps(fakerm.App("late", "root.a")))
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm"}))
 		synctest.Wait()
 		assert.DeepEqual(t, resolver.takeLookups(), []string{"ann"})
-		assert.Equal(t, answersByApp(recorder), "accepted application known\napplication known is Accepted\naccepted application late\n")
+		assert.Equal(t, answersByApp(recorder),
+			"accepted application known\napplication known is Accepted\naccepted application late\n")
 
 		resolver.reply("ann") <- lookupResult{groups: []string{"dev"}}
 		synctest.Wait()
@@ -204,7 +207,8 @@ func TestUsers_FailedDirectoryRejectsApplications(t *testing.T) {
 	a := r.openApplicationStream()
 	forced := appWithoutGroups("forced", "ann")
 	forced.Tags = map[string]string{"application.create.force": "true"}
-	assert.NilError(t, a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{appWithoutGroups("app", "ann"), forced}}))
+	assert.NilError(t,
+		a.Send(&si.ApplicationRequest{New: []*si.AddApplicationRequest{appWithoutGroups("app", "ann"), forced}}))
 	assert.DeepEqual(t, applicationResults(t, a, 2), map[string]string{
 		"app": `user "ann" cannot be resolved: invalid configuration: no server`, "forced": "accepted",
 	})
@@ -242,7 +246,8 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 		group.Ugi.Groups = []string{"ops", "dev\x00ops"}
 		forced.Tags = map[string]string{"application.create.force": "true"}
 		return []*si.AddApplicationRequest{
-			appWithoutGroups("nul", "root\x00x"), appWithoutGroups("break", "ann\nbob"), appWithoutGroups("del", "ann\x7f"), appWithoutGroups("late", "ann\u0085"),
+			appWithoutGroups("nul", "root\x00x"), appWithoutGroups("break", "ann\nbob"), appWithoutGroups("del", "ann\x7f"),
+			appWithoutGroups("late", "ann\u0085"),
 			group, forced, appWithoutGroups("badResource", "Zoë 1*)(uid="), fakerm.App("usual", "root.a"),
 		}
 	}
@@ -259,7 +264,8 @@ func TestUsers_NamesWithControlCharactersAreRejected(t *testing.T) {
 		recorder := &fakerm.Recorder{}
 		d := newTestInProcess(testOptions{Directories: directories})
 		t.Cleanup(d.Stop)
-		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver}, recorder)
+		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: configWithResolver},
+			recorder)
 		assert.NilError(t, err)
 		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: apps()}))
 		synctest.Wait()
@@ -316,9 +322,10 @@ func FuzzUsers(f *testing.F) {
 		case 2:
 			directory = failingDirectory{errors.New(group)}
 		}
-		p := newTestProxy(testOptions{InitialConfig: first, IgnoreRMConfig: true, Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
-			return map[string]engine.Directory{"default": directory}, nil
-		}})
+		p := newTestProxy(testOptions{InitialConfig: first, IgnoreRMConfig: true,
+			Directories: func(*configs.Config, map[string]engine.Directory) (map[string]engine.Directory, error) {
+				return map[string]engine.Directory{"default": directory}, nil
+			}})
 		defer p.stop()
 		open := func() *session { return newSession(p, "rm") }
 		assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm"}, open))

@@ -42,7 +42,8 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	for i := range 10 {
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
+		assert.NilError(t,
+			x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
 	}
 	receive(t, x, 10, (*si.AllocationResponse).GetNew)
 
@@ -55,7 +56,8 @@ func TestPreemption_LowerPriorityIsReleased(t *testing.T) {
 	for _, victim := range victims { // nothing is placed before the last victim has ended
 		assert.NilError(t, x.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
 			AllocationsToRelease: []*si.AllocationRelease{{
-				ApplicationID: "app", AllocationKey: victim.AllocationKey, TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
+				ApplicationID: "app", AllocationKey: victim.AllocationKey,
+				TerminationType: si.TerminationType_PREEMPTED_BY_SCHEDULER,
 			}},
 		}}))
 	}
@@ -73,15 +75,19 @@ func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
 		assert.NilError(t, err)
 		assert.NilError(t, d.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node("n1")}}))
-		assert.NilError(t, d.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
+		assert.NilError(t,
+			d.UpdateApplication(&si.ApplicationRequest{RmID: "rm",
+				New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}}))
 		low := fakerm.Ask("low", "app")
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{low}}))
 		synctest.Wait()
-		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{highPriorityAsk("high")}}))
+		assert.NilError(t,
+			d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{highPriorityAsk("high")}}))
 		synctest.Wait()
 		assert.DeepEqual(t, s.PreemptionQueries(), []string{"high on n1 without [low] from 0"})
 
-		assert.Equal(t, oracle{d.p, "default"}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false, "the shim refused")
+		assert.Equal(t, oracle{d.p, "default"}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false,
+			"the shim refused")
 		assert.Equal(t, oracle{d.p, "default"}.FitsWithout("k", "n1", nil), true, "without victims Predicates is called")
 	})
 }
@@ -123,7 +129,8 @@ func TestOnEffects_IncludesInternalEffects(t *testing.T) {
 	r.withNodeAndApp()
 	x := r.openAllocationStream()
 	for i := range 10 {
-		assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
+		assert.NilError(t,
+			x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("low-", i), "app")}}))
 	}
 	receive(t, x, 10, (*si.AllocationResponse).GetNew)
 	assert.NilError(t, x.Send(&si.AllocationRequest{Allocations: []*si.Allocation{highPriorityAsk("high")}}))
@@ -132,7 +139,8 @@ func TestOnEffects_IncludesInternalEffects(t *testing.T) {
 	defer mu.Unlock()
 	for _, want := range []string{
 		"default: accepted node n1", "default: allocated low-0 (app) on n1",
-		fmt.Sprintf("default: event: %s (app in root.a) preempted on n1, by priority, by high (app in root.a)", victims[0].AllocationKey),
+		fmt.Sprintf("default: event: %s (app in root.a) preempted on n1, by priority, by high (app in root.a)",
+			victims[0].AllocationKey),
 		"default: event: high (app in root.a) nominated on n1, by priority, victims: 10",
 	} {
 		assert.Assert(t, slices.Contains(received, want), "%q is not in %q", want, received)

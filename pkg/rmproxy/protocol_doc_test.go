@@ -191,7 +191,8 @@ func (r *replay) expect(method string, want []any) {
 		for len(s.entries) < len(want) && s.err == nil {
 			s.receive(r.t)
 		}
-		assert.Assert(r.t, len(s.entries) >= len(want), "%s ended with %v, after %v; expected: %v", method, s.err, s.entries, want)
+		assert.Assert(r.t, len(s.entries) >= len(want), "%s ended with %v, after %v; expected: %v", method, s.err, s.entries,
+			want)
 		got, s.entries = s.entries[:len(want)], s.entries[len(want):]
 	} else {
 		assert.NilError(r.t, r.failed[method])
@@ -355,7 +356,8 @@ func TestProtocol_NamesEveryTagStateAndCode(t *testing.T) {
 		requiredNodeTag, priorityClassTag, objects.UsageTag, objects.TagGroupPriority, budgets.NamespaceTag,
 		constraints.SelectorTag, constraints.AffinityTag, constraints.TolerationsTag, constraints.TaintsAttribute,
 		priorities.QoSTag, priorities.GracePeriodTag, common.CreationTime, common.Foreign, common.AppTagCreateForce,
-		configs.TagMax, configs.TagGuaranteed, configs.TagMaxApplications, common.NodePartition, common.InstanceType, common.HostName, common.RackName,
+		configs.TagMax, configs.TagGuaranteed, configs.TagMaxApplications, common.NodePartition, common.InstanceType,
+		common.HostName, common.RackName,
 		"New", "Accepted", "Running", "Rejected", "Completing", "Completed", "Failing", "Failed", "Expired", "Resuming",
 	}
 	names = append(names, budgets.LabelTag+"KEY", common.DomainYuniKorn+common.CreationTime)
@@ -363,7 +365,8 @@ func TestProtocol_NamesEveryTagStateAndCode(t *testing.T) {
 		assert.Check(t, strings.Contains(doc, "`"+name+"`"), "docs/PROTOCOL.md does not name %s", name)
 	}
 	for _, e := range []error{
-		ErrRequest, ErrNotRegistered, ErrTooLarge, ErrClosed, errNoFirstMessage, errReregistered, errors.New(""), context.Canceled,
+		ErrRequest, ErrNotRegistered, ErrTooLarge, ErrClosed, errNoFirstMessage, errReregistered, errors.New(""),
+		context.Canceled,
 	} {
 		code := status.Code(toStatus(e)).String()
 		assert.Check(t, strings.Contains(doc, "`"+code+"`"), "docs/PROTOCOL.md does not name %s", code)

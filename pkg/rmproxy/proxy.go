@@ -25,8 +25,10 @@ var (
 	ErrPendingLookupsFull = errors.New("too many commands wait for users to be resolved: send the message again later")
 	ErrTooLarge           = errors.New("message too large") // larger than Limits allow
 	ErrClosed             = errors.New("the scheduler is stopping")
-	errRMReplaced         = errors.New("another resource manager has registered") // ends the streams of the RM that is replaced
-	errReregistered       = errors.New("the resource manager has re-registered")  // ends the streams of the previous registration
+	// ends the streams of the RM that is replaced
+	errRMReplaced = errors.New("another resource manager has registered")
+	// ends the streams of the previous registration
+	errReregistered = errors.New("the resource manager has re-registered")
 )
 
 // Options configure a Proxy (PRI-43). The zero value is valid.

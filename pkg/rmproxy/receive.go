@@ -179,7 +179,8 @@ func malformed(err error) error { return fmt.Errorf("%w: malformed message: %w",
 func (p *Proxy) decodeCost(b []byte, shape *wire.Shape) (cost int64, err error) {
 	l := &p.opt.Limits
 	// The shortest element takes two bytes.
-	if worst := int64(len(b)) * wire.WorstCost; len(b) <= smallMessage && len(b)/2 <= l.MessageElements && worst <= l.DecodeBytes {
+	if worst := int64(len(b)) * wire.WorstCost; len(b) <= smallMessage && len(b)/2 <= l.MessageElements &&
+		worst <= l.DecodeBytes {
 		if len(b) <= tinyMessage {
 			return 0, nil
 		}

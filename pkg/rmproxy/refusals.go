@@ -24,8 +24,8 @@ const (
 	maxRefusalTexts = 8      // of an ask: of more, the one that was given longest ago is forgotten
 )
 
-// refusals are the reasons for which a linked shim has refused nodes for pending asks. The texts reach no user by another way, and
-// to a decision a refusal is one bit.
+// refusals are the reasons for which a linked shim has refused nodes for pending asks. The texts reach no user by
+// another way, and to a decision a refusal is one bit.
 type refusals struct {
 	any   atomic.Bool // there was one
 	mu    sync.Mutex  // an entry is read and replaced in one step
@@ -79,8 +79,8 @@ func (f *refusals) of(ask partitionKey) []Refusal {
 	return nil
 }
 
-// Refusals are the reasons for which the registered, linked shim has refused nodes for a pending ask, the one that was given
-// last at the end (NOD-42); nil: there are none, or the shim is not linked. Any goroutine may call it.
+// Refusals are the reasons for which the registered, linked shim has refused nodes for a pending ask, the one that was
+// given last at the end (NOD-42); nil: there are none, or the shim is not linked. Any goroutine may call it.
 func (p *Proxy) Refusals(partition string, ask objects.AllocationKey) []Refusal {
 	s := p.current()
 	if s == nil || s.shim == nil {
@@ -89,8 +89,8 @@ func (p *Proxy) Refusals(partition string, ask objects.AllocationKey) []Refusal 
 	return s.shim.refusals.of(partitionKey{partition, ask})
 }
 
-// accepted reports whether err, the answer of the shim about a node for an ask, accepts it. A refusal is recorded; an ask
-// with an accepted node is about to be placed.
+// accepted reports whether err, the answer of the shim about a node for an ask, accepts it. A refusal is recorded; an
+// ask with an accepted node is about to be placed.
 func (s *session) accepted(partition string, ask objects.AllocationKey, err error) bool {
 	if err == nil {
 		s.shim.refusals.forget(partitionKey{partition, ask})

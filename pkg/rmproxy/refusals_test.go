@@ -53,7 +53,8 @@ func TestRefusals_AreThoseOfPendingAsks(t *testing.T) {
 		assert.Equal(t, last, time.Now())
 
 		assert.NilError(t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Releases: &si.AllocationReleasesRequest{
-			AllocationsToRelease: []*si.AllocationRelease{{PartitionName: "default", ApplicationID: "app", AllocationKey: "cancelled"}},
+			AllocationsToRelease: []*si.AllocationRelease{{PartitionName: "default", ApplicationID: "app",
+				AllocationKey: "cancelled"}},
 		}}))
 		synctest.Wait()
 		assert.Equal(t, len(d.refusalTexts("cancelled")), 0)

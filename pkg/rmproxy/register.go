@@ -43,7 +43,8 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 //
 // mode is that of the API over which the RM registers: an RM that is registered in process has all
 // decisions delivered by calls, and is asked for predicates.
-func (p *Proxy) registerRM(by client, m *si.RegisterResourceManagerRequest, open func() *session, mode loop.Mode) error {
+func (p *Proxy) registerRM(by client, m *si.RegisterResourceManagerRequest, open func() *session,
+	mode loop.Mode) error {
 	p.lifecycleMu.Lock()
 	defer p.lifecycleMu.Unlock()
 	if err := p.checkRegister(m.GetRmID()); err != nil {
@@ -234,11 +235,12 @@ func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 	return nil
 }
 
-// updateAttempts is how often a configuration is tried that partitions are too busy for, each time for as long as a reload waits (CFG-104).
+// updateAttempts is how often a configuration is tried that partitions are too busy for, each time for as long as a
+// reload waits (CFG-104).
 const updateAttempts = 4
 
-// applyUpdate puts a configuration in force. A linked shim may take longer in one callback than a reload waits, and does not send its
-// configuration again: the reload gets in between two callbacks (CFG-95).
+// applyUpdate puts a configuration in force. A linked shim may take longer in one callback than a reload waits, and
+// does not send its configuration again: the reload gets in between two callbacks (CFG-95).
 func (p *Proxy) applyUpdate(proposal *reload.Proposal) (err error) {
 	for range updateAttempts {
 		if _, err = p.engine.Reloads().Apply(p.ctx, proposal); !errors.Is(err, reload.ErrBusy) || p.ctx.Err() != nil {

@@ -35,8 +35,10 @@ func TestRegister_QueuesExistBeforeRegistration(t *testing.T) {
 func TestRegister_RMIDIsValidated(t *testing.T) {
 	r := newRig(t, testOptions{})
 	wantStatus(t, r.register("", queues), codes.InvalidArgument, "rmID is empty")
-	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument, "rmID has 1025 bytes, at most 1024 are allowed")
-	wantStatus(t, r.register(strings.Repeat("x", 2000), queues), codes.InvalidArgument, "rmID has 2000 bytes, at most 1024 are allowed")
+	wantStatus(t, r.register(strings.Repeat("x", 1025), queues), codes.InvalidArgument,
+		"rmID has 1025 bytes, at most 1024 are allowed")
+	wantStatus(t, r.register(strings.Repeat("x", 2000), queues), codes.InvalidArgument,
+		"rmID has 2000 bytes, at most 1024 are allowed")
 	for _, id := range []string{"a\nb", "a\x00", "\t", "\x7f", "a\u0085"} {
 		wantStatus(t, r.register(id, queues), codes.InvalidArgument, fmt.Sprintf("rmID has a control character: %q", id))
 	}
@@ -141,13 +143,15 @@ func TestRegister_RefusalIsLogged(t *testing.T) {
 	}
 	assert.Assert(t, r.register("other", queues) != nil)
 	assert.Equal(t, len(refusals("other")), 1)
-	assert.Assert(t, strings.Contains(refusals("other")[0].ContextMap()["reason"].(string), "RM rm has been registered before"))
+	assert.Assert(t,
+		strings.Contains(refusals("other")[0].ContextMap()["reason"].(string), "RM rm has been registered before"))
 
 	// The problems of a configuration are in the line about the configuration.
 	assert.Assert(t, r.register("rm", "partitions: [{queues: [{name: a.b}]}]") != nil)
 	assert.Equal(t, refusals("rm")[0].ContextMap()["reason"], "registration of RM failed: invalid configuration:")
 
-	_, err := r.p.InProcess().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "linked"}, &fakerm.Recorder{})
+	_, err := r.p.InProcess().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "linked"},
+		&fakerm.Recorder{})
 	assert.Assert(t, err != nil)
 	assert.Equal(t, len(refusals("linked")), 1)
 }

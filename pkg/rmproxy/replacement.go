@@ -62,7 +62,8 @@ func (p *Proxy) noteReplaced(c managerChange) {
 		p.replaced = slices.Delete(p.replaced, 0, 1)
 	}
 	p.replacements++
-	p.log.Warn("resource manager replaced", zap.String("rm", c.former), zap.String("by", c.rm), zap.String("reason", c.why))
+	p.log.Warn("resource manager replaced", zap.String("rm", c.former), zap.String("by", c.rm),
+		zap.String("reason", c.why))
 }
 
 // mayReplaceConnected reports whether an RM may replace one that is connected, or has not been

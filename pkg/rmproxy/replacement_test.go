@@ -79,21 +79,24 @@ func TestReplacement_PartitionsSayWhyTheyWereEmptied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var reasons []string
-		r := newBubbleRig(t, testOptions{Limits: Limits{ReplaceConnected: true}, OnEffects: func(_ string, effects []scheduler.Effect) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, e := range effects {
-				if e, ok := e.(scheduler.PartitionReset); ok {
-					reasons = append(reasons, e.Reason)
+		r := newBubbleRig(t,
+			testOptions{Limits: Limits{ReplaceConnected: true}, OnEffects: func(_ string, effects []scheduler.Effect) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, e := range effects {
+					if e, ok := e.(scheduler.PartitionReset); ok {
+						reasons = append(reasons, e.Reason)
+					}
 				}
-			}
-		}})
+			}})
 		for _, rm := range []string{"rm", "rm", "other"} {
 			assert.NilError(t, r.register(rm, queues))
 		}
 		synctest.Wait()
 		mu.Lock()
 		defer mu.Unlock()
-		assert.DeepEqual(t, reasons, []string{"", "resource manager rm registered again", "resource manager other replaced rm: it had no stream, and may be replaced at any time"})
+		assert.DeepEqual(t, reasons,
+			[]string{"", "resource manager rm registered again",
+				"resource manager other replaced rm: it had no stream, and may be replaced at any time"})
 	})
 }

@@ -16,8 +16,8 @@ const (
 	positionKey = "canopy-position" // of the headers of the answers: the position before the first of them
 )
 
-// maxRetainedBytes bounds the effects of a kind of stream that are kept after they were sent, by memorySize. Many times more than
-// what is on its way on a connection at a time.
+// maxRetainedBytes bounds the effects of a kind of stream that are kept after they were sent, by memorySize. Many times
+// more than what is on its way on a connection at a time.
 const maxRetainedBytes = 8 << 20
 
 // newInstance is a name for a process that no other has: positions of an earlier process are not taken for its own.
@@ -38,7 +38,8 @@ func parsePosition(text string) (p position, ok bool) {
 	return position{of, n}, found && err == nil
 }
 
-// resumeFrom is what an RM says about an opened stream: whether it keeps positions, and up to which it has received answers.
+// resumeFrom is what an RM says about an opened stream: whether it keeps positions, and up to which it has received
+// answers.
 func resumeFrom(ctx context.Context) (from string, asked bool) {
 	values := metadata.ValueFromIncomingContext(ctx, resumeKey)
 	if len(values) == 0 {
@@ -47,7 +48,8 @@ func resumeFrom(ctx context.Context) (from string, asked bool) {
 	return values[len(values)-1], true
 }
 
-// sentLog are the messages of a kind of stream that were sent in a session. Writers of streams use it one after the other.
+// sentLog are the messages of a kind of stream that were sent in a session. Writers of streams use it one after the
+// other.
 type sentLog struct {
 	of       string
 	keep     bool // an RM keeps positions: what is sent is retained
@@ -56,9 +58,9 @@ type sentLog struct {
 	bytes    uint64             // of retained
 }
 
-// begin is called when a stream begins that asks for positions. It returns the position before its first message, and the messages that the RM
-// has not received. If these are not retained any more, or from is no position of this session, the position is that of
-// all that was sent: the RM sees that it is not its own, and has to register again.
+// begin is called when a stream begins that asks for positions. It returns the position before its first message, and
+// the messages that the RM has not received. If these are not retained any more, or from is no position of this
+// session, the position is that of all that was sent: the RM sees that it is not its own, and has to register again.
 func (l *sentLog) begin(from string) (at position, missed [][]outboundEffect) {
 	l.keep = true
 	p, ok := parsePosition(from)

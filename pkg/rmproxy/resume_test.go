@@ -38,8 +38,8 @@ func after(t *testing.T, at string, messages uint64) string {
 	return p.String()
 }
 
-// An RM whose connection broke, and which says what it has received, gets the rest once; one that says nothing gets what was not
-// sent.
+// An RM whose connection broke, and which says what it has received, gets the rest once; one that says nothing gets
+// what was not sent.
 func TestResume_SendsWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newBubbleRig(t, testOptions{})
@@ -47,7 +47,8 @@ func TestResume_SendsWhatIsMissing(t *testing.T) {
 		r.withNodeAndApp()
 		stream, begin, drop := r.resumed("")
 		for i := range 3 { // each in a message of its own
-			assert.NilError(t, stream.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("k", i), "app")}}))
+			assert.NilError(t,
+				stream.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint("k", i), "app")}}))
 			receive(t, stream, 1, (*si.AllocationResponse).GetNew)
 		}
 		drop()
@@ -79,7 +80,8 @@ func TestResume_UnknownPositions(t *testing.T) {
 		assert.NilError(t, r.register("rm", queues))
 		_, begin, drop := r.resumed("")
 		drop()
-		for _, from := range []string{after(t, begin, 1), "other/0", "nonsense", begin + "0x", strings.Replace(begin, "/", "/-", 1)} {
+		for _, from := range []string{after(t, begin, 1), "other/0", "nonsense", begin + "0x",
+			strings.Replace(begin, "/", "/-", 1)} {
 			_, at, drop := r.resumed(from)
 			assert.Equal(t, at, begin, from)
 			drop()
@@ -123,7 +125,8 @@ func TestSentLog_MatchesAPlainList(t *testing.T) {
 		at, missed := l.begin(position{"x", from}.String())
 		if at.n != from {
 			assert.Equal(t, at.n, uint64(len(all)))
-			assert.Assert(t, len(all)-int(from) > len(l.retained), "%d of %d, and %d are retained", from, len(all), len(l.retained))
+			assert.Assert(t, len(all)-int(from) > len(l.retained), "%d of %d, and %d are retained", from, len(all),
+				len(l.retained))
 			continue
 		}
 		assert.Equal(t, len(missed), len(all)-int(from))

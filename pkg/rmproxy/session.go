@@ -47,7 +47,8 @@ type session struct {
 
 // newSession returns the session of the gRPC API.
 func newSession(p *Proxy, rm string) *session {
-	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), maxUndelivered: uint64(p.opt.Limits.UndeliveredBytes) / 4}
+	s := &session{p: p, rm: rm, log: p.log.With(zap.String("rm", rm)),
+		maxUndelivered: uint64(p.opt.Limits.UndeliveredBytes) / 4}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	for k := range s.outboxes {
 		s.outboxes[k], s.sent[k] = newOutbox(), new(sentLog)

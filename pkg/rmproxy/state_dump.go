@@ -15,9 +15,9 @@ const stateDumpTimeout = 5 * time.Second
 // errDumpUnderWay is returned while an earlier call of the shim has not returned.
 var errDumpUnderWay = errors.New("the resource manager is still busy with an earlier state dump")
 
-// StateDump is the JSON document with which the registered shim describes its own state: it is in process, and its callback is
-// an api.StateDumpPlugin. Empty: it is none of that. The call is made on a goroutine of its own, one at a time, and waited for
-// no longer than 5 s: a shim that hangs delays nothing else.
+// StateDump is the JSON document with which the registered shim describes its own state: it is in process, and its
+// callback is an api.StateDumpPlugin. Empty: it is none of that. The call is made on a goroutine of its own, one at a
+// time, and waited for no longer than 5 s: a shim that hangs delays nothing else.
 func (p *Proxy) StateDump(ctx context.Context) (string, error) {
 	s := p.current()
 	if s == nil || s.shim == nil {
@@ -45,7 +45,8 @@ func (p *Proxy) StateDump(ctx context.Context) (string, error) {
 		text, err := plugin.GetStateDump()
 		done <- dump{text, err}
 	}()
-	ctx, cancel := context.WithTimeoutCause(ctx, stateDumpTimeout, fmt.Errorf("the resource manager did not describe its state within %v", stateDumpTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, stateDumpTimeout,
+		fmt.Errorf("the resource manager did not describe its state within %v", stateDumpTimeout))
 	defer cancel()
 	select {
 	case d := <-done:

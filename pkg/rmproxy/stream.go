@@ -27,7 +27,8 @@ const (
 var (
 	errReplaced                 = errors.New("a newer stream of the same kind was opened")
 	errFinished                 = errors.New("the resource manager has finished")
-	errOpenedBeforeRegistration = errors.New("the stream was opened before the resource manager registered: open a new one")
+	errOpenedBeforeRegistration = errors.New(
+		"the stream was opened before the resource manager registered: open a new one")
 )
 
 // rmStream is one open stream. A reader and a writer goroutine work next to the handler, which
@@ -50,7 +51,8 @@ type rmStream struct {
 
 // serveStream handles one stream until it ends.
 func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
-	stream := &rmStream{p: p, kind: k, grpcStream: grpcStream, readDone: make(chan struct{}), writerDone: make(chan struct{})}
+	stream := &rmStream{p: p, kind: k, grpcStream: grpcStream, readDone: make(chan struct{}),
+		writerDone: make(chan struct{})}
 	stream.ctx, stream.cancel = context.WithCancelCause(grpcStream.Context())
 	stream.reader = newMessageReader(p, stream.ctx, stream.cancel)
 	defer context.AfterFunc(p.ctx, func() { stream.cancel(ErrClosed) })()
@@ -98,7 +100,8 @@ func (l *rmStream) readFirst(m request) error {
 		return err
 	}
 	if n > unregisteredBytes && l.p.current() == nil {
-		return fmt.Errorf("received %s of %d bytes, but the sender is %w: at most %d bytes are read before a resource manager registers",
+		return fmt.Errorf("received %s of %d bytes, but the sender is %w: at most %d bytes are read before a resource "+
+			"manager registers",
 			l.kind, n, ErrNotRegistered, unregisteredBytes)
 	}
 	b, err := l.reader.readBytes(n, l.p.memory.unidentified)

@@ -113,7 +113,8 @@ func TestUndelivered_RefusalsThatAreNotReadEndTheStream(t *testing.T) {
 		assert.Assert(t, waits > 1<<20 && waits < 2<<20, "%d bytes wait", waits)
 		other := r.openAllocationStream()
 		for i := range 3 {
-			assert.NilError(t, other.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint(i), "app")}}))
+			assert.NilError(t,
+				other.Send(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask(fmt.Sprint(i), "app")}}))
 			receive(t, other, 1, (*si.AllocationResponse).GetNew)
 		}
 		<-time.After(10 * time.Second)

@@ -19,7 +19,8 @@ var userNobody = security.User{Name: "nobody", Groups: []string{"nogroup"}}
 // readUser reads the user of an application (ACL-16, ACL-19, ACL-21, ACL-23, ACL-36, APP-21,
 // APP-22, APP-25). A user with groups must have a valid name; a user without may have to be
 // resolved by a Directory, which is returned then (ACL-17, ACL-18).
-func readUser(u *si.UserGroupInformation, forced bool, directory engine.Directory) (user security.User, lookup engine.Directory, err error) {
+func readUser(u *si.UserGroupInformation, forced bool, directory engine.Directory) (user security.User,
+	lookup engine.Directory, err error) {
 	switch {
 	case u.GetUser() == "" && forced:
 		return userNobody, nil, nil

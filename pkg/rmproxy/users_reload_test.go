@@ -68,7 +68,8 @@ func TestDirectories_AreKeptWhenAConfigurationIsRejected(t *testing.T) {
 	err := p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: conflicting})
 	assert.ErrorContains(t, err, "it holds application app")
 	assert.Assert(t, p.engine.Directory("default") == before)
-	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: configWithResolver + "# new"}))
+	assert.NilError(t,
+		p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: configWithResolver + "# new"}))
 	assert.Assert(t, p.engine.Directory("default") != before)
 	assert.NilError(t, p.updateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: queues}))
 	assert.Assert(t, p.engine.Directory("default") == nil)

@@ -105,7 +105,8 @@ func (s *scriptedResolver) newDirectories(close func(func())) engine.Directories
 // answersByApp are the answers since the last call, one application after the other: the order of answers about
 // different applications is not determined.
 func answersByApp(r *fakerm.Recorder) string {
-	answers := r.Take(fakerm.ApplicationAccepted, fakerm.ApplicationRejected, fakerm.ApplicationState, fakerm.Allocated, fakerm.Released, fakerm.AskRejected)
+	answers := r.Take(fakerm.ApplicationAccepted, fakerm.ApplicationRejected, fakerm.ApplicationState, fakerm.Allocated,
+		fakerm.Released, fakerm.AskRejected)
 	slices.SortStableFunc(answers, func(a, b fakerm.Answer) int { return strings.Compare(a.App, b.App) })
 	return lines(answers)
 }
@@ -157,7 +158,8 @@ func (tr *transcript) runDirective(t *testing.T, d *datadriven.TestData) string 
 	case "config":
 		return errorLine(0, tr.UpdateConfiguration(&si.UpdateConfigurationRequest{RmID: "rm", Config: d.Input}))
 	case "add-node":
-		assert.NilError(t, tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
+		assert.NilError(t,
+			tr.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{fakerm.Node(directiveArg(d, "node"))}}))
 	case "add-app":
 		a := &si.AddApplicationRequest{
 			ApplicationID: app, QueueName: directiveArg(d, "queue"), PartitionName: directiveArg(d, "partition"),

@@ -11,9 +11,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// waitingStates are the waiting states of asks that were not sent to a linked shim yet. A shim writes each to the API server
-// of its cluster, so they are sent on a goroutine of their own, which no decision waits for (RMI-65). Only the last state
-// of an ask is kept, and none of an ask that is not pending any more.
+// waitingStates are the waiting states of asks that were not sent to a linked shim yet. A shim writes each to the API
+// server of its cluster, so they are sent on a goroutine of their own, which no decision waits for (RMI-65). Only the
+// last state of an ask is kept, and none of an ask that is not pending any more.
 type waitingStates struct {
 	mu    sync.Mutex
 	byAsk map[partitionKey]scheduler.WaitingAsk

@@ -19,7 +19,9 @@ import (
 func linkedCoreWithMax(t *testing.T, s *fakerm.Recorder) *linkedCore {
 	d := newLinkedCore(t, s)
 	assert.NilError(t, d.UpdateConfiguration(&si.UpdateConfigurationRequest{
-		RmID: "rm", Config: `{partitions: [{name: default, queues: [{name: root, submitacl: "*", queues: [{name: a, resources: {max: {vcore: 120m}}}]}]}]}`,
+		RmID: "rm",
+		Config: `{partitions: [{name: default, queues: [{name: root, submitacl: "*", queues: [{name: a, resources: {max: ` +
+			`{vcore: 120m}}}]}]}]}`,
 	}))
 	d.addNodes("n1")
 	d.addApp()
@@ -59,7 +61,8 @@ func TestInProcess_WaitingStatesAreSentOnce(t *testing.T) {
 func (d *linkedCore) release(key string) {
 	d.t.Helper()
 	assert.NilError(d.t, d.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Releases: &si.AllocationReleasesRequest{
-		AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", AllocationKey: key, TerminationType: si.TerminationType_STOPPED_BY_RM}},
+		AllocationsToRelease: []*si.AllocationRelease{{ApplicationID: "app", AllocationKey: key,
+			TerminationType: si.TerminationType_STOPPED_BY_RM}},
 	}}))
 }
 
@@ -95,13 +98,17 @@ func TestWaitingStates_KeepsTheLastOfEachAsk(t *testing.T) {
 		return scheduler.WaitingAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key)}, State: state}
 	}
 	wait := func(asks ...scheduler.WaitingAsk) scheduler.Effect { return scheduler.AsksWait{Asks: asks} }
-	w.onEffects("p", []scheduler.Effect{wait(state("a", objects.WaitFailed), state("b", objects.WaitFailed)), wait(state("a", objects.WaitSkipped))})
+	w.onEffects("p",
+		[]scheduler.Effect{wait(state("a", objects.WaitFailed), state("b", objects.WaitFailed)),
+			wait(state("a", objects.WaitSkipped))})
 	w.onEffects("q", []scheduler.Effect{wait(state("b", objects.WaitSkipped))})
 	for range 1000 {
 		w.onEffects("p", []scheduler.Effect{wait(state("c", objects.WaitFailed)), scheduler.AskCancelled{Key: "c"}})
 	}
 	assert.Assert(t, len(w.order) < 100, "%d entries", len(w.order))
-	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "b"}, scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "d"}}}})
+	w.onEffects("p",
+		[]scheduler.Effect{scheduler.AskTimedOut{Key: "b"},
+			scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "d"}}}})
 	for _, want := range []scheduler.WaitingAsk{state("a", objects.WaitSkipped), state("b", objects.WaitSkipped)} {
 		got, ok := w.next()
 		assert.Assert(t, ok)

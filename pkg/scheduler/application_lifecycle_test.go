@@ -34,7 +34,8 @@ func newLifecycleCore(t *testing.T, queues string) *lifecycleCore {
 
 // conf is a configuration with these queues below root, one for each line.
 func (r *lifecycleCore) conf(queues string) configs.Partition {
-	text := "partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n"
+	text := "partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues:\n  - name: " +
+		"root\n    submitacl: '*'\n    queues:\n"
 	for _, line := range strings.Split(queues, "\n") {
 		text += "    - {" + line + "}\n"
 	}
@@ -104,7 +105,8 @@ func TestApplication_Completion(t *testing.T) {
 		{"APP-6 its last ask is cancelled", func(r *lifecycleCore) {
 			r.apply(scheduler.SetSchedulable{Node: "n"}, askCommand("k", false), release("k"))
 		}, "Completing"},
-		{"APP-6 its last allocation ends", func(r *lifecycleCore) { r.apply(askCommand("k", false)); r.apply(release("k")) }, "Completing"},
+		{"APP-6 its last allocation ends", func(r *lifecycleCore) { r.apply(askCommand("k", false)); r.apply(release("k")) },
+			"Completing"},
 		{"APP-6 not while an ask is pending", func(r *lifecycleCore) {
 			r.apply(askCommand("k", false))
 			r.apply(scheduler.SetSchedulable{Node: "n"}, askCommand("k2", false), release("k"))
@@ -161,7 +163,8 @@ func TestReload_QueueChanges(t *testing.T) {
 		want                func(r *lifecycleCore) string
 		is                  string
 	}{
-		{"CFG-108 the settings of a queue change", "name: a", "name: a, maxapplications: 3, resources: {max: {vcore: 5m}}", "root.a",
+		{"CFG-108 the settings of a queue change", "name: a", "name: a, maxapplications: 3, resources: {max: {vcore: 5m}}",
+			"root.a",
 			func(r *lifecycleCore) string {
 				return fmt.Sprint(r.queue("root.a").MaxApplications(), r.queue("root.a").Max())
 			}, "3 ≤{vcore=5}"},
@@ -172,9 +175,11 @@ func TestReload_QueueChanges(t *testing.T) {
 		{"QUE-23 a child template stays", "name: p, parent: true, childtemplate: {maxapplications: 7}",
 			"name: p, parent: true, childtemplate: {maxapplications: 7}, maxapplications: 0", "",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.p").Template().MaxApplications) }, "7"},
-		{"CFG-103 QUE-4 a leaf with an application cannot become a parent", "name: a", "name: a, queues: [{name: b}]", "root.a",
+		{"CFG-103 QUE-4 a leaf with an application cannot become a parent", "name: a", "name: a, queues: [{name: b}]",
+			"root.a",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.a").Leaf(), len(r.refusals)) }, "true 1"},
-		{"CFG-103 QUE-4 a parent with an application below cannot become a leaf", "name: a, queues: [{name: b}]", "name: a", "root.a.b",
+		{"CFG-103 QUE-4 a parent with an application below cannot become a leaf", "name: a, queues: [{name: b}]", "name: a",
+			"root.a.b",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.a").Leaf(), len(r.refusals)) }, "false 1"},
 		{"QUE-5 a queue below root may be called root", "name: root", "name: root, resources: {max: {vcore: 4m}}", "",
 			func(r *lifecycleCore) string { return fmt.Sprint(r.queue("root.root").Max()) }, "≤{vcore=4}"},

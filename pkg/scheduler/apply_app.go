@@ -34,18 +34,21 @@ func (c *Core) addApplication(now time.Time, m AddApplication) {
 	c.emitQueueChanges()
 	c.operatorsOnAdded(m.App, path)
 	c.emit(ApplicationAccepted{m.App, path, m.Tags})
-	c.emitRefused(Refused{Subject: fmt.Sprintf("placement of application %s, which is in %s", m.App, path), App: m.App}, recovered)
-	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App}, c.part.ReadGroupPriorityTag(m.App))
+	c.emitRefused(Refused{Subject: fmt.Sprintf("placement of application %s, which is in %s", m.App, path), App: m.App},
+		recovered)
+	c.emitRefused(Refused{Subject: "group of application " + string(m.App), App: m.App},
+		c.part.ReadGroupPriorityTag(m.App))
 	if objects.LastMove(c.part, a) == nil { // else the tags are about the queue in which it was placed
 		for _, problem := range c.part.ApplyQuotaTags(path, m.Tags) {
-			c.emitRefused(Refused{Subject: fmt.Sprintf("quota of queue %s from application %s", path, m.App), App: m.App}, problem)
+			c.emitRefused(Refused{Subject: fmt.Sprintf("quota of queue %s from application %s", path, m.App), App: m.App},
+				problem)
 		}
 	}
 	c.adoptOrphans(now, m.App)
 }
 
-// leafFor returns the leaf queue that takes an application, which placement finds (PLC-8 to PLC-10, ACL-13, ACL-22, APP-16,
-// APP-20, APP-24, APP-26, GAN-12). A dynamic leaf is created when the rules ask for one.
+// leafFor returns the leaf queue that takes an application, which placement finds (PLC-8 to PLC-10, ACL-13, ACL-22,
+// APP-16, APP-20, APP-24, APP-26, GAN-12). A dynamic leaf is created when the rules ask for one.
 func (c *Core) leafFor(m AddApplication) (objects.QueuePath, error) {
 	if m.Refused != "" {
 		return "", errors.New(m.Refused)
@@ -76,8 +79,8 @@ func (c *Core) leafFor(m AddApplication) (objects.QueuePath, error) {
 	return path, c.part.Gangs().Admit(path, m.App, m.Gang.Requested, m.Tags)
 }
 
-// recoveryQueue returns the recovery queue, which is created if there is none. It takes every forced application that no
-// other queue takes (PLC-28).
+// recoveryQueue returns the recovery queue, which is created if there is none. It takes every forced application that
+// no other queue takes (PLC-28).
 func (c *Core) recoveryQueue(u security.User) (objects.QueuePath, error) {
 	if _, ok := c.part.Queue(placement.RecoveryQueue); ok {
 		return placement.RecoveryQueue, nil

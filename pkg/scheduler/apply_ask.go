@@ -46,7 +46,8 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	c.emitUnmet(x)
 }
 
-// withConstraints is the ask with the constraints that its tags say. The error, of a tag that cannot be read, is a constraintError.
+// withConstraints is the ask with the constraints that its tags say. The error, of a tag that cannot be read, is a
+// constraintError.
 func (c *Core) withConstraints(ask *objects.Ask) (constrained *objects.Ask, err error) {
 	parsed, err := c.constraints.parse(ask.Tags())
 	switch {
@@ -95,7 +96,8 @@ func (c *Core) mayNameClass(priorityClass string) error {
 		return nil
 	}
 	return &priorities.Problem{
-		Reason: priorities.PriorityDisabled, Class: priorityClass, Field: priorities.NameField, Text: "the partition has priorities switched off",
+		Reason: priorities.PriorityDisabled, Class: priorityClass, Field: priorities.NameField,
+		Text: "the partition has priorities switched off",
 	}
 }
 
@@ -123,7 +125,8 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.emitReportRejected(ask, c.updateKnown(x, ask))
 		return
 	case !ok:
-		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID), true})
+		c.emit(AskRejected{ask.Key, ask.App, RejectedUnknownNode, fmt.Sprintf("%v node %s", objects.ErrUnknown, nodeID),
+			true})
 		return
 	}
 	var unreadable error
@@ -148,8 +151,8 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	c.part.Gangs().KeepDomain(x.Application())
 }
 
-// holdOrphan holds a reported allocation that its application does not take, on its node: it runs there (ASK-67). What has a
-// key in use or invalid amounts is rejected.
+// holdOrphan holds a reported allocation that its application does not take, on its node: it runs there (ASK-67). What
+// has a key in use or invalid amounts is rejected.
 func (c *Core) holdOrphan(m ReportAllocation, refusal error) {
 	held := len(objects.Orphans(c.part, m.Ask.App, m.Ask.Key)) > 0
 	if errors.Is(refusal, objects.ErrExists) || objects.AddOrphan(c.part, m.Class, m.Ask, m.Node) != nil {
@@ -158,8 +161,9 @@ func (c *Core) holdOrphan(m ReportAllocation, refusal error) {
 	}
 	if !held {
 		c.emit(Event{
-			Kind: EventOrphaned, Subject: AllocationRef{Key: m.Ask.Key, App: m.Ask.App}, Priority: m.Ask.Priority, Amounts: m.Ask.Amounts,
-			Node: m.Node, Message: refusal.Error(),
+			Kind: EventOrphaned, Subject: AllocationRef{Key: m.Ask.Key, App: m.Ask.App}, Priority: m.Ask.Priority,
+			Amounts: m.Ask.Amounts,
+			Node:    m.Node, Message: refusal.Error(),
 		})
 	}
 }
@@ -171,7 +175,8 @@ func (c *Core) adoptOrphans(now time.Time, app objects.AppID) {
 	}
 }
 
-// releaseOrphans ends orphaned allocations at the request of the RM, as it ends allocations. It reports whether there were any.
+// releaseOrphans ends orphaned allocations at the request of the RM, as it ends allocations. It reports whether there
+// were any.
 func (c *Core) releaseOrphans(m Release, message string) bool {
 	if !m.Scope.covers(false) {
 		return false
@@ -184,7 +189,8 @@ func (c *Core) releaseOrphans(m Release, message string) bool {
 	return len(orphans) > 0
 }
 
-// knownAllocation is the ask or allocation of a key, if it is of an application (ASK-23, ASK-49). No map of applications is read.
+// knownAllocation is the ask or allocation of a key, if it is of an application (ASK-23, ASK-49). No map of
+// applications is read.
 func (c *Core) knownAllocation(key objects.AllocationKey, app objects.AppID) (*objects.Allocation, bool) {
 	x, ok := c.part.Allocation(key)
 	if !ok || x.Ask().App != app {
@@ -200,7 +206,8 @@ func (c *Core) updateKnown(x *objects.Allocation, ask *objects.Ask) error {
 			return err
 		}
 	}
-	c.emitRefused(Refused{Subject: "usage of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, c.part.NoteUsage(x, ask.Tags()))
+	c.emitRefused(Refused{Subject: "usage of allocation " + string(ask.Key), Key: ask.Key, App: ask.App},
+		c.part.NoteUsage(x, ask.Tags()))
 	return nil
 }
 

@@ -34,8 +34,8 @@ func (c *Core) rejectUnknownNode(action string, id objects.NodeID) {
 	c.emit(NodeRejected{Node: id, Reason: fmt.Sprintf("%s of %v node %s", action, objects.ErrUnknown, id), Unknown: true})
 }
 
-// setCapacity changes the capacity of a node (NOD-24). As with each command about a node, the answers about it are forgotten:
-// the RM may have changed something that Canopy does not know (NOD-41).
+// setCapacity changes the capacity of a node (NOD-24). As with each command about a node, the answers about it are
+// forgotten: the RM may have changed something that Canopy does not know (NOD-41).
 func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 	n, ok := c.part.Node(m.Node)
 	if !ok {
@@ -58,7 +58,8 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 // emitOvercommitted emits which nodes began or ceased to be overcommitted since it was last called (NOD-43).
 func (c *Core) emitOvercommitted() {
 	for _, n := range objects.TakeOvercommitChanges(c.part) {
-		e := NodeChanged{Node: n.ID(), Change: NodeNotOvercommitted, After: c.part.Amounts(n.Total()), Allocations: n.AllocationCount()}
+		e := NodeChanged{Node: n.ID(), Change: NodeNotOvercommitted, After: c.part.Amounts(n.Total()),
+			Allocations: n.AllocationCount()}
 		if n.Overcommitted() {
 			e.Change, e.Excess = NodeOvercommitted, c.part.Amounts(n.Available()).Shortage()
 		} else {

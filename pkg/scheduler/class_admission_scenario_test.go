@@ -84,14 +84,17 @@ func runAdmissionScenario(t *testing.T, s admissionScenario) {
 }
 
 // admit returns why the ask was rejected; empty: it was not.
-func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey, step classStep) (rejected string) {
+func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key objects.AllocationKey,
+	step classStep) (rejected string) {
 	const strict = true
 	q := priorities.Request{
 		Class: step.Ask.ClassName, Priority: step.Ask.Priority,
 		// A shim sends the policy of a pod that has neither a class nor a policy (PRI-40).
-		HasPolicy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "", Preempts: step.Ask.PreemptionPolicy != "Never",
+		HasPolicy: step.Ask.PreemptionPolicy != "" || step.Ask.ClassName == "",
+		Preempts:  step.Ask.PreemptionPolicy != "Never",
 	}
-	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
+	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
 	cmd := scheduler.SubmitAskWithClass{Ask: ask}
 	if g, problem := priorities.Admit(classes, q, strict); problem != nil {
 		cmd.RejectReason = problem.Error()

@@ -53,8 +53,10 @@ func runQuotaScenario(t *testing.T, s quotaScenario) {
 		without = "rejected"
 	}
 	for _, reason := range s.submitAsks(t, slices.Repeat([]string{without}, len(s.Given.Asks))) {
-		assert.Equal(t, reason, `class-needs-quota: priority class "cluster-services": insufficient quota to match these scopes: `+
-			`[{PriorityClass In [cluster-services]}]: no class quota of queue root.default or those above counts it for user ann`)
+		assert.Equal(t, reason,
+			`class-needs-quota: priority class "cluster-services": insufficient quota to match these scopes: `+
+				`[{PriorityClass In [cluster-services]}]: no class quota of queue root.default or those above counts it for user `+
+				`ann`)
 	}
 }
 

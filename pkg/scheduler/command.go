@@ -69,7 +69,8 @@ type (
 
 	// AddApplication submits an application. The ID of an application that has ended may be used again.
 	// Tags may set the quotas of a dynamic leaf (QUO-21). Effect: ApplicationAccepted or
-	// ApplicationRejected; then Refused for each malformed quota tag, and if a forced application is in the recovery queue.
+	// ApplicationRejected; then Refused for each malformed quota tag, and if a forced application is in the recovery
+	// queue.
 	AddApplication struct {
 		App   objects.AppID
 		User  security.User
@@ -131,7 +132,8 @@ type (
 		Message     string
 	}
 
-	// RejectAsk is an ask, an allocation or a foreign allocation that the API refuses because it is malformed. Effect: AskRejected.
+	// RejectAsk is an ask, an allocation or a foreign allocation that the API refuses because it is malformed. Effect:
+	// AskRejected.
 	RejectAsk struct{ Rejected AskRejected }
 
 	// ReportForeign reports a foreign allocation: usage of a node that no application of this scheduler
@@ -145,10 +147,10 @@ type (
 	// and no nomination and no victim times out (PRE-5). A new Core is listening. Effect: none.
 	SetListening struct{ Listening bool }
 
-	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node perhaps
-	// NodeChanged, too; for a cancelled application ApplicationUpdated, AskTimedOut for each ask, and Released for each
-	// allocation; for one that is moved perhaps events and QueueChanged. None if nothing changes, or Refused if there is no
-	// such thing, or if it may not be moved.
+	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node
+	// perhaps NodeChanged, too; for a cancelled application ApplicationUpdated, AskTimedOut for each ask, and Released for
+	// each allocation; for one that is moved perhaps events and QueueChanged. None if nothing changes, or Refused if there
+	// is no such thing, or if it may not be moved.
 	Operate struct {
 		Action OperatorAction
 		App    objects.AppID     // of HoldApplication, ReleaseApplication, CancelApplication and MoveApplication
@@ -158,7 +160,8 @@ type (
 		By     string            // the identity of the operator, for events and logs; empty: not known
 	}
 
-	// RestoreOperators replaces what operators have switched by what was stored, before anything else happens. Effect: none.
+	// RestoreOperators replaces what operators have switched by what was stored, before anything else happens. Effect:
+	// none.
 	RestoreOperators struct{ State OperatorState }
 
 	// Wake serves the deadlines that are due, as every other command does first. Effect: ApplicationUpdated

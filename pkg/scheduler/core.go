@@ -39,7 +39,8 @@ type Core struct {
 	constraints  constraintCache
 	refusals     refusals.Tracker
 
-	runContinues bool               // the budget ended the last run of decisions, and no command came since: the next one continues it
+	// the budget ended the last run of decisions, and no command came since: the next one continues it
+	runContinues bool
 	gangPlan     gangPlan           // what decide has found for a gang, until it is placed
 	feasible     feasibility.Mask   // scratch of decide
 	maskByDepth  []feasibility.Mask // scratch of findGroup, by depth of the queue
@@ -155,7 +156,8 @@ func (c *Core) Partition() *objects.Partition { return c.part }
 func (c *Core) serveDeadlines(now time.Time) {
 	c.serveGangTimeouts(now) // first: what they end may complete, or leave the history, at once
 	for _, x := range c.part.Expire(now) {
-		c.emit(Released{x.Key(), x.Ask().App, TimedOut, fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
+		c.emit(Released{x.Key(), x.Ask().App, TimedOut,
+			fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
 	c.emitStateChanges()
 	c.preemption.ServeDeadlines(now)

@@ -48,11 +48,13 @@ func loadedCore(tb testing.TB, conf configs.Partition, nodes, asks int) (*Core, 
 	tb.Helper()
 	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
 	for i := range nodes {
-		c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
+		c.Step(now,
+			AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
 	}
 	paths := leafPaths(c.Partition().Root(), nil)
 	for i, path := range paths {
-		c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(path)})
+		c.Step(now,
+			AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(path)})
 	}
 	for i := range asks {
 		now = now.Add(time.Millisecond)
@@ -81,8 +83,8 @@ func TestSchedule_SaturatedClusterIsNotSearchedAgain(t *testing.T) {
 	assert.Equal(t, got, 0.0, "heap allocations per idle cycle")
 }
 
-// RES-2: within a second of a search for reservations there is no other, and asks with a reservation are not tried again
-// and again.
+// RES-2: within a second of a search for reservations there is no other, and asks with a reservation are not tried
+// again and again.
 func TestSchedule_ReservationsCostAnIdleCycleNothing(t *testing.T) {
 	conf := treeConfig(2, 10)
 	conf.Reservation = configs.DefaultReservation()

@@ -48,8 +48,8 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 	}
 }
 
-// feasibleNodeOf is the first feasible node of x, which fits a node; nil: all of them are refused to it, by the RM or by
-// other allocations, and x is unschedulable.
+// feasibleNodeOf is the first feasible node of x, which fits a node; nil: all of them are refused to it, by the RM or
+// by other allocations, and x is unschedulable.
 func (c *Core) feasibleNodeOf(x *objects.Allocation, now time.Time) *objects.Node {
 	check := c.part.Affinity().Check(x)
 	n := c.firstFeasibleOf(x, check)

@@ -73,7 +73,8 @@ func (s *dryRunState) findOrCreateAsk() error {
 // decide takes the steps of an evaluation and records their results.
 func (s *dryRunState) decide() {
 	c, x, out := s.c, s.ask, s.result
-	victims := c.preemption.NewDryRun(preemption.DryRunAsk{Allocation: x, Now: s.now, EntitledAt: s.entitlementTime(), AmountsOf: s.amountsOf, KnownToRM: out.Pending})
+	victims := c.preemption.NewDryRun(preemption.DryRunAsk{Allocation: x, Now: s.now, EntitledAt: s.entitlementTime(),
+		AmountsOf: s.amountsOf, KnownToRM: out.Pending})
 	defer func() { out.DryRunReport = victims.Report(s.request.Node) }()
 	switch o, subject := s.startReason(); {
 	case c.part.Nomination(x) != nil:
@@ -110,7 +111,8 @@ func (s *dryRunState) decide() {
 // entitlementTime is the time for which entitlements are computed.
 func (s *dryRunState) entitlementTime() time.Time {
 	conf := s.ask.Application().Queue().Settings()
-	if at := s.ask.Created().Add(max(conf.PreemptionDelay, conf.PriorityPreemptionDelay)); s.request.AssumeDelayPassed && at.After(s.now) {
+	if at := s.ask.Created().Add(max(conf.PreemptionDelay, conf.PriorityPreemptionDelay)); s.request.AssumeDelayPassed &&
+		at.After(s.now) {
 		return at
 	}
 	return s.now

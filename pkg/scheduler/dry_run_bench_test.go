@@ -24,7 +24,8 @@ func BenchmarkDryRun(b *testing.B) {
 	protected := configs.Queue{Name: "protected", Settings: configs.DefaultSettings()}
 	protected.Guaranteed = resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": nodes * perNode})
 	core := scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
-		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf, protected},
+		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+		Children: []configs.Queue{leaf, protected},
 	}}, nil)
 	apply := func(cmd scheduler.Command) { core.Step(epoch, cmd) }
 	apply(scheduler.AddApplication{App: "x", Queue: "root.protected", User: security.User{Name: "ann"}})
@@ -38,7 +39,8 @@ func BenchmarkDryRun(b *testing.B) {
 		}
 	}
 	h := scheduler.DryRunRequest{Ask: &objects.Ask{
-		Key: "new", App: "new", Amounts: vcores(2), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "new", App: "new", Amounts: vcores(2), Priority: 100,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}, Applicant: objects.HypotheticalOwner{User: security.User{Name: "ann"}, Queue: "root.a"}}
 	for _, guaranteed := range []bool{true, false} {
 		b.Run(fmt.Sprint("guaranteed=", guaranteed), func(b *testing.B) {

@@ -29,11 +29,14 @@ var expectedCandidates = map[string]map[string]string{
 	"SC-043": {"v1": "is in a queue with preemption disabled", "v2": "is in a queue with preemption disabled"},
 	"SC-085": {"vip": "has too high a priority", "old": "eligible", "young": "victim"},
 	"SC-099": {"v1": "has too high a priority", "v2": "has too high a priority"},
-	"CX-01":  {"own": "is in the queue whose guarantee is enforced", "sib": "is protected by a queue guarantee", "sib2": "victim"},
-	"CX-02":  {"own": "eligible", "sib": "is in another leaf queue", "sib2": "is in another leaf queue"},
-	"CX-06":  {"own": "has too high a priority", "sib": "is protected by a queue guarantee", "sib2": "is protected by a queue guarantee"},
-	"CX-07":  {"own": "has too high a priority", "sib": "is beyond a preemption fence", "sib2": "is beyond a preemption fence"},
-	"CX-11":  {"sys": "has system priority"},
+	"CX-01": {"own": "is in the queue whose guarantee is enforced", "sib": "is protected by a queue guarantee",
+		"sib2": "victim"},
+	"CX-02": {"own": "eligible", "sib": "is in another leaf queue", "sib2": "is in another leaf queue"},
+	"CX-06": {"own": "has too high a priority", "sib": "is protected by a queue guarantee",
+		"sib2": "is protected by a queue guarantee"},
+	"CX-07": {"own": "has too high a priority", "sib": "is beyond a preemption fence",
+		"sib2": "is beyond a preemption fence"},
+	"CX-11": {"sys": "has system priority"},
 }
 
 // checkDryRun compares the dry run of the ask of a scenario with what the Core then did. A dry run is about
@@ -110,11 +113,15 @@ func TestDryRun_Outcomes(t *testing.T) {
 	}{
 		{"it fits", 0, 1, "", false, scheduler.WouldFit, "n2", "waits for its turn", nil},
 		{"no allocation has lower priority", 0, 2, "", false, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
-		{"an allocation has lower priority", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in the cluster", []string{"low"}},
+		{"an allocation has lower priority", 5, 2, "", false, scheduler.WouldPreempt, "n1", "no headroom in the cluster",
+			[]string{"low"}},
 		{"it may not preempt", 5, 2, "", true, scheduler.WouldNotFit, "", "no headroom in the cluster", nil},
-		{"it requires a node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in the cluster", []string{"mid"}},
-		{"it requires a node that does not exist", 20, 1, "n9", false, scheduler.WouldNotFit, "", "its required node n9 does not exist", nil},
-		{"it is larger than any node", 20, 5, "", false, scheduler.WouldNotFit, "", "more than any schedulable node has in all", nil},
+		{"it requires a node", 20, 2, "n2", false, scheduler.WouldPreempt, "n2", "no headroom in the cluster",
+			[]string{"mid"}},
+		{"it requires a node that does not exist", 20, 1, "n9", false, scheduler.WouldNotFit, "",
+			"its required node n9 does not exist", nil},
+		{"it is larger than any node", 20, 5, "", false, scheduler.WouldNotFit, "",
+			"more than any schedulable node has in all", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := full(t)
@@ -161,7 +168,8 @@ func TestDryRun_NoPlanReasonsAreCounted(t *testing.T) {
 	assert.Equal(t, got.Outcome, scheduler.WouldPreempt)
 	assert.Equal(t, got.Node, objects.NodeID("n3"))
 	assert.Equal(t, got.CandidatesNode, objects.NodeID("n2"))
-	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"half": "has too high a priority", "low2": "eligible"})
+	assert.DeepEqual(t, candidateReasons(got.Candidates),
+		map[string]string{"half": "has too high a priority", "low2": "eligible"})
 
 	r.release(0, "bound", scheduler.StoppedByRM)
 	r.runAllocation("now-vip", "n3", 70, 4)
@@ -190,7 +198,8 @@ func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 	r.Step(r.now, scheduler.ReportAllocation{Ask: r.ask("sand", 0, 1), Node: "n2"})
 	r.Step(r.now, scheduler.SetSchedulable{Node: "n3"})
 	got := r.dryRunOf(t, scheduler.DryRunRequest{
-		Ask: r.ask("new", 50, 3), AssumeDelayPassed: true, Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
+		Ask: r.ask("new", 50, 3), AssumeDelayPassed: true,
+		Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
 	})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
 	want := victim.NoPlanCounts{}
@@ -237,10 +246,11 @@ func guaranteedQueueCore(t *testing.T) *preemptCore {
 	limited.PriorityPreemption = policies.PriorityPreemptionFence
 	short := queue("short", 0)
 	short.Max, short.MaxApplications, short.PriorityPreemption = limitOf(2), 1, policies.PriorityPreemptionFence
-	r := &preemptCore{now: epoch, Core: scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
-		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
-		Children: []configs.Queue{queue("guaranteed", 4), queue("a", 0), limited, short},
-	}}, nil)}
+	r := &preemptCore{now: epoch,
+		Core: scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
+			Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+			Children: []configs.Queue{queue("guaranteed", 4), queue("a", 0), limited, short},
+		}}, nil)}
 	r.Step(r.now, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 8}), Schedulable: true})
 	r.runAllocation("one", "n1", 0, 4)
 	r.runAllocation("two", "n1", 0, 4)
@@ -259,15 +269,24 @@ func TestDryRun_Entitlements(t *testing.T) {
 		of          objects.QueuePath // the queue of the guarantee or the delay
 		priority    preemption.NotEntitledReason
 	}{
-		{"its queue is below its guarantee", "root.guaranteed", 4, true, false, scheduler.WouldPreempt, preemption.Entitled, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
-		{"its delay has not ended", "root.guaranteed", 4, false, false, scheduler.WouldNotFit, preemption.NotEntitledDelay, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
-		{"it exceeds the guarantee", "root.guaranteed", 5, true, false, scheduler.WouldNotFit, preemption.NotEntitledAboveGuarantee, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
-		{"nothing is guaranteed", "root.a", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.NotEntitledPriorityDisabled},
-		{"it may not preempt", "root.guaranteed", 1, true, true, scheduler.WouldNotFit, preemption.NotEntitledPolicy, "", preemption.NotEntitledPolicy},
-		{"its limit blocks it", "root.limited", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"its limit allows it", "root.limited", 2, true, false, scheduler.WouldPreempt, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"another application of the user blocks it", "root.limited", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
-		{"the max of its queue blocks it", "root.short", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"its queue is below its guarantee", "root.guaranteed", 4, true, false, scheduler.WouldPreempt, preemption.Entitled,
+			"root.guaranteed", preemption.NotEntitledPriorityDisabled},
+		{"its delay has not ended", "root.guaranteed", 4, false, false, scheduler.WouldNotFit, preemption.NotEntitledDelay,
+			"root.guaranteed", preemption.NotEntitledPriorityDisabled},
+		{"it exceeds the guarantee", "root.guaranteed", 5, true, false, scheduler.WouldNotFit,
+			preemption.NotEntitledAboveGuarantee, "root.guaranteed", preemption.NotEntitledPriorityDisabled},
+		{"nothing is guaranteed", "root.a", 1, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "",
+			preemption.NotEntitledPriorityDisabled},
+		{"it may not preempt", "root.guaranteed", 1, true, true, scheduler.WouldNotFit, preemption.NotEntitledPolicy, "",
+			preemption.NotEntitledPolicy},
+		{"its limit blocks it", "root.limited", 3, true, false, scheduler.WouldNotFit, preemption.NotEntitledNoGuarantee, "",
+			preemption.Entitled},
+		{"its limit allows it", "root.limited", 2, true, false, scheduler.WouldPreempt, preemption.NotEntitledNoGuarantee, "",
+			preemption.Entitled},
+		{"another application of the user blocks it", "root.limited", 1, true, false, scheduler.WouldNotFit,
+			preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
+		{"the max of its queue blocks it", "root.short", 3, true, false, scheduler.WouldNotFit,
+			preemption.NotEntitledNoGuarantee, "", preemption.Entitled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := guaranteedQueueCore(t)
@@ -294,7 +313,8 @@ func TestDryRun_Entitlements(t *testing.T) {
 			if c.guarantee == preemption.NotEntitledDelay {
 				assert.Equal(t, got.Entitlements[1].Due, epoch.Add(configs.DefaultSettings().PreemptionDelay))
 			}
-			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 { // a quota blocks it on every node
+			// a quota blocks it on every node
+			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 {
 				tried := got.Searches[0]
 				assert.Equal(t, tried.NoPlanReasons[victim.BlockedByQuota], 1)
 				assert.Equal(t, len(tried.BlockingQuotas) > 0, true)
@@ -329,10 +349,14 @@ func TestDryRun_Errors(t *testing.T) {
 	}{
 		{"an unknown ask", "unknown pending ask k", scheduler.DryRunRequest{Key: "k"}},
 		{"an ask that runs", "unknown pending ask one", scheduler.DryRunRequest{Key: "one"}},
-		{"an unknown queue", "the ask would be rejected: unknown queue root.x", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.x"}}},
-		{"a parent queue", "the ask would be rejected: queue root is not a leaf queue", scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root"}}},
-		{"no resources", "the ask would be rejected: contains no resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, 0), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
-		{"negative resources", "the ask would be rejected: contains negative resources", scheduler.DryRunRequest{Ask: r.ask("new", 0, -1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
+		{"an unknown queue", "the ask would be rejected: unknown queue root.x",
+			scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.x"}}},
+		{"a parent queue", "the ask would be rejected: queue root is not a leaf queue",
+			scheduler.DryRunRequest{Ask: r.ask("new", 0, 1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root"}}},
+		{"no resources", "the ask would be rejected: contains no resources",
+			scheduler.DryRunRequest{Ask: r.ask("new", 0, 0), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
+		{"negative resources", "the ask would be rejected: contains negative resources",
+			scheduler.DryRunRequest{Ask: r.ask("new", 0, -1), Applicant: objects.HypotheticalOwner{User: eve, Queue: "root.a"}}},
 		{"an unknown node", "unknown node n9", scheduler.DryRunRequest{Key: "one", Node: "n9"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -355,7 +379,8 @@ func limitOf(vcore int64) resources.Limit {
 
 // A dry run rejects what a submission would reject (PRE-116).
 func TestDryRun_RejectsAClassWherePrioritiesAreOff(t *testing.T) {
-	conf, problems := queuesyaml.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{priority: disabled, queues: [{name: root, submitacl: '*', " +
+		"queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
 	core := scheduler.New(conf.Partitions[0], nil)
 	core.Step(epoch, scheduler.AddApplication{App: "x", Queue: "root.a"})

@@ -68,8 +68,8 @@ type (
 		Reported bool // it was an allocation with a node, not an ask
 	}
 
-	// Allocated says that an ask is bound to a node. It is a pointer, so that an Effect of it is not a copy in memory of its
-	// own.
+	// Allocated says that an ask is bound to a node. It is a pointer, so that an Effect of it is not a copy in memory of
+	// its own.
 	Allocated struct{ *Binding }
 
 	// Binding is an ask and its node. It is not changed.

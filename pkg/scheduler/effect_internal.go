@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Effects for which the streams of the interface have no message, or that the resource manager ordered itself. Event and
-// Refused are internal too.
+// Effects for which the streams of the interface have no message, or that the resource manager ordered itself. Event
+// and Refused are internal too.
 
 type (
 	// NodeChanged says that a node was changed at the request of the RM, or that its allocations began or ceased to exceed
@@ -57,7 +57,8 @@ const (
 )
 
 func (n NodeChange) String() string {
-	return [...]string{"resized", "made unschedulable", "made schedulable", "removed", "overcommitted", "no longer overcommitted"}[n]
+	return [...]string{"resized", "made unschedulable", "made schedulable", "removed", "overcommitted",
+		"no longer overcommitted"}[n]
 }
 
 func (OperatorActed) effect() {}
@@ -71,9 +72,11 @@ func (e NodeChanged) String() string {
 	case NodeResized:
 		return fmt.Sprintf("node %s was resized from %v to %v", e.Node, e.Before, e.After)
 	case NodeOvercommitted:
-		return fmt.Sprintf("node %s is overcommitted by %v: its capacity is %v; allocations on it: %d", e.Node, e.Excess, e.After, e.Allocations)
+		return fmt.Sprintf("node %s is overcommitted by %v: its capacity is %v; allocations on it: %d", e.Node, e.Excess,
+			e.After, e.Allocations)
 	case NodeNotOvercommitted:
-		return fmt.Sprintf("node %s is no longer overcommitted: its capacity is %v; allocations on it: %d", e.Node, e.After, e.Allocations)
+		return fmt.Sprintf("node %s is no longer overcommitted: its capacity is %v; allocations on it: %d", e.Node, e.After,
+			e.Allocations)
 	case NodeRemoved:
 		return fmt.Sprintf("node %s was removed; allocations on it: %d", e.Node, e.Allocations)
 	}
@@ -113,8 +116,8 @@ func (e AsksWait) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Internal reports whether no response of the interface has an effect: it is for history, logs and metrics (RMI-52), and
-// AsksWait for callbacks.
+// Internal reports whether no response of the interface has an effect: it is for history, logs and metrics (RMI-52),
+// and AsksWait for callbacks.
 func Internal(e Effect) bool {
 	switch e.(type) {
 	case Event, Refused, NodeChanged, QueueChanged, AskCancelled, AsksWait, OperatorActed:

@@ -28,15 +28,18 @@ const (
 	EventReserved                             // an ask has reserved a node
 	EventReservationEnded                     // its reservation ended
 	EventReservationsMoved                    // members of a gang have reserved other nodes (RES-11)
-	EventOrphaned                             // a reported allocation, which its application does not take, is held on its node
-	EventNodeRefused                          // a node has refused an allocation, and does not get the ask again until Until
-	EventNodeRefusalEnded                     // it may get the ask again
+	// a reported allocation, which its application does not take, is held on its node
+	EventOrphaned
+	// a node has refused an allocation, and does not get the ask again until Until
+	EventNodeRefused
+	EventNodeRefusalEnded // it may get the ask again
 )
 
 func (n EventKind) String() string {
 	return [...]string{
 		"preempted", "overdue", "nominated", "nomination ended", "preemption cycle", "cool-down ended", "ignored",
-		"placeholder too small", "reserved", "reservation ended", "reservations moved", "orphaned", "refused", "refusal ended",
+		"placeholder too small", "reserved", "reservation ended", "reservations moved", "orphaned", "refused",
+		"refusal ended",
 	}[n]
 }
 
@@ -55,16 +58,17 @@ type AllocationRef struct {
 
 func (p AllocationRef) String() string { return fmt.Sprintf("%s (%s in %s)", p.Key, p.App, p.Queue) }
 
-// Event reports what only the core knows, mostly about preemption and reservations. It is for history, logs and metrics, and
-// is not sent to the RM.
+// Event reports what only the core knows, mostly about preemption and reservations. It is for history, logs and
+// metrics, and is not sent to the RM.
 type Event struct {
 	Kind    EventKind
 	Subject AllocationRef // the victim, or the nominated or reserving ask; EventReservationsMoved: without a key
 
-	Priority       int32 // of Subject; unset where Subject has no queue
-	Amounts        resources.Amounts
-	Node           objects.NodeID
-	Since          time.Time                  // when the ended nomination, reservation or cool-down began; EventOverdue: of the preemption
+	Priority int32 // of Subject; unset where Subject has no queue
+	Amounts  resources.Amounts
+	Node     objects.NodeID
+	// when the ended nomination, reservation or cool-down began; EventOverdue: of the preemption
+	Since          time.Time
 	Preemptor      AllocationRef              // the ask that preempted, or that has the node now; zero: none
 	Reason         victim.Reason              // EventPreempted, EventNominated
 	Grace          time.Duration              // EventPreempted: the grace period of the victim
@@ -99,7 +103,8 @@ func (e Event) String() string {
 	case EventNodeRefused, EventNodeRefusalEnded:
 		return e.refusalText()
 	case EventIgnored:
-		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App, e.Message)
+		return fmt.Sprintf("event: %s of %s (%s): %s", strings.ToLower(e.Ignored.Title()), e.Subject.Key, e.Subject.App,
+			e.Message)
 	case EventReservationsMoved:
 		s = fmt.Sprintf("event: %s in %s %s:", e.Subject.App, e.Subject.Queue, e.Kind)
 		for _, m := range e.Moved {
@@ -131,7 +136,8 @@ func (e *Event) refusalText() string {
 	if e.Kind == EventNodeRefusalEnded {
 		return fmt.Sprintf("event: node %s may get %s again: %s", e.Node, what, e.Message)
 	}
-	return fmt.Sprintf("event: node %s refused %s, until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339), e.Message)
+	return fmt.Sprintf("event: node %s refused %s, until %s: %s", e.Node, what, e.Until.UTC().Format(time.RFC3339),
+		e.Message)
 }
 
 // WithoutEvents is effects without the internal ones, Refused excepted.

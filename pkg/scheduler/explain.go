@@ -46,15 +46,20 @@ type Explanation struct {
 	Terminating int        // preempting allocations on Node, if the ask is nominated
 	Resources   []Availability
 	Nodes       NodeCounts
-	HeldFor     []objects.Holder // the asks for which the nodes are held that Nodes counts as Reserved: of the first maxHolders nodes or fewer
-	BackOffs    []BackOff        // what is not tried again before a time: placement first, then preemption
+	// the asks for which the nodes are held that Nodes counts as Reserved: of the first maxHolders nodes or fewer
+	HeldFor  []objects.Holder
+	BackOffs []BackOff // what is not tried again before a time: placement first, then preemption
 
-	Gates        []explain.Gate                 // every condition, open or closed (EXP-1)
-	Largest      resources.Amounts              // the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
+	Gates []explain.Gate // every condition, open or closed (EXP-1)
+	// the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
+	Largest      resources.Amounts
 	Rank         explain.Rank                   // its place in selection order (EXP-6)
 	Entitlements []preemption.DryRunEntitlement // whether it may preempt, by each reason (PRE-114)
-	Searches     []preemption.DryRunSearch      // of ExplainWithVictims: what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no help
-	SearchedAt   time.Time                      // the time of Searches: when the first delay has ended, if the ask is not entitled before
+	// of ExplainWithVictims: what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no
+	// help
+	Searches []preemption.DryRunSearch
+	// the time of Searches: when the first delay has ended, if the ask is not entitled before
+	SearchedAt time.Time
 }
 
 // maxHolders bounds Explanation.HeldFor: a twentieth of the nodes may be reserved.
@@ -163,7 +168,8 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	e.BackOffs = c.backOffs(x)
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
 	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
-		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt, GangRefusal: gangRefusalOf(x),
+		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt,
+		GangRefusal:  gangRefusalOf(x),
 		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
 		Stopped:      func(path objects.QueuePath) bool { return c.operators.stopped[path] },
 	})
@@ -174,8 +180,8 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	return e
 }
 
-// ExplainWithVictims is Explain with Searches. It may try as many nodes for victims as a preemption does, while nothing is decided: a
-// request has to want it (EXP-18).
+// ExplainWithVictims is Explain with Searches. It may try as many nodes for victims as a preemption does, while nothing
+// is decided: a request has to want it (EXP-18).
 func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Explanation {
 	e := c.Explain(key, now)
 	x, _ := c.part.Allocation(key)
@@ -194,7 +200,8 @@ func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Exp
 // mayWaitForVictims reports whether victims can help an ask that is not placed for a reason (PRE-3, PRE-4).
 func mayWaitForVictims(o PendingReason) bool {
 	switch o {
-	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NodesRefusedBefore, NoNodeForAffinity:
+	case NoLimitHeadroom, NoQueueHeadroom, WaitsForReservedNode, NoClusterHeadroom, NoNodeFits, NodesRefusedBefore,
+		NoNodeForAffinity:
 		return true
 	}
 	return false
@@ -205,7 +212,8 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 	s, v := x.Shape(), x.Shape().Vector()
 	for k, requested := range v {
 		if requested > 0 {
-			e.Resources = append(e.Resources, Availability{Resource: c.part.ResourceName(resources.Index(k)), Requested: requested})
+			e.Resources = append(e.Resources,
+				Availability{Resource: c.part.ResourceName(resources.Index(k)), Requested: requested})
 		}
 	}
 	check := c.part.Affinity().Check(x)
@@ -265,8 +273,9 @@ func (r *Availability) addNode(free, total resources.Quantity) {
 // addFitting counts a node that the ask fits, by what other allocations refuse.
 func (n *NodeCounts) addFitting(r affinity.Refusal) {
 	*[...]*int{
-		affinity.Allowed: &n.Fitting, affinity.PortTaken: &n.PortTaken, affinity.SpreadExceeded: &n.Spread, affinity.AffinityMissing: &n.Affinity,
-		affinity.AntiAffinity: &n.AntiAffinity, affinity.OthersAntiAffinity: &n.OthersAntiAffinity,
+		affinity.Allowed: &n.Fitting, affinity.PortTaken: &n.PortTaken, affinity.SpreadExceeded: &n.Spread,
+		affinity.AffinityMissing: &n.Affinity,
+		affinity.AntiAffinity:    &n.AntiAffinity, affinity.OthersAntiAffinity: &n.OthersAntiAffinity,
 	}[r]++
 }
 
@@ -350,7 +359,8 @@ func (e *Explanation) addConstraintShortages(c quota.Constraint, index map[strin
 
 // addShortages adds the resources of which more is requested than is free; with never, than there is in
 // all.
-func (e *Explanation) addShortages(availability func(r *Availability) (free, limit resources.Quantity, set bool), never bool) {
+func (e *Explanation) addShortages(availability func(r *Availability) (free, limit resources.Quantity, set bool),
+	never bool) {
 	for i := range e.Resources {
 		r := &e.Resources[i]
 		free, limit, set := availability(r)

@@ -24,8 +24,8 @@ type ApplicationExplanation struct {
 	MoreGroups int                   // ask groups besides
 }
 
-// AskGroupExplanation is about the pending asks of an application that wait for the same: with the same request, constraints,
-// priority and task group.
+// AskGroupExplanation is about the pending asks of an application that wait for the same: with the same request,
+// constraints, priority and task group.
 type AskGroupExplanation struct {
 	Pending int          // how many asks the group has
 	First   *Explanation // of the first of them in selection order
@@ -47,7 +47,8 @@ func (c *Core) ExplainApplication(id objects.AppID, now time.Time) *ApplicationE
 			e.MoreGroups = len(a.PendingGroups()) - i
 			break
 		}
-		e.Groups = append(e.Groups, AskGroupExplanation{Pending: group.PendingCount(), First: c.Explain(group.FirstPending().Key(), now)})
+		e.Groups = append(e.Groups,
+			AskGroupExplanation{Pending: group.PendingCount(), First: c.Explain(group.FirstPending().Key(), now)})
 	}
 	return e
 }

@@ -51,10 +51,12 @@ func (c *Core) backOffs(x *objects.Allocation) (all []BackOff) {
 func (b BackOff) String() string {
 	at := b.Until.UTC().Format(time.RFC3339Nano)
 	if b.Reason.refused {
-		return fmt.Sprintf("the resource manager is asked again at %s, or before if resources are freed: it refused every node with sufficient free resources", at)
+		return fmt.Sprintf("the resource manager is asked again at %s, or before if resources are freed: it refused every "+
+			"node with sufficient free resources", at)
 	}
 	if n := b.Reason.nodes; n > 0 {
-		return fmt.Sprintf("nodes that have refused it or asks of its kind before, and do not get it: %d, the first until %s", n, at)
+		return fmt.Sprintf("nodes that have refused it or asks of its kind before, and do not get it: %d, the first until %s",
+			n, at)
 	}
 	text := "preemption is evaluated again at " + at
 	if b.NeedChange {

@@ -30,7 +30,8 @@ func TestExplain_BackOffEndsWhenItSays(t *testing.T) {
 			core := coreWithFullNode(time.Hour, start)
 			core.SetOracle(refuses)
 			core.Step(start, AddNode{Node: "free", Total: amounts(1000, 1<<30), Schedulable: true})
-			core.Step(start, SubmitAsk{Ask: &objects.Ask{Key: "ask", App: "guaranteed", Amounts: amounts(1000, 1<<30)}}) // may not preempt
+			// may not preempt
+			core.Step(start, SubmitAsk{Ask: &objects.Ask{Key: "ask", App: "guaranteed", Amounts: amounts(1000, 1<<30)}})
 			return core
 		}},
 		{"noVictims", true, evaluationRetry, evaluations, func() *Core {
@@ -86,7 +87,8 @@ func TestSnapshot_CountsWhatBacksOff(t *testing.T) {
 	core.SetOracle(&countingOracle{})
 	core.Step(start, AddNode{Node: "free", Total: amounts(10, 1<<30), Schedulable: true})
 	for _, key := range []string{"a", "b", "c"} {
-		core.Step(start, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "guaranteed", Amounts: amounts(10, 1)}})
+		core.Step(start,
+			SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "guaranteed", Amounts: amounts(10, 1)}})
 	}
 	core.Step(start, guaranteedAsk("large", 1000))
 	core.Schedule(start, 10)

@@ -7,15 +7,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/explain"
 )
 
-// Pauses are the times until which nothing is placed in a partition, whatever could be. They are those of the owner of a Core, which
-// then does not call Schedule; the Core does not know them.
+// Pauses are the times until which nothing is placed in a partition, whatever could be. They are those of the owner of
+// a Core, which then does not call Schedule; the Core does not know them.
 type Pauses struct {
 	Recovery      time.Time // when a recovery after a registration is over, at the latest (RMI-80); zero: there is none
 	PlacementRate time.Time // when the rate limit of placements allows more (RMI-82); zero: it does now
 }
 
-// AddPauses adds what the owner of the Core knows to the explanation of a pending ask: each pause is a closed gate behind that of the
-// resource manager, and a clause of the sentence (EXP-19).
+// AddPauses adds what the owner of the Core knows to the explanation of a pending ask: each pause is a closed gate
+// behind that of the resource manager, and a clause of the sentence (EXP-19).
 func (e *Explanation) AddPauses(p Pauses) {
 	if e.State != KeyPending {
 		return

@@ -24,7 +24,9 @@ func nominationCore(tb testing.TB, nodes, depth int) (*Core, time.Time) {
 	for i := range nodes {
 		id := objects.NodeID(fmt.Sprintf("n%05d", i))
 		c.Step(now, AddNode{Node: id, Total: amounts(1000, 1<<30), Schedulable: true})
-		c.Step(now, ReportAllocation{Node: id, Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app", Amounts: amounts(999, 1<<29)}})
+		c.Step(now,
+			ReportAllocation{Node: id,
+				Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app", Amounts: amounts(999, 1<<29)}})
 	}
 	c.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "waits", App: "app", Amounts: amounts(2, 1<<10)}})
 	c.Schedule(now, 10)
@@ -64,7 +66,9 @@ func TestExplain_CodesAreUnique(t *testing.T) {
 		other, duplicate := seen[code]
 		assert.Assert(t, !duplicate && code != "", "%d and %d are both %q", o, other, code)
 		seen[code] = o
-		assert.Assert(t, o == NotPending || Verdict{Reason: o, Subject: "x"}.String() != "not pending", "%s has no words", code)
-		assert.Equal(t, o.Permanent(), code == "askExceedsLimit" || code == "askExceedsMax" || code == "unknownNode" || code == "noNodeAdmitted" || code == "noSuchResource" || code == "askExceedsNodes")
+		assert.Assert(t, o == NotPending || Verdict{Reason: o, Subject: "x"}.String() != "not pending", "%s has no words",
+			code)
+		assert.Equal(t, o.Permanent(), code == "askExceedsLimit" || code == "askExceedsMax" || code == "unknownNode" ||
+			code == "noNodeAdmitted" || code == "noSuchResource" || code == "askExceedsNodes")
 	}
 }

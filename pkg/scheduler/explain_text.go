@@ -44,7 +44,8 @@ func (e *Explanation) movedText() string {
 	if by == "" {
 		by = "an operator"
 	}
-	return fmt.Sprintf("; %s moved application %s from queue %s to %s at %s", by, e.App, e.Moved.From, e.Queue, e.Moved.At.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("; %s moved application %s from queue %s to %s at %s", by, e.App, e.Moved.From, e.Queue,
+		e.Moved.At.UTC().Format(time.RFC3339))
 }
 
 // notListeningText is the clause for an ask while no resource manager listens; empty: one does (ORD-62).
@@ -140,9 +141,12 @@ func (n NodeCounts) String() string {
 		count int
 		what  string
 	}{
-		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"}, {n.Unschedulable, "unschedulable"}, {n.RefusedBefore, "that refused it before"}, {n.TooSmall, "too small"},
-		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.PortTaken, "without a free host port"}, {n.Spread, "refused by topology spread"},
-		{n.Affinity, "refused by pod affinity"}, {n.AntiAffinity, "refused by pod anti-affinity"}, {n.OthersAntiAffinity, "refused by the anti-affinity of allocations"}, {n.Fitting, "fitting"},
+		{n.NotRequired, "not the one required"}, {n.NotSelected, "not selected by its labels"}, {n.Tainted, "tainted"},
+		{n.Unschedulable, "unschedulable"}, {n.RefusedBefore, "that refused it before"}, {n.TooSmall, "too small"},
+		{n.TooFull, "too full"}, {n.Reserved, "reserved for other asks"}, {n.PortTaken, "without a free host port"},
+		{n.Spread, "refused by topology spread"},
+		{n.Affinity, "refused by pod affinity"}, {n.AntiAffinity, "refused by pod anti-affinity"},
+		{n.OthersAntiAffinity, "refused by the anti-affinity of allocations"}, {n.Fitting, "fitting"},
 	} {
 		if p.count > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.count, p.what))
@@ -167,7 +171,9 @@ func (e *Explanation) requestedText() string {
 func (e *Explanation) freeText() string {
 	var parts []string
 	for _, s := range e.Shortages {
-		parts = append(parts, fmt.Sprintf("%s of %s", resources.FormatNamedQuantity(s.Resource, max(s.Free, 0)), resources.FormatQuantity(s.Resource, s.Max)))
+		parts = append(parts,
+			fmt.Sprintf("%s of %s", resources.FormatNamedQuantity(s.Resource, max(s.Free, 0)),
+				resources.FormatQuantity(s.Resource, s.Max)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,9 +2,9 @@ package scheduler
 
 import "github.com/canopy-scheduler/canopy/pkg/objects"
 
-// firstFeasibleNode is the first node, by preference and then in node order, that has the free resources for x, that other
-// allocations leave to it and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29, NOD-32, NOD-33,
-// CON-13, CON-28).
+// firstFeasibleNode is the first node, by preference and then in node order, that has the free resources for x, that
+// other allocations leave to it and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29,
+// NOD-32, NOD-33, CON-13, CON-28).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
 	return c.firstFeasibleOf(x, c.part.Affinity().Check(x))
 }
@@ -57,8 +57,8 @@ func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check objects.NodeC
 	return c.firstAcceptedBehind(x, check, n)
 }
 
-// firstAcceptedBehind is the first node that is accepted for x, which first, the first that check leaves to it, is not. A batch has
-// the nodes whose answer is not remembered, up to the first that is known to be accepted.
+// firstAcceptedBehind is the first node that is accepted for x, which first, the first that check leaves to it, is not.
+// A batch has the nodes whose answer is not remembered, up to the first that is known to be accepted.
 func (c *Core) firstAcceptedBehind(x *objects.Allocation, check objects.NodeCheck, first *objects.Node) *objects.Node {
 	batch, size := c.batch[:0], firstBatch
 	defer func() { c.batch = batch }()

@@ -21,9 +21,13 @@ func benchCluster(b *testing.B, nodes int, used resources.Quantity) *scheduler.C
 	core.Step(epoch, scheduler.AddApplication{App: "other", Queue: "root.a", User: security.User{Name: "ann"}})
 	for i := range nodes {
 		id := objects.NodeID(fmt.Sprintf("n%05d", i))
-		core.Step(epoch, scheduler.AddNode{Node: id, Total: vcores(4), Schedulable: true, Attributes: map[string]string{"rack": fmt.Sprint(i / 40)}})
+		core.Step(epoch,
+			scheduler.AddNode{Node: id, Total: vcores(4), Schedulable: true,
+				Attributes: map[string]string{"rack": fmt.Sprint(i / 40)}})
 		if used > 0 {
-			core.Step(epoch, scheduler.ReportAllocation{Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "other", Amounts: vcores(used)}, Node: id})
+			core.Step(epoch,
+				scheduler.ReportAllocation{Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "other",
+					Amounts: vcores(used)}, Node: id})
 		}
 	}
 	core.Schedule(epoch, 1)
@@ -38,11 +42,13 @@ func addGang(core *scheduler.Core, id objects.AppID, members int) {
 // addGangIn is addGang with a topology.
 func addGangIn(core *scheduler.Core, id objects.AppID, members int, topology gangs.Topology) {
 	core.Step(epoch, scheduler.AddApplication{
-		App: id, Queue: "root.a", User: security.User{Name: "ann"}, Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members, Topology: topology}}},
+		App: id, Queue: "root.a", User: security.User{Name: "ann"},
+		Gang: gangs.Spec{Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members, Topology: topology}}},
 	})
 	for i := range members {
 		core.Step(epoch, scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprintf("%s-%d", id, i)), App: id, Amounts: vcores(2), Details: &objects.AskDetails{TaskGroup: "g"},
+			Key: objects.AllocationKey(fmt.Sprintf("%s-%d", id, i)), App: id, Amounts: vcores(2),
+			Details: &objects.AskDetails{TaskGroup: "g"},
 		}})
 	}
 }
@@ -67,8 +73,8 @@ func BenchmarkGang_Place(b *testing.B) {
 	}
 }
 
-// Gangs wait that the free nodes cannot take together, although the cluster as a whole has enough: each is tried in every
-// run. The cluster has 10,000 nodes, and so many of these have enough for one member.
+// Gangs wait that the free nodes cannot take together, although the cluster as a whole has enough: each is tried in
+// every run. The cluster has 10,000 nodes, and so many of these have enough for one member.
 func BenchmarkGang_Refused(b *testing.B) {
 	for _, c := range []struct{ gangs, free int }{{0, 0}, {1, 0}, {100, 0}, {1, 9}, {100, 9}} {
 		b.Run(fmt.Sprintf("%d-gangs-%d-free", c.gangs, c.free), func(b *testing.B) {
@@ -89,8 +95,8 @@ func BenchmarkGang_Refused(b *testing.B) {
 	}
 }
 
-// Gangs wait that each of the 250 racks could take by the sum of what its nodes have free, and none takes: in each rack one
-// node is empty, and the others have one vcore each. In each run nothing changes, or one node.
+// Gangs wait that each of the 250 racks could take by the sum of what its nodes have free, and none takes: in each rack
+// one node is empty, and the others have one vcore each. In each run nothing changes, or one node.
 func BenchmarkGang_RefusedInRacks(b *testing.B) {
 	for _, c := range []struct {
 		gangs  int
@@ -102,7 +108,8 @@ func BenchmarkGang_RefusedInRacks(b *testing.B) {
 				core.Step(epoch, scheduler.Release{App: "other", Key: objects.AllocationKey(fmt.Sprintf("run-n%05d", 40*i))})
 			}
 			for i := range c.gangs {
-				addGangIn(core, objects.AppID(fmt.Sprint("gang", i)), 20, gangs.Topology{Levels: []string{"rack"}, Preferred: gangs.NoLevel})
+				addGangIn(core, objects.AppID(fmt.Sprint("gang", i)), 20,
+					gangs.Topology{Levels: []string{"rack"}, Preferred: gangs.NoLevel})
 			}
 			core.Schedule(epoch, 1)
 			for b.Loop() {

@@ -11,8 +11,8 @@ import (
 )
 
 // The members of a gang with virtual placeholders are placed together. When the first of them has its turn, nodes are
-// found for all, each beside those before it; if there are any, all are placed by the same decision, and if not, none is,
-// and the gang leaves the order until something is freed (GAN-20, GAN-21).
+// found for all, each beside those before it; if there are any, all are placed by the same decision, and if not, none
+// is, and the gang leaves the order until something is freed (GAN-20, GAN-21).
 
 // gangMember is a member of a gang, and the node on which it is placed.
 type gangMember struct {
@@ -54,8 +54,8 @@ func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup
 	return reason
 }
 
-// planInTopology finds nodes for the members of a, in topology domains for those of task groups that ask for some, and is
-// why it found none; empty: all have one (GAN-30).
+// planInTopology finds nodes for the members of a, in topology domains for those of task groups that ask for some, and
+// is why it found none; empty: all have one (GAN-30).
 func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGroup) string {
 	if !a.Gang().HasTopology() {
 		return c.planEach(members)
@@ -77,7 +77,8 @@ func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGr
 func (c *Core) planEach(members []objects.MemberGroup) string {
 	for _, g := range members {
 		if placed := c.planMembersOn(g, c.part.FittingNodes(g.Shape)); placed < len(g.Asks) {
-			return fmt.Sprintf("nodes take %d of %d members of task group %s", placed, len(g.Asks), g.Asks[placed].Ask().TaskGroup())
+			return fmt.Sprintf("nodes take %d of %d members of task group %s", placed, len(g.Asks),
+				g.Asks[placed].Ask().TaskGroup())
 		}
 	}
 	return ""
@@ -87,9 +88,9 @@ func (c *Core) planEach(members []objects.MemberGroup) string {
 // allocations.
 func (c *Core) mayRefuseNodes() bool { return c.oracle != nil || c.part.Affinity().MayRefuse() }
 
-// planMembersOn finds nodes for members of one shape among nodes that fit it: for each the first that takes it beside those
-// before it. It ends with the first that has none, and returns how many have one. Where nothing but resources decides, a
-// node that does not take one of them takes none behind it, so all nodes are visited once.
+// planMembersOn finds nodes for members of one shape among nodes that fit it: for each the first that takes it beside
+// those before it. It ends with the first that has none, and returns how many have one. Where nothing but resources
+// decides, a node that does not take one of them takes none behind it, so all nodes are visited once.
 func (c *Core) planMembersOn(g objects.MemberGroup, nodes iter.Seq[*objects.Node]) (placed int) {
 	if c.mayRefuseNodes() {
 		for _, x := range g.Asks {

@@ -50,7 +50,9 @@ func newGangCluster(t *testing.T, rng *rand.Rand, reservations bool) *gangCluste
 		}
 	}
 	for i := range rng.IntN(12) {
-		c.plain = append(c.plain, &objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("plain-%d", i)), App: "plain", Amounts: vcores(resources.Quantity(1 + rng.IntN(2)))})
+		c.plain = append(c.plain,
+			&objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("plain-%d", i)), App: "plain",
+				Amounts: vcores(resources.Quantity(1 + rng.IntN(2)))})
 	}
 	return c
 }
@@ -58,14 +60,16 @@ func newGangCluster(t *testing.T, rng *rand.Rand, reservations bool) *gangCluste
 func randomGang(rng *rand.Rand, i int) *testGang {
 	id := objects.AppID(fmt.Sprintf("gang-%d", i))
 	g := &testGang{app: scheduler.AddApplication{
-		App: id, Queue: []string{"root.a", "root.b"}[rng.IntN(2)], User: security.User{Name: "ann"}, Gang: gangs.Spec{Timeout: 1000 * time.Hour},
+		App: id, Queue: []string{"root.a", "root.b"}[rng.IntN(2)], User: security.User{Name: "ann"},
+		Gang: gangs.Spec{Timeout: 1000 * time.Hour},
 	}}
 	for _, group := range []string{"g", "h"}[:1+rng.IntN(2)] {
 		need, size := 1+rng.IntN(4), 1+rng.IntN(6)
 		g.app.Gang.Virtual = append(g.app.Gang.Virtual, gangs.VirtualGroup{Name: group, MinMember: need})
 		for range need {
 			g.members = append(g.members, &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprintf("%s-%d", id, len(g.members))), App: id, Amounts: vcores(resources.Quantity(size)), Details: &objects.AskDetails{TaskGroup: group},
+				Key: objects.AllocationKey(fmt.Sprintf("%s-%d", id, len(g.members))), App: id,
+				Amounts: vcores(resources.Quantity(size)), Details: &objects.AskDetails{TaskGroup: group},
 			})
 		}
 	}
@@ -99,8 +103,8 @@ func isAllocated(e scheduler.Effect) bool {
 	return ok
 }
 
-// GAN-20, GAN-25: gangs that each fit alone are all placed when others end, whatever the order in which their members come.
-// None is placed in part. At most one holds resources before that, so no two wait for each other.
+// GAN-20, GAN-25: gangs that each fit alone are all placed when others end, whatever the order in which their members
+// come. None is placed in part. At most one holds resources before that, so no two wait for each other.
 func TestGangs_NoTwoWaitForEachOther(t *testing.T) {
 	for seed := range uint64(testscale.Runs(600)) {
 		rng := rand.New(rand.NewPCG(seed, 68))
@@ -133,8 +137,10 @@ func TestGangs_NoTwoWaitForEachOther(t *testing.T) {
 			holding := map[objects.AppID]bool{}
 			for _, g := range c.gangs {
 				n := len(runs[g.app.App])
-				assert.Assert(t, n == 0 || n == len(g.members), "seed %d: %d of %d members of %s run", seed, n, len(g.members), g.app.App)
-				if a, ok := core.Partition().Application(g.app.App); ok && n == 0 && len(core.Partition().Reservations().AsksOf(a)) > 0 {
+				assert.Assert(t, n == 0 || n == len(g.members), "seed %d: %d of %d members of %s run", seed, n, len(g.members),
+					g.app.App)
+				if a, ok := core.Partition().Application(g.app.App); ok && n == 0 &&
+					len(core.Partition().Reservations().AsksOf(a)) > 0 {
 					holding[g.app.App] = true
 				}
 			}

@@ -36,15 +36,17 @@ func (c *Core) planTopology(a *objects.Application, g objects.TaskGroupMembers) 
 		if rest == 0 {
 			return ""
 		}
-		return fmt.Sprintf("nodes take %d of %d members of task group %s", countMembers(g.Members)-rest, countMembers(g.Members), g.Name)
+		return fmt.Sprintf("nodes take %d of %d members of task group %s", countMembers(g.Members)-rest,
+			countMembers(g.Members), g.Name)
 	}
 	most := p.mostInOne(p.tree.Root().AtLevel(t.Required), g.Members)
 	p.tries.Refuse(t.Required)
-	return fmt.Sprintf("no domain of %s takes more than %d of %d members of task group %s", t.Levels[t.Required], most, countMembers(g.Members), g.Name)
+	return fmt.Sprintf("no domain of %s takes more than %d of %d members of task group %s", t.Levels[t.Required], most,
+		countMembers(g.Members), g.Name)
 }
 
-// placeInOne plans members in one of some domains: in the one that has the least free of those that take all of them, the
-// first of equal ones. ok is false if none does.
+// placeInOne plans members in one of some domains: in the one that has the least free of those that take all of them,
+// the first of equal ones. ok is false if none does.
 func (p *topologyPlanner) placeInOne(domains []*objects.TopologyDomain, members []objects.MemberGroup) (ok bool) {
 	requested := objects.RequestedFrom(members)
 	var candidates []*objects.TopologyDomain
@@ -112,9 +114,10 @@ func (p *topologyPlanner) remember(d *objects.TopologyDomain, members, rest []ob
 	}
 }
 
-// placeIn plans as many members in d as it takes, and returns the others: in as few of the domains of d as it can, and then
-// on the nodes that are in none of these.
-func (p *topologyPlanner) placeIn(d *objects.TopologyDomain, members []objects.MemberGroup) (rest []objects.MemberGroup) {
+// placeIn plans as many members in d as it takes, and returns the others: in as few of the domains of d as it can, and
+// then on the nodes that are in none of these.
+func (p *topologyPlanner) placeIn(d *objects.TopologyDomain,
+	members []objects.MemberGroup) (rest []objects.MemberGroup) {
 	rest = members
 	if len(d.Domains()) > 0 {
 		rest = p.spread(d.Domains(), rest)
@@ -131,9 +134,10 @@ func (p *topologyPlanner) placeIn(d *objects.TopologyDomain, members []objects.M
 	return rest
 }
 
-// spread plans members in domains: in one that takes all that are left, as placeInOne, or else in the one that takes most of
-// them, and so on. It returns those that no domain takes.
-func (p *topologyPlanner) spread(domains []*objects.TopologyDomain, members []objects.MemberGroup) (rest []objects.MemberGroup) {
+// spread plans members in domains: in one that takes all that are left, as placeInOne, or else in the one that takes
+// most of them, and so on. It returns those that no domain takes.
+func (p *topologyPlanner) spread(domains []*objects.TopologyDomain,
+	members []objects.MemberGroup) (rest []objects.MemberGroup) {
 	h := newDomainHeap(domains, members)
 	for rest = members; len(rest) > 0 && h.Len() > 0; {
 		if h.all[0].slots >= countMembers(rest) && p.placeInOne(h.domains(), rest) {
@@ -149,9 +153,10 @@ func (p *topologyPlanner) spread(domains []*objects.TopologyDomain, members []ob
 	return rest
 }
 
-// fullest is the domain of h that takes most of some members, the first of equal ones, and how many it takes; zero: none
-// takes any. It plans nothing.
-func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) (fullest *objects.TopologyDomain, most int) {
+// fullest is the domain of h that takes most of some members, the first of equal ones, and how many it takes; zero:
+// none takes any. It plans nothing.
+func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) (fullest *objects.TopologyDomain,
+	most int) {
 	planned, best := len(p.c.gangPlan.members), domainSlots{}
 	var tried []domainSlots
 	for h.Len() > 0 && !best.before(h.all[0]) {

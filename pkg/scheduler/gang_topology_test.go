@@ -37,18 +37,24 @@ func TestGangs_RequiredTopologyIsExact(t *testing.T) {
 			var used int64
 			if rng.IntN(3) == 0 {
 				used = 1
-				core.Step(epoch, scheduler.ReportForeign{Foreign: objects.Foreign{Key: objects.AllocationKey("f-" + id), Node: id, Amounts: vcores(1)}})
+				core.Step(epoch,
+					scheduler.ReportForeign{Foreign: objects.Foreign{Key: objects.AllocationKey("f-" + id), Node: id,
+						Amounts: vcores(1)}})
 			}
 			if racks[id] != "" && n.Schedulable {
 				takes[racks[id]] += (int64(n.Total.Get("vcore")) - used) / size
 			}
 		}
-		core.Step(epoch, scheduler.AddApplication{App: "gang", Queue: "root.a", User: security.User{Name: "ann"}, Gang: gangs.Spec{
-			Timeout: time.Hour, Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members, Topology: gangs.Topology{Levels: []string{"rack"}, Preferred: gangs.NoLevel}}},
-		}})
+		core.Step(epoch,
+			scheduler.AddApplication{App: "gang", Queue: "root.a", User: security.User{Name: "ann"}, Gang: gangs.Spec{
+				Timeout: time.Hour,
+				Virtual: []gangs.VirtualGroup{{Name: "g", MinMember: members,
+					Topology: gangs.Topology{Levels: []string{"rack"}, Preferred: gangs.NoLevel}}},
+			}})
 		for i := range members {
 			core.Step(epoch, scheduler.SubmitAsk{Ask: &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("g", i)), App: "gang", Amounts: vcores(resources.Quantity(size)), Details: &objects.AskDetails{TaskGroup: "g"},
+				Key: objects.AllocationKey(fmt.Sprint("g", i)), App: "gang", Amounts: vcores(resources.Quantity(size)),
+				Details: &objects.AskDetails{TaskGroup: "g"},
 			}})
 		}
 		effects, _ := core.Schedule(epoch, 100)

@@ -62,10 +62,12 @@ func (e contradictionError) Error() string { return string(e) }
 //
 // A priority that follows from a class is no contradiction: the class may have changed since, and the resource manager
 // has sent what it always sent. Nor is a preemption policy, which shims read anew from their objects for each message.
-func (c *Core) contradiction(x *objects.Allocation, priorityClass string, sent *objects.Ask, node objects.NodeID) error {
+func (c *Core) contradiction(x *objects.Allocation, priorityClass string, sent *objects.Ask,
+	node objects.NodeID) error {
 	known := x.Ask()
 	differs := func(what string, known, sent any) error {
-		return contradictionError(fmt.Sprintf("key %s of application %s is known: its %s stays %#v, not %#v", x.Key(), x.Ask().App, what, known, sent))
+		return contradictionError(fmt.Sprintf("key %s of application %s is known: its %s stays %#v, not %#v", x.Key(),
+			x.Ask().App, what, known, sent))
 	}
 	byClass := priorityClass != "" || c.part.PriorityClass(x) != ""
 	switch {
@@ -111,12 +113,13 @@ func (c *Core) emitIgnoredChanges(x *objects.Allocation, sent *objects.Ask) {
 	}
 }
 
-// emitUnmet emits what a new ask says that its application or the nodes do not meet. The ask is accepted: the task group is
-// no part of a gang then (ASK-65), and the node may come (ASK-66).
+// emitUnmet emits what a new ask says that its application or the nodes do not meet. The ask is accepted: the task
+// group is no part of a gang then (ASK-65), and the node may come (ASK-66).
 func (c *Core) emitUnmet(x *objects.Allocation) {
 	ask := x.Ask()
 	if name := ask.TaskGroup(); name != "" && !x.Application().Gang().Admits(name) {
-		c.emitIgnored(IgnoredTaskGroup, ask.Key, ask.App, fmt.Sprintf("its application has no task group %q: it is an ordinary ask", name))
+		c.emitIgnored(IgnoredTaskGroup, ask.Key, ask.App,
+			fmt.Sprintf("its application has no task group %q: it is an ordinary ask", name))
 	}
 	if ask.RequiredNode() == "" {
 		return

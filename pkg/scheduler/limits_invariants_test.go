@@ -32,8 +32,10 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 		rules := func(label string) (all []limits.Limit) {
 			for i := range rapid.IntRange(0, 2).Draw(t, label) {
 				all = append(all, limits.Limit{
-					Users:           rapid.SliceOfNDistinct(rapid.SampledFrom(append(names, limits.Wildcard)), 0, 2, rapid.ID[string]).Draw(t, fmt.Sprint(label, i, " users")),
-					Groups:          rapid.SliceOfNDistinct(rapid.SampledFrom(append(groups, limits.Wildcard)), 0, 2, rapid.ID[string]).Draw(t, fmt.Sprint(label, i, " groups")),
+					Users: rapid.SliceOfNDistinct(rapid.SampledFrom(append(names, limits.Wildcard)), 0, 2,
+						rapid.ID[string]).Draw(t, fmt.Sprint(label, i, " users")),
+					Groups: rapid.SliceOfNDistinct(rapid.SampledFrom(append(groups, limits.Wildcard)), 0, 2,
+						rapid.ID[string]).Draw(t, fmt.Sprint(label, i, " groups")),
 					MaxResources:    resources.LimitFromMap(amounts(label + " max")),
 					MaxApplications: uint64(rapid.IntRange(0, 2).Draw(t, label+" applications")),
 				})
@@ -47,7 +49,8 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 			}
 		}
 		core := scheduler.New(configs.Partition{Name: "default", Root: configs.Queue{
-			Name: "root", Parent: true, SubmitACL: security.Everyone(), Limits: rules("root"), Settings: configs.DefaultSettings(),
+			Name: "root", Parent: true, SubmitACL: security.Everyone(), Limits: rules("root"),
+			Settings: configs.DefaultSettings(),
 			Children: []configs.Queue{leaf("a"), leaf("b")},
 		}}, nil)
 		now := epoch
@@ -66,12 +69,15 @@ func TestLimits_NoDecisionExceedsALimit(t *testing.T) {
 			now = now.Add(time.Second)
 			collect(core.Step(now, cmd))
 		}
-		step(scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 20}), Schedulable: true})
+		step(scheduler.AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 20}),
+			Schedulable: true})
 		apps := rapid.IntRange(1, 6).Draw(t, "applications")
 		app := func(i int) objects.AppID { return objects.AppID(fmt.Sprint("app-", i)) }
 		for i := range apps {
-			user := security.User{Name: rapid.SampledFrom(names).Draw(t, "user"), Groups: rapid.SliceOf(rapid.SampledFrom(groups)).Draw(t, "groups")}
-			step(scheduler.AddApplication{App: app(i), User: user, Queue: "root." + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue")})
+			user := security.User{Name: rapid.SampledFrom(names).Draw(t, "user"),
+				Groups: rapid.SliceOf(rapid.SampledFrom(groups)).Draw(t, "groups")}
+			step(scheduler.AddApplication{App: app(i), User: user,
+				Queue: "root." + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue")})
 		}
 		for i := range rapid.IntRange(1, 40).Draw(t, "steps") {
 			of := app(rapid.IntRange(0, apps-1).Draw(t, "of"))
@@ -126,7 +132,8 @@ func checkWithinLimits(t *rapid.T, q *scheduler.QueueView, before map[string]int
 }
 
 // heldBy sums what the applications of h use in q and below, and counts those that run.
-func heldBy(q *scheduler.QueueView, h quota.UserOrGroup, allocated map[objects.AppID]bool) (held resources.Amounts, running int) {
+func heldBy(q *scheduler.QueueView, h quota.UserOrGroup, allocated map[objects.AppID]bool) (held resources.Amounts,
+	running int) {
 	for a := range q.Applications.All() {
 		if h.Group && a.LimitGroup != h.Name || !h.Group && a.User.Name != h.Name {
 			continue

@@ -41,7 +41,9 @@ partitions:
 		core.Step(epoch, scheduler.AddNode{Node: "n", Total: vcores(100), Schedulable: true})
 		core.Step(epoch, scheduler.AddApplication{App: "x", Queue: "root.a", User: security.User{Name: "ann"}})
 		for k := range 8 {
-			core.Step(epoch, scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", k)), App: "x", Amounts: vcores(1)}})
+			core.Step(epoch,
+				scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", k)), App: "x",
+					Amounts: vcores(1)}})
 		}
 		core.Schedule(epoch, 100)
 		assert.NilError(t, core.Check())

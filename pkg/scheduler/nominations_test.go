@@ -30,11 +30,13 @@ func newNominationCore(t *testing.T, timeout string, count int) *nominationCore 
 	w.apply(scheduler.AddNode{Node: "n", Total: vcores(10), Schedulable: true},
 		scheduler.AddApplication{App: "low", Queue: "root.a"}, scheduler.AddApplication{App: "high", Queue: "root.a"})
 	for i := range count {
-		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", i)), App: "low", Amounts: vcores(10 / 2)}})
+		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", i)), App: "low",
+			Amounts: vcores(10 / 2)}})
 	}
 	w.core.Schedule(w.now, 10)
 	w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{
-		Key: "high", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "high", App: "high", Amounts: vcores(10), Priority: 9,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}})
 	w.core.Schedule(w.now, 10)
 	return w
@@ -58,8 +60,10 @@ func TestExplain_OfANominatedAsk(t *testing.T) {
 }
 
 func (w *nominationCore) conf(timeout string) configs.Partition {
-	conf, problems := queuesyaml.Load([]byte("partitions: [{reservation: {enabled: false}, preemption: {nominationtimeout: " + timeout + "}, queues: [{name: root," +
-		" submitacl: '*', queues: [{name: a, resources: {guaranteed: {vcore: 10m}}, properties: {preemption.priority: leaf}}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{reservation: {enabled: false}, preemption: " +
+		"{nominationtimeout: " + timeout + "}, queues: [{name: root," +
+		" submitacl: '*', queues: [{name: a, resources: {guaranteed: {vcore: 10m}}, properties: {preemption.priority: " +
+		"leaf}}]}]}]"))
 	assert.Assert(w.t, conf != nil, "%v", problems)
 	return conf.Partitions[0]
 }
@@ -173,18 +177,21 @@ func TestVictim_ReleasedVictimsAreForgotten(t *testing.T) {
 	w := newNominationCore(t, "1h", 2)
 	for i := range 300 {
 		key := objects.AllocationKey(fmt.Sprint("more-", i))
-		w.apply(scheduler.Release{App: "low", Key: "low-0"}, scheduler.Release{App: "low", Key: "low-1"}, scheduler.Release{App: "high"})
+		w.apply(scheduler.Release{App: "low", Key: "low-0"}, scheduler.Release{App: "low", Key: "low-1"},
+			scheduler.Release{App: "high"})
 		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "low", Amounts: vcores(10)}})
 		w.core.Schedule(w.now, 10)
 		w.apply(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: "again", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+			Key: "again", App: "high", Amounts: vcores(10), Priority: 9,
+			Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 		}})
 		w.advance(0)
 		x, ok := w.core.Partition().Allocation(key)
 		assert.Assert(t, ok && w.core.Partition().Preempting(x), "round %d", i)
 		w.apply(scheduler.Release{App: "low", Key: key, Type: scheduler.PreemptedByScheduler})
 	}
-	remembered := reflect.ValueOf(w.core).Elem().FieldByName("preemption").Elem().FieldByName("timeouts").FieldByName("expected").Len()
+	remembered := reflect.ValueOf(w.core).Elem().FieldByName("preemption").Elem().FieldByName("timeouts").FieldByName(
+		"expected").Len()
 	assert.Assert(t, remembered > 0 && remembered < 50, "%d are remembered", remembered)
 }
 

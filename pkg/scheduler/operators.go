@@ -29,7 +29,8 @@ const (
 
 // String is the action as a past participle, for events and logs.
 func (a OperatorAction) String() string {
-	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "set draining", "moved", "cancelled"}[a]
+	return [...]string{"held", "released", "stopped", "started", "cordoned", "uncordoned", "set draining", "set draining",
+		"moved", "cancelled"}[a]
 }
 
 // Code is the stable code of the action.
@@ -39,13 +40,15 @@ func (a OperatorAction) Code() string {
 
 // OperatorState is what operators have switched, by name, sorted. It is a value.
 type OperatorState struct {
-	Held     []objects.AppID     // applications on hold, also those that were when the process ended and have not come back
+	// applications on hold, also those that were when the process ended and have not come back
+	Held     []objects.AppID
 	Stopped  []objects.QueuePath // stopped queues, also those that do not exist now
 	Cordoned []objects.NodeID    // likewise
 	Draining []objects.NodeID    // those of Cordoned that are drained
 	Drained  []objects.QueuePath // drained queues, likewise
 	Moved    []MovedApplication  // by application, also those that have not come back
-	Admitted []objects.AppID     // applications in drained queues, which are admitted when they come back, and those that have not
+	// applications in drained queues, which are admitted when they come back, and those that have not
+	Admitted []objects.AppID
 }
 
 // MovedApplication is an application that an operator has moved.
@@ -75,7 +78,8 @@ func (c *Core) OperatorState() (s OperatorState) {
 	for _, id := range c.applicationsOfDrained() {
 		admitted = put(admitted, id, true)
 	}
-	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)), slices.Sorted(maps.Keys(c.operators.cordoned))
+	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)),
+		slices.Sorted(maps.Keys(c.operators.cordoned))
 	s.Moved, s.Draining = c.movedApplications(), slices.Sorted(maps.Keys(c.operators.draining))
 	s.Drained, s.Admitted = slices.Sorted(maps.Keys(c.operators.drained)), slices.Sorted(maps.Keys(admitted))
 	return s
@@ -91,14 +95,15 @@ func (c *Core) heldApplications() (ids []objects.AppID) {
 	return ids
 }
 
-// operate applies an action of an operator (OPS-1 to OPS-3). An action about something unknown is refused; one that changes
-// nothing has no effect.
+// operate applies an action of an operator (OPS-1 to OPS-3). An action about something unknown is refused; one that
+// changes nothing has no effect.
 func (c *Core) operate(now time.Time, m Operate) {
 	_, wasCordoned := c.operators.cordoned[m.Node]
 	changed, err := c.performOperation(m)
 	switch {
 	case err != nil:
-		c.emitRefused(Refused{Subject: m.Action.Code() + " of " + m.subject(), App: m.App, Node: m.Node, Unknown: errors.Is(err, objects.ErrUnknown)}, err)
+		c.emitRefused(Refused{Subject: m.Action.Code() + " of " + m.subject(), App: m.App, Node: m.Node,
+			Unknown: errors.Is(err, objects.ErrUnknown)}, err)
 	case m.Action == CancelApplication && changed:
 		c.emit(OperatorActed(m))
 		c.cancel(now, m.App)
@@ -150,8 +155,8 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	return m
 }
 
-// operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf may
-// be new.
+// operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf
+// may be new.
 func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
 	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped)+len(c.operators.drained) > 0 {
 		for q.Parent() != nil && c.outdated(q.Parent()) { // it is new, too
@@ -167,8 +172,8 @@ func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
 	}
 }
 
-// operatorsOnReset keeps what operators have switched while the partition is reset: applications and nodes will be reported
-// again.
+// operatorsOnReset keeps what operators have switched while the partition is reset: applications and nodes will be
+// reported again.
 func (c *Core) operatorsOnReset() {
 	for _, id := range c.heldApplications() {
 		c.operators.awaited = put(c.operators.awaited, id, true)

@@ -16,8 +16,8 @@ func (c *Core) mayCancel(id objects.AppID) (changed bool, err error) {
 	return !a.Cancelled(), nil
 }
 
-// cancel ends an application (OPS-7): it is Failing, the resource manager is asked to end what its asks and allocations are
-// for, and it is Failed when it has confirmed the end of the last allocation.
+// cancel ends an application (OPS-7): it is Failing, the resource manager is asked to end what its asks and allocations
+// are for, and it is Failed when it has confirmed the end of the last allocation.
 func (c *Core) cancel(now time.Time, id objects.AppID) {
 	a, _ := c.part.Application(id)
 	withdrawn, running := objects.CancelApplication(c.part, a, now)

@@ -35,8 +35,8 @@ func (c *Core) move(now time.Time, a *objects.Application, m Operate) {
 	c.emitQueueChanges()
 }
 
-// movedApplications are the applications that operators have moved, and those that have not come back, by ID. The cost grows
-// with the number of applications.
+// movedApplications are the applications that operators have moved, and those that have not come back, by ID. The cost
+// grows with the number of applications.
 func (c *Core) movedApplications() []MovedApplication {
 	all := slices.Collect(maps.Values(c.operators.moved))
 	for a := range objects.EachApplication(c.part) {
@@ -48,15 +48,16 @@ func (c *Core) movedApplications() []MovedApplication {
 	return all
 }
 
-// movedLeaf is the leaf in which an application is placed that an operator has moved before it came back; empty: it was not
-// moved, or that leaf does not take it any more.
+// movedLeaf is the leaf in which an application is placed that an operator has moved before it came back; empty: it was
+// not moved, or that leaf does not take it any more.
 func (c *Core) movedLeaf(m AddApplication) objects.QueuePath {
 	to, moved := c.operators.moved[m.App]
 	if !moved {
 		return ""
 	}
 	q, known := c.part.Queue(to.Queue)
-	if !known || !q.Leaf() || q.Draining() || q.DrainedByOperator() && !c.operators.admitted[m.App] || !q.MaySubmit(m.User) {
+	if !known || !q.Leaf() || q.Draining() || q.DrainedByOperator() && !c.operators.admitted[m.App] ||
+		!q.MaySubmit(m.User) {
 		return ""
 	}
 	return to.Queue

@@ -43,8 +43,8 @@ func (c *Core) switchNode(id objects.NodeID, action OperatorAction) (changed boo
 	return changed, nil
 }
 
-// drainNodes preempts allocations on the first drained node, by ID, that has some which disruption budgets do not protect
-// (OPS-10). It reports whether there is one.
+// drainNodes preempts allocations on the first drained node, by ID, that has some which disruption budgets do not
+// protect (OPS-10). It reports whether there is one.
 func (c *Core) drainNodes(now time.Time) bool {
 	c.drainWaits = false
 	if len(c.operators.draining) == 0 {
@@ -64,7 +64,8 @@ func (c *Core) drainNodes(now time.Time) bool {
 	return false
 }
 
-// reportSchedulability emits that an operator made a node unschedulable or schedulable. wasCordoned: it was cordoned before.
+// reportSchedulability emits that an operator made a node unschedulable or schedulable. wasCordoned: it was cordoned
+// before.
 func (c *Core) reportSchedulability(m Operate, wasCordoned bool) {
 	n, known := c.part.Node(m.Node)
 	switch {
@@ -76,8 +77,8 @@ func (c *Core) reportSchedulability(m Operate, wasCordoned bool) {
 	}
 }
 
-// schedulableByOperators is whether a node is schedulable that the resource manager says is, or is not; what it says counts
-// when the node is uncordoned (OPS-3).
+// schedulableByOperators is whether a node is schedulable that the resource manager says is, or is not; what it says
+// counts when the node is uncordoned (OPS-3).
 func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool {
 	if _, cordoned := c.operators.cordoned[id]; cordoned {
 		c.operators.cordoned[id] = schedulable

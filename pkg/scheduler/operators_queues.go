@@ -55,8 +55,8 @@ func hasPathOf(paths map[objects.QueuePath]bool, q *objects.Queue) bool {
 	return false
 }
 
-// applicationsOfDrained are the applications in drained queues, in no order. The cost grows with the number of applications if
-// a queue is drained.
+// applicationsOfDrained are the applications in drained queues, in no order. The cost grows with the number of
+// applications if a queue is drained.
 func (c *Core) applicationsOfDrained() (ids []objects.AppID) {
 	if len(c.operators.drained) == 0 {
 		return nil

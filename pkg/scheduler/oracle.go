@@ -15,8 +15,8 @@ type Oracle interface {
 	Fits(ask objects.AllocationKey, node objects.NodeID) bool
 }
 
-// BatchOracle is an Oracle that answers about several nodes at once. The Core asks it about one node, and after a refusal
-// about batches of the nodes that follow in node order (NOD-40).
+// BatchOracle is an Oracle that answers about several nodes at once. The Core asks it about one node, and after a
+// refusal about batches of the nodes that follow in node order (NOD-40).
 type BatchOracle interface {
 	Oracle
 	// FitsEach is what Fits would answer about the nodes. It may have fewer answers than nodes, if the last one is an

@@ -41,7 +41,8 @@ type replacementRun struct {
 	now                time.Time
 	asks, placeholders []*objects.Allocation // that are not paired yet, in order
 	made, budget       int
-	refused            []*objects.AskGroup // whose first ask has no result, so that no other has one; only if asks of a group are alike
+	// whose first ask has no result, so that no other has one; only if asks of a group are alike
+	refused []*objects.AskGroup
 }
 
 // alikeRefused reports whether an ask like x was tried without a result.
@@ -95,7 +96,8 @@ func (r *replacementRun) onOtherNodes() {
 	r.refused = nil
 	for i := 0; i < len(r.asks) && r.made < r.budget; {
 		x := r.asks[i]
-		j := slices.IndexFunc(r.placeholders, func(y *objects.Allocation) bool { return y.Ask().TaskGroup() == x.Ask().TaskGroup() })
+		j := slices.IndexFunc(r.placeholders,
+			func(y *objects.Allocation) bool { return y.Ask().TaskGroup() == x.Ask().TaskGroup() })
 		if j < 0 || r.alikeRefused(x) {
 			i++
 			continue
@@ -142,7 +144,8 @@ func (c *Core) releaseTooSmall(x, y *objects.Allocation) {
 	c.part.Gangs().TimeOut(y)
 	c.emit(Released{y.Key(), y.Ask().App, TimedOut, placeholderTooSmall})
 	c.emit(Event{
-		Kind: EventPlaceholderTooSmall, Message: fmt.Sprintf("placeholder %s holds %v, and the ask requests %v", y.Key(), y.Ask().Amounts, x.Ask().Amounts),
+		Kind:    EventPlaceholderTooSmall,
+		Message: fmt.Sprintf("placeholder %s holds %v, and the ask requests %v", y.Key(), y.Ask().Amounts, x.Ask().Amounts),
 	}.about(x, y.Node().ID()))
 }
 

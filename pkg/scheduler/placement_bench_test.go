@@ -17,7 +17,8 @@ import (
 // asks is not measured.
 func BenchmarkPlacement(b *testing.B) {
 	pack := treeConfig(1, 2)
-	pack.NodeSortPolicy = policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking, Weights: policies.DefaultNodeSortPolicy().Weights}
+	pack.NodeSortPolicy = policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking,
+		Weights: policies.DefaultNodeSortPolicy().Weights}
 	for _, w := range []struct {
 		name              string
 		conf              configs.Partition
@@ -60,11 +61,14 @@ func loadedWithApplications(tb testing.TB, conf configs.Partition, nodes, apps, 
 	tb.Helper()
 	c, now := New(conf, nil), time.Unix(1_000_000_000, 0)
 	for i := range nodes {
-		c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
+		c.Step(now,
+			AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(64_000, 256<<30), Schedulable: true})
 	}
 	paths := leafPaths(c.Partition().Root(), nil)
 	for i := range apps {
-		c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(paths[i%len(paths)])})
+		c.Step(now,
+			AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"},
+				Queue: string(paths[i%len(paths)])})
 	}
 	for i := range asks {
 		now = now.Add(time.Millisecond)
@@ -86,7 +90,8 @@ func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 			c, now := New(treeConfig(2, 32), nil), time.Unix(1_000_000_000, 0)
 			nodes := asks / 20
 			for i := range nodes {
-				c.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(4_000, 16<<30), Schedulable: true})
+				c.Step(now,
+					AddNode{Node: objects.NodeID(fmt.Sprintf("n%05d", i)), Total: amounts(4_000, 16<<30), Schedulable: true})
 			}
 			paths := leafPaths(c.Partition().Root(), nil)
 			apps := asks / 20
@@ -98,7 +103,9 @@ func BenchmarkPlacement_DistinctAsks(b *testing.B) {
 				}
 			}
 			for i := range apps {
-				c.Step(now, AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"}, Queue: string(paths[i%len(paths)])})
+				c.Step(now,
+					AddApplication{App: objects.AppID(fmt.Sprint("a", i)), User: security.User{Name: "ann"},
+						Queue: string(paths[i%len(paths)])})
 			}
 			for i := range asks {
 				c.Step(now, SubmitAsk{Ask: distinctAsk(i)})

@@ -75,8 +75,8 @@ func TestPredicates_BatchesGrow(t *testing.T) {
 	}
 }
 
-// How often the resource manager is called for 100 asks, of which it accepts none on any of 100 nodes, in the first run and
-// in that a second later.
+// How often the resource manager is called for 100 asks, of which it accepts none on any of 100 nodes, in the first run
+// and in that a second later.
 func TestPredicates_CountOfCalls(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -67,11 +67,13 @@ func searchBoundCore(runningPriority int32, oracle Oracle) (
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 	leaf.PriorityPreemption, leaf.GangPreemption = policies.PriorityPreemptionLeaf, true
 	core = New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
-		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+		Children: []configs.Queue{leaf},
 	}}, oracle)
 	now = time.Unix(1_000_000_000, 0).UTC()
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-	core.Step(now, AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 5}), Schedulable: true})
+	core.Step(now,
+		AddNode{Node: "n", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 5}), Schedulable: true})
 	core.Step(now, AddApplication{App: "running", Queue: "root.a"})
 	for i := range 5 {
 		core.Step(now, ReportAllocation{Node: "n", Ask: &objects.Ask{
@@ -83,7 +85,8 @@ func searchBoundCore(runningPriority int32, oracle Oracle) (
 		for i := range asks {
 			core.Step(now, SubmitAsk{Ask: &objects.Ask{
 				Key: objects.AllocationKey(fmt.Sprint(app, "-", priority, "-", i)), App: app, Amounts: one, Priority: priority,
-				Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: taskGroup}), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+				Details: objects.NewAskDetails(objects.AskDetails{TaskGroup: taskGroup}),
+				Policy:  objects.PolicySent | objects.PolicyAllowPreemptOther,
 			}})
 		}
 	}

@@ -21,7 +21,8 @@ type usageOnNode struct {
 
 func (x usageOnNode) ask(resource string) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(x.Key), App: "app", Priority: x.Priority, Amounts: amountsFromMap(map[string]int64{resource: x.Request}),
+		Key: objects.AllocationKey(x.Key), App: "app", Priority: x.Priority,
+		Amounts: amountsFromMap(map[string]int64{resource: x.Request}),
 		Details: &objects.AskDetails{Tags: map[string]string{objects.UsageTag: fmt.Sprintf(`{%q:"%d"}`, resource, x.Used)}},
 	}
 }
@@ -40,7 +41,8 @@ type pressureScenario struct {
 func runPressureScenario(t *testing.T, s pressureScenario) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default"}}}
 	st.core = scheduler.New(st.config(t), nil)
-	st.mustApply(t, scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{s.Given.Resource: 1000}), Schedulable: true})
+	st.mustApply(t,
+		scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{s.Given.Resource: 1000}), Schedulable: true})
 	st.application(t, scenarioAsk{App: "app", Queue: "root.default"})
 	for _, x := range s.Given.Allocations {
 		st.mustApply(t, scheduler.ReportAllocation{Ask: x.ask(s.Given.Resource), Node: "n"})
@@ -72,9 +74,11 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 		{what: "no victims if node pressure is disabled", off: true, to: 4},
 		{what: "no victims if all fit", to: 16},
 		{what: "the lowest priority first", to: 13, victims: []objects.AllocationKey{"w0", "w2"}},
-		{what: "usage above the request first", to: 13, usage: map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
+		{what: "usage above the request first", to: 13,
+			usage:   map[string]string{"w6": `{"memory":"3"}`, "w5": `{"memory":"5"}`},
 			victims: []objects.AllocationKey{"w5", "w6"}},
-		{what: "a malformed usage does not count", to: 15, usage: map[string]string{"w6": "lots"}, victims: []objects.AllocationKey{"w0"}},
+		{what: "a malformed usage does not count", to: 15, usage: map[string]string{"w6": "lots"},
+			victims: []objects.AllocationKey{"w0"}},
 		{what: "system priority last, a required node never", to: 2,
 			victims: []objects.AllocationKey{"w0", "w2", "w3", "w4", "w5", "w6", "w7"}},
 		{what: "no victims if they are not enough", to: 1},

@@ -217,7 +217,8 @@ func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
 			st.queues[0].Properties["preemption.victim.qos"] = "enabled"
 		}
 	}
-	st.oracle = labelOracle{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]scenarioAllocation{}, s.Given.Running, map[objects.AllocationKey]bool{}}
+	st.oracle = labelOracle{map[objects.NodeID]map[string]string{}, map[objects.AllocationKey]scenarioAllocation{},
+		s.Given.Running, map[objects.AllocationKey]bool{}}
 	conf := st.config(t)
 	conf.Budgets = s.budgets(t)
 	st.core = scheduler.New(conf, st.oracle)
@@ -225,7 +226,8 @@ func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
 		st.oracle.nodes[objects.NodeID(n.Name)] = n.Labels
 		total := maps.Clone(n.Capacity)
 		total["pods"] = 110
-		st.mustApply(t, scheduler.AddNode{Node: objects.NodeID(n.Name), Total: amountsFromMap(total), Schedulable: !n.Unschedulable})
+		st.mustApply(t,
+			scheduler.AddNode{Node: objects.NodeID(n.Name), Total: amountsFromMap(total), Schedulable: !n.Unschedulable})
 	}
 	for _, g := range s.Given.Groups {
 		assert.Equal(t, g.Unit, "all")
@@ -280,7 +282,8 @@ func (st *preemptCase) ask(t *testing.T, v scenarioAllocation) *objects.Allocati
 // nominees are the nominated asks by descending priority: a nomination ends those of lower priority for the
 // same node, and all of them exist when the scenario begins.
 func (s preemptScenario) nominees() []scenarioAllocation {
-	return slices.SortedStableFunc(slices.Values(s.Given.Nominated), func(a, b scenarioAllocation) int { return cmp.Compare(b.Priority, a.Priority) })
+	return slices.SortedStableFunc(slices.Values(s.Given.Nominated),
+		func(a, b scenarioAllocation) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
 func (s preemptScenario) budgets(t *testing.T) budgets.Registry {
@@ -324,11 +327,13 @@ func checkClearedNominations(t *testing.T, s preemptScenario) {
 // In a full cluster the resources of a nominee of lower priority are no obstacle, neither on the node nor
 // in a quota (PRE-76).
 func TestNomination_S3_32HigherPriorityAskTakesTheNode(t *testing.T) {
-	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4}, Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Max: map[string]int64{"vcore": 4},
+		Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), nil)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
 	ask := func(key string, priority int32) scenarioAsk {
-		return scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 4}}
+		return scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority,
+			Request: map[string]int64{"vcore": 4}}
 	}
 	submit := func(key string, priority int32) *objects.Allocation {
 		w := ask(key, priority)
@@ -373,12 +378,14 @@ func (acceptsOnlyBeforeRelease) FitsWithout(objects.AllocationKey, objects.NodeI
 
 // A nomination that the resource manager refuses is given up, and other asks may have the node (PRE-80).
 func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
-	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default",
+		Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), acceptsOnlyBeforeRelease{"high"})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	part := st.core.Partition()
 	submit := func(key string, priority int32) *objects.Allocation {
-		v := scenarioAllocation{scenarioAsk: scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority, Request: map[string]int64{"vcore": 1}}}
+		v := scenarioAllocation{scenarioAsk: scenarioAsk{Key: key, App: key, Queue: "root.default", Priority: priority,
+			Request: map[string]int64{"vcore": 1}}}
 		st.application(t, v.scenarioAsk)
 		ask := v.ask()
 		ask.Amounts = amountsFromMap(v.Request)
@@ -423,13 +430,15 @@ func (a countsAndRejects) FitsWithout(ask objects.AllocationKey, _ objects.NodeI
 // evaluation about the next: all are asked about before one is asked about again (PRE-96).
 func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 	rm := countsAndRejects{}
-	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default",
+		Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	conf := st.config(t)
 	conf.Reservation.Enabled = false
 	st.core = scheduler.New(conf, rm)
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
-		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start,
+			Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
 		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther
@@ -462,11 +471,13 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 // An answer of the resource manager holds for one ask only, so the next of its group is evaluated at once
 // (PRE-96).
 func TestPreemption_RefusedAskDoesNotBlockLaterAsks(t *testing.T) {
-	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default", Properties: map[string]string{"preemption.priority": "leaf"}}}}
+	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default",
+		Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	st.core = scheduler.New(st.config(t), rejectsOnePreemption{"first"})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
-		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start, Request: map[string]int64{"vcore": 1}}
+		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start,
+			Request: map[string]int64{"vcore": 1}}
 		st.application(t, w)
 		x := w.ask()
 		x.Policy = objects.PolicySent | objects.PolicyAllowPreemptOther

@@ -44,7 +44,8 @@ func (h engineHost) ConstraintVerdict(c quota.Constraint) string {
 }
 
 // OnPreempted implements preemption.Host: it emits Released, and then EventPreempted, for each victim (PRE-82).
-func (h engineHost) OnPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason victim.Reason, cause string) {
+func (h engineHost) OnPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason victim.Reason,
+	cause string) {
 	n := Event{Kind: EventPreempted, Reason: reason, Message: cause}
 	message := fmt.Sprintf("preempted (%s): %s", reason, cause)
 	if preemptor != nil {
@@ -67,7 +68,8 @@ func (h engineHost) OnNominated(x *objects.Allocation, node *objects.Node, reaso
 }
 
 // OnNominationEnd implements preemption.Host.
-func (h engineHost) OnNominationEnd(l objects.EndedNomination, end preemption.NominationState, lostTo *objects.Allocation, message string) {
+func (h engineHost) OnNominationEnd(l objects.EndedNomination, end preemption.NominationState,
+	lostTo *objects.Allocation, message string) {
 	n := Event{Kind: EventNominationEnded, Since: l.Since, NominationEnd: end, Message: message}
 	if lostTo != nil {
 		n.Preemptor = refOf(lostTo)

@@ -32,7 +32,8 @@ func coreWithFullNode(delay time.Duration, now time.Time) *Core {
 
 func guaranteedAsk(key string, vcore int64) SubmitAsk {
 	return SubmitAsk{Ask: &objects.Ask{
-		Key: objects.AllocationKey(key), App: "guaranteed", Amounts: amounts(vcore, 1<<20), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: objects.AllocationKey(key), App: "guaranteed", Amounts: amounts(vcore, 1<<20),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}}
 }
 
@@ -88,9 +89,11 @@ func TestBackOff_DelaysCostOneEvaluationEach(t *testing.T) {
 		}
 		wakes++
 	}
-	t.Logf("%d groups: %d evaluations, %d of them searches, %d wakes", groups, core.preemption.Stats().Evaluations, core.PreemptionSearchStats().Searches, wakes)
+	t.Logf("%d groups: %d evaluations, %d of them searches, %d wakes", groups, core.preemption.Stats().Evaluations,
+		core.PreemptionSearchStats().Searches, wakes)
 	// One for the new group, at most two for changes since, and one when the delay ends.
-	assert.Assert(t, core.preemption.Stats().Evaluations <= 4*groups+groups, "%d evaluations of %d groups", core.preemption.Stats().Evaluations, groups)
+	assert.Assert(t, core.preemption.Stats().Evaluations <= 4*groups+groups, "%d evaluations of %d groups",
+		core.preemption.Stats().Evaluations, groups)
 	assert.Assert(t, wakes <= 2*groups+10, "%d wakes", wakes)
 	assert.Assert(t, core.preemption.Stats().Delays == 0, "%d delays are left", core.preemption.Stats().Delays)
 }
@@ -130,7 +133,8 @@ func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	core.Schedule(now.Add(7*time.Second), 10)
 	assert.Equal(t, len(core.part.Nominees()), 0, "first is refused, next is too young")
 	core.Step(now.Add(8*time.Second), Release{App: "guaranteed", Key: "first", Type: StoppedByRM})
-	core.Step(now.Add(9*time.Second), Wake{}) // the waiting states are due, and their evaluation has no deadline of its own
+	// the waiting states are due, and their evaluation has no deadline of its own
+	core.Step(now.Add(9*time.Second), Wake{})
 	at, ok := core.NextDeadline()
 	assert.Assert(t, ok && at.Equal(now.Add(10*time.Second)), "the next deadline is after %s", at.Sub(now))
 	core.Schedule(at, 10)

@@ -18,9 +18,11 @@ import (
 // 100 leaves, with the allocations of one leaf or of all eligible.
 func BenchmarkPreemption(b *testing.B) {
 	const nodes, perNode, leaves = 10_000, 10, 100
-	for _, scope := range []policies.PriorityPreemption{policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence} {
+	for _, scope := range []policies.PriorityPreemption{policies.PriorityPreemptionLeaf,
+		policies.PriorityPreemptionFence} {
 		b.Run("scope="+scope.String(), func(b *testing.B) {
-			root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
+			root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(),
+				Settings: configs.DefaultSettings()}
 			for i := range leaves {
 				leaf := configs.Queue{Name: fmt.Sprint("q", i), Settings: configs.DefaultSettings()}
 				leaf.PriorityPreemption = scope
@@ -40,7 +42,8 @@ func BenchmarkPreemption(b *testing.B) {
 				for j := range perNode {
 					k := i*perNode + j
 					apply(scheduler.ReportAllocation{Node: node, Ask: &objects.Ask{
-						Key: objects.AllocationKey(fmt.Sprint("run-", k)), App: objects.AppID(fmt.Sprint("app-", k%leaves)), Amounts: amounts(1),
+						Key: objects.AllocationKey(fmt.Sprint("run-", k)), App: objects.AppID(fmt.Sprint("app-", k%leaves)),
+						Amounts: amounts(1),
 					}})
 				}
 			}
@@ -49,7 +52,8 @@ func BenchmarkPreemption(b *testing.B) {
 				key := objects.AllocationKey(fmt.Sprint("high-", n))
 				app := objects.AppID(fmt.Sprint("app-", n%leaves))
 				apply(scheduler.SubmitAsk{Ask: &objects.Ask{
-					Key: key, App: app, Amounts: amounts(1), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+					Key: key, App: app, Amounts: amounts(1), Priority: 100,
+					Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 				}})
 				effects, _ := core.Schedule(epoch, 1)
 				assert.Equal(b, len(effects), 3) // two of them are internal

@@ -15,8 +15,10 @@ import (
 // countUnsuccessfulPreemptions counts the victims of an ask that is never placed, within an hour; each
 // victim is submitted again at once.
 func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles int) {
-	conf, problems := queuesyaml.Load(fmt.Appendf(nil, "partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, queues: [{name: root,"+
-		" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
+	conf, problems := queuesyaml.Load(fmt.Appendf(nil,
+		"partitions: [{preemption: {churnbreakerenabled: %t, churncycles: 5, churnwindow: 20m, churncooldown: 10m}, "+
+			"queues: [{name: root,"+
+			" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
 	assert.Assert(t, conf != nil, "%v", problems)
 	core, now := scheduler.New(conf.Partitions[0], acceptsOnlyBeforeRelease{"high"}), epoch
 	apply := func(cmd scheduler.Command) {
@@ -24,7 +26,8 @@ func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles i
 		assert.NilError(t, core.Check())
 	}
 	ask := func(n int) {
-		apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", n)), App: "low", Amounts: vcores(10)}})
+		apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("low-", n)), App: "low",
+			Amounts: vcores(10)}})
 	}
 	apply(scheduler.AddNode{Node: "n", Total: vcores(10), Schedulable: true})
 	apply(scheduler.AddApplication{App: "low", Queue: "root.a"})
@@ -32,7 +35,8 @@ func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles i
 	ask(0)
 	core.Schedule(now, 10)
 	apply(scheduler.SubmitAsk{Ask: &objects.Ask{
-		Key: "high", App: "high", Amounts: vcores(10), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "high", App: "high", Amounts: vcores(10), Priority: 9,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}})
 	for range 720 {
 		now = now.Add(5 * time.Second)

@@ -25,9 +25,11 @@ type preemptCore struct {
 func newPreemptCore(t *testing.T, opt objects.Options, oracle scheduler.Oracle, nodes ...objects.NodeID) *preemptCore {
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 	leaf.PriorityPreemption = policies.PriorityPreemptionLeaf
-	r := &preemptCore{now: epoch, Core: scheduler.NewWith(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
-		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
-	}}, oracle, opt)}
+	r := &preemptCore{now: epoch,
+		Core: scheduler.NewWith(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
+			Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+			Children: []configs.Queue{leaf},
+		}}, oracle, opt)}
 	for _, n := range nodes {
 		r.Step(r.now, scheduler.AddNode{Node: n, Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
 	}
@@ -36,21 +38,25 @@ func newPreemptCore(t *testing.T, opt objects.Options, oracle scheduler.Oracle, 
 
 // runAllocation reports an allocation that has been running for a minute.
 func (r *preemptCore) runAllocation(key string, node objects.NodeID, priority int32, vcore int64) {
-	r.Step(r.now.Add(-time.Minute), scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
+	r.Step(r.now.Add(-time.Minute),
+		scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
 	r.Step(r.now.Add(-time.Minute), scheduler.ReportAllocation{Node: node, Ask: r.ask(key, priority, vcore)})
 	r.Step(r.now, scheduler.Wake{})
 }
 
 func (r *preemptCore) ask(key string, priority int32, vcore int64) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(key), App: objects.AppID("of-" + key), Priority: priority, Created: objects.TimestampOf(r.now.Add(-time.Minute)),
-		Amounts: amountsFromMap(map[string]int64{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+		Key: objects.AllocationKey(key), App: objects.AppID("of-" + key), Priority: priority,
+		Created: objects.TimestampOf(r.now.Add(-time.Minute)),
+		Amounts: amountsFromMap(map[string]int64{"vcore": vcore}),
+		Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 	}
 }
 
 // submit makes an ask pending, and schedules.
 func (r *preemptCore) submit(key string, priority int32, vcore int64) {
-	r.Step(r.now, scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
+	r.Step(r.now,
+		scheduler.AddApplication{App: objects.AppID("of-" + key), User: security.User{Name: "ann"}, Queue: "root.a"})
 	r.Step(r.now, scheduler.SubmitAsk{Ask: r.ask(key, priority, vcore)})
 	r.scheduleAll()
 }
@@ -111,14 +117,17 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	assert.Equal(t, v.RunTime, time.Minute)
 	assert.DeepEqual(t, v.LostWork(), vcore(120))
 	assert.Equal(t, v.End, preemption.VictimEnd{})
-	assert.DeepEqual(t, candidateReasons(got.Candidates), map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
+	assert.DeepEqual(t, candidateReasons(got.Candidates),
+		map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
 	// n3 would have a victim of higher priority, so it is not compared; n1 is infeasible.
 	assert.Equal(t, got.NodeOutcomes, victim.OutcomeCounts{victim.OutcomeCompared: 1})
 	assert.Equal(t, got.Nomination.State, preemption.NominationWaiting)
 
 	r.release(10*time.Second, "old", scheduler.PreemptedByScheduler)
 	got = r.last(t)
-	assert.Equal(t, got.Victims[0].End, preemption.VictimEnd{State: preemption.VictimReleased, At: r.now, Termination: scheduler.PreemptedByScheduler.String()})
+	assert.Equal(t, got.Victims[0].End,
+		preemption.VictimEnd{State: preemption.VictimReleased, At: r.now,
+			Termination: scheduler.PreemptedByScheduler.String()})
 	assert.Equal(t, got.Victims[0].RunTime, time.Minute)
 	assert.DeepEqual(t, got.Nomination, preemption.Nomination{State: preemption.NominationPlaced, EndedAt: r.now})
 	assert.Equal(t, got.Placement, preemption.Placement{At: r.now, Node: "n2"})
@@ -185,14 +194,17 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 			"the victim is resized, and ends", func(r *preemptCore) {
 				r.advance(0, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("low", 0, 3)})
 				r.release(time.Second, "low", scheduler.PreemptedByScheduler)
-			}, want{victimEnd(preemption.VictimReleased, scheduler.PreemptedByScheduler), ended(preemption.NominationPlaced), "n1", false},
+			},
+			want{victimEnd(preemption.VictimReleased, scheduler.PreemptedByScheduler), ended(preemption.NominationPlaced), "n1",
+				false},
 		}, {
 			"the ask is resized beyond every node",
 			func(r *preemptCore) { r.advance(time.Second, scheduler.SubmitAsk{Ask: r.ask("high", 50, 9)}) },
 			want{nomination: ended(preemption.NominationResized)},
 		}, {
 			"another node is registered", func(r *preemptCore) {
-				r.advance(time.Second, scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
+				r.advance(time.Second,
+					scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 4}), Schedulable: true})
 			}, want{nomination: ended(preemption.NominationPlaced), placed: "n2"},
 		}, {
 			"the RM registers anew", func(r *preemptCore) { r.advance(time.Second, scheduler.ResetPartition{}) },
@@ -208,7 +220,9 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 				}
 				r.advance(time.Second, scheduler.Wake{})
 				r.submit("vip", 100, 4)
-			}, want{nomination: preemption.Nomination{State: preemption.NominationLost, EndedAt: epoch.Add(time.Second), LostTo: "vip"}},
+			},
+			want{nomination: preemption.Nomination{State: preemption.NominationLost, EndedAt: epoch.Add(time.Second),
+				LostTo: "vip"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

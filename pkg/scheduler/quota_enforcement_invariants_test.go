@@ -27,7 +27,8 @@ func TestQuotaEnforcement_InvariantsOfRaisingAndLoweringMax(t *testing.T) {
 			a.QuotaPreemptionDelay = delay
 			a.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(maxVcore)})
 			return configs.Partition{Name: "default", QuotaPreemptionEnabled: true, Root: configs.Queue{
-				Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{a},
+				Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+				Children: []configs.Queue{a},
 			}}
 		}
 		maxVcore, now, since := int64(10), epoch, time.Time{}
@@ -51,7 +52,8 @@ func TestQuotaEnforcement_InvariantsOfRaisingAndLoweringMax(t *testing.T) {
 					preempted++
 					assert.Assert(t, !preempting[e.Key], "%s is preempted twice", e.Key)
 					assert.Assert(t, excess() > 0, "%s is preempted, and the queue is within its max", e.Key)
-					assert.Assert(t, !since.IsZero() && !now.Before(since.Add(delay)), "%s is preempted at %s, the queue is above its max since %s", e.Key, now, since)
+					assert.Assert(t, !since.IsZero() && !now.Before(since.Add(delay)),
+						"%s is preempted at %s, the queue is above its max since %s", e.Key, now, since)
 					preempting[e.Key] = true
 				}
 			}

@@ -38,7 +38,8 @@ func (s queueSettings) conf(t *testing.T) configs.Partition {
 	text := fmt.Sprintf("partitions:\n- name: default\n  preemption: {quotapreemptionenabled: %t}\n", !s.disabled)
 	text += "  placementrules: [{name: provided, create: true}]\n"
 	text += "  queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - name: other\n"
-	text = strings.Replace(text, "submitacl: '*'\n", "submitacl: '*'\n    childtemplate: {resources: {max: {vcore: 5m}}, properties: {quota.preemption.delay: 1s}}\n", 1)
+	text = strings.Replace(text, "submitacl: '*'\n",
+		"submitacl: '*'\n    childtemplate: {resources: {max: {vcore: 5m}}, properties: {quota.preemption.delay: 1s}}\n", 1)
 	if !s.removed && !s.dynamic {
 		text += fmt.Sprintf("    - name: a\n      properties: {quota.preemption.delay: %s}\n", s.delay)
 		if s.max != "" {
@@ -122,18 +123,22 @@ func TestQuotaEnforcement_DueTimeAfterReload(t *testing.T) {
 		before, after queueSettings
 		was, is       string // due times before and after the change
 	}{
-		{"QUO-49 a delay of zero cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m"}, "610", at},
-		{"QUO-49 no max cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{delay: delay}, "610", at},
+		{"QUO-49 a delay of zero cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay},
+			queueSettings{max: "vcore: 5m"}, "610", at},
+		{"QUO-49 no max cancels the enforcement", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{delay: delay},
+			"610", at},
 		{"QUO-49 a max that is not exceeded cancels the enforcement",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 6m", delay: delay}, "610", at},
 		{"QUO-47 only resources of the max count",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "gpu: 1", delay: delay}, "610", at},
-		{"QUO-48 the same max, and a delay that was zero", queueSettings{max: "vcore: 5m"}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"QUO-48 the same max, and a delay that was zero", queueSettings{max: "vcore: 5m"},
+			queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
 		{"QUO-48 the same max, and another delay",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: longer}, "610", "910"},
 		{"QUO-48 the same max and the same delay",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, "610", "610"},
-		{"QUO-48 a lowered max", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
+		{"QUO-48 a lowered max", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay},
+			at, "700"},
 		{"QUO-48 a max that is lowered again",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 4m", delay: delay}, "610", "610"},
 		{"QUO-48 a max that is lowered again, and another delay",
@@ -145,18 +150,25 @@ func TestQuotaEnforcement_DueTimeAfterReload(t *testing.T) {
 		{"QUO-48 a raised max that is exceeded, and another delay",
 			queueSettings{max: "vcore: 4m", delay: delay}, queueSettings{max: "vcore: 5m", delay: longer}, "610", "910"},
 		{"QUO-47 one resource raised and another lowered",
-			queueSettings{max: "vcore: 8m, memory: 6", delay: delay}, queueSettings{max: "vcore: 5m, memory: 9", delay: delay}, at, "700"},
+			queueSettings{max: "vcore: 8m, memory: 6", delay: delay}, queueSettings{max: "vcore: 5m, memory: 9", delay: delay},
+			at, "700"},
 		{"QUO-47 one resource raised and another lowered, while above",
-			queueSettings{max: "vcore: 5m, memory: 4", delay: delay}, queueSettings{max: "vcore: 4m, memory: 5", delay: delay}, "610", "610"},
-		{"QUO-47 a max where there was none", queueSettings{delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"QUO-47 one more resource in the max", queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 8m, memory: 4", delay: delay}, at, "700"},
+			queueSettings{max: "vcore: 5m, memory: 4", delay: delay}, queueSettings{max: "vcore: 4m, memory: 5", delay: delay},
+			"610", "610"},
+		{"QUO-47 a max where there was none", queueSettings{delay: delay}, queueSettings{max: "vcore: 5m", delay: delay}, at,
+			"700"},
+		{"QUO-47 one more resource in the max", queueSettings{max: "vcore: 8m", delay: delay},
+			queueSettings{max: "vcore: 8m, memory: 4", delay: delay}, at, "700"},
 		{"QUO-47 a max of zero in one resource",
 			queueSettings{max: "vcore: 8m", delay: delay}, queueSettings{max: "vcore: 8m, memory: 0", delay: delay}, at, "700"},
 		{"quotapreemptionenabled is switched off",
-			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, "610", at},
+			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, "610",
+			at},
 		{"quotapreemptionenabled is switched on",
-			queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, queueSettings{max: "vcore: 5m", delay: delay}, at, "700"},
-		{"QUO-51 a draining queue stays enforced", queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{removed: true}, "610", "610"},
+			queueSettings{max: "vcore: 5m", delay: delay, disabled: true}, queueSettings{max: "vcore: 5m", delay: delay}, at,
+			"700"},
+		{"QUO-51 a draining queue stays enforced", queueSettings{max: "vcore: 5m", delay: delay},
+			queueSettings{removed: true}, "610", "610"},
 		{"QUO-51 a draining queue is not enforced without the switch",
 			queueSettings{max: "vcore: 5m", delay: delay}, queueSettings{removed: true, disabled: true}, "610", at},
 		{"QUO-51 a dynamic queue is not enforced", queueSettings{dynamic: true}, queueSettings{dynamic: true}, at, at},
@@ -216,7 +228,8 @@ func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 		}, "70"},
 		{"using exactly the max", func(l *quotaEnforcementCore) { l.report("k2", vcores(1)) }, "never"},
 		{"a release ends the excess", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.release("k2") }, "never"},
-		{"a resize ends the excess", func(l *quotaEnforcementCore) { l.report("k", vcores(6)); l.report("k", vcores(5)) }, "never"},
+		{"a resize ends the excess", func(l *quotaEnforcementCore) { l.report("k", vcores(6)); l.report("k", vcores(5)) },
+			"never"},
 		{"the removal of the node ends the excess", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.apply(scheduler.RemoveNode{Node: "n"})
@@ -225,7 +238,8 @@ func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 			l.report("k2", vcores(2))
 			l.apply(scheduler.RemoveApplication{App: "x"})
 		}, "never"},
-		{"a reset of the partition ends the excess", func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.apply(scheduler.ResetPartition{}) }, "never"},
+		{"a reset of the partition ends the excess",
+			func(l *quotaEnforcementCore) { l.report("k2", vcores(2)); l.apply(scheduler.ResetPartition{}) }, "never"},
 		{"QUO-50 a preempting allocation does not count", func(l *quotaEnforcementCore) {
 			l.report("k2", vcores(2))
 			l.now = l.now.Add(time.Minute)
@@ -265,13 +279,15 @@ func TestQuotaEnforcement_CausesOfExcess(t *testing.T) {
 
 // Two queues on one path are above their max: the victims of the lower queue are enough for both (QUO-59).
 func TestQuotaEnforcement_ChildQueueFirst(t *testing.T) {
-	s := queueSettings{max: "vcore: 8m", delay: time.Minute, children: "{name: b, resources: {max: {vcore: 7m}}}, {name: c}"}
+	s := queueSettings{max: "vcore: 8m", delay: time.Minute,
+		children: "{name: b, resources: {max: {vcore: 7m}}}, {name: c}"}
 	l := newQuotaEnforcementCore(t, s)
 	l.apply(scheduler.AddApplication{App: "y", Queue: "root.a.c"})
 	l.report("b1", vcores(4))
 	l.report("b2", vcores(4))
 	l.now = l.now.Add(time.Second)
-	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "c1", App: "y", Amounts: vcores(4)}}) // the newest
+	// the newest
+	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "c1", App: "y", Amounts: vcores(4)}})
 	assert.Equal(t, l.due("root.a")+" "+l.due("root.a.b"), "61 60")
 	l.now = l.now.Add(time.Hour)
 	l.schedule()
@@ -291,8 +307,10 @@ func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 	l.report("k1", vcores(4))
 	l.report("k2", vcores(4))
 	l.now = l.now.Add(time.Second)
-	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "newest", App: "z", Amounts: vcores(4)}}) // the ask could preempt it
-	l.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "wants", App: "y", Amounts: vcores(4), Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
+	// the ask could preempt it
+	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "newest", App: "z", Amounts: vcores(4)}})
+	l.apply(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "wants", App: "y", Amounts: vcores(4),
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
 	l.now = l.now.Add(time.Minute)
 	l.schedule()
 	assert.DeepEqual(t, l.preempted, []objects.AllocationKey{"k2"})
@@ -306,7 +324,8 @@ func TestQuotaEnforcement_AskWaitsForItsVictims(t *testing.T) {
 // changed (QUO-58).
 func TestQuotaEnforcement_RetriesAfterAChange(t *testing.T) {
 	l := newQuotaEnforcementCore(t, queueSettings{max: "vcore: 5m", delay: time.Minute})
-	l.apply(scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), Details: &objects.AskDetails{RequiredNode: "n"}}})
+	l.apply(scheduler.ReportAllocation{Node: "n",
+		Ask: &objects.Ask{Key: "bound", App: "x", Amounts: vcores(6), Details: &objects.AskDetails{RequiredNode: "n"}}})
 	l.now = l.now.Add(time.Minute)
 	l.apply(scheduler.Wake{})
 	_, set := l.core.NextDeadline()
@@ -353,7 +372,8 @@ func TestQuotaEnforcement_LongerDelayPostponesDueQueue(t *testing.T) {
 // A queue is enforced in a cluster that is idle otherwise, and each enforcement is a decision of the
 // budget.
 func TestQuotaEnforcement_CountsAgainstTheBudget(t *testing.T) {
-	l := newQuotaEnforcementCore(t, queueSettings{max: "vcore: 5m", delay: time.Minute, children: "{name: b, resources: {max: {vcore: 3m}}}"})
+	l := newQuotaEnforcementCore(t,
+		queueSettings{max: "vcore: 5m", delay: time.Minute, children: "{name: b, resources: {max: {vcore: 3m}}}"})
 	for _, key := range []objects.AllocationKey{"k1", "k2", "k3", "k4"} {
 		l.report(key, vcores(2))
 	}

@@ -7,16 +7,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/refusals"
 )
 
-// Node refusals: the RM gives an allocation back because its binding failed on the node. The ask, which the RM sends again,
-// is kept from the node for a back-off that grows (NOD-44 to NOD-47).
+// Node refusals: the RM gives an allocation back because its binding failed on the node. The ask, which the RM sends
+// again, is kept from the node for a back-off that grows (NOD-44 to NOD-47).
 
 // refuse records that the node of x has refused it.
 func (c *Core) refuse(x *objects.Allocation, reason string, now time.Time) {
 	n := x.Node()
-	began, ended := c.refusals.Refuse(c.part.Config().NodeRefusal, refusingAsk(x.Ask()), x.Shape().Kind(), string(n.ID()), now)
+	began, ended := c.refusals.Refuse(c.part.Config().NodeRefusal, refusingAsk(x.Ask()), x.Shape().Kind(), string(n.ID()),
+		now)
 	c.endRefusals(ended, "there are too many others")
 	for _, r := range began {
-		c.emit(Event{Kind: EventNodeRefused, OfShape: r.OfShape, Until: r.Until, Count: r.Count, Message: reason}.about(x, n.ID()))
+		c.emit(Event{Kind: EventNodeRefused, OfShape: r.OfShape, Until: r.Until, Count: r.Count, Message: reason}.about(x,
+			n.ID()))
 		if r.OfShape {
 			c.updateRefusedKinds(n)
 		}
@@ -80,7 +82,8 @@ func (c *Core) endRefusals(ended []*refusals.Refusal, why string) {
 		if a, known := c.part.Application(app); known {
 			subject.Queue = a.Queue().Path()
 		}
-		c.emit(Event{Kind: EventNodeRefusalEnded, OfShape: r.OfShape, Subject: subject, Node: node, Since: r.Since, Count: r.Count, Message: why})
+		c.emit(Event{Kind: EventNodeRefusalEnded, OfShape: r.OfShape, Subject: subject, Node: node, Since: r.Since,
+			Count: r.Count, Message: why})
 		if r.OfShape {
 			if n, known := c.part.Node(node); known {
 				c.updateRefusedKinds(n)

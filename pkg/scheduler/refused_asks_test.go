@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// A new quota from a tag requeues the asks that the resource manager refused, as all that frees resources does (ASK-34): they
-// need not wait for the rest of the second. An application with the quota that the queue has does not.
+// A new quota from a tag requeues the asks that the resource manager refused, as all that frees resources does
+// (ASK-34): they need not wait for the rest of the second. An application with the quota that the queue has does not.
 func TestSchedule_NewQuotaOfATagRequeuesRefusedAsks(t *testing.T) {
 	conf, problems := queuesyaml.Load([]byte(`
 partitions:

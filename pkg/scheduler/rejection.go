@@ -21,11 +21,13 @@ const (
 	RejectedAmounts            Rejection = "invalid-amounts"         // nothing requested, or a negative quantity
 	RejectedOverflow           Rejection = "amounts-overflow"        // the sums of quantities would exceed 64 bits
 	RejectedNames              Rejection = "too-many-resource-names" // no more resource names can be registered
-	RejectedContradiction      Rejection = "changed-content"         // a known key with another priority, task group or node
-	RejectedMalformed          Rejection = "malformed"               // no task group of a placeholder, a placeholder beside virtual ones, or unreadable
-	RejectedConstraint         Rejection = "invalid-constraint"      // a node selector, affinity or toleration
-	RejectedPartition          Rejection = "unknown-partition"
-	RejectedOther              Rejection = "other"
+	// a known key with another priority, task group or node
+	RejectedContradiction Rejection = "changed-content"
+	// no task group of a placeholder, a placeholder beside virtual ones, or unreadable
+	RejectedMalformed  Rejection = "malformed"
+	RejectedConstraint Rejection = "invalid-constraint" // a node selector, affinity or toleration
+	RejectedPartition  Rejection = "unknown-partition"
+	RejectedOther      Rejection = "other"
 )
 
 // apiRejection is a rejection that the API decided before the ask reached the Core.
@@ -59,7 +61,8 @@ func rejectionOf(err error) Rejection {
 		return RejectedContradiction
 	case errors.As(err, new(constraintError)):
 		return RejectedConstraint
-	case errors.Is(err, errNoTaskGroup), errors.Is(err, objects.ErrVirtualPlaceholders), errors.Is(err, objects.ErrMemberConstraints):
+	case errors.Is(err, errNoTaskGroup), errors.Is(err, objects.ErrVirtualPlaceholders),
+		errors.Is(err, objects.ErrMemberConstraints):
 		return RejectedMalformed
 	}
 	return RejectedOther

@@ -17,7 +17,8 @@ import (
 
 // Each reason of a rejection has its kind (ASK-10).
 func TestRejection_EachReasonHasItsKind(t *testing.T) {
-	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: a}]}]}]"))
+	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', " +
+		"queues: [{name: a}]}]}]"))
 	assert.Assert(t, conf != nil, "%v", problems)
 	opt := objects.DefaultOptions()
 	opt.AskNames = 1
@@ -48,8 +49,10 @@ func TestRejection_EachReasonHasItsKind(t *testing.T) {
 		{SubmitAsk{ask("k", "x", resources.FromMap(map[string]resources.Quantity{"junk1": 1, "junk2": 1}))}, RejectedNames},
 		{SubmitAsk{placeholder}, RejectedMalformed},
 		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), RejectReason: "no such class"}, RejectedOther},
-		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), RejectReason: "no such class", RejectKind: "unknown-class"}, "unknown-class"},
-		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), Class: "c", AllowedUsers: &security.ACL{}}, "class-needs-permission"},
+		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), RejectReason: "no such class", RejectKind: "unknown-class"},
+			"unknown-class"},
+		{SubmitAskWithClass{Ask: ask("k", "x", vcore(1)), Class: "c", AllowedUsers: &security.ACL{}},
+			"class-needs-permission"},
 		{ReportAllocation{Ask: ask("k", "x", vcore(1)), Node: "none"}, RejectedUnknownNode},
 		{ReportForeign{objects.Foreign{Key: "f", Node: "none", Amounts: vcore(1)}}, RejectedUnknownNode},
 		{ReportForeign{objects.Foreign{Key: "known", Node: "n", Amounts: vcore(1)}}, RejectedDuplicateKey},

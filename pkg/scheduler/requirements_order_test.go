@@ -56,7 +56,8 @@ func TestRequirements_SchedulingOrder(t *testing.T) {
 			asks:   "p.a x p1 1; p.b y p900 900; q z q1 1",
 			order:  "q1 p900 p1", queuePriorities: "root.p.b=900 root.p=0 root=1"},
 		{name: "S4-27 to S4-31 a fence in a fence, and a queue without a fence above both",
-			queues: "name: t, properties: {priority.policy: fence}, queues: [{name: a, properties: {priority.policy: fence}}, {name: b}, {name: c}]\n" +
+			queues: "name: t, properties: {priority.policy: fence}, queues: [{name: a, properties: {priority.policy: fence}}, " +
+				"{name: b}, {name: c}]\n" +
 				"name: s",
 			asks:  "t.a x a900 900; t.b y b300 300; t.c y2 c400 400; s z sys 1",
 			order: "sys c400 b300 a900", queuePriorities: "root.t.a=0 root.t.b=300 root.t=0 root.s=1"},
@@ -67,18 +68,22 @@ func TestRequirements_SchedulingOrder(t *testing.T) {
 			queues: "name: a, properties: {priority.offset: '-1'}\nname: b",
 			asks:   "a x a5 5; b y b5 5", order: "b5 a5"},
 		{name: "S4-34 S4-35 S4-36 S4-81 offsets add up along the path",
-			queues: "name: p, properties: {priority.offset: '7'}, queues: [{name: a, properties: {priority.offset: '2'}}]\nname: b",
-			asks:   "p.a x k 10; b y b18 18", queuePriorities: "root.p.a=12 root.p=19 root=19", order: "k b18"},
+			queues: "name: p, properties: {priority.offset: '7'}, queues: [{name: a, properties: {priority.offset: " +
+				"'2'}}]\nname: b",
+			asks: "p.a x k 10; b y b18 18", queuePriorities: "root.p.a=12 root.p=19 root=19", order: "k b18"},
 		{name: "S4-38 the offset of each child is added before the maximum of the children",
-			queues: "name: p, queues: [{name: a, properties: {priority.offset: '10'}}, {name: b, properties: {priority.offset: '1'}}]",
-			asks:   "p.a x a5 5; p.b y b8 8", queuePriorities: "root.p.a=15 root.p.b=9 root.p=15", order: "a5 b8"},
+			queues: "name: p, queues: [{name: a, properties: {priority.offset: '10'}}, {name: b, properties: " +
+				"{priority.offset: '1'}}]",
+			asks: "p.a x a5 5; p.b y b8 8", queuePriorities: "root.p.a=15 root.p.b=9 root.p=15", order: "a5 b8"},
 		{name: "S4-37 S4-39 S4-41 an offset is any 32-bit number, and sums saturate at 32 bits",
-			queues: "name: a, properties: {priority.offset: '2147483647'}\nname: b, properties: {priority.offset: '-2147483648'}\n" +
+			queues: "name: a, properties: {priority.offset: '2147483647'}\nname: b, properties: {priority.offset: " +
+				"'-2147483648'}\n" +
 				"name: c, properties: {priority.offset: '1500000000'}",
 			asks: "a x a1 1; b y b1 -1; c z c1 1", order: "a1 c1 b1",
 			queuePriorities: "root.a=2147483647 root.b=-2147483648 root.c=1500000001"},
 		{name: "S4-42 an offset is added to a negative priority",
-			queues: "name: a, properties: {priority.offset: '200'}", asks: "a x k -50", queuePriorities: "root.a=150", order: "k"},
+			queues: "name: a, properties: {priority.offset: '200'}", asks: "a x k -50", queuePriorities: "root.a=150",
+			order: "k"},
 		{name: "S4-43 S4-44 a fence has its offset, or 0, as priority while something is pending",
 			queues: "name: a, properties: {priority.policy: fence, priority.offset: '5'}\n" +
 				"name: b, properties: {priority.policy: fence}\nname: c, properties: {priority.policy: fence, priority.offset: '9'}",
@@ -87,7 +92,8 @@ func TestRequirements_SchedulingOrder(t *testing.T) {
 			queues: "name: a, properties: {application.sort.priority: DisAbled}",
 			asks:   "a first a0 0; a second b900 900", order: "a0 b900"},
 		{name: "S4-54 S4-57 S4-61 application.sort.priority is inherited, and a child may override it",
-			queues: "name: p, properties: {application.sort.priority: disabled}, queues: [{name: a, resources: {guaranteed: {vcore: 10m}}}, " +
+			queues: "name: p, properties: {application.sort.priority: disabled}, queues: [{name: a, resources: {guaranteed: " +
+				"{vcore: 10m}}}, " +
 				"{name: b, resources: {guaranteed: {vcore: 10m}}, properties: {application.sort.priority: enabled}}]",
 			running: "p.a ra busy 0 5",
 			asks:    "p.a x a1 1; p.a y a900 900; p.b z b1 1; p.b w b9 9",
@@ -121,7 +127,8 @@ func (r orderRequirement) run(t *testing.T) {
 		for _, one := range strings.Split(list, "; ") {
 			if f := strings.Fields(one); len(f) > 0 {
 				lifecycle.now = lifecycle.now.Add(time.Second)
-				lifecycle.mustApply(scheduler.AddApplication{App: objects.AppID(f[1]), Queue: "root." + f[0], User: security.User{Name: "ann"}})
+				lifecycle.mustApply(scheduler.AddApplication{App: objects.AppID(f[1]), Queue: "root." + f[0],
+					User: security.User{Name: "ann"}})
 				lifecycle.mustApply(command(askOf(t, f, lifecycle.now)))
 			}
 		}
@@ -189,8 +196,10 @@ func TestPriority_S4_5IsIndependentOfTheSortPolicy(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("S4-46 S4-48 %s, priority %s, %s", sort, priority, fence), func(t *testing.T) {
 					orderRequirement{
-						queues: fmt.Sprintf("name: p, properties: {priority.policy: %s}, queues: [{name: a, resources: {guaranteed: {vcore: 10m}}, "+
-							"properties: {priority.policy: %s, application.sort.policy: %s, application.sort.priority: %s}}]", fence, fence, sort, priority),
+						queues: fmt.Sprintf("name: p, properties: {priority.policy: %s}, queues: [{name: a, resources: {guaranteed: "+
+							"{vcore: 10m}}, "+
+							"properties: {priority.policy: %s, application.sort.policy: %s, application.sort.priority: %s}}]", fence, fence,
+							sort, priority),
 						running: "p.a holds2 r2 0 2; p.a holds5 r5 0 5",
 						asks:    "p.a holds2 old 1; p.a holds5 urgent 9; p.a holds0 new 1",
 						order:   order[sort],

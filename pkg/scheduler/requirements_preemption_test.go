@@ -84,9 +84,11 @@ func TestRequirements_Preemption(t *testing.T) {
 			leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 			leaf.PriorityPreemption, leaf.VictimQoS = policies.PriorityPreemptionLeaf, policies.VictimQoSEnabled
 			core := scheduler.New(configs.Partition{Name: "default", PreemptionEnabled: !c.off, Root: configs.Queue{
-				Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{leaf},
+				Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+				Children: []configs.Queue{leaf},
 			}}, nil)
-			core.Step(epoch, scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{"vcore": 4, "pods": 2}), Schedulable: true})
+			core.Step(epoch,
+				scheduler.AddNode{Node: "n", Total: amountsFromMap(map[string]int64{"vcore": 4, "pods": 2}), Schedulable: true})
 			for _, line := range strings.Split(strings.TrimSpace(c.lines), "\n") {
 				command, want, ok := strings.Cut(strings.TrimSpace(line), ">")
 				assert.Assert(t, ok, line)

@@ -13,8 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// fullCore is a Core with so many nodes of 2 vcores, each with an allocation of 1, and so many asks of 2, which reserve at
-// once. Preemption is off.
+// fullCore is a Core with so many nodes of 2 vcores, each with an allocation of 1, and so many asks of 2, which reserve
+// at once. Preemption is off.
 func fullCore(t *testing.T, rm scheduler.Oracle, nodes, asks, nodePercent int) *evaluationCore {
 	conf := (&scenarioCore{queues: []scenarioQueue{{Path: "root.a"}}}).config(t)
 	conf.PreemptionEnabled = false
@@ -24,10 +24,14 @@ func fullCore(t *testing.T, rm scheduler.Oracle, nodes, asks, nodePercent int) *
 	for i := range nodes {
 		id := objects.NodeID(fmt.Sprintf("n%03d", i))
 		w.core.Step(w.now, scheduler.AddNode{Node: id, Total: vcores(2), Schedulable: true})
-		w.core.Step(w.now, scheduler.ReportAllocation{Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app", Amounts: vcores(1)}, Node: id})
+		w.core.Step(w.now,
+			scheduler.ReportAllocation{Ask: &objects.Ask{Key: objects.AllocationKey("run-" + id), App: "app",
+				Amounts: vcores(1)}, Node: id})
 	}
 	for i := range asks {
-		w.core.Step(w.now, scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("k%03d", i)), App: "app", Amounts: vcores(2)}})
+		w.core.Step(w.now,
+			scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprintf("k%03d", i)), App: "app",
+				Amounts: vcores(2)}})
 	}
 	return w
 }
@@ -36,7 +40,8 @@ func (w *evaluationCore) reserved() int { return len(w.core.Partition().Reservat
 
 // RES-4: so many percent of the nodes, rounded down, but always one, for the first asks.
 func TestReservation_AtMostNodePercent(t *testing.T) {
-	for _, c := range []struct{ nodes, percent, want int }{{1, 5, 1}, {19, 5, 1}, {20, 10, 2}, {39, 5, 1}, {40, 5, 2}, {30, 100, 20}} {
+	for _, c := range []struct{ nodes, percent, want int }{{1, 5, 1}, {19, 5, 1}, {20, 10, 2}, {39, 5, 1}, {40, 5, 2},
+		{30, 100, 20}} {
 		w := fullCore(t, nil, c.nodes, 20, c.percent)
 		for range 4 {
 			w.now = w.now.Add(time.Second)
@@ -66,7 +71,8 @@ func (r *refusingRM) FitsWhenFree(ask objects.AllocationKey, _ objects.NodeID) b
 // RES-4: the resource manager is asked about eight nodes for an ask, and of eight such asks in a search; the others are
 // considered by the next. An ask that it has refused is asked about again after 30 s.
 func TestReservation_RefusalsAreBounded(t *testing.T) {
-	rm := &refusingRM{refuses: func(key objects.AllocationKey) bool { return key < "k020" }, asked: map[objects.AllocationKey]int{}}
+	rm := &refusingRM{refuses: func(key objects.AllocationKey) bool { return key < "k020" },
+		asked: map[objects.AllocationKey]int{}}
 	w := fullCore(t, rm, 40, 25, 5)
 	for search, want := range []struct{ asked, reserved int }{{8, 0}, {16, 0}, {22, 2}} {
 		w.apply(scheduler.Wake{})

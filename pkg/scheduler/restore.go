@@ -5,8 +5,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
 
-// A Core can be written and read as what is reachable from it (package objectgraph), which makes the same decisions from
-// then on. Its Oracle is not written, and there are no snapshots.
+// A Core can be written and read as what is reachable from it (package objectgraph), which makes the same decisions
+// from then on. Its Oracle is not written, and there are no snapshots.
 
 // Variables are pointers to the package-level variables that a Core points to.
 func Variables() []any { return objects.Variables() }

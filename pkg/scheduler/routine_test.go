@@ -103,7 +103,8 @@ func (o *refusing) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { retu
 func TestSchedule_RoutineEndsWhenAPlacementOpensNodes(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := New(treeConfig(1, 1), nil)
-	core.Step(now, AddNode{Node: "n", Total: amounts(100, 1<<20), Schedulable: true, Attributes: map[string]string{"zone": "a"}})
+	core.Step(now,
+		AddNode{Node: "n", Total: amounts(100, 1<<20), Schedulable: true, Attributes: map[string]string{"zone": "a"}})
 	leaf := core.part.Root()
 	for !leaf.Leaf() {
 		leaf = leaf.Children()[0]
@@ -116,7 +117,8 @@ func TestSchedule_RoutineEndsWhenAPlacementOpensNodes(t *testing.T) {
 		x := &objects.Ask{Key: key, App: app, Amounts: amounts(1, 1)}
 		core.Step(now, SubmitAsk{Ask: x.WithTags(tags)})
 	}
-	ask("needs-cache", "first", map[string]string{affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"cache"}}}]}`})
+	ask("needs-cache", "first",
+		map[string]string{affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"cache"}}}]}`})
 	ask("k0", "second", nil)
 	ask("k1", "second", nil)
 	ask("cache", "second", map[string]string{budgets.LabelTag + "app": "cache"})

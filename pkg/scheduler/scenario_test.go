@@ -183,7 +183,8 @@ func (st *scenarioCore) config(t testing.TB) configs.Partition {
 		at["resources"] = map[string]any{"guaranteed": yamlAmounts(q.Guaranteed), "max": yamlAmounts(q.Max)}
 	}
 	delete(root, "resources")
-	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"name": "default", "queues": []any{root}}}})
+	text, err := yaml.Marshal(map[string]any{"partitions": []any{map[string]any{"name": "default",
+		"queues": []any{root}}}})
 	assert.NilError(t, err)
 	conf, problems := queuesyaml.Load(text)
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -216,8 +217,10 @@ func yamlAmounts(m map[string]int64) map[string]string {
 
 func (w scenarioAsk) ask() *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: amountsFromMap(w.Request), Priority: w.Priority,
-		Created: objects.TimestampOf(epoch.Add(time.Duration(w.Start-1000) * time.Second)), // before epoch, so that only Start counts
+		Key: objects.AllocationKey(w.Key), App: objects.AppID(w.App), Amounts: amountsFromMap(w.Request),
+		Priority: w.Priority,
+		// before epoch, so that only Start counts
+		Created: objects.TimestampOf(epoch.Add(time.Duration(w.Start-1000) * time.Second)),
 	}
 }
 

@@ -91,7 +91,8 @@ func (c *Core) endRun(now time.Time) {
 const maxRoutine = time.Minute
 
 // decideAll makes decisions in the order of ORD-6, usually one. made is how many, at most budget; 0: there is nothing
-// to decide or, with more, the bound of victim searches is reached. A gang that is placed together may exceed the budget.
+// to decide or, with more, the bound of victim searches is reached. A gang that is placed together may exceed the
+// budget.
 func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	if c.preemption.EnforceQuota(now) {
 		return 1, false

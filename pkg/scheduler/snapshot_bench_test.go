@@ -28,7 +28,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	place := func(n int) {
 		for range n {
 			c.Step(now, SubmitAsk{Ask: &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("k", asks)), App: objects.AppID(fmt.Sprint("a", asks*7919%10_000)), Amounts: amounts(100, 1<<20),
+				Key: objects.AllocationKey(fmt.Sprint("k", asks)), App: objects.AppID(fmt.Sprint("a", asks*7919%10_000)),
+				Amounts: amounts(100, 1<<20),
 			}})
 			asks++
 		}

@@ -72,7 +72,8 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 	p, conf := c.part, c.part.Config()
 	s := &Snapshot{
 		At: now, Partition: p.Name(), Draining: c.draining, StateSince: c.stateSince, NodeOrder: conf.NodeSortPolicy,
-		IgnorePriority: conf.PriorityDisabled, Preemption: conf.PreemptionEnabled, ClassesNeedingQuota: conf.ClassesNeedingQuota, QuotaPreemption: conf.QuotaPreemptionEnabled,
+		IgnorePriority: conf.PriorityDisabled, Preemption: conf.PreemptionEnabled,
+		ClassesNeedingQuota: conf.ClassesNeedingQuota, QuotaPreemption: conf.QuotaPreemptionEnabled,
 		NodePressure: conf.NodePressureEnabled, CoolDowns: c.preemption.CoolDowns(),
 		Capacity: p.Amounts(p.Capacity()), Root: root, Nodes: nodes,
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
@@ -98,10 +99,13 @@ func viewQueue(
 	limited persistent.List[quota.LimitUsage],
 ) *QueueView {
 	v := &QueueView{
-		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Drained: q.DrainedByOperator(), Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
+		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Drained: q.DrainedByOperator(),
+		Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
-		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited, ClassQuotas: q.Quota().ClassQuotas(p),
-		Template: q.Template(), Settings: q.Settings(), QuotaTags: q.QuotaTags(), LimitRules: q.Limits(), Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
+		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited,
+		ClassQuotas: q.Quota().ClassQuotas(p),
+		Template:    q.Template(), Settings: q.Settings(), QuotaTags: q.QuotaTags(), LimitRules: q.Limits(),
+		Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
 	}
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
@@ -113,11 +117,14 @@ func viewQueue(
 	return v
 }
 
-func viewApplication(p *objects.Partition, a *objects.Application, allocations persistent.List[AllocationView]) *ApplicationView {
+func viewApplication(p *objects.Partition, a *objects.Application,
+	allocations persistent.List[AllocationView]) *ApplicationView {
 	v := &ApplicationView{
-		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(), Moved: objects.LastMove(p, a), StateLog: slices.Clone(a.StateLog()),
+		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(),
+		Moved: objects.LastMove(p, a), StateLog: slices.Clone(a.StateLog()),
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
-		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a), UsageHistory: a.UsageHistory(), Allocations: allocations,
+		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a),
+		UsageHistory: a.UsageHistory(), Allocations: allocations,
 		Reservations: keysOf(p.Reservations().AsksOf(a)),
 	}
 	if gang := a.Gang(); gang != nil {
@@ -128,7 +135,8 @@ func viewApplication(p *objects.Partition, a *objects.Application, allocations p
 
 func viewNode(p *objects.Partition, n *objects.Node, allocations persistent.List[AllocationView]) *NodeView {
 	v := &NodeView{
-		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Cordoned: n.Cordoned(), Draining: n.Draining(), Total: p.Amounts(n.Total()),
+		ID: n.ID(), Attributes: n.Attributes(), Schedulable: n.Schedulable(), Cordoned: n.Cordoned(), Draining: n.Draining(),
+		Total:     p.Amounts(n.Total()),
 		Allocated: p.Amounts(n.Allocated()), Occupied: p.Amounts(n.Occupied()), Available: p.Amounts(n.Available()),
 		Score: n.Score(), Allocations: allocations, Foreign: n.Foreign(), ReservedFor: keysOf(n.ReservedFor()),
 	}
@@ -147,7 +155,8 @@ func keysOf(asks []*objects.Allocation) (keys []objects.AllocationKey) {
 }
 
 func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView {
-	v := &AllocationView{Ask: x.Ask(), PriorityClass: p.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(), Preempting: p.Preempting(x)}
+	v := &AllocationView{Ask: x.Ask(), PriorityClass: p.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(),
+		Preempting: p.Preempting(x)}
 	if !x.Pending() {
 		v.Node = x.Node().ID()
 		v.PreemptedAt, v.Overdue = p.PreemptingSince(x)

@@ -36,7 +36,8 @@ func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
 			if before.Queue(q.Path) != q {
 				changed = append(changed, string(q.Path))
 			}
-			assert.Assert(t, q.Path == copied.Path && q.Max.Equal(copied.Max) && q.Children.Len() == copied.Children.Len(), "%s", q.Path)
+			assert.Assert(t, q.Path == copied.Path && q.Max.Equal(copied.Max) && q.Children.Len() == copied.Children.Len(), "%s",
+				q.Path)
 			for i := range q.Children.Len() {
 				compare(q.Children.At(i), copied.Children.At(i))
 			}
@@ -51,18 +52,24 @@ func TestSnapshot_ReloadViewsOnlyWhatItChanges(t *testing.T) {
 func TestSnapshot_ReloadChangesTheTemplateOfDrainingQueues(t *testing.T) {
 	epoch := time.Unix(1_000_000_000, 0).UTC()
 	config := func(vcore resources.Quantity, children ...configs.Queue) configs.Partition {
-		template := &configs.ChildTemplate{Guaranteed: resources.GuaranteeFromMap(map[string]resources.Quantity{"vcore": vcore}), Settings: configs.DefaultSettings()}
-		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), ChildTemplate: template, Children: children, Settings: configs.DefaultSettings()}}
+		template := &configs.ChildTemplate{Guaranteed: resources.GuaranteeFromMap(
+			map[string]resources.Quantity{"vcore": vcore}), Settings: configs.DefaultSettings()}
+		return configs.Partition{Root: configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(),
+			ChildTemplate: template, Children: children, Settings: configs.DefaultSettings()}}
 	}
-	drained := configs.Queue{Name: "drained", Parent: true, Settings: configs.DefaultSettings(), Children: []configs.Queue{{Name: "leaf", Settings: configs.DefaultSettings()}}}
+	drained := configs.Queue{Name: "drained", Parent: true, Settings: configs.DefaultSettings(),
+		Children: []configs.Queue{{Name: "leaf", Settings: configs.DefaultSettings()}}}
 	c := New(config(1, drained), nil)
 	c.Step(epoch, AddApplication{App: "app", Queue: "root.drained.leaf", User: security.User{Name: "u"}})
-	c.Step(epoch, SubmitAsk{Ask: &objects.Ask{Key: "k", App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}})
+	c.Step(epoch,
+		SubmitAsk{Ask: &objects.Ask{Key: "k", App: "app",
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}})
 	c.Step(epoch, UseConfig{Partition: config(1)})
 	c.Snapshot(epoch)
 	c.Step(epoch, UseConfig{Partition: config(2)})
 	view := c.Snapshot(epoch).Queue("root.drained")
 	assert.Assert(t, view != nil, "it drains")
-	assert.DeepEqual(t, view.Template.Guaranteed.String(), c.FullSnapshot(epoch).Queue("root.drained").Template.Guaranteed.String())
+	assert.DeepEqual(t, view.Template.Guaranteed.String(),
+		c.FullSnapshot(epoch).Queue("root.drained").Template.Guaranteed.String())
 	assert.Equal(t, view.Template.Guaranteed.String(), "≥{vcore=2}")
 }

@@ -45,9 +45,12 @@ func TestSnapshot_UnchangedViewsAreShared(t *testing.T) {
 	}
 	assert.Equal(t, same, 7)
 	for w := range leaf.Application(placed.Ask.App).Allocations.All() {
-		previous := before.Queue(leaf.Path).Application(placed.Ask.App).Allocations.Find(func(x *AllocationView) int { return compareAllocations(x, w) })
+		previous := before.Queue(leaf.Path).Application(placed.Ask.App).Allocations.Find(func(x *AllocationView) int {
+			return compareAllocations(x, w)
+		})
 		assert.Equal(t, previous == w, w.Ask != placed.Ask, "%s", w.Ask.Key)
-		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Allocations.At(0) == w, "application and node share the view")
+		assert.Assert(t, w.Ask != placed.Ask || after.Node(placed.Node).Allocations.At(0) == w,
+			"application and node share the view")
 	}
 	assert.Assert(t, c.Snapshot(now).Root == after.Root, "nothing has changed")
 }
@@ -139,6 +142,7 @@ func TestSnapshot_HeadroomIsThatOfTheTightestQueueAbove(t *testing.T) {
 	for q := range s.Root.Children.All() {
 		assert.Assert(t, s.Headroom(q.Path).Equal(q.HeadroomBelow(s.Root.HeadroomBelow(s.Root.Max))))
 	}
-	assert.Assert(t, s.Queue("root.q0.q1") != nil && s.Queue("root.q0.q") == nil && s.Queue("other") == nil && s.Queue("root") == s.Root && s.Queue("root.q0.q1.x") == nil)
+	assert.Assert(t, s.Queue("root.q0.q1") != nil && s.Queue("root.q0.q") == nil && s.Queue("other") == nil &&
+		s.Queue("root") == s.Root && s.Queue("root.q0.q1.x") == nil)
 	assert.Assert(t, s.Node("n00001") != nil && s.Node("n9") == nil)
 }

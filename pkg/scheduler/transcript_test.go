@@ -253,7 +253,8 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	key := objects.AllocationKey(text(d, "key"))
 	switch d.Cmd {
 	case "add-node":
-		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining"), Attributes: inputLines(d)}
+		return scheduler.AddNode{Node: node, Total: quantities(t, d), Schedulable: !d.HasArg("draining"),
+			Attributes: inputLines(d)}
 	case "attributes":
 		return scheduler.SetAttributes{Node: node, Attributes: inputLines(d)}
 	case "capacity":
@@ -264,20 +265,24 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.SetSchedulable{Node: node, Schedulable: true}
 	case "operate":
 		actions := map[string]scheduler.OperatorAction{
-			"hold": scheduler.HoldApplication, "release": scheduler.ReleaseApplication, "stop": scheduler.StopQueue, "start": scheduler.StartQueue,
-			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode, "cancel": scheduler.CancelApplication, "drain": scheduler.DrainQueue, "move": scheduler.MoveApplication,
+			"hold": scheduler.HoldApplication, "release": scheduler.ReleaseApplication, "stop": scheduler.StopQueue,
+			"start":  scheduler.StartQueue,
+			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode, "cancel": scheduler.CancelApplication,
+			"drain": scheduler.DrainQueue, "move": scheduler.MoveApplication,
 		}
 		action, known := actions[text(d, "do")]
 		assert.Assert(t, known, "%s: unknown action", d.Pos)
 		if action == scheduler.DrainQueue && node != "" {
 			action = scheduler.DrainNode
 		}
-		return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node, By: text(d, "by")}
+		return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node,
+			By: text(d, "by")}
 	case "remove-node":
 		return scheduler.RemoveNode{Node: node}
 	case "add-app":
 		tags := map[string]string{"namespace": text(d, "namespace")}
-		for tag, of := range map[string]string{"quota": configs.TagMax, "guaranteed": configs.TagGuaranteed, "maxapps": configs.TagMaxApplications} {
+		for tag, of := range map[string]string{"quota": configs.TagMax, "guaranteed": configs.TagGuaranteed,
+			"maxapps": configs.TagMaxApplications} {
 			if d.HasArg(tag) {
 				tags[of] = text(d, tag)
 			}
@@ -309,13 +314,15 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		a.Details = objects.NewAskDetails(objects.AskDetails{TaskGroup: a.TaskGroup(), Tags: a.Tags()})
 		return scheduler.ReportAllocation{Ask: a, Node: node, Class: text(d, "class")}
 	case "release":
-		scopes := map[string]scheduler.ReleaseScope{"": scheduler.AsksAndAllocations, "asks": scheduler.OnlyAsks, "allocations": scheduler.OnlyAllocations}
+		scopes := map[string]scheduler.ReleaseScope{"": scheduler.AsksAndAllocations, "asks": scheduler.OnlyAsks,
+			"allocations": scheduler.OnlyAllocations}
 		scope, ok := scopes[text(d, "only")]
 		assert.Assert(t, ok, d.Pos)
 		return scheduler.Release{App: app, Key: key, Type: scheduler.Termination(number(t, d, "type")), Scope: scope,
 			NodeRefused: d.HasArg("node-refused"), Message: text(d, "node-refused")}
 	case "foreign":
-		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d), Tags: inputLines(d)}}
+		return scheduler.ReportForeign{Foreign: objects.Foreign{Key: key, Node: node, Amounts: quantities(t, d),
+			Tags: inputLines(d)}}
 	case "release-foreign":
 		return scheduler.ReleaseForeign{Key: key}
 	case "remove-partition":
@@ -346,7 +353,8 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 		}
 	}
 	if d.Input != "" { // the JSON of YuniKorn's annotation
-		groups, err := gangs.ReadVirtual(map[string]string{gangs.VirtualPlaceholdersTag: "true", gangs.TaskGroupsTag: d.Input})
+		groups, err := gangs.ReadVirtual(map[string]string{gangs.VirtualPlaceholdersTag: "true",
+			gangs.TaskGroupsTag: d.Input})
 		assert.NilError(t, err)
 		s.Virtual = groups
 	}
@@ -360,8 +368,10 @@ func gang(t *testing.T, d *datadriven.TestData) gangs.Spec {
 
 // inputNames are short names of tags and attributes.
 var inputNames = map[string]string{
-	"selector": constraints.SelectorTag, "affinity": constraints.AffinityTag, "tolerations": constraints.TolerationsTag, "taints": constraints.TaintsAttribute,
-	"podAffinity": affinity.PodAffinityTag, "podAntiAffinity": affinity.PodAntiAffinityTag, "spread": affinity.SpreadTag, "ports": affinity.PortsTag,
+	"selector": constraints.SelectorTag, "affinity": constraints.AffinityTag, "tolerations": constraints.TolerationsTag,
+	"taints":      constraints.TaintsAttribute,
+	"podAffinity": affinity.PodAffinityTag, "podAntiAffinity": affinity.PodAntiAffinityTag, "spread": affinity.SpreadTag,
+	"ports": affinity.PortsTag,
 }
 
 // inputLines are the lines of the input, each a name and a value; nil: there are none.
@@ -402,7 +412,8 @@ func ask(t *testing.T, d *datadriven.TestData, now time.Time) *objects.Ask {
 		a.Policy |= objects.PolicySent | objects.PolicyAllowPreemptOther
 	}
 	if label := text(d, "label"); label != "" {
-		details.Tags = map[string]string{"kubernetes.io/label/app": label, "kubernetes.io/meta/namespace": text(d, "namespace")}
+		details.Tags = map[string]string{"kubernetes.io/label/app": label,
+			"kubernetes.io/meta/namespace": text(d, "namespace")}
 	}
 	for name, value := range inputLines(d) {
 		if details.Tags == nil {
@@ -490,7 +501,8 @@ func showQueues(q *scheduler.QueueView) string {
 // of the transcript.
 func showAboveMax(q *scheduler.QueueView) (lines string) {
 	if a := q.AboveMax; a != nil {
-		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.Excess, a.Since.Sub(epoch), a.Due.Sub(epoch))
+		lines = fmt.Sprintf("%s is above its max by %v since %s, due at %s\n", q.Path, a.Excess, a.Since.Sub(epoch),
+			a.Due.Sub(epoch))
 	}
 	for child := range q.Children.All() {
 		lines += showAboveMax(child)

@@ -27,43 +27,53 @@ type PendingReason uint8
 // The reasons, in the order in which they are checked. Those marked permanent stay whatever allocations
 // end: the ask, the nodes or the configuration must change.
 const (
-	NotPending                PendingReason = iota // there is no such ask, or it is bound
-	WaitsForTurn                                   // none: it can be placed when its turn comes
-	WaitsForVictims                                // nominated for node Subject, where victims have not all ended
-	AskExceedsLimit                                // permanent: above the limit of a user or a group in a queue: Subject
-	AskExceedsMax                                  // permanent: above the max of queue Subject (QUO-9)
-	UnknownNode                                    // permanent: its required node Subject does not exist
-	NoNodeAdmitted                                 // permanent: its constraints admit no schedulable node; with Subject: not the required node
-	NoSuchResource                                 // permanent: no node has resource Subject
-	AskExceedsNodes                                // permanent: exceeds all schedulable nodes; with Subject: the required node
-	NoSchedulableNode                              // there is no schedulable node
-	WaitsToStart                                   // in a StateAware leaf, application Subject starts first
-	QueueMaxApplications                           // queue Subject runs its maximum of applications (QUO-33)
-	LimitMaxApplications                           // a user or a group runs its maximum in a queue: Subject
-	NoLimitHeadroom                                // no headroom in the limit of Subject, a user or group in a queue
-	NoQueueHeadroom                                // queue Subject has no headroom
-	NoClusterHeadroom                              // root, whose max is the capacity of the cluster, has no headroom
-	NoNodeFits                                     // no schedulable node has enough free; with Subject: required node
-	NodesRefusedBefore                             // each schedulable node that has enough free has refused it before; with Subject: required node
-	NoNodeForAffinity                              // affinity, anti-affinity, spread or host ports leave it no node that has enough free
-	NodesRejectedByRM                              // the RM refused every node that has enough free
-	NominatedNodeFull                              // the victims on node Subject have ended, and not enough is free
-	NominatedNodeRejectedByRM                      // the victims on node Subject have ended, and the RM refuses it
-	WaitsForPlaceholder                            // task group Subject has placeholders, one of which it will replace
-	WaitsForReservedNode                           // node Subject, which it has reserved, has not enough free yet
-	ReplacesPlaceholder                            // the release of placeholder Subject, which it replaces, is not confirmed
-	WaitsForMembers                                // its gang is placed together, and has too few asks of task group Subject
-	GangDoesNotFit                                 // its gang is placed together, and cannot be now: Subject
-	ApplicationOnHold                              // an operator holds its application, Subject (OPS-1)
-	QueueIsStopped                                 // an operator has stopped queue Subject (OPS-2)
-	InRecoveryQueue                                // an operator has to move its application, Subject, out of the recovery queue (PLC-34)
+	NotPending      PendingReason = iota // there is no such ask, or it is bound
+	WaitsForTurn                         // none: it can be placed when its turn comes
+	WaitsForVictims                      // nominated for node Subject, where victims have not all ended
+	AskExceedsLimit                      // permanent: above the limit of a user or a group in a queue: Subject
+	AskExceedsMax                        // permanent: above the max of queue Subject (QUO-9)
+	UnknownNode                          // permanent: its required node Subject does not exist
+	// permanent: its constraints admit no schedulable node; with Subject: not the required node
+	NoNodeAdmitted
+	NoSuchResource // permanent: no node has resource Subject
+	// permanent: exceeds all schedulable nodes; with Subject: the required node
+	AskExceedsNodes
+	NoSchedulableNode    // there is no schedulable node
+	WaitsToStart         // in a StateAware leaf, application Subject starts first
+	QueueMaxApplications // queue Subject runs its maximum of applications (QUO-33)
+	LimitMaxApplications // a user or a group runs its maximum in a queue: Subject
+	NoLimitHeadroom      // no headroom in the limit of Subject, a user or group in a queue
+	NoQueueHeadroom      // queue Subject has no headroom
+	NoClusterHeadroom    // root, whose max is the capacity of the cluster, has no headroom
+	NoNodeFits           // no schedulable node has enough free; with Subject: required node
+	// each schedulable node that has enough free has refused it before; with Subject: required node
+	NodesRefusedBefore
+	// affinity, anti-affinity, spread or host ports leave it no node that has enough free
+	NoNodeForAffinity
+	NodesRejectedByRM         // the RM refused every node that has enough free
+	NominatedNodeFull         // the victims on node Subject have ended, and not enough is free
+	NominatedNodeRejectedByRM // the victims on node Subject have ended, and the RM refuses it
+	WaitsForPlaceholder       // task group Subject has placeholders, one of which it will replace
+	WaitsForReservedNode      // node Subject, which it has reserved, has not enough free yet
+	// the release of placeholder Subject, which it replaces, is not confirmed
+	ReplacesPlaceholder
+	// its gang is placed together, and has too few asks of task group Subject
+	WaitsForMembers
+	GangDoesNotFit    // its gang is placed together, and cannot be now: Subject
+	ApplicationOnHold // an operator holds its application, Subject (OPS-1)
+	QueueIsStopped    // an operator has stopped queue Subject (OPS-2)
+	// an operator has to move its application, Subject, out of the recovery queue (PLC-34)
+	InRecoveryQueue
 )
 
 // Code is a stable code, for programs.
 func (o PendingReason) Code() string {
 	return [...]string{
-		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted", "noSuchResource", "askExceedsNodes", "noSchedulableNode",
-		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom", "noClusterHeadroom", "noNodeFits", "nodesRefusedBefore", "noNodeForAffinity", "nodesRejectedByRM", "nominatedNodeFull", "nominatedNodeRejectedByRM",
+		"notPending", "waitsForTurn", "waitsForVictims", "askExceedsLimit", "askExceedsMax", "unknownNode", "noNodeAdmitted",
+		"noSuchResource", "askExceedsNodes", "noSchedulableNode",
+		"waitsToStart", "queueMaxApplications", "limitMaxApplications", "noLimitHeadroom", "noQueueHeadroom",
+		"noClusterHeadroom", "noNodeFits", "nodesRefusedBefore", "noNodeForAffinity", "nodesRejectedByRM",
+		"nominatedNodeFull", "nominatedNodeRejectedByRM",
 		"waitsForPlaceholder", "waitsForReservedNode", "replacesPlaceholder", "waitsForMembers", "gangDoesNotFit",
 		"applicationOnHold", "queueIsStopped", "inRecoveryQueue",
 	}[o]
@@ -284,7 +294,8 @@ func (c *Core) startReason(a *objects.Application) (o PendingReason, subject str
 	return c.maxApplicationsReason(a)
 }
 
-// operatorReason is why only an operator can let a be allocated anything; NotPending: no such reason (OPS-1, OPS-2, PLC-34).
+// operatorReason is why only an operator can let a be allocated anything; NotPending: no such reason (OPS-1, OPS-2,
+// PLC-34).
 func (c *Core) operatorReason(a *objects.Application) (o PendingReason, subject string) {
 	switch {
 	case a.OnHold():

@@ -25,7 +25,8 @@ func fullPreemptionCore(tb testing.TB, nodes, perNode int) (c *Core, preempt fun
 	few := configs.Queue{Name: "few", Settings: configs.DefaultSettings()}
 	few.PriorityPreemption = policies.PriorityPreemptionLeaf
 	c = New(configs.Partition{Name: "default", PreemptionEnabled: true, Root: configs.Queue{
-		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(), Children: []configs.Queue{many, few},
+		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings(),
+		Children: []configs.Queue{many, few},
 	}}, nil)
 	now, n := time.Unix(1_000_000_000, 0), 0
 	c.Step(now, AddApplication{App: "app-many", Queue: "root.many"})
@@ -74,9 +75,11 @@ func TestVictimSearch_RanksOnlyChangedNodes(t *testing.T) {
 		assert.Equal(t, later.NodesRanked-first.NodesRanked, uint64(50), "of %d nodes one changed before each search", nodes)
 		assert.Equal(t, later.NodesTried-first.NodesTried, uint64(50*100), "of %d nodes", nodes)
 		preempt("app-many", 999)
-		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes), "another kind of ask has its own ranking")
+		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes),
+			"another kind of ask has its own ranking")
 		preempt("app-many", 1000)
-		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes)+2, "the first ranking is kept; two nodes have changed")
+		assert.Equal(t, c.PreemptionSearchStats().NodesRanked-later.NodesRanked, uint64(nodes)+2,
+			"the first ranking is kept; two nodes have changed")
 	}
 }
 
@@ -154,7 +157,8 @@ func BenchmarkVictimSearch_NoPlan(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Step(now, SubmitAsk{Ask: &objects.Ask{
-			Key: "high", App: "asking", Amounts: amounts(1000, 1<<30), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+			Key: "high", App: "asking", Amounts: amounts(1000, 1<<30), Priority: 100,
+			Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
 		}})
 		effects, _ := c.Schedule(now, 1)
 		assert.Equal(b, len(effects), 0)

@@ -11,7 +11,8 @@ type WaitingAsk struct {
 	Subject string        // of WaitSkipped: the obstacle, as in a Verdict
 }
 
-// EachWithReason yields the asks with their reasons. Asks of one application mostly have the same, which becomes text once.
+// EachWithReason yields the asks with their reasons. Asks of one application mostly have the same, which becomes text
+// once.
 func (e AsksWait) EachWithReason(yield func(w WaitingAsk, reason string) bool) {
 	var reason string
 	for i, w := range e.Asks {

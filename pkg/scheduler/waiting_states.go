@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// An autoscaler adds nodes for asks that their quotas allow and no node can take, and for no others. So each pending ask
-// has a waiting state, and AsksWait says when it changes (ASK-62 to ASK-64).
+// An autoscaler adds nodes for asks that their quotas allow and no node can take, and for no others. So each pending
+// ask has a waiting state, and AsksWait says when it changes (ASK-62 to ASK-64).
 //
 // The states are evaluated when nothing can be placed and no victims are left to search, so no node need be looked at:
 // an ask that its quotas allow has none. Of the quotas each ask counts those before it in selection order as placed: if
@@ -47,8 +47,8 @@ func (w *waitingReport) serveDeadline(now time.Time) {
 	}
 }
 
-// reportWaiting evaluates the waiting states, if that is due, and emits those that have changed. Requires: no pending ask
-// can be placed.
+// reportWaiting evaluates the waiting states, if that is due, and emits those that have changed. Requires: no pending
+// ask can be placed.
 func (c *Core) reportWaiting(now time.Time) {
 	if !c.waiting.due {
 		return
@@ -56,7 +56,8 @@ func (c *Core) reportWaiting(now time.Time) {
 	c.waiting.due = false
 	w := waitingEvaluation{core: c, now: now}
 	defer w.emit()
-	haveNode := map[*objects.AskGroup]int{} // how many asks of the group wait for no node, because they have one in prospect
+	// how many asks of the group wait for no node, because they have one in prospect
+	haveNode := map[*objects.AskGroup]int{}
 	for _, x := range c.part.Nominees() {
 		haveNode[x.AskGroup()]++
 		w.placed.Add(x.Application().Quota(), x.Shape().Vector(), 1)
@@ -153,8 +154,8 @@ func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
 	w.reportGroup(group, group.PendingCount())
 }
 
-// allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how many
-// there are.
+// allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how
+// many there are.
 func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int) (allowed int, others Verdict) {
 	a := group.Application()
 	if o, subject := w.core.operatorReason(a); o != NotPending {

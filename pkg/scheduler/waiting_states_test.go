@@ -52,14 +52,16 @@ func TestWaitingStates_UnchangedGroupsCostNoLookAtTheirAsks(t *testing.T) {
 	assert.DeepEqual(t, evaluateWaiting(core, &now), []objects.AllocationKey{"ask-7", "another"})
 }
 
-// An application that only the capacity of the cluster bounds is visited if it has changed, or the configuration has (ASK-64).
+// An application that only the capacity of the cluster bounds is visited if it has changed, or the configuration has
+// (ASK-64).
 func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := waitingCore(now, 3)
 	core.Step(now, AddApplication{App: "other", Queue: "root.guaranteed"})
 	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "of-other", App: "other", Amounts: amounts(1000, 1)}})
 	visited := func() (apps []objects.AppID) {
-		yielded := objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
+		yielded := objects.EachGroupToEvaluate(core.part,
+			func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
 		assert.Equal(t, yielded, len(apps))
 		return apps
 	}
@@ -74,8 +76,8 @@ func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	assert.DeepEqual(t, visited(), first)
 }
 
-// Few applications that a max bounds are visited in selection order, without a walk over the others; those that only the
-// capacity of the cluster bounds as they have changed (ASK-63, ASK-64).
+// Few applications that a max bounds are visited in selection order, without a walk over the others; those that only
+// the capacity of the cluster bounds as they have changed (ASK-63, ASK-64).
 func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := waitingCore(now, 1)
@@ -87,7 +89,8 @@ func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testin
 	}
 	core.Step(now, UseConfig{Partition: partition})
 	ask := func(app, key string) {
-		core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(1000, 1)}})
+		core.Step(now,
+			SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: objects.AppID(app), Amounts: amounts(1000, 1)}})
 	}
 	bounded := []string{"app-3", "app-20", "app-7", "app-38"}
 	for i := range 40 {
@@ -101,7 +104,8 @@ func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testin
 		ask(app, "first-of-"+app)
 	}
 	visited := func() (apps []string) {
-		objects.EachGroupToEvaluate(core.part, func(g *objects.AskGroup) { apps = append(apps, string(g.Application().ID())) })
+		objects.EachGroupToEvaluate(core.part,
+			func(g *objects.AskGroup) { apps = append(apps, string(g.Application().ID())) })
 		return apps
 	}
 	order := visited()
@@ -121,7 +125,8 @@ func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testin
 
 // An evaluation of many groups makes the next one later.
 func TestWaitingStates_ManyGroupsAreEvaluatedLessOften(t *testing.T) {
-	for groups, want := range map[int]time.Duration{0: time.Second, 19_999: time.Second, 20_000: 2 * time.Second, 100_000: 6 * time.Second} {
+	for groups, want := range map[int]time.Duration{0: time.Second, 19_999: time.Second, 20_000: 2 * time.Second,
+		100_000: 6 * time.Second} {
 		now := time.Unix(1_000_000_000, 0)
 		w := waitingReport{last: groups}
 		w.onCommand(SubmitAsk{}, true, now)
@@ -144,7 +149,9 @@ func BenchmarkWaitingStates(b *testing.B) {
 				app := objects.AppID(fmt.Sprint("app-", a))
 				core.Step(now, AddApplication{App: app, Queue: "root.guaranteed"})
 				for i := range n.asks {
-					core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", i)), App: app, Amounts: amounts(1000, 1)}})
+					core.Step(now,
+						SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", i)), App: app,
+							Amounts: amounts(1000, 1)}})
 				}
 			}
 			first := len(evaluateWaiting(core, &now))
@@ -203,5 +210,6 @@ func TestWaitingStates_KindOfQuota(t *testing.T) {
 	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "more-than-the-max", App: "bounded", Amounts: amounts(1000, 1)}})
 	assert.Equal(t, len(evaluateWaiting(core, &now)), 2)
 	x, _ := core.part.Allocation("more-than-the-max")
-	assert.DeepEqual(t, x.WaitingReport(), objects.WaitingReport{State: objects.WaitSkipped, Quota: objects.QueueQuota, At: now.UTC()})
+	assert.DeepEqual(t, x.WaitingReport(),
+		objects.WaitingReport{State: objects.WaitSkipped, Quota: objects.QueueQuota, At: now.UTC()})
 }

@@ -106,7 +106,8 @@ func (t *Tree[N]) domainFor(label func(key string) (value string, ok bool)) *Dom
 		if !ok {
 			break
 		}
-		at, found := slices.BinarySearchFunc(d.children, value, func(c *Domain[N], value string) int { return cmp.Compare(c.value, value) })
+		at, found := slices.BinarySearchFunc(d.children, value,
+			func(c *Domain[N], value string) int { return cmp.Compare(c.value, value) })
 		if !found {
 			d.children = slices.Insert(d.children, at, &Domain[N]{value: value, level: i, parent: d})
 		}
@@ -158,7 +159,8 @@ func (t *Tree[N]) Verify(want *Tree[N]) error {
 }
 
 func (d *Domain[N]) verify(want *Domain[N]) error {
-	if d.value != want.value || d.count != want.count || len(d.children) != len(want.children) || !d.free.Covers(want.free) || !want.free.Covers(d.free) {
+	if d.value != want.value || d.count != want.count || len(d.children) != len(want.children) ||
+		!d.free.Covers(want.free) || !want.free.Covers(d.free) {
 		return fmt.Errorf("domain %v has %d nodes, %d domains and %v free; counted anew, %v has %d, %d and %v",
 			d.Path(), d.count, len(d.children), d.free, want.Path(), want.count, len(want.children), want.free)
 	}

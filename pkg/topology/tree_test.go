@@ -46,7 +46,8 @@ func TestTree_FollowsChanges(t *testing.T) {
 				tree.Remove(name)
 				delete(nodes, name)
 			} else {
-				n := node{labels: map[string]string{}, free: resources.Vector{resources.Quantity(rapid.IntRange(0, 9).Draw(t, "free"))}}
+				n := node{labels: map[string]string{},
+					free: resources.Vector{resources.Quantity(rapid.IntRange(0, 9).Draw(t, "free"))}}
 				for _, key := range levels {
 					if value := rapid.SampledFrom([]string{"-", "", "a", "b"}).Draw(t, key); value != "-" {
 						n.labels[key] = value
@@ -80,7 +81,9 @@ func checkDomains(t *rapid.T, tree *topology.Tree[string], nodes map[string]node
 			}
 		}
 		assert.Assert(t, d.Count() > 0 || d == tree.Root())
-		assert.Assert(t, slices.IsSortedFunc(d.Domains(), func(c, e *topology.Domain[string]) int { return slices.Compare(c.Path(), e.Path()) }))
+		assert.Assert(t, slices.IsSortedFunc(d.Domains(), func(c, e *topology.Domain[string]) int {
+			return slices.Compare(c.Path(), e.Path())
+		}))
 		for _, c := range d.Domains() {
 			visit(c)
 		}

@@ -42,7 +42,8 @@ func Admin(c *loop.Cluster, opt Options) http.Handler {
 // routeAllChanges serves everything that changes the scheduler.
 func (s *service) routeAllChanges(mux *router) {
 	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
-	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"}, s.rollback)
+	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"},
+		s.rollback)
 	for _, kind := range objectRoutes {
 		kind.routeChanges(s, mux)
 	}
@@ -143,7 +144,8 @@ func (s *service) rollback(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if n, err := io.ReadFull(r.Body, make([]byte, 1)); n > 0 {
-		return nil, badRequest("the body is not empty: a rollback takes the number of the generation in the path, and no body")
+		return nil,
+			badRequest("the body is not empty: a rollback takes the number of the generation in the path, and no body")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, badRequest("the body cannot be read: " + err.Error())
 	}
@@ -158,7 +160,8 @@ func (s *service) viewReload(res reload.Result, err error) (any, error) {
 	warnings := s.opt.Reloads.Warnings()
 	if s.opt.FileWarning != "" { // about the document itself
 		warnings = append(slices.Clone(warnings), validation.Problem{
-			Line: 1, Col: 1, RuleID: "config-file", Severity: validation.Warning, Message: s.opt.FileWarning, Hint: "change the file, too",
+			Line: 1, Col: 1, RuleID: "config-file", Severity: validation.Warning, Message: s.opt.FileWarning,
+			Hint: "change the file, too",
 		})
 	}
 	body := dao.Reload{

@@ -31,9 +31,12 @@ type changeBody struct {
 
 // routeChanges serves the requests that change objects.
 func (k *objectKind[T, P]) routeChanges(s *service, mux *router) {
-	s.routeChange(mux, http.MethodPost, k.plural, http.StatusCreated, objectContentTypes, func(r *http.Request) (any, error) { return k.create(s, r) })
-	s.routeChange(mux, http.MethodPut, k.single, http.StatusOK, objectContentTypes, func(r *http.Request) (any, error) { return k.update(s, r) })
-	s.routeChange(mux, http.MethodDelete, k.single, http.StatusOK, nil, func(r *http.Request) (any, error) { return k.delete(s, r) })
+	s.routeChange(mux, http.MethodPost, k.plural, http.StatusCreated, objectContentTypes,
+		func(r *http.Request) (any, error) { return k.create(s, r) })
+	s.routeChange(mux, http.MethodPut, k.single, http.StatusOK, objectContentTypes,
+		func(r *http.Request) (any, error) { return k.update(s, r) })
+	s.routeChange(mux, http.MethodDelete, k.single, http.StatusOK, nil,
+		func(r *http.Request) (any, error) { return k.delete(s, r) })
 }
 
 // create creates an object, in the namespace that the body names or else the query.
@@ -103,7 +106,8 @@ func (k *objectKind[T, P]) readBody(r *http.Request, name string) (queuesyaml.Do
 
 // change applies a change of the objects in force, and answers with the object that edit returns.
 func (k *objectKind[T, P]) change(
-	s *service, r *http.Request, warnings validation.Problems, edit func(registry.Registry[T, P]) (registry.Registry[T, P], *T, error),
+	s *service, r *http.Request, warnings validation.Problems,
+	edit func(registry.Registry[T, P]) (registry.Registry[T, P], *T, error),
 ) (any, error) {
 	var changed *T
 	res, err := s.editConfig(r, func(now *configs.Config, g *reload.Generation) ([]byte, error) {
@@ -160,7 +164,8 @@ func objectText(r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, badRequest("the body cannot be read: " + err.Error())
 	case len(text) > maxBytes:
-		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxBytes)}
+		return nil,
+			&failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxBytes)}
 	}
 	return text, nil
 }

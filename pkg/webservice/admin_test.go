@@ -42,7 +42,8 @@ func newAdminFixture(t testing.TB, text string) *adminFixture {
 func newAdminFixtureWithStore(t testing.TB, text string, store reload.Store) *adminFixture {
 	t.Helper()
 	noon := func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
-	o := &adminFixture{t: t, cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return discardSink{} }, nil)}
+	o := &adminFixture{t: t,
+		cluster: loop.NewCluster(loop.Options{Now: noon}, func(string) loop.Sink { return discardSink{} }, nil)}
 	t.Cleanup(o.cluster.End)
 	bounds := queuesyaml.Options{MaxBytes: 10_000}
 	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
@@ -210,12 +211,14 @@ func TestAdmin_RejectionsNameTheReason(t *testing.T) {
 			status: http.StatusBadRequest, want: "the document has no partition"},
 		{name: "body too long", target: "/ws/v1/config", body: strings.Repeat("#", 10_001), headers: yaml,
 			status: http.StatusRequestEntityTooLarge, want: "longer than max-config-bytes (10000)"},
-		{name: "content type of a form", target: "/ws/v1/config", body: twoLeavesYAML, headers: []string{"Content-Type", "text/plain"},
-			status: http.StatusUnsupportedMediaType, want: "send application/yaml or"},
+		{name: "content type of a form", target: "/ws/v1/config", body: twoLeavesYAML,
+			headers: []string{"Content-Type", "text/plain"},
+			status:  http.StatusUnsupportedMediaType, want: "send application/yaml or"},
 		{name: "no content type", target: "/ws/v1/config", body: twoLeavesYAML, status: http.StatusUnsupportedMediaType,
 			want: `Content-Type is \"\"`},
-		{name: "another host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", "rebound.example:9081"),
-			status: http.StatusForbidden, want: `Host is \"rebound.example:9081\"`},
+		{name: "another host", target: "/ws/v1/config", body: twoLeavesYAML,
+			headers: append(yaml, "Host", "rebound.example:9081"),
+			status:  http.StatusForbidden, want: `Host is \"rebound.example:9081\"`},
 		{name: "no host", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "Host", ""),
 			status: http.StatusForbidden, want: `Host is \"\"`},
 		{name: "cross-origin page", target: "/ws/v1/config", body: twoLeavesYAML,
@@ -225,16 +228,22 @@ func TestAdmin_RejectionsNameTheReason(t *testing.T) {
 			status:  http.StatusForbidden, want: "cross-origin"},
 		{name: "GET for another host", method: http.MethodGet, target: "/ws/v1/config",
 			headers: []string{"Host", "rebound.example"}, status: http.StatusForbidden, want: "Host is"},
-		{name: "If-Match is another generation", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"7"`),
-			status: http.StatusPreconditionFailed, want: "another generation is in force: 1, not 7"},
-		{name: "If-Match is not a number", target: "/ws/v1/config", body: twoLeavesYAML, headers: append(yaml, "If-Match", `"x"`),
-			status: http.StatusBadRequest, want: "takes the number of a generation"},
-		{name: "rollback to an unknown generation", target: "/ws/v1/config/rollback/9", headers: []string{"Content-Type", "application/json"},
-			status: http.StatusNotFound, want: "generation 9 is not remembered"},
-		{name: "rollback to a negative generation", target: "/ws/v1/config/rollback/-1", headers: []string{"Content-Type", "application/json"},
-			status: http.StatusBadRequest, want: `\"-1\" is not the number of a generation`},
-		{name: "rollback with a body", target: "/ws/v1/config/rollback/1", body: "{nonsense", headers: []string{"Content-Type", "application/json"},
-			status: http.StatusBadRequest, want: "the body is not empty: a rollback takes the number of the generation in the path"},
+		{name: "If-Match is another generation", target: "/ws/v1/config", body: twoLeavesYAML,
+			headers: append(yaml, "If-Match", `"7"`),
+			status:  http.StatusPreconditionFailed, want: "another generation is in force: 1, not 7"},
+		{name: "If-Match is not a number", target: "/ws/v1/config", body: twoLeavesYAML,
+			headers: append(yaml, "If-Match", `"x"`),
+			status:  http.StatusBadRequest, want: "takes the number of a generation"},
+		{name: "rollback to an unknown generation", target: "/ws/v1/config/rollback/9",
+			headers: []string{"Content-Type", "application/json"},
+			status:  http.StatusNotFound, want: "generation 9 is not remembered"},
+		{name: "rollback to a negative generation", target: "/ws/v1/config/rollback/-1",
+			headers: []string{"Content-Type", "application/json"},
+			status:  http.StatusBadRequest, want: `\"-1\" is not the number of a generation`},
+		{name: "rollback with a body", target: "/ws/v1/config/rollback/1", body: "{nonsense",
+			headers: []string{"Content-Type", "application/json"},
+			status:  http.StatusBadRequest,
+			want:    "the body is not empty: a rollback takes the number of the generation in the path"},
 		{name: "rollback without a content type", target: "/ws/v1/config/rollback/1", status: http.StatusUnsupportedMediaType,
 			want: "send application/json"},
 	} {

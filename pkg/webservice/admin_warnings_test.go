@@ -14,7 +14,8 @@ import (
 // The answer to a new configuration has the warnings about it, with positions and hints.
 func TestPostConfig_AnswersWithWarnings(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
-	w := o.post("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - {name: a, resources: {max: {cpu: 2, memory: 10}}}\n")
+	w := o.post("partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues:\n    - {name: a, resources: " +
+		"{max: {cpu: 2, memory: 10}}}\n")
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 	_, warnings, _ := strings.Cut(w.Body.String(), `"warnings":`)
 	assert.Equal(t, warnings, `[{"line":6,"column":35,"path":"root.a","rule":"resource-name","severity":"warning",`+
@@ -27,7 +28,8 @@ func TestPostConfig_WarnsThatAFileReplacesTheConfiguration(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
 	opt := webservice.Options{Reloads: o.reloads, AdminEnabled: true, FileWarning: "the file q.yaml replaces it"}
 	o.admin = webservice.Admin(o.cluster, opt)
-	const want = `"warnings":[{"line":1,"column":1,"path":"","rule":"config-file","severity":"warning","message":"the file q.yaml replaces it",` +
+	const want = `"warnings":[{"line":1,"column":1,"path":"","rule":"config-file","severity":"warning","message":"the ` +
+		`file q.yaml replaces it",` +
 		`"hint":"change the file, too"}]}`
 	for _, w := range []*httptest.ResponseRecorder{o.post(twoLeavesYAML), o.rollback(1)} {
 		assert.Equal(t, w.Code, http.StatusOK, w.Body.String())

@@ -28,8 +28,8 @@ func allocationLog(w *scheduler.AllocationView, refusals []Refusal) (log []dao.A
 	return log
 }
 
-// withRefusals has e show the refusals of nodes for the asks of a partition. It is not for lists: their texts are kept as long
-// as the asks do not change.
+// withRefusals has e show the refusals of nodes for the asks of a partition. It is not for lists: their texts are kept
+// as long as the asks do not change.
 func (s *service) withRefusals(e *encoder, partition string) *encoder {
 	if s.opt.Refusals != nil {
 		e.refusals = func(ask objects.AllocationKey) []Refusal { return s.opt.Refusals(partition, ask) }

@@ -40,20 +40,24 @@ func TestAllocationLog_QuotasAndRefusals(t *testing.T) {
 		t.Cleanup(c.End)
 		assert.NilError(t, c.Configure(t.Context(), conf))
 		l, _ := c.Partition("default")
-		mustCall(t, l, scheduler.AddNode{Node: "n1", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
+		mustCall(t, l,
+			scheduler.AddNode{Node: "n1", Total: resources.FromMap(map[string]resources.Quantity{"vcore": 4000}),
+				Schedulable: true})
 		for app, vcore := range map[objects.AppID]resources.Quantity{"max": 1001, "limit": 1001, "free": 4001} {
 			mustCall(t, l, scheduler.AddApplication{App: app, Queue: "root." + string(app), User: security.User{Name: "ann"}})
 			mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{
-				Key: objects.AllocationKey(app), App: app, Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": vcore}),
+				Key: objects.AllocationKey(app), App: app,
+				Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": vcore}),
 			}})
 		}
 		refused := time.Now()
-		h := webservice.Handler(c, webservice.Options{Refusals: func(partition string, ask objects.AllocationKey) []webservice.Refusal {
-			if partition != "default" || ask == "max" {
-				return nil
-			}
-			return []webservice.Refusal{{Text: "a taint of " + string(ask), Last: refused, Count: 3}}
-		}})
+		h := webservice.Handler(c,
+			webservice.Options{Refusals: func(partition string, ask objects.AllocationKey) []webservice.Refusal {
+				if partition != "default" || ask == "max" {
+					return nil
+				}
+				return []webservice.Refusal{{Text: "a taint of " + string(ask), Last: refused, Count: 3}}
+			}})
 		get := func(path string, into any) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", defaultPartition+path, nil))
@@ -77,9 +81,10 @@ func TestAllocationLog_QuotasAndRefusals(t *testing.T) {
 		at := askOf("max").AllocationLog[0].LastOccurrence
 		assert.Assert(t, at > refused.UnixNano() && at <= time.Now().UnixNano())
 		for app, want := range map[string][]dao.AskLog{
-			"max":   {{Message: "Not enough queue quota", LastOccurrence: at, Count: 1}},
-			"limit": {{Message: "a taint of limit", LastOccurrence: refused.UnixNano(), Count: 3}, {Message: "Not enough user quota", LastOccurrence: at, Count: 1}},
-			"free":  {{Message: "a taint of free", LastOccurrence: refused.UnixNano(), Count: 3}},
+			"max": {{Message: "Not enough queue quota", LastOccurrence: at, Count: 1}},
+			"limit": {{Message: "a taint of limit", LastOccurrence: refused.UnixNano(), Count: 3},
+				{Message: "Not enough user quota", LastOccurrence: at, Count: 1}},
+			"free": {{Message: "a taint of free", LastOccurrence: refused.UnixNano(), Count: 3}},
 		} {
 			ask := askOf(app)
 			assert.DeepEqual(t, ask.AllocationLog, want)

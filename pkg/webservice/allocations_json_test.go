@@ -94,7 +94,8 @@ func wholeApplication(a *scheduler.ApplicationView) dao.Application {
 
 // anyText are texts with all that JSON escapes.
 var anyText = rapid.OneOf(
-	rapid.String(), rapid.StringMatching(`[a-z<>&"\\]*`), rapid.SampledFrom([]string{"", "\u2028", "\x7f", "\x00\n", `"allocations":[{}]`}),
+	rapid.String(), rapid.StringMatching(`[a-z<>&"\\]*`),
+	rapid.SampledFrom([]string{"", "\u2028", "\x7f", "\x00\n", `"allocations":[{}]`}),
 	rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 )
 
@@ -117,18 +118,23 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 	yes := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	return &scheduler.AllocationView{
 		Ask: &objects.Ask{
-			Key: objects.AllocationKey(text("key")), App: objects.AppID(text("app")), Amounts: drawAmounts(t), Priority: rapid.Int32().Draw(t, "priority"),
+			Key: objects.AllocationKey(text("key")), App: objects.AppID(text("app")), Amounts: drawAmounts(t),
+			Priority: rapid.Int32().Draw(t, "priority"),
 			Details: objects.NewAskDetails(objects.AskDetails{
-				Tags: rapid.MapOfN(anyText, anyText, -1, 4).Draw(t, "tags"), RequiredNode: objects.NodeID(text("required")), TaskGroup: text("group"),
+				Tags: rapid.MapOfN(anyText, anyText, -1, 4).Draw(t, "tags"), RequiredNode: objects.NodeID(text("required")),
+				TaskGroup: text("group"),
 			}),
 			Placeholder: yes("placeholder"), Originator: yes("originator"),
 		},
 		Waiting: objects.WaitingReport{
 			State: rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitFailed}).Draw(t, "state"),
-			Quota: rapid.SampledFrom([]objects.QuotaKind{objects.NoQuota, objects.QueueQuota, objects.UserQuota}).Draw(t, "quota"), At: at("waits"),
+			Quota: rapid.SampledFrom([]objects.QuotaKind{objects.NoQuota, objects.QueueQuota, objects.UserQuota}).Draw(t,
+				"quota"), At: at("waits"),
 		},
-		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")), Preempting: yes("preempting"),
-		Nominated: objects.NodeID(text("nominated")), Reserved: objects.NodeID(text("reserved")), BoundAt: at("bound"), SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),
+		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")),
+		Preempting: yes("preempting"),
+		Nominated:  objects.NodeID(text("nominated")), Reserved: objects.NodeID(text("reserved")), BoundAt: at("bound"),
+		SchedulingDelay: time.Duration(rapid.Int64().Draw(t, "delay")),
 	}
 }
 
@@ -136,7 +142,8 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 func TestAllocations_EqualMarshalling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := persistent.ListOf(rapid.SliceOfN(rapid.Custom(drawAllocation), -1, 9).Draw(t, "allocations")...)
-		node := &scheduler.NodeView{ID: "n", Attributes: map[string]string{anyText.Draw(t, "attribute"): anyText.Draw(t, "value")}, Total: drawAmounts(t)}
+		node := &scheduler.NodeView{ID: "n",
+			Attributes: map[string]string{anyText.Draw(t, "attribute"): anyText.Draw(t, "value")}, Total: drawAmounts(t)}
 		var bound []*scheduler.AllocationView
 		for w := range all.All() {
 			if w.Node != "" {
@@ -172,7 +179,8 @@ func marshalled(t assert.TestingT, body any) string {
 
 // The order in which paths are compared is that of a walk through the tree.
 func TestComparePaths_IsTheOrderOfTheTree(t *testing.T) {
-	paths := []string{"root", "root.a", "root.a.#", "root.a.x", "root.a.x.y", "root.a#", "root.a-b", "root.a-b.c", "root.aa", "root.b"}
+	paths := []string{"root", "root.a", "root.a.#", "root.a.x", "root.a.x.y", "root.a#", "root.a-b", "root.a-b.c",
+		"root.aa", "root.b"}
 	for i, a := range paths {
 		for j, b := range paths {
 			assert.Equal(t, comparePaths(a, b), cmp.Compare(i, j), "%s and %s", a, b)
@@ -180,7 +188,8 @@ func TestComparePaths_IsTheOrderOfTheTree(t *testing.T) {
 	}
 }
 
-// An ask that has reserved a node is found by the state that the resource manager was told, and by its reservation (RST-12).
+// An ask that has reserved a node is found by the state that the resource manager was told, and by its reservation
+// (RST-12).
 func TestAskFilter_ReservedAsksKeepTheirWaitingState(t *testing.T) {
 	reserved := scheduler.AllocationView{Reserved: "n1", Waiting: objects.WaitingReport{State: objects.WaitFailed}}
 	waits := scheduler.AllocationView{Waiting: objects.WaitingReport{State: objects.WaitFailed}}

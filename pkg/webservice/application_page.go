@@ -14,9 +14,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// Parts of the lists of applications. The place of an active application is its queue and its ID, that of one that has ended
-// its number in the history or, if it ended before the last restart, when it did and its ID: all are right also when the
-// application is no longer in the list.
+// Parts of the lists of applications. The place of an active application is its queue and its ID, that of one that has
+// ended its number in the history or, if it ended before the last restart, when it did and its ID: all are right also
+// when the application is no longer in the list.
 
 // applicationPage is the part of a list of applications that a request asks for.
 type applicationPage struct {
@@ -56,7 +56,8 @@ func (p applicationPage) active(partition string, all iter.Seq[listedApplication
 			return cmp.Or(comparePaths(a.path, queue), cmp.Compare(string(a.view.ID), id)) > 0
 		},
 		func(a listedApplication) bool {
-			return (p.user == "" || a.view.User.Name == p.user) && (status == "" || strings.EqualFold(a.view.State.String(), status))
+			return (p.user == "" || a.view.User.Name == p.user) &&
+				(status == "" || strings.EqualFold(a.view.State.String(), status))
 		})
 	e := newEncoder()
 	return pagedListOf(p.page, selected, more, listedApplication.place, func(a listedApplication) pieces {
@@ -128,7 +129,8 @@ func (p applicationPage) ended(partition string, all iter.Seq[listedEnded]) (any
 	if err != nil {
 		return nil, badPlace(p.after, "the one that the link to the next page has")
 	}
-	selected, more := selectPage(p.page, all, after.before, func(e listedEnded) bool { return p.user == "" || e.User.Name == p.user })
+	selected, more := selectPage(p.page, all, after.before,
+		func(e listedEnded) bool { return p.user == "" || e.User.Name == p.user })
 	e := newEncoder()
 	return pagedListOf(p.page, selected, more, listedEnded.place, func(x listedEnded) pieces {
 		return func(yield func([]byte) bool) { yield(e.piece(dao.NewEndedApplication(partition, x.Ended))) }
@@ -142,7 +144,8 @@ func badPlace(after, form string) error {
 // applicationsIn are the active applications of q in order and, if recursive, of the queues below.
 func applicationsIn(q *scheduler.QueueView, recursive bool) iter.Seq[listedApplication] {
 	return func(yield func(listedApplication) bool) {
-		eachApplication(q, recursive, func(a *scheduler.ApplicationView, path string) bool { return yield(listedApplication{a, path, nil}) })
+		eachApplication(q, recursive,
+			func(a *scheduler.ApplicationView, path string) bool { return yield(listedApplication{a, path, nil}) })
 	}
 }
 

@@ -37,7 +37,8 @@ func (s *service) applications(r *http.Request) (any, error) {
 func statusOf(query url.Values) (string, error) {
 	status := strings.ToLower(query.Get("status"))
 	if status != "" && !slices.Contains(activeStatuses, status) {
-		return "", badRequest(fmt.Sprintf("status %q: it is one of %s", truncated(status), strings.Join(activeStatuses, ", ")))
+		return "",
+			badRequest(fmt.Sprintf("status %q: it is one of %s", truncated(status), strings.Join(activeStatuses, ", ")))
 	}
 	return status, nil
 }
@@ -89,7 +90,8 @@ func listApplications(snap *scheduler.Snapshot, q *scheduler.QueueView, state st
 
 // eachApplication calls do for the applications of q and, if recursive, of the queues below it,
 // with the paths of their queues, until do returns false. It reports whether do never did.
-func eachApplication(q *scheduler.QueueView, recursive bool, do func(a *scheduler.ApplicationView, path string) bool) bool {
+func eachApplication(q *scheduler.QueueView, recursive bool,
+	do func(a *scheduler.ApplicationView, path string) bool) bool {
 	for a := range q.Applications.All() {
 		if !do(a, string(q.Path)) {
 			return false

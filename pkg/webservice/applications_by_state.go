@@ -83,7 +83,8 @@ type endedList struct {
 	current persistent.List[lifecycle.Ended]
 }
 
-func (s *service) endedList(ctx context.Context, snap *scheduler.Snapshot, rejected bool, current persistent.List[lifecycle.Ended]) (list endedList, err error) {
+func (s *service) endedList(ctx context.Context, snap *scheduler.Snapshot, rejected bool,
+	current persistent.List[lifecycle.Ended]) (list endedList, err error) {
 	list.current = current
 	if list.former, err = s.formerlyEnded(ctx, snap, rejected, current); err != nil || !rejected || len(list.former) == 0 {
 		return list, err
@@ -130,7 +131,8 @@ func (s *service) application(r *http.Request) (any, error) {
 
 // findApplication returns an application of q or, if recursive, of the queues below, and its
 // queue; nil: there is none.
-func findApplication(q *scheduler.QueueView, id objects.AppID, recursive bool) (*scheduler.ApplicationView, *scheduler.QueueView) {
+func findApplication(q *scheduler.QueueView, id objects.AppID, recursive bool) (*scheduler.ApplicationView,
+	*scheduler.QueueView) {
 	if a := q.Application(id); a != nil {
 		return a, q
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The pending asks of a partition, the longest waiting first (RST-12). The place of an ask is the time of its request and
-// its key, so a page begins where the last one ended, whatever was placed or submitted meanwhile.
+// The pending asks of a partition, the longest waiting first (RST-12). The place of an ask is the time of its request
+// and its key, so a page begins where the last one ended, whatever was placed or submitted meanwhile.
 
 // defaultAskLimit and maxAskLimit are how many asks an answer has without a limit, and at most.
 const (
@@ -94,7 +94,9 @@ func readAskFilter(r *http.Request) (f askFilter, err error) {
 	case f.limit > maxAskLimit:
 		return f, badRequest(fmt.Sprintf("limit %d: it is %d at most", f.limit, maxAskLimit))
 	case f.waitingState != "" && !slices.Contains(waitingStates, f.waitingState):
-		return f, badRequest(fmt.Sprintf("waitingState %q: it is one of %s", truncated(f.waitingState), strings.Join(waitingStates, ", ")))
+		return f,
+			badRequest(fmt.Sprintf("waitingState %q: it is one of %s", truncated(f.waitingState),
+				strings.Join(waitingStates, ", ")))
 	case f.limit == 0:
 		f.limit = defaultAskLimit
 	}
@@ -115,7 +117,8 @@ func readAskFilter(r *http.Request) (f askFilter, err error) {
 		nanos, key, found := strings.Cut(f.after, " ")
 		n, err := strconv.ParseInt(nanos, 10, 64)
 		if err != nil || !found {
-			return f, badPlace(f.after, "the time of the request in nanoseconds and the key of an ask, with a space between them")
+			return f,
+				badPlace(f.after, "the time of the request in nanoseconds and the key of an ask, with a space between them")
 		}
 		f.created, f.key = time.Unix(0, n), key
 	}
@@ -140,9 +143,10 @@ func (f *askFilter) isAfter(a pendingAsk) bool {
 	return f.after == "" || cmp.Or(a.view.Created.Compare(f.created), cmp.Compare(string(a.view.Ask.Key), f.key)) > 0
 }
 
-// search returns the asks of the page in order, and one more if there is one behind it. total is how many match, on all pages.
-// The cost grows with the number of asks below the queue, and the memory with the limit only.
-func (f *askFilter) search(ctx context.Context, top *scheduler.QueueView, now time.Time) (found []pendingAsk, total int) {
+// search returns the asks of the page in order, and one more if there is one behind it. total is how many match, on all
+// pages. The cost grows with the number of asks below the queue, and the memory with the limit only.
+func (f *askFilter) search(ctx context.Context, top *scheduler.QueueView, now time.Time) (found []pendingAsk,
+	total int) {
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	var first askHeap

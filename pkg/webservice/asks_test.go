@@ -26,17 +26,20 @@ func waitingCluster(t *testing.T) *loop.Cluster {
 	t.Helper()
 	c := startCluster(t, clusterYAML)
 	l, _ := c.Partition("default")
-	mustCall(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 2000}), Schedulable: true})
+	mustCall(t, l,
+		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 2000}), Schedulable: true})
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 40 {
 		app := objects.AppID(fmt.Sprint("app-", i%8))
 		if i < 8 {
 			mustCall(t, l, scheduler.AddApplication{
-				App: app, User: security.User{Name: fmt.Sprint("user-", i%3)}, Queue: []string{"root.tenant.fair", "root.tenant.odd/name", "root.idle"}[i%3],
+				App: app, User: security.User{Name: fmt.Sprint("user-", i%3)},
+				Queue: []string{"root.tenant.fair", "root.tenant.odd/name", "root.idle"}[i%3],
 			})
 		}
 		mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprintf("key %02d", (i*17)%40)), App: app, Amounts: amounts(map[string]resources.Quantity{"vcore": 500}),
+			Key: objects.AllocationKey(fmt.Sprintf("key %02d", (i*17)%40)), App: app,
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 500}),
 			Created: objects.TimestampOf(noon.Add(-time.Duration(1+random.IntN(10)) * time.Minute)),
 		}})
 	}
@@ -107,5 +110,6 @@ func TestAsks_Filters(t *testing.T) {
 		}
 	}
 	some := asksOf(t, c, "?limit=1&fields=allocationKey,waitSeconds")
-	assert.DeepEqual(t, some.Asks, []dao.PendingAsk{{Ask: dao.Ask{AllocationKey: all[0].AllocationKey}, WaitSeconds: all[0].WaitSeconds}})
+	assert.DeepEqual(t, some.Asks,
+		[]dao.PendingAsk{{Ask: dao.Ask{AllocationKey: all[0].AllocationKey}, WaitSeconds: all[0].WaitSeconds}})
 }

@@ -18,8 +18,8 @@ var openPaths = slices.Clone(Liveness)
 // metricsPaths are those that Options.Auth may open for scrapes.
 var metricsPaths = []string{"/metrics", "/ws/v1/metrics"}
 
-// authenticated serves requests of clients that may have the answer (SEC-3, SEC-10), with the security headers. needed is
-// the role for everything but what is open.
+// authenticated serves requests of clients that may have the answer (SEC-3, SEC-10), with the security headers. needed
+// is the role for everything but what is open.
 func (s *service) authenticated(needed auth.Role, next http.Handler) http.Handler {
 	return httpserver.WithSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.opt.Auth == nil || s.isOpen(r) || s.isPrivateSocket() {
@@ -72,8 +72,8 @@ func (s *service) isOpen(r *http.Request) bool {
 	return s.opt.Auth.AnonymousMetrics() && slices.Contains(metricsPaths, r.URL.Path)
 }
 
-// isPrivateSocket reports whether the clients of the listener need no credentials, because only the user of the process can
-// connect to it (SEC-11). A setting says so: the addresses of a connection do not.
+// isPrivateSocket reports whether the clients of the listener need no credentials, because only the user of the process
+// can connect to it (SEC-11). A setting says so: the addresses of a connection do not.
 func (s *service) isPrivateSocket() bool { return s.adminListener && s.opt.AdminSocket }
 
 // accessFailure is the answer to a request without sufficient credentials.
@@ -82,7 +82,8 @@ func accessFailure(w http.ResponseWriter, err error) error {
 		return &failure{status: http.StatusForbidden, reason: err.Error()}
 	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="canopy"`)
-	w.Header().Add("WWW-Authenticate", `Basic realm="canopy", charset="UTF-8"`) // a browser asks for it: the token is the password
+	// a browser asks for it: the token is the password
+	w.Header().Add("WWW-Authenticate", `Basic realm="canopy", charset="UTF-8"`)
 	return &failure{status: http.StatusUnauthorized, reason: err.Error()}
 }
 
@@ -111,7 +112,8 @@ func peerOf(r *http.Request) string {
 // audit logs a change that was requested over REST, or its refusal (SEC-12).
 func (s *service) audit(r *http.Request, err error) {
 	c := auth.Change{Identity: s.identityOf(r), Peer: peerOf(r), Action: r.Method + " " + r.URL.Path, Err: err}
-	if err == nil && s.opt.Reloads != nil && !strings.HasPrefix(r.URL.Path, "/ws/v1/partition/") { // an action of an operator changes no configuration
+	// an action of an operator changes no configuration
+	if err == nil && s.opt.Reloads != nil && !strings.HasPrefix(r.URL.Path, "/ws/v1/partition/") {
 		c.Result = fmt.Sprintf("generation %d is in force", s.opt.Reloads.Current().Number)
 	}
 	auth.Audit(s.opt.Log, c)

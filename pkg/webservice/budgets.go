@@ -48,7 +48,8 @@ func (s *service) budgetCounts(ctx context.Context) (map[string][]dao.BudgetCoun
 		}
 		for _, v := range views {
 			id := v.Budget.ID()
-			out[id] = append(out[id], dao.BudgetCounts{Partition: name, Matching: v.Selected, Preempting: v.Preempting, DisruptionsAllowed: v.Allowed})
+			out[id] = append(out[id],
+				dao.BudgetCounts{Partition: name, Matching: v.Selected, Preempting: v.Preempting, DisruptionsAllowed: v.Allowed})
 		}
 	}
 	return out, nil

@@ -40,12 +40,15 @@ func budgetCluster(t *testing.T) *loop.Cluster {
 	l, _ := c.Partition("default")
 	ask := func(key, app string, priority int32) scheduler.SubmitAsk {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(key), App: "app-1", Priority: priority, Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+			Key: objects.AllocationKey(key), App: "app-1", Priority: priority,
+			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
-			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "team-a", "kubernetes.io/label/app": app}},
+			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "team-a",
+				"kubernetes.io/label/app": app}},
 		}}
 	}
-	mustCall(t, l, scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},
+	mustCall(t, l,
+		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000}), Schedulable: true},
 		scheduler.AddApplication{App: "app-1", User: security.User{Name: "ann"}, Queue: "root.a"},
 		ask("db-1", "db", 0), ask("db-2", "db", 0), ask("db-3", "db", 0))
 	mustCall(t, l)
@@ -63,12 +66,15 @@ func TestGolden_DisruptionBudgets(t *testing.T) {
 		{"budget", "/ws/v1/disruptionbudget/db?namespace=team-a"},
 		{"budget-default", "/ws/v1/disruptionbudget/known"},
 	})
-	for name, target := range map[string]string{"budgets": "disruptionbudgets", "budget": "disruptionbudget/db?namespace=team-a"} {
+	for name, target := range map[string]string{"budgets": "disruptionbudgets",
+		"budget": "disruptionbudget/db?namespace=team-a"} {
 		w := fetch(c, "/ws/v1/"+target, "Accept", yamlBody)
 		assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
 		golden.Assert(t, w.Body.String(), name+".yaml")
 	}
-	wantAnswer(t, fetch(c, "/ws/v1/disruptionbudget/db"), http.StatusNotFound, errorBody(404, `unknown-budget: disruption budget "default/db": there is no such budget`, `"reason":"unknown-budget"`))
+	wantAnswer(t, fetch(c, "/ws/v1/disruptionbudget/db"), http.StatusNotFound,
+		errorBody(404, `unknown-budget: disruption budget "default/db": there is no such budget`,
+			`"reason":"unknown-budget"`))
 }
 
 func (o *adminFixture) budgets() string {
@@ -94,27 +100,38 @@ func (o *adminFixture) budget(method, name, body string, headers ...string) *htt
 
 func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	o := newAdminFixture(t, "# mine\n"+oneLeafYAML)
-	w := o.budget(http.MethodPost, "", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk, namespace: team-a, labels: {a: b}}\n"+
-		"spec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}, unhealthyPodEvictionPolicy: AlwaysAllow}\nstatus: {currentHealthy: 3}\n",
+	w := o.budget(http.MethodPost, "",
+		"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk, namespace: team-a, labels: {a: b}}\n"+
+			"spec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}, unhealthyPodEvictionPolicy: AlwaysAllow}\nstatus: "+
+			"{currentHealthy: 3}\n",
 		"Content-Type", yamlBody)
-	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"minAvailable":"50%",`+
-		`"generation":2,"changed":true}`)
-	w = o.budget(http.MethodPost, "", `{"name": "zk", "selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}, "maxUnavailable": 0}`)
+	wantAnswer(t, w, http.StatusCreated,
+		`{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"minAvailable":"50%",`+
+			`"generation":2,"changed":true}`)
+	w = o.budget(http.MethodPost, "",
+		`{"name": "zk", "selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}, "maxUnavailable": 0}`)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	w = o.budget(http.MethodPost, "?namespace=team-b", `{"name": "zk", "selector": {}, "allowed": 0}`)
-	wantAnswer(t, w, http.StatusCreated, `{"name":"zk","namespace":"team-b","selector":{},"allowed":0,"generation":4,"changed":true,"warnings":[{"line":1,`+
-		`"column":28,"path":"disruption budget team-b/zk","rule":"budget-empty-selector","severity":"warning",`+
-		`"message":"without conditions the selector selects nothing, so the budget has no effect","hint":"name the labels of the allocations under matchLabels"}]}`)
-	assert.Equal(t, o.budgets(), "default/zk a maxUnavailable: 0, team-a/zk app=zk minAvailable: 50%, team-b/zk  allowed: 0")
+	wantAnswer(t, w, http.StatusCreated,
+		`{"name":"zk","namespace":"team-b","selector":{},"allowed":0,"generation":4,"changed":true,"warnings":[{"line":1,`+
+			`"column":28,"path":"disruption budget team-b/zk","rule":"budget-empty-selector","severity":"warning",`+
+			`"message":"without conditions the selector selects nothing, so the budget has no effect","hint":"name the labels `+
+			`of the allocations under matchLabels"}]}`)
+	assert.Equal(t, o.budgets(),
+		"default/zk a maxUnavailable: 0, team-a/zk app=zk minAvailable: 50%, team-b/zk  allowed: 0")
 
-	w = o.budget(http.MethodPut, "zk?namespace=team-a", `{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
-	wantAnswer(t, w, http.StatusOK, `{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"maxUnavailable":1,"generation":5,"changed":true}`)
-	w = o.budget(http.MethodPut, "zk?namespace=team-a", `{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
+	w = o.budget(http.MethodPut, "zk?namespace=team-a",
+		`{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
+	wantAnswer(t, w, http.StatusOK,
+		`{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"maxUnavailable":1,"generation":5,"changed":true}`)
+	w = o.budget(http.MethodPut, "zk?namespace=team-a",
+		`{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
 	assert.Assert(t, strings.Contains(w.Body.String(), `"generation":5,"changed":false`), w.Body.String())
 
 	w = o.budget(http.MethodDelete, "zk", "")
-	wantAnswer(t, w, http.StatusOK, `{"name":"zk","namespace":"default","selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]},`+
-		`"maxUnavailable":0,"generation":6,"changed":true}`)
+	wantAnswer(t, w, http.StatusOK,
+		`{"name":"zk","namespace":"default","selector":{"matchExpressions":[{"key":"a","operator":"Exists"}]},`+
+			`"maxUnavailable":0,"generation":6,"changed":true}`)
 	assert.Equal(t, o.budgets(), "team-a/zk app=zk maxUnavailable: 1, team-b/zk  allowed: 0")
 
 	// Each of these changes is a generation, and a rollback restores its budgets.
@@ -150,8 +167,10 @@ func TestDisruptionBudgets_InvalidBodyIsRejectedWithReason(t *testing.T) {
 		{"invalid name", "POST", "", `{"name": "X", "allowed": 1}`, 422, "invalid-name"},
 		{"no name", "POST", "", `{"allowed": 1}`, 422, "invalid-name"},
 		{"invalid namespace", "POST", "", `{"name": "x", "namespace": "a.b", "allowed": 1}`, 422, "invalid-namespace"},
-		{"invalid selector", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422, "invalid-selector"},
-		{"field at both levels", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422, "duplicate-field"},
+		{"invalid selector", "POST", "", `{"name": "x", "selector": {"matchLabels": {"a b": "c"}}, "allowed": 1}`, 422,
+			"invalid-selector"},
+		{"field at both levels", "POST", "", `{"name": "x", "minAvailable": 1, "spec": {"minAvailable": 1}}`, 422,
+			"duplicate-field"},
 		{"another kind", "POST", "", `{"kind": "Pod", "name": "x", "allowed": 1}`, 422, "invalid-kind"},
 		{"existing name", "POST", "", `{"name": "a", "allowed": 1}`, 409, "already-exists"},
 		{"PUT of an unknown budget", "PUT", "x", `{"allowed": 1}`, 404, "unknown-budget"},
@@ -182,7 +201,8 @@ func TestDisruptionBudgets_OnlyAdminListenerChangesThem(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
 	body := `{"name": "x", "allowed": 1}`
 	for _, c := range []struct{ method, path string }{
-		{http.MethodPost, "/ws/v1/disruptionbudgets"}, {http.MethodPut, "/ws/v1/disruptionbudget/x"}, {http.MethodDelete, "/ws/v1/disruptionbudget/x"},
+		{http.MethodPost, "/ws/v1/disruptionbudgets"}, {http.MethodPut, "/ws/v1/disruptionbudget/x"},
+		{http.MethodDelete, "/ws/v1/disruptionbudget/x"},
 	} {
 		w := o.send(o.handler, c.method, c.path, body, "Content-Type", jsonBody)
 		assert.Equal(t, w.Code, http.StatusMethodNotAllowed, c.method)
@@ -191,18 +211,23 @@ func TestDisruptionBudgets_OnlyAdminListenerChangesThem(t *testing.T) {
 		w = o.send(o.admin, c.method, c.path, body, "Content-Type", jsonBody, "If-Match", `"7"`)
 		assert.Equal(t, w.Code, http.StatusPreconditionFailed, c.method)
 	}
-	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", "text/plain").Code, http.StatusUnsupportedMediaType)
+	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", "text/plain").Code,
+		http.StatusUnsupportedMediaType)
 	assert.Equal(t, o.budgets(), "")
-	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
+	assert.Equal(t, o.budget(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code,
+		http.StatusCreated)
 }
 
 // FuzzBudgetBody looks for a body that makes reading a budget panic, or for an invalid budget that is accepted.
 func FuzzBudgetBody(f *testing.F) {
-	f.Add("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk}\nspec: {minAvailable: 50%, selector: {matchLabels: {app: zk}}}", "", "zk")
-	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]}}`, "a", "")
+	f.Add("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: zk}\nspec: {minAvailable: 50%, selector: "+
+		"{matchLabels: {app: zk}}}", "", "zk")
+	f.Add(`{"name": "x", "allowed": 1, "selector": {"matchExpressions": [{"key": "a", "operator": "In", "values": `+
+		`["b"]}]}}`, "a", "")
 	f.Add(`{"metadata": {"name": "x"}, "minAvailable": [1]}`, "y", "x")
 	f.Fuzz(func(t *testing.T, body, namespace, name string) {
-		doc, problems := queuesyaml.DisruptionBudgets.ReadOne([]byte(body), registry.Key{Namespace: namespace, Name: name}, queuesyaml.Options{})
+		doc, problems := queuesyaml.DisruptionBudgets.ReadOne([]byte(body), registry.Key{Namespace: namespace, Name: name},
+			queuesyaml.Options{})
 		if !problems.HasErrors() {
 			assert.Equal(t, len(doc.Object.Check()), 0)
 		}

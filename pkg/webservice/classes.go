@@ -34,13 +34,14 @@ type changedClassBody struct {
 
 // classBody is a priority class. Its fields have the names of Kubernetes, with submitacl and system added.
 type classBody struct {
-	Name             string  `json:"name"`
-	Value            int32   `json:"value"`
-	GlobalDefault    bool    `json:"globalDefault"`
-	PreemptionPolicy string  `json:"preemptionPolicy"`
-	Description      string  `json:"description,omitempty"`
-	SubmitACL        *string `json:"submitacl,omitempty"` // the users and groups that may use it; missing: all, or none for a system class
-	System           bool    `json:"system,omitempty"`    // a built-in class
+	Name             string `json:"name"`
+	Value            int32  `json:"value"`
+	GlobalDefault    bool   `json:"globalDefault"`
+	PreemptionPolicy string `json:"preemptionPolicy"`
+	Description      string `json:"description,omitempty"`
+	// the users and groups that may use it; missing: all, or none for a system class
+	SubmitACL *string `json:"submitacl,omitempty"`
+	System    bool    `json:"system,omitempty"` // a built-in class
 }
 
 // classObject is a priority class as a Kubernetes object.

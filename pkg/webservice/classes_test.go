@@ -69,11 +69,14 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 	o := newAdminFixture(t, "# mine\n"+oneLeafYAML)
 	w := o.class(http.MethodPost, "", guideClassYAML, "Content-Type", yamlBody)
 	wantAnswer(t, w, http.StatusCreated, `{"name":"high-priority","value":1000000,"globalDefault":false,`+
-		`"preemptionPolicy":"PreemptLowerPriority","description":"This priority class should be used for XYZ service pods only.",`+
+		`"preemptionPolicy":"PreemptLowerPriority","description":"This priority class should be used for XYZ service pods `+
+		`only.",`+
 		`"generation":2,"changed":true}`)
-	w = o.class(http.MethodPost, "", `{"name": "low", "value": -5, "globalDefault": true, "preemptionPolicy": "Never", "submitacl": "ann"}`)
+	w = o.class(http.MethodPost, "",
+		`{"name": "low", "value": -5, "globalDefault": true, "preemptionPolicy": "Never", "submitacl": "ann"}`)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
-	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
+	assert.Equal(t, o.classes(),
+		"high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 
 	// S1: a body without a policy and a submit ACL keeps both.
 	w = o.class(http.MethodPut, "low", `{"value": -5, "description": "less"}`)
@@ -90,13 +93,15 @@ func TestPriorityClasses_CreateUpdateDelete(t *testing.T) {
 		`"description":"less","submitacl":"ann","generation":6,"changed":true}`)
 	w = o.class(http.MethodPost, "", `{"name": "low", "value": 99}`)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
-	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low 99, "+
-		"system-node-critical 2000001000 for  ops")
+	assert.Equal(t, o.classes(),
+		"high-priority 1000000 This priority class should be used for XYZ service pods only., low 99, "+
+			"system-node-critical 2000001000 for  ops")
 
 	// Each of these changes is a generation, and a rollback restores its classes.
 	assert.Assert(t, strings.HasPrefix(o.reloads.Current().Text, "# mine\n"+oneLeafYAML+"priorityclasses:\n"))
 	assert.Equal(t, o.rollback(3).Code, http.StatusOK)
-	assert.Equal(t, o.classes(), "high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
+	assert.Equal(t, o.classes(),
+		"high-priority 1000000 This priority class should be used for XYZ service pods only., low -5 default for ann")
 	var history struct {
 		Changes diff.Change `json:"changes"`
 	}
@@ -108,22 +113,27 @@ func TestPriorityClasses_AreShown(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML+"priorityclasses: [{name: low, value: -5, submitacl: ''}]\n")
 	w := o.get("/ws/v1/priorityclasses")
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
-	wantAnswer(t, w, http.StatusOK, `[{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority","submitacl":""},`+
-		`{"name":"system-cluster-critical","value":2000000000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
-		`"description":"For what must run in the cluster, and may move to another node if it has to.","system":true},`+
-		`{"name":"system-node-critical","value":2000001000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
-		`"description":"For what must run on its node.","system":true}]`)
+	wantAnswer(t, w, http.StatusOK,
+		`[{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority","submitacl":""},`+
+			`{"name":"system-cluster-critical","value":2000000000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
+			`"description":"For what must run in the cluster, and may move to another node if it has to.","system":true},`+
+			`{"name":"system-node-critical","value":2000001000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
+			`"description":"For what must run on its node.","system":true}]`)
 	w = o.get("/ws/v1/priorityclass/low", "Accept", yamlBody)
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/x-yaml")
 	wantAnswer(t, w, http.StatusOK, "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n    name: low\n"+
 		"value: -5\npreemptionPolicy: PreemptLowerPriority\nsubmitacl: \"\"\n")
 	w = o.get("/ws/v1/priorityclasses", "Accept", "text/yaml")
-	assert.Assert(t, strings.HasPrefix(w.Body.String(), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClassList\nitems:\n"), w.Body.String())
-	wantAnswer(t, o.get("/ws/v1/priorityclass/none"), http.StatusNotFound, errorBody(404, `unknown-class: priority class "none": there is no such class`, `"reason":"unknown-class"`))
+	assert.Assert(t,
+		strings.HasPrefix(w.Body.String(), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClassList\nitems:\n"),
+		w.Body.String())
+	wantAnswer(t, o.get("/ws/v1/priorityclass/none"), http.StatusNotFound,
+		errorBody(404, `unknown-class: priority class "none": there is no such class`, `"reason":"unknown-class"`))
 
 	// The YAML that is shown can be sent to another scheduler.
 	other := newAdminFixture(t, oneLeafYAML)
-	w = other.class(http.MethodPost, "", o.get("/ws/v1/priorityclass/low", "Accept", yamlBody).Body.String(), "Content-Type", yamlBody)
+	w = other.class(http.MethodPost, "", o.get("/ws/v1/priorityclass/low", "Accept", yamlBody).Body.String(),
+		"Content-Type", yamlBody)
 	assert.Equal(t, w.Code, http.StatusCreated, w.Body.String())
 	assert.Equal(t, other.classes(), o.classes())
 }
@@ -144,7 +154,8 @@ func TestPriorityClasses_InvalidBodyIsRejectedWithReason(t *testing.T) {
 		{"invalid ACL", "POST", "", `{"name": "x", "value": 1, "submitacl": "a b c"}`, 422, "invalid-acl"},
 		{"no name", "POST", "", `{"value": 1}`, 422, "invalid-name"},
 		{"S2-2: existing name", "POST", "", `{"name": "a", "value": 1}`, 409, "already-exists"},
-		{"second global default", "POST", "", `{"name": "x", "value": 1, "globalDefault": true}`, 403, "second-global-default"},
+		{"second global default", "POST", "", `{"name": "x", "value": 1, "globalDefault": true}`, 403,
+			"second-global-default"},
 		{"PUT of a second global default", "PUT", "b", `{"value": 2, "globalDefault": true}`, 403, "second-global-default"},
 		{"PUT of another value", "PUT", "a", `{"value": 3}`, 422, "value-immutable"},
 		{"PUT of another policy", "PUT", "a", `{"value": 1, "preemptionPolicy": "Never"}`, 422, "policy-immutable"},
@@ -183,7 +194,8 @@ func TestPriorityClasses_OnlyAdminListenerChangesThem(t *testing.T) {
 	}{
 		{"public listener", o.handler, []string{"Content-Type", jsonBody}, http.StatusMethodNotAllowed},
 		{"content type of a form", o.admin, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType},
-		{"cross-origin page", o.admin, []string{"Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site"}, http.StatusForbidden},
+		{"cross-origin page", o.admin, []string{"Content-Type", jsonBody, "Sec-Fetch-Site", "cross-site"},
+			http.StatusForbidden},
 		{"another host", o.admin, []string{"Content-Type", jsonBody, "Host", "evil.example"}, http.StatusForbidden},
 	} {
 		w := o.send(c.handler, http.MethodPost, "/ws/v1/priorityclasses", body, c.headers...)
@@ -201,8 +213,10 @@ func TestPriorityClasses_OnlyAdminListenerChangesThem(t *testing.T) {
 func TestPriorityClasses_IfMatchMakesChangeConditional(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
 	body := `{"name": "x", "value": 1}`
-	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"7"`).Code, http.StatusPreconditionFailed)
-	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code, http.StatusCreated)
+	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"7"`).Code,
+		http.StatusPreconditionFailed)
+	assert.Equal(t, o.class(http.MethodPost, "", body, "Content-Type", jsonBody, "If-Match", `"1"`).Code,
+		http.StatusCreated)
 }
 
 // All classes are created, although each change edits the text of the one before.

@@ -33,12 +33,15 @@ func TestClassQuotas_AreShown(t *testing.T) {
 	l, ok := c.Partition("default")
 	assert.Assert(t, ok)
 	ask := func(key string) *objects.Ask {
-		return &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: amounts(map[string]resources.Quantity{"vcore": 500, "memory": 7})}
+		return &objects.Ask{Key: objects.AllocationKey(key), App: "app",
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 500, "memory": 7})}
 	}
 	mustCall(t, l,
-		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 4000, "memory": 10}), Schedulable: true},
+		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 4000, "memory": 10}),
+			Schedulable: true},
 		scheduler.AddApplication{App: "app", User: security.User{Name: "ann", Groups: []string{"dev"}}, Queue: "root.a"},
-		scheduler.SubmitAskWithClass{Ask: ask("one"), Class: "high"}, scheduler.SubmitAskWithClass{Ask: ask("two"), Class: "high"},
+		scheduler.SubmitAskWithClass{Ask: ask("one"), Class: "high"},
+		scheduler.SubmitAskWithClass{Ask: ask("two"), Class: "high"},
 		scheduler.SubmitAskWithClass{Ask: ask("three"), Class: "low"}, scheduler.SubmitAsk{Ask: ask("four")},
 	)
 	mustCall(t, l) // one ask is placed, the others are pending
@@ -49,8 +52,9 @@ func TestClassQuotas_AreShown(t *testing.T) {
 		none = `"name":"none","match":{"operator":"DoesNotExist"},"users":["bob"],"hard":{"memory":1073741824}}`
 	)
 	w := fetch(c, "/ws/v1/partition/default/classquotas")
-	wantAnswer(t, w, http.StatusOK, `{"partition":"default","classesNeedingQuota":[{"operator":"In","classes":["high"]},{"operator":"Exists"}],`+
-		`"classQuotas":[{"queue":"root",`+anyQuota+`,{"queue":"root.a",`+high+`,{"queue":"root.a",`+none+`]}`)
+	wantAnswer(t, w, http.StatusOK,
+		`{"partition":"default","classesNeedingQuota":[{"operator":"In","classes":["high"]},{"operator":"Exists"}],`+
+			`"classQuotas":[{"queue":"root",`+anyQuota+`,{"queue":"root.a",`+high+`,{"queue":"root.a",`+none+`]}`)
 
 	var root struct {
 		ClassQuotas json.RawMessage

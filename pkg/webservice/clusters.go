@@ -11,7 +11,8 @@ import (
 func (s *service) clusters(*http.Request) (any, error) {
 	out, info := []dao.Cluster{}, s.buildInfo()
 	for _, name := range s.cluster.Partitions() {
-		out = append(out, dao.Cluster{StartTime: dao.Nanos(s.opt.Started), BuildInfo: info, Partition: name, ClusterName: dao.ClusterName})
+		out = append(out,
+			dao.Cluster{StartTime: dao.Nanos(s.opt.Started), BuildInfo: info, Partition: name, ClusterName: dao.ClusterName})
 	}
 	return out, nil
 }

@@ -30,9 +30,10 @@ func TestClusters_HaveTheBuildInfoOfTheirResourceManager(t *testing.T) {
 	rm := oneManager{webservice.ResourceManager{ID: "rm-1", BuildInfo: map[string]string{"buildVersion": "1.9.0"}}}
 	w := request(c, webservice.Options{Started: noon, Managers: rm}, http.MethodGet, "/ws/v1/clusters")
 	assert.Equal(t, w.Code, http.StatusOK)
-	assert.Equal(t, w.Body.String(), `[{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
-		`"partition":"default","clusterName":"kubernetes"},`+
-		`{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],"partition":"empty","clusterName":"kubernetes"}]`)
+	assert.Equal(t, w.Body.String(),
+		`[{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
+			`"partition":"default","clusterName":"kubernetes"},`+
+			`{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],"partition":"empty","clusterName":"kubernetes"}]`)
 	assert.Equal(t, len(rm.BuildInfo), 1, "the information of the resource manager was changed")
 
 	assert.Equal(t, fetch(c, "/ws/v1/clusters").Body.String(),
@@ -47,10 +48,13 @@ func TestNodeUtilizations_BoundsOfBuckets(t *testing.T) {
 		return amounts(map[string]resources.Quantity{"vcore": n})
 	}
 	mustCall(t, l, scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.idle"})
-	for node, used := range map[objects.NodeID]resources.Quantity{"n0": 0, "n1": 1, "n10": 100, "n11": 101, "n90": 900, "n91": 901, "n99": 1000} {
+	for node, used := range map[objects.NodeID]resources.Quantity{"n0": 0, "n1": 1, "n10": 100, "n11": 101, "n90": 900,
+		"n91": 901, "n99": 1000} {
 		mustCall(t, l, scheduler.AddNode{Node: node, Total: cores(1000), Schedulable: true})
 		if used > 0 {
-			mustCall(t, l, scheduler.ReportAllocation{Node: node, Ask: &objects.Ask{Key: "on-" + objects.AllocationKey(node), App: "app", Amounts: cores(used)}})
+			mustCall(t, l,
+				scheduler.ReportAllocation{Node: node,
+					Ask: &objects.Ask{Key: "on-" + objects.AllocationKey(node), App: "app", Amounts: cores(used)}})
 		}
 	}
 	var all []struct {

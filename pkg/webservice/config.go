@@ -140,7 +140,8 @@ func (s *service) generation(r *http.Request) (any, error) {
 	if !ok {
 		return nil, notFound(fmt.Sprintf("Generation %d", n))
 	}
-	return dao.GenerationDetail{Generation: dao.NewGeneration(g, s.opt.Reloads.Current()), Text: g.Text, Extra: g.Extra, Changes: g.Changes}, nil
+	return dao.GenerationDetail{Generation: dao.NewGeneration(g, s.opt.Reloads.Current()), Text: g.Text, Extra: g.Extra,
+		Changes: g.Changes}, nil
 }
 
 // generationNumber is the number in the path of a request.

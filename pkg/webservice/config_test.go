@@ -30,14 +30,17 @@ func FuzzConfigView(f *testing.F) {
 	f.Add("partitions: [{name: DEFAULT, queues: [{name: a, maxapplications: '5', resources: {max: {memory: 10}}}]}]")
 	f.Add("partitions: [{queues: [{name: ROOT, parent: yes, properties: {a: 1, b: true, c: null}}], limits: " +
 		"[{users: ['*'], maxapplications: 7}], preemption: {enabled: no}, nodesortpolicy: {resourceweights: {vcore: 1}}}]")
-	f.Add("partitions: [{classesneedingquota: [{operator: In, classes: [a]}, {operator: Exists}], queues: [{name: a, classquotas: " +
+	f.Add("partitions: [{classesneedingquota: [{operator: In, classes: [a]}, {operator: Exists}], queues: [{name: a, " +
+		"classquotas: " +
 		"[{name: q, match: {operator: NotIn, classes: [a, b]}, users: ['*'], groups: [dev], hard: {pods: 5, vcore: 500m}}, " +
 		"{name: r, match: {operator: Exists, classes: }, hard: {memory: 0}}]}]}]")
 	f.Add("partitions: [{queues: &q [{name: a}]}, {name: b, queues: *q}]")
 	f.Add("priorityclasses: [{metadata: {name: a, labels: {1: 2}}, value: 0x10, globalDefault: yes, description: 5}, " +
 		"{name: b, metadata: {name: b}, kind: PriorityClass, value: -1, preemptionPolicy: Never, submitacl: ''}]")
-	f.Add("disruptionbudgets: [{metadata: {name: a, namespace: b}, spec: {minAvailable: 0x10, selector: {matchLabels: {a: yes, b: }}}, " +
-		"status: {c: 1}}, {name: b, maxUnavailable: 5%, selector: {matchExpressions: [{key: c, operator: In, values: [1, true]}]}}, {name: c, allowed: 0}]")
+	f.Add("disruptionbudgets: [{metadata: {name: a, namespace: b}, spec: {minAvailable: 0x10, selector: {matchLabels: " +
+		"{a: yes, b: }}}, " +
+		"status: {c: 1}}, {name: b, maxUnavailable: 5%, selector: {matchExpressions: [{key: c, operator: In, values: [1, " +
+		"true]}]}}, {name: c, allowed: 0}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		conf, _ := queuesyaml.Load([]byte(text))
 		if conf == nil {

@@ -44,7 +44,8 @@ type registered struct{ unmanaged }
 func (registered) List() []webservice.ResourceManager {
 	from := noon.Add(time.Hour)
 	return []webservice.ResourceManager{{
-		ID: "rm", State: "Disconnected", Since: noon, Streams: []string{}, ReplaceableFrom: &from, Registered: noon, Version: "1.9", BuildInfo: map[string]string{"buildVersion": "1"},
+		ID: "rm", State: "Disconnected", Since: noon, Streams: []string{}, ReplaceableFrom: &from, Registered: noon,
+		Version: "1.9", BuildInfo: map[string]string{"buildVersion": "1"},
 	}}
 }
 
@@ -57,7 +58,8 @@ func newContractFixture(t testing.TB) *adminFixture {
 	bob := security.User{Name: "bob", Groups: []string{"bob"}}
 	mustCall(t, l,
 		scheduler.AddApplication{App: "again", User: bob, Queue: "root.tenant.fair"},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "again", App: "again", Amounts: amounts(map[string]resources.Quantity{"vcore": 1})}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "again", App: "again",
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 1})}},
 		scheduler.RemoveApplication{App: "again"},
 	)
 	_, err := l.Call(t.Context(), scheduler.AddApplication{App: "lost", User: bob, Queue: "root.gone"})
@@ -72,8 +74,12 @@ func newContractFixture(t testing.TB) *adminFixture {
 	opt := fullOptions(o.reloads)
 	opt.History, opt.Totals, opt.Managers, opt.Now = h, day, registered{}, func() time.Time { return noon }
 	opt.Operators, opt.Usage = operators.New(o.cluster.Partition, nil), memoryUsage(t)
-	opt.Started, opt.ClusterID, opt.LogLevel = noon.Add(-time.Hour), func() string { return "rm" }, func() string { return "info" }
-	opt.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("go_goroutines 7\n")) })
+	opt.Started, opt.ClusterID, opt.LogLevel = noon.Add(-time.Hour), func() string { return "rm" },
+		func() string { return "info" }
+	opt.Metrics = http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		_, _ = w.Write([]byte("go_goroutines 7\n"))
+	})
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }
@@ -100,15 +106,24 @@ func newFuzzFixture(t testing.TB) *adminFixture {
 
 // contractTargets are requests to paths of YuniKorn, whose shapes are recorded, by the names of the records.
 var contractTargets = []answer{
-	{"clusters", "/ws/v1/clusters"}, {"history-apps", "/ws/v1/history/apps"}, {"history-containers", "/ws/v1/history/containers"},
-	{"partitions", "/ws/v1/partitions"}, {"placementrules", defaultPartition + "placementrules"}, {"queues", defaultPartition + "queues"},
-	{"queue", defaultPartition + "queue/root.tenant?subtree"}, {"nodes", defaultPartition + "nodes"}, {"node", defaultPartition + "node/n1"},
-	{"queue-applications", defaultPartition + "queue/root.tenant.fair/applications"}, {"queue-application", defaultPartition + "queue/root.tenant.fair/application/app-1"},
-	{"application", defaultPartition + "application/app-1"}, {"applications-active", defaultPartition + "applications/active"},
-	{"applications-rejected", defaultPartition + "applications/rejected"}, {"applications-completed", defaultPartition + "applications/completed"},
-	{"queue-applications-active", defaultPartition + "queue/root.tenant.fair/applications/active"}, {"usage-users", defaultPartition + "usage/users"},
-	{"usage-groups", defaultPartition + "usage/groups"}, {"usage-user", defaultPartition + "usage/user/ann"}, {"usage-group", defaultPartition + "usage/group/ops"},
-	{"events-batch", "/ws/v1/events/batch"}, {"healthcheck", "/ws/v1/scheduler/healthcheck"}, {"node-utilizations", "/ws/v1/scheduler/node-utilizations"},
+	{"clusters", "/ws/v1/clusters"}, {"history-apps", "/ws/v1/history/apps"},
+	{"history-containers", "/ws/v1/history/containers"},
+	{"partitions", "/ws/v1/partitions"}, {"placementrules", defaultPartition + "placementrules"},
+	{"queues", defaultPartition + "queues"},
+	{"queue", defaultPartition + "queue/root.tenant?subtree"}, {"nodes", defaultPartition + "nodes"},
+	{"node", defaultPartition + "node/n1"},
+	{"queue-applications", defaultPartition + "queue/root.tenant.fair/applications"},
+	{"queue-application", defaultPartition + "queue/root.tenant.fair/application/app-1"},
+	{"application", defaultPartition + "application/app-1"},
+	{"applications-active", defaultPartition + "applications/active"},
+	{"applications-rejected", defaultPartition + "applications/rejected"},
+	{"applications-completed", defaultPartition + "applications/completed"},
+	{"queue-applications-active", defaultPartition + "queue/root.tenant.fair/applications/active"},
+	{"usage-users", defaultPartition + "usage/users"},
+	{"usage-groups", defaultPartition + "usage/groups"}, {"usage-user", defaultPartition + "usage/user/ann"},
+	{"usage-group", defaultPartition + "usage/group/ops"},
+	{"events-batch", "/ws/v1/events/batch"}, {"healthcheck", "/ws/v1/scheduler/healthcheck"},
+	{"node-utilizations", "/ws/v1/scheduler/node-utilizations"},
 	{"fullstatedump", "/debug/fullstatedump"}, {"config", "/ws/v1/config"}, {"error", "/ws/v1/partition/none/nodes"},
 }
 
@@ -148,20 +163,23 @@ func shapeOf(text []byte) ([]string, error) {
 		}
 	}
 	visit("", value)
-	maps.DeleteFunc(lines, func(line string, _ bool) bool { return strings.HasPrefix(line, ".Audits") }) // of the health check, perhaps not over yet
+	// of the health check, perhaps not over yet
+	maps.DeleteFunc(lines, func(line string, _ bool) bool { return strings.HasPrefix(line, ".Audits") })
 	return slices.Sorted(maps.Keys(lines)), nil
 }
 
 // isFreeName reports whether the names below a field are those of resources, users and so on.
 func isFreeName(at, name string) bool {
 	field := at[strings.LastIndexByte(at, '.')+1:]
-	if field == "properties" || field == "parameters" || field == "attributes" || field == "allocationTags" || field == "groups" || strings.HasPrefix(field, "rmBuildInformation") || field == "Properties" {
+	if field == "properties" || field == "parameters" || field == "attributes" || field == "allocationTags" ||
+		field == "groups" || strings.HasPrefix(field, "rmBuildInformation") || field == "Properties" {
 		return true
 	}
 	return slices.Contains([]string{"vcore", "memory", "pods", "nvidia.com/gpu"}, name) && field != "resource.resources"
 }
 
-// The shape of each answer of YuniKorn's paths, names and JSON types, is recorded: a change of one is a change for tools.
+// The shape of each answer of YuniKorn's paths, names and JSON types, is recorded: a change of one is a change for
+// tools.
 func TestContract_ShapesOfYuniKornsPaths(t *testing.T) {
 	o := newContractFixture(t)
 	for _, x := range contractTargets {
@@ -199,10 +217,14 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 		}
 	}
 	for _, target := range []string{
-		"/healthz", "/readyz", "/metrics", "/ws/v1/metrics", "/ws/v1/openapi.json", "/ws/v1/config", "/ws/v1/config/history", "/ws/v1/config/history/1", "/ws/v1/resourcemanagers",
-		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets", "/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks", defaultPartition + "asks/rejected",
-		defaultPartition + "classquotas", defaultPartition + "node/n1/eviction-order", defaultPartition + "ask/waits/explain", defaultPartition + "preemptions",
-		defaultPartition + "application/app-1/explain", defaultPartition + "operators", defaultPartition + "fairness", "/ws/v1/history/usage?by=queue",
+		"/healthz", "/readyz", "/metrics", "/ws/v1/metrics", "/ws/v1/openapi.json", "/ws/v1/config", "/ws/v1/config/history",
+		"/ws/v1/config/history/1", "/ws/v1/resourcemanagers",
+		"/ws/v1/priorityclasses", "/ws/v1/priorityclass/low", "/ws/v1/disruptionbudgets",
+		"/ws/v1/disruptionbudget/db?namespace=team-a", defaultPartition + "asks", defaultPartition + "asks/rejected",
+		defaultPartition + "classquotas", defaultPartition + "node/n1/eviction-order", defaultPartition + "ask/waits/explain",
+		defaultPartition + "preemptions",
+		defaultPartition + "application/app-1/explain", defaultPartition + "operators", defaultPartition + "fairness",
+		"/ws/v1/history/usage?by=queue",
 		"/ws/v1/fullstatedump", "/ws/v1/stack", "/debug/stack", "/debug/pprof/", "/debug/pprof/heap",
 	} {
 		ask(http.MethodGet, target, "")
@@ -212,19 +234,25 @@ func TestContract_EveryRouteAnswersAsDescribed(t *testing.T) {
 	ask(http.MethodPost, "/debug/pprof/symbol", "0x1")
 	ask(http.MethodPost, defaultPartition+"preemptions/dry-run", "allocationKey: waits", "Content-Type", yamlBody)
 	ask(http.MethodPost, "/ws/v1/priorityclasses", `{"name":"high","value":7}`, "Content-Type", jsonBody)
-	ask(http.MethodPut, "/ws/v1/priorityclass/high", `{"name":"high","value":7,"description":"x"}`, "Content-Type", jsonBody)
+	ask(http.MethodPut, "/ws/v1/priorityclass/high", `{"name":"high","value":7,"description":"x"}`, "Content-Type",
+		jsonBody)
 	ask(http.MethodDelete, "/ws/v1/priorityclass/high", "")
-	ask(http.MethodPost, "/ws/v1/disruptionbudgets", "{name: zk, selector: {}, maxUnavailable: 50%}", "Content-Type", yamlBody)
-	ask(http.MethodPut, "/ws/v1/disruptionbudget/zk", "{name: zk, selector: {}, maxUnavailable: 3}", "Content-Type", yamlBody)
+	ask(http.MethodPost, "/ws/v1/disruptionbudgets", "{name: zk, selector: {}, maxUnavailable: 50%}", "Content-Type",
+		yamlBody)
+	ask(http.MethodPut, "/ws/v1/disruptionbudget/zk", "{name: zk, selector: {}, maxUnavailable: 3}", "Content-Type",
+		yamlBody)
 	ask(http.MethodDelete, "/ws/v1/disruptionbudget/zk", "")
 	ask(http.MethodPost, "/ws/v1/config", contractYAML, "Content-Type", yamlBody)
 	ask(http.MethodPost, "/ws/v1/config/rollback/1", "", "Content-Type", jsonBody)
-	for _, action := range []string{"application/app-1/hold", "application/app-1/release", "application/app-1/move/root.idle", "application/app-1/cancel", "queue/root.tenant/stop", "queue/root.tenant/drain", "queue/root.tenant/start", "node/n1/cordon", "node/n1/drain", "node/n1/uncordon"} {
+	for _, action := range []string{"application/app-1/hold", "application/app-1/release",
+		"application/app-1/move/root.idle", "application/app-1/cancel", "queue/root.tenant/stop", "queue/root.tenant/drain",
+		"queue/root.tenant/start", "node/n1/cordon", "node/n1/drain", "node/n1/uncordon"} {
 		ask(http.MethodPut, defaultPartition+action, "")
 	}
 	others := map[string]string{ // answers that other tests ask for, through the same check
-		"GET /ws/v1/live": "TestLive_", "GET /ws/v1/events/stream": "TestEvents_StreamSendsPastAndNewRecords", "GET /ws/v1/partition/{partition}/preemptions/{number}": "TestPreemptions",
-		"DELETE /ws/v1/resourcemanager/{rm}": "TestResourceManagers_OnlyAdminListenerReleasesThem",
+		"GET /ws/v1/live": "TestLive_", "GET /ws/v1/events/stream": "TestEvents_StreamSendsPastAndNewRecords",
+		"GET /ws/v1/partition/{partition}/preemptions/{number}": "TestPreemptions",
+		"DELETE /ws/v1/resourcemanager/{rm}":                    "TestResourceManagers_OnlyAdminListenerReleasesThem",
 	}
 	for _, route := range described().routes {
 		name := route.method + " " + route.path
@@ -248,12 +276,14 @@ func TestOpenAPI_DescribesWhatTheListenerServes(t *testing.T) {
 			for method := range methods {
 				names = append(names, strings.ToUpper(method)+" "+path)
 				// What is described is served: neither 404 in plain text nor 405.
-				probe := httptest.NewRequest(strings.ToUpper(method), strings.NewReplacer("{profile}", "heap", "{", "", "}", "").Replace(path), nil)
+				probe := httptest.NewRequest(strings.ToUpper(method),
+					strings.NewReplacer("{profile}", "heap", "{", "", "}", "").Replace(path), nil)
 				probe.Host = "localhost"
 				if path != "/ws/v1/events/stream" && path != "/ws/v1/live" {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, probe)
-					assert.Assert(t, w.Code != http.StatusMethodNotAllowed && !strings.Contains(w.Body.String(), "404 page not found"), "%s %s: %s", method, path, w.Body)
+					assert.Assert(t, w.Code != http.StatusMethodNotAllowed && !strings.Contains(w.Body.String(), "404 page not found"),
+						"%s %s: %s", method, path, w.Body)
 				}
 			}
 		}
@@ -263,19 +293,25 @@ func TestOpenAPI_DescribesWhatTheListenerServes(t *testing.T) {
 	public, admin := operations(o.handler), operations(o.admin)
 	changes := slices.DeleteFunc(slices.Clone(admin), func(name string) bool { return slices.Contains(public, name) })
 	assert.DeepEqual(t, changes, []string{
-		"DELETE /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/priorityclass/{name}", "DELETE /ws/v1/resourcemanager/{rm}", "POST /ws/v1/config",
-		"POST /ws/v1/config/rollback/{generation}", "POST /ws/v1/disruptionbudgets", "POST /ws/v1/priorityclasses", "PUT /ws/v1/disruptionbudget/{name}",
+		"DELETE /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/priorityclass/{name}", "DELETE /ws/v1/resourcemanager/{rm}",
+		"POST /ws/v1/config",
+		"POST /ws/v1/config/rollback/{generation}", "POST /ws/v1/disruptionbudgets", "POST /ws/v1/priorityclasses",
+		"PUT /ws/v1/disruptionbudget/{name}",
 		"PUT /ws/v1/partition/{partition}/application/{application}/cancel",
-		"PUT /ws/v1/partition/{partition}/application/{application}/hold", "PUT /ws/v1/partition/{partition}/application/{application}/move/{queue}",
+		"PUT /ws/v1/partition/{partition}/application/{application}/hold",
+		"PUT /ws/v1/partition/{partition}/application/{application}/move/{queue}",
 		"PUT /ws/v1/partition/{partition}/application/{application}/release",
-		"PUT /ws/v1/partition/{partition}/node/{node}/cordon", "PUT /ws/v1/partition/{partition}/node/{node}/drain", "PUT /ws/v1/partition/{partition}/node/{node}/uncordon",
-		"PUT /ws/v1/partition/{partition}/queue/{queue}/drain", "PUT /ws/v1/partition/{partition}/queue/{queue}/start", "PUT /ws/v1/partition/{partition}/queue/{queue}/stop",
+		"PUT /ws/v1/partition/{partition}/node/{node}/cordon", "PUT /ws/v1/partition/{partition}/node/{node}/drain",
+		"PUT /ws/v1/partition/{partition}/node/{node}/uncordon",
+		"PUT /ws/v1/partition/{partition}/queue/{queue}/drain", "PUT /ws/v1/partition/{partition}/queue/{queue}/start",
+		"PUT /ws/v1/partition/{partition}/queue/{queue}/stop",
 		"PUT /ws/v1/priorityclass/{name}",
 	})
 	assert.Equal(t, len(public)+len(changes), len(admin))
 	// A scheduler without some parts does not describe them.
 	w := fetch(o.cluster, "/ws/v1/openapi.json")
-	assert.Assert(t, !strings.Contains(w.Body.String(), "/ws/v1/events/batch") && strings.Contains(w.Body.String(), "/ws/v1/partitions"))
+	assert.Assert(t, !strings.Contains(w.Body.String(), "/ws/v1/events/batch") &&
+		strings.Contains(w.Body.String(), "/ws/v1/partitions"))
 }
 
 // Every schema of the description compiles, and operation IDs are unique.

@@ -22,7 +22,8 @@ const (
 	preflightSeconds = "600" // for which a browser need not ask again
 )
 
-// CheckOrigin is an error if an origin is not one as browsers send it, such as https://page.example.org:8443, or AnyOrigin.
+// CheckOrigin is an error if an origin is not one as browsers send it, such as https://page.example.org:8443, or
+// AnyOrigin.
 func CheckOrigin(origin string) error {
 	if origin == AnyOrigin {
 		return nil
@@ -32,7 +33,8 @@ func CheckOrigin(origin string) error {
 	case err != nil:
 		return fmt.Errorf("origin %q: %w", origin, err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
-		return fmt.Errorf("origin %q: it is http:// or https:// and a host, such as https://page.example.org:8443, or *", origin)
+		return fmt.Errorf("origin %q: it is http:// or https:// and a host, such as https://page.example.org:8443, or *",
+			origin)
 	case strings.Contains(u.Host, "*"):
 		return fmt.Errorf("origin %q: it names one host; * alone allows every origin", origin)
 	case origin != u.Scheme+"://"+u.Host:
@@ -40,7 +42,8 @@ func CheckOrigin(origin string) error {
 	case origin != strings.ToLower(origin):
 		return fmt.Errorf("origin %q: browsers send it in lower case: use %s", origin, strings.ToLower(origin))
 	case u.Scheme == "http" && u.Port() == "80", u.Scheme == "https" && u.Port() == "443":
-		return errors.New("origin " + origin + ": browsers leave out the port of the scheme: use " + u.Scheme + "://" + u.Hostname())
+		return errors.New("origin " + origin + ": browsers leave out the port of the scheme: use " + u.Scheme + "://" +
+			u.Hostname())
 	}
 	return nil
 }

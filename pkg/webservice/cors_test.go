@@ -29,10 +29,12 @@ func TestOrigins_OnlyThoseOfTheOptionsMayRead(t *testing.T) {
 		{[]string{"*"}, "", "*", ""},
 	} {
 		opt := webservice.Options{Origins: x.allowed, Metrics: http.NotFoundHandler()}
-		for _, target := range []string{"/ws/v1/partitions", "/ws/v1/partition/none/queues", "/ws/v1/none", "/metrics", "/ws/v1/partitions/"} {
+		for _, target := range []string{"/ws/v1/partitions", "/ws/v1/partition/none/queues", "/ws/v1/none", "/metrics",
+			"/ws/v1/partitions/"} {
 			h := request(c, opt, http.MethodGet, target, "Origin", x.origin).Header()
 			assert.Equal(t, h.Get("Access-Control-Allow-Origin"), x.want, "%v %s %s", x.allowed, x.origin, target)
-			assert.Equal(t, strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin"), x.vary != "", "%v %s", x.allowed, target)
+			assert.Equal(t, strings.Contains(strings.Join(h.Values("Vary"), ","), "Origin"), x.vary != "", "%v %s", x.allowed,
+				target)
 			assert.Equal(t, h.Get("Access-Control-Allow-Credentials"), "")
 		}
 	}
@@ -65,13 +67,17 @@ func TestOrigins_Preflight(t *testing.T) {
 }
 
 func TestCheckOrigin_NamesWhatIsWrong(t *testing.T) {
-	for _, origin := range []string{"*", "http://a", "https://page.example.org:8443", "http://[::1]:3000", "http://127.0.0.1:4200"} {
+	for _, origin := range []string{"*", "http://a", "https://page.example.org:8443", "http://[::1]:3000",
+		"http://127.0.0.1:4200"} {
 		assert.NilError(t, webservice.CheckOrigin(origin))
 	}
 	for origin, want := range map[string]string{
-		"": "http:// or https://", "page.example.org": "http:// or https://", "null": "http:// or https://", "ftp://a": "http:// or https://",
-		"https://a/": "use https://a", "https://a/b?c#d": "use https://a", "https://u@a": "no path, user", "https://:8443": "http:// or https://",
-		"https://A.example": "use https://a.example", "https://a:443": "use https://a", "http://a:80": "use http://a", "http://a b": "origin",
+		"": "http:// or https://", "page.example.org": "http:// or https://", "null": "http:// or https://",
+		"ftp://a":    "http:// or https://",
+		"https://a/": "use https://a", "https://a/b?c#d": "use https://a", "https://u@a": "no path, user",
+		"https://:8443":     "http:// or https://",
+		"https://A.example": "use https://a.example", "https://a:443": "use https://a", "http://a:80": "use http://a",
+		"http://a b":           "origin",
 		"http://*.example.org": "it names one host", "http://a:x": "origin",
 	} {
 		assert.ErrorContains(t, webservice.CheckOrigin(origin), want)

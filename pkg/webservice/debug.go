@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Stacks and profiles of the process, on the paths of net/http/pprof (RST-8). That package is not used: importing it serves
-// them also from a server that an embedding program has for something else.
+// Stacks and profiles of the process, on the paths of net/http/pprof (RST-8). That package is not used: importing it
+// serves them also from a server that an embedding program has for something else.
 
 const (
 	debugPath   = "/debug/pprof/"
@@ -106,7 +106,8 @@ func (s *service) timed(w http.ResponseWriter, r *http.Request, seconds int, sta
 	}
 }
 
-// namedProfile writes a profile that the runtime keeps: of memory after a garbage collection with gc=1, as text with debug=1 or 2.
+// namedProfile writes a profile that the runtime keeps: of memory after a garbage collection with gc=1, as text with
+// debug=1 or 2.
 func (s *service) namedProfile(w http.ResponseWriter, r *http.Request, name string) {
 	p := pprof.Lookup(name)
 	if p == nil {
@@ -115,7 +116,9 @@ func (s *service) namedProfile(w http.ResponseWriter, r *http.Request, name stri
 			known = append(known, x.Name())
 		}
 		slices.Sort(known)
-		s.fail(w, r, &failure{status: http.StatusNotFound, reason: fmt.Sprintf("profile %q: it is one of %s", truncated(name), strings.Join(known, ", "))})
+		s.fail(w, r,
+			&failure{status: http.StatusNotFound,
+				reason: fmt.Sprintf("profile %q: it is one of %s", truncated(name), strings.Join(known, ", "))})
 		return
 	}
 	debug, err := strconv.Atoi("0" + r.URL.Query().Get("debug"))
@@ -143,7 +146,9 @@ func (s *service) symbols(w http.ResponseWriter, r *http.Request) {
 		body := http.MaxBytesReader(w, r.Body, maxSymbolBytes)
 		buffer := new(strings.Builder)
 		if _, err := io.Copy(buffer, body); err != nil {
-			s.fail(w, r, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxSymbolBytes)})
+			s.fail(w, r,
+				&failure{status: http.StatusRequestEntityTooLarge,
+					reason: fmt.Sprintf("the body is longer than %d bytes", maxSymbolBytes)})
 			return
 		}
 		text = buffer.String()

@@ -14,7 +14,8 @@ import (
 )
 
 var debugPaths = []string{
-	"/debug/stack", "/debug/pprof/", "/debug/pprof/heap?gc=1", "/debug/pprof/goroutine?debug=2", "/debug/pprof/allocs", "/debug/pprof/block",
+	"/debug/stack", "/debug/pprof/", "/debug/pprof/heap?gc=1", "/debug/pprof/goroutine?debug=2", "/debug/pprof/allocs",
+	"/debug/pprof/block",
 	"/debug/pprof/mutex", "/debug/pprof/threadcreate", "/debug/pprof/cmdline", "/debug/pprof/symbol?0x1",
 }
 
@@ -45,8 +46,10 @@ func TestDebug_ServedWithTheOptionOnly(t *testing.T) {
 func TestDebug_BadInput(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	for path, want := range map[string]int{
-		"/debug/pprof/none": 404, "/debug/pprof/heap?debug=3": 400, "/debug/pprof/heap?debug=x": 400, "/debug/pprof/heap?debug=-1": 400,
-		"/debug/pprof/profile?seconds=0": 400, "/debug/pprof/profile?seconds=301": 400, "/debug/pprof/trace?seconds=x": 400, "/debug/none": 404,
+		"/debug/pprof/none": 404, "/debug/pprof/heap?debug=3": 400, "/debug/pprof/heap?debug=x": 400,
+		"/debug/pprof/heap?debug=-1":     400,
+		"/debug/pprof/profile?seconds=0": 400, "/debug/pprof/profile?seconds=301": 400, "/debug/pprof/trace?seconds=x": 400,
+		"/debug/none": 404,
 	} {
 		assert.Equal(t, request(c, webservice.Options{Debug: true}, http.MethodGet, path).Code, want, path)
 	}

@@ -23,8 +23,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// Every answer that a test of this package gets by request or adminFixture.send is checked against the description of the
-// interface (RST-13): its status, its content type, and its JSON, in which no field may be that the description does not have.
+// Every answer that a test of this package gets by request or adminFixture.send is checked against the description of
+// the interface (RST-13): its status, its content type, and its JSON, in which no field may be that the description
+// does not have.
 
 // description is the OpenAPI document of the admin listener, which has all routes.
 type description struct {
@@ -55,7 +56,8 @@ var unoperated = operators.New(func(string) (*loop.Loop, bool) { return nil, fal
 // fullOptions have everything that is served.
 func fullOptions(reloads *reload.Reloader) webservice.Options {
 	return webservice.Options{
-		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History), Usage: new(usage.Store), Debug: true, AdminEnabled: true,
+		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{},
+		Operators: unoperated, Totals: new(totals.History), Usage: new(usage.Store), Debug: true, AdminEnabled: true,
 	}
 }
 
@@ -70,16 +72,19 @@ var described = sync.OnceValue(func() *description {
 		panic(err)
 	}
 	closeObjects(doc)
-	d := &description{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}, checked: map[string]bool{}}
+	d := &description{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{},
+		checked: map[string]bool{}}
 	d.document, _ = doc.(map[string]any)
 	d.compiler.AssertFormat()
 	if err := d.compiler.AddResource("openapi.json", doc); err != nil {
 		panic(err)
 	}
 	for path, operations := range d.document["paths"].(map[string]any) {
-		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path),
+			"[^/]+") + "$")
 		for method, operation := range operations.(map[string]any) {
-			d.routes = append(d.routes, describedRoute{strings.ToUpper(method), path, pattern, operation.(map[string]any)["responses"].(map[string]any)})
+			d.routes = append(d.routes,
+				describedRoute{strings.ToUpper(method), path, pattern, operation.(map[string]any)["responses"].(map[string]any)})
 		}
 	}
 	return d
@@ -107,7 +112,8 @@ func (d *description) route(method, target string) (found *describedRoute) {
 	path, _, _ := strings.Cut(target, "?")
 	for i := range d.routes {
 		x := &d.routes[i]
-		if x.method == method && x.pattern.MatchString(path) && (found == nil || strings.Count(x.path, "{") < strings.Count(found.path, "{")) {
+		if x.method == method && x.pattern.MatchString(path) &&
+			(found == nil || strings.Count(x.path, "{") < strings.Count(found.path, "{")) {
 			found = x
 		}
 	}
@@ -117,7 +123,8 @@ func (d *description) route(method, target string) (found *describedRoute) {
 // mustFollowDescription panics if an answer is not as the description says.
 func mustFollowDescription(method, target string, w *httptest.ResponseRecorder) {
 	if err := described().check(method, target, w); err != nil {
-		panic(fmt.Sprintf("%s %s has status %d, and its answer is not as described: %v\n%.500s", method, target, w.Code, err, w.Body))
+		panic(fmt.Sprintf("%s %s has status %d, and its answer is not as described: %v\n%.500s", method, target, w.Code, err,
+			w.Body))
 	}
 }
 
@@ -147,7 +154,8 @@ func (d *description) check(method, target string, w *httptest.ResponseRecorder)
 	if reference := content["schema"].(map[string]any); len(reference) == 0 || hasFields(target) {
 		return nil // any JSON, or an answer that leaves out fields which are always there otherwise
 	}
-	at := fmt.Sprintf("openapi.json#/paths/%s/%s/responses/%s/content/%s/schema", pointer(route.path), strings.ToLower(method), statusOrDefault(route, status), pointer(media))
+	at := fmt.Sprintf("openapi.json#/paths/%s/%s/responses/%s/content/%s/schema", pointer(route.path),
+		strings.ToLower(method), statusOrDefault(route, status), pointer(media))
 	compiled, err := d.schema(at)
 	if err != nil {
 		return err
@@ -181,7 +189,8 @@ func statusOrDefault(route *describedRoute, status string) string {
 
 // pointer escapes a name for a JSON pointer in a fragment.
 func pointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", " ", "%20", ";", "%3B", "=", "%3D").Replace(name)
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D", " ", "%20", ";", "%3B", "=",
+		"%3D").Replace(name)
 }
 
 func (d *description) schema(at string) (*jsonschema.Schema, error) {

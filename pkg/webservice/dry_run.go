@@ -79,7 +79,9 @@ func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {
 	case err != nil:
 		return nil, badRequest("the body cannot be read: " + err.Error())
 	case len(text) > maxDryRunBytes:
-		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxDryRunBytes)}
+		return nil,
+			&failure{status: http.StatusRequestEntityTooLarge,
+				reason: fmt.Sprintf("the body is longer than %d bytes", maxDryRunBytes)}
 	}
 	return readDryRunRequest(text)
 }
@@ -91,7 +93,8 @@ const hypotheticalApplication = "(hypothetical application)"
 // hypotheticalAsk makes the request to the core. A hypothetical ask gets its priority and its class
 // by the same admission as an ask of the resource manager.
 func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, error) {
-	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.key), NamedClass: w.class, AssumeDelayPassed: w.assumeDelayPassed, Node: objects.NodeID(w.explainNode)}
+	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.key), NamedClass: w.class,
+		AssumeDelayPassed: w.assumeDelayPassed, Node: objects.NodeID(w.explainNode)}
 	if w.key != "" {
 		return h, nil
 	}
@@ -99,7 +102,9 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 		Class: w.class, Priority: w.priority, HasPolicy: w.present["preempts"], Preempts: w.preempts,
 	}, false)
 	if problem != nil {
-		return h, &failure{status: http.StatusUnprocessableEntity, reason: fmt.Sprintf("%v: %v", scheduler.ErrWouldBeRejected, problem)}
+		return h,
+			&failure{status: http.StatusUnprocessableEntity,
+				reason: fmt.Sprintf("%v: %v", scheduler.ErrWouldBeRejected, problem)}
 	}
 	preempts := w.preempts
 	if g.Class != nil {
@@ -123,6 +128,7 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 	if len(w.groups) == 0 {
 		w.groups = []string{w.user}
 	}
-	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: w.user, Groups: w.groups}, Queue: objects.QueuePath(w.queue)}
+	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: w.user, Groups: w.groups},
+		Queue: objects.QueuePath(w.queue)}
 	return h, nil
 }

@@ -41,11 +41,17 @@ var requestFields = map[string]requestField{
 	"requiredNodeId":    stringField(func(w *dryRunRequest) *string { return &w.node }),
 	"explainNode":       stringField(func(w *dryRunRequest) *string { return &w.explainNode }),
 	"groups":            func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.groups, "a list of names") },
-	"priority":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.priority, "a whole number of 32 bits") },
-	"preempts":          func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.preempts, "true or false") },
-	"assumeDelayPassed": func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.assumeDelayPassed, "true or false") },
-	"tags":              readTags,
-	"resource":          readAmounts,
+	"priority": func(w *dryRunRequest,
+		n *yaml.Node) error {
+		return decode(n, &w.priority, "a whole number of 32 bits")
+	},
+	"preempts": func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.preempts, "true or false") },
+	"assumeDelayPassed": func(w *dryRunRequest,
+		n *yaml.Node) error {
+		return decode(n, &w.assumeDelayPassed, "true or false")
+	},
+	"tags":     readTags,
+	"resource": readAmounts,
 }
 
 // fieldsWithAllocationKey are the fields that may be sent with an allocationKey.
@@ -98,7 +104,8 @@ func (w *dryRunRequest) complete() error {
 	if w.present["allocationKey"] {
 		for _, name := range slices.Sorted(maps.Keys(w.present)) {
 			if !slices.Contains(fieldsWithAllocationKey, name) {
-				return badRequest(fmt.Sprintf("%s: the pending ask that allocationKey names has its own; leave out one of the two", name))
+				return badRequest(fmt.Sprintf("%s: the pending ask that allocationKey names has its own; leave out one of the two",
+					name))
 			}
 		}
 		if w.key == "" {

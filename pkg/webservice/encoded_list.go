@@ -60,19 +60,22 @@ func (a *cacheBudget) replace(size, previous int64) bool {
 }
 
 // encodedList is a list of the partition in the path of the request, not older than the request.
-func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], list *listSource) (*encodedList, error) {
+func (s *service) encodedList(r *http.Request, on *snapshotCache[*encodedList], list *listSource) (*encodedList,
+	error) {
 	l, err := s.partition(r)
 	if err != nil {
 		return nil, err
 	}
-	return on.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *encodedList) (*encodedList, bool, error) {
-		return s.cacheBudget.encodeList(ctx, list, snap, last), true, nil
-	})
+	return on.get(r.Context(), &s.snapshots, l,
+		func(ctx context.Context, snap *scheduler.Snapshot, last *encodedList) (*encodedList, bool, error) {
+			return s.cacheBudget.encodeList(ctx, list, snap, last), true, nil
+		})
 }
 
 // encodeList encodes the list of a snapshot. Elements of last, the previous list, are reused; it
 // may be nil.
-func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *scheduler.Snapshot, last *encodedList) *encodedList {
+func (a *cacheBudget) encodeList(ctx context.Context, list *listSource, snap *scheduler.Snapshot,
+	last *encodedList) *encodedList {
 	next := &encodedList{source: list, snapshot: snap}
 	var before previousList
 	free := a.maxBytes - a.usedBytes.Load()

@@ -27,7 +27,8 @@ var finalDeflateBlock = []byte{0x03, 0x00}
 
 // writeEncodedList answers with a list.
 func (s *service) writeEncodedList(w http.ResponseWriter, r *http.Request, t *encodedList) {
-	if t.bytes < pageBytes || t.bytes < int64(len(t.elements))*minDeflateBytes || !httpserver.AcceptsGzip(r) || !t.allCached() {
+	if t.bytes < pageBytes || t.bytes < int64(len(t.elements))*minDeflateBytes || !httpserver.AcceptsGzip(r) ||
+		!t.allCached() {
 		s.writePieces(w, r, http.StatusOK, jsonType, t.pieces())
 		return
 	}

@@ -116,7 +116,8 @@ func (r *randomCluster) step() {
 			r.keys++
 			r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
 				Key: objects.AllocationKey(fmt.Sprint("key<&>", r.keys)), App: objects.AppID(r.apps[r.rng.IntN(len(r.apps))]),
-				Amounts: amounts(3000), Priority: int32(r.rng.IntN(3)), Details: &objects.AskDetails{Tags: map[string]string{"\"requests\":[{": "\u2028"}},
+				Amounts: amounts(3000), Priority: int32(r.rng.IntN(3)),
+				Details: &objects.AskDetails{Tags: map[string]string{"\"requests\":[{": "\u2028"}},
 			}})
 		}
 	case n < 18 && len(r.apps) > 0:
@@ -197,7 +198,8 @@ func TestEncodedList_EqualsMarshallingTheSnapshot(t *testing.T) {
 					assert.Assert(t, bytes.Equal(got, want), "seed %d: %s, gzipped %t:\n%s\nwant\n%s", seed, path, gzipped, got, want)
 				}
 			}
-			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, at most %d are allowed", r.service.cacheBudget.usedBytes.Load(), cache)
+			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, at most %d are allowed",
+				r.service.cacheBudget.usedBytes.Load(), cache)
 		}
 	}
 }
@@ -216,16 +218,19 @@ func (r *randomCluster) waitIdle() *scheduler.Snapshot {
 func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
 	r := newRandomCluster(t, 1, DefaultCacheBytes)
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": 3 * longListLength, "pods": 1000000})
-	r.call(scheduler.AddNode{Node: "n1", Total: total, Schedulable: true}, scheduler.AddNode{Node: "n2", Total: total, Schedulable: true})
+	r.call(scheduler.AddNode{Node: "n1", Total: total, Schedulable: true},
+		scheduler.AddNode{Node: "n2", Total: total, Schedulable: true})
 	r.call(scheduler.AddApplication{App: "big", Queue: "root.c", User: security.User{Name: "u"}})
 	r.call(scheduler.AddApplication{App: "small", Queue: "root.c", User: security.User{Name: "u"}})
 	for i := range 10 * longListLength {
 		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "big", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
+			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "big",
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
 		}})
 	}
 	snap := r.waitIdle()
-	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d allocations and %d asks", snap.Allocations, snap.Asks)
+	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d allocations and %d asks",
+		snap.Allocations, snap.Asks)
 	for path, want := range marshalSnapshot(t, snap) {
 		assert.Assert(t, len(want) < pageBytes == strings.HasSuffix(path, "queues"))
 		for _, gzipped := range []bool{false, true} {
@@ -248,7 +253,8 @@ func TestEncodedList_DeflatedElementsMakeOneGzipStream(t *testing.T) {
 	r.call(scheduler.AddApplication{App: "app", Queue: "root.c", User: security.User{Name: "u"}})
 	for i := range 800 {
 		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 50}),
+			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app",
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 50}),
 		}})
 	}
 	const path = "/ws/v1/partition/default/nodes"

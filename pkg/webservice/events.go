@@ -81,7 +81,8 @@ func (s *service) period(r *http.Request) (p period, err error) {
 		return p, err
 	}
 	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
-		return p, badRequest(fmt.Sprintf("since %q is not before until %q", r.URL.Query().Get("since"), r.URL.Query().Get("until")))
+		return p,
+			badRequest(fmt.Sprintf("since %q is not before until %q", r.URL.Query().Get("since"), r.URL.Query().Get("until")))
 	}
 	return p, nil
 }
@@ -100,7 +101,9 @@ func timeParameter(r *http.Request, name string, now time.Time) (time.Time, erro
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	return time.Time{}, badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name, truncated(text)))
+	return time.Time{},
+		badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name,
+			truncated(text)))
 }
 
 // uintParameter reads a number of at least least from the query; given is false if the query does not have it.

@@ -32,9 +32,11 @@ func viewRecord(r *events.Record) dao.Event {
 func drawRecord(t *rapid.T) events.Record {
 	text, amounts := anyText, drawAmounts(t)
 	return events.Record{
-		Type: events.Type(rapid.Uint8().Draw(t, "type")), Object: text.Draw(t, "object"), Reference: text.Draw(t, "reference"),
-		Change: events.Change(rapid.Uint8Range(0, 5).Draw(t, "change")), Detail: events.Detail(rapid.Uint16Range(0, 700).Draw(t, "detail")),
-		Message: text.Draw(t, "message"), Amounts: amounts, Partition: text.Draw(t, "partition"),
+		Type: events.Type(rapid.Uint8().Draw(t, "type")), Object: text.Draw(t, "object"),
+		Reference: text.Draw(t, "reference"),
+		Change:    events.Change(rapid.Uint8Range(0, 5).Draw(t, "change")),
+		Detail:    events.Detail(rapid.Uint16Range(0, 700).Draw(t, "detail")),
+		Message:   text.Draw(t, "message"), Amounts: amounts, Partition: text.Draw(t, "partition"),
 		At: time.Unix(0, rapid.Int64().Draw(t, "at")),
 	}
 }
@@ -43,7 +45,8 @@ func drawRecord(t *rapid.T) events.Record {
 func TestEvents_BatchEqualsMarshalling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.SliceOfN(rapid.Custom(drawRecord), -1, 60).Draw(t, "records")
-		b := history.Batch{Lowest: uint64(rapid.IntRange(0, 9).Draw(t, "lowest")), Highest: uint64(rapid.IntRange(0, 9).Draw(t, "highest"))}
+		b := history.Batch{Lowest: uint64(rapid.IntRange(0, 9).Draw(t, "lowest")),
+			Highest: uint64(rapid.IntRange(0, 9).Draw(t, "highest"))}
 		next := uint64(rapid.IntRange(0, 3).Draw(t, "next"))
 		body := dao.EventBatch{InstanceUUID: "id", LowestID: b.Lowest, HighestID: b.Highest, NextID: next}
 		if rapid.Bool().Draw(t, "kept") {

@@ -24,12 +24,14 @@ import (
 // historyWithPreemption is a history at noon in which one allocation was preempted.
 func historyWithPreemption() *history.History {
 	h := history.New(func() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) })
-	ask := &objects.Ask{Key: "low", App: "app-1", Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": 5})}
+	ask := &objects.Ask{Key: "low", App: "app-1",
+		Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1, "memory": 5})}
 	low := scheduler.AllocationRef{Key: "low", App: "app-1", Queue: "root.a"}
 	high := scheduler.AllocationRef{Key: "high", App: "app-2", Queue: "root.b"}
 	h.OnEffects("default", []scheduler.Effect{
 		scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask, Node: "n1"}},
-		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high, Reason: victim.ReasonPriority, Grace: 5 * time.Second},
+		scheduler.Event{Kind: scheduler.EventPreempted, Subject: low, Amounts: ask.Amounts, Node: "n1", Preemptor: high,
+			Reason: victim.ReasonPriority, Grace: 5 * time.Second},
 	})
 	return h
 }
@@ -49,7 +51,8 @@ func TestEvents_BatchAnswers(t *testing.T) {
 		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"NODE","eventChangeTypeName":"ADD","eventChangeDetailName":"NODE_ALLOC"}`
-		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node n1, reason priority; grace period 5s",` +
+		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node ` +
+			`n1, reason priority; grace period 5s",` +
 			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"REQUEST","eventChangeTypeName":"NONE","eventChangeDetailName":"DETAILS_NONE"}`
 	)
@@ -167,7 +170,8 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"?since=yesterday":   `since \"yesterday\": it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m`,
+		"?since=yesterday": `since \"yesterday\": it is a time such as 2026-01-02T15:04:05Z, or a duration before now ` +
+			`such as 5m`,
 		"?since=-5m":         `since \"-5m\"`,
 		"?until=5":           `until \"5\"`,
 		"?since=1h&until=2h": `since \"1h\" is not before until \"2h\"`,
@@ -191,5 +195,6 @@ func TestEvents_StreamBeginsAtSince(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Count(string(text), "\n"), 3, "%s", text)
-	assert.Assert(t, strings.Contains(string(text), `"objectID":"n2"`) && strings.Contains(string(text), `"objectID":"n3"`), "%s", text)
+	assert.Assert(t, strings.Contains(string(text), `"objectID":"n2"`) &&
+		strings.Contains(string(text), `"objectID":"n3"`), "%s", text)
 }

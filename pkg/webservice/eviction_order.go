@@ -14,9 +14,10 @@ import (
 
 // evictionBody is the order in which node pressure would end the allocations of a node.
 type evictionBody struct {
-	NodeID              string         `json:"nodeID"`
-	Resource            string         `json:"resource"`
-	OverCapacity        dao.Quantities `json:"overCapacity"`        // what the node lacks after the preempted allocations have ended
+	NodeID   string `json:"nodeID"`
+	Resource string `json:"resource"`
+	// what the node lacks after the preempted allocations have ended
+	OverCapacity        dao.Quantities `json:"overCapacity"`
 	NodePressureEnabled bool           `json:"nodePressureEnabled"` // true: a lowered capacity preempts the victims
 	Order               []evictionStep `json:"order"`               // the first to be evicted comes first
 }
@@ -71,7 +72,8 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 	}
 	scarcest, _ := load.ScarcestResource()
 	wanted := r.URL.Query().Get("resource")
-	if wanted != "" && n.Total.Get(wanted) == 0 && !slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
+	if wanted != "" && n.Total.Get(wanted) == 0 &&
+		!slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
 		return nil, badRequest(fmt.Sprintf("resource %q: neither node %s nor an allocation on it has any", wanted, n.ID))
 	}
 	body := evictionBody{

@@ -12,8 +12,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// expectedStartParameter asks for the expected start: a forecast costs more than all the rest of an explanation (EXP-14).
-var expectedStartParameter = queryParameter{name: "expectedStart", help: "also when a pending ask is expected to start; it needs no value", flag: true}
+// expectedStartParameter asks for the expected start: a forecast costs more than all the rest of an explanation
+// (EXP-14).
+var expectedStartParameter = queryParameter{name: "expectedStart",
+	help: "also when a pending ask is expected to start; it needs no value", flag: true}
 
 // addExpectedStarts adds to explanations when their asks are expected to start, if the request wants it and the ask is
 // pending (EXP-14).
@@ -31,7 +33,8 @@ func (s *service) addExpectedStarts(r *http.Request, l *loop.Loop, all ...*dao.E
 	if len(keys) == 0 {
 		return nil
 	}
-	answers, err := s.opt.Forecasts.Starts(r.Context(), partition, keys, func(ctx context.Context) (forecast.State, error) { return s.forecastState(ctx, l) })
+	answers, err := s.opt.Forecasts.Starts(r.Context(), partition, keys,
+		func(ctx context.Context) (forecast.State, error) { return s.forecastState(ctx, l) })
 	if err != nil {
 		return err
 	}

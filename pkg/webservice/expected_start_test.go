@@ -46,7 +46,8 @@ func TestExplain_ExpectedStart(t *testing.T) {
 	now := func() time.Time { return noon.Add(time.Duration(at.Load())) }
 	f, refused := forecast.NewForecaster("team", now), make(chan struct{}, 10)
 	conf, _ := queuesyaml.Load([]byte(clusterYAML))
-	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return learningSink{f, partition, refused} }, nil)
+	c := loop.NewCluster(loop.Options{Now: now},
+		func(partition string) loop.Sink { return learningSink{f, partition, refused} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -77,10 +78,12 @@ func TestExplain_ExpectedStart(t *testing.T) {
 		return e.ExpectedStart
 	}
 	mustCall(t, l, scheduler.AddNode{Node: "n1", Total: vcore, Schedulable: true},
-		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.idle", Tags: map[string]string{"team": "red"}})
+		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.idle",
+			Tags: map[string]string{"team": "red"}})
 	call(ask("first"), ask("waits"), ask("waits-too"))
 	assert.Equal(t, start("ask/waits/explain?expectedStart").Code, "notEnoughHistory")
-	call(scheduler.Release{App: "app", Key: "waits"}, scheduler.Release{App: "app", Key: "waits-too"}, scheduler.Release{App: "app", Key: "first", Type: scheduler.StoppedByRM})
+	call(scheduler.Release{App: "app", Key: "waits"}, scheduler.Release{App: "app", Key: "waits-too"},
+		scheduler.Release{App: "app", Key: "first", Type: scheduler.StoppedByRM})
 	for i := range durations.Kept {
 		key := fmt.Sprint(i)
 		call(ask(key))
@@ -98,7 +101,9 @@ func TestExplain_ExpectedStart(t *testing.T) {
 	assert.Equal(t, *s.P50, 30.0)
 	assert.Equal(t, *s.P90, 30.0)
 	assert.Equal(t, s.Time, now().UnixNano())
-	assert.DeepEqual(t, s.BasedOn, []dao.DurationGroup{{QueueName: "root.idle", Tag: "team", Value: "red", Durations: durations.Kept, MedianSeconds: 60}})
+	assert.DeepEqual(t, s.BasedOn,
+		[]dao.DurationGroup{{QueueName: "root.idle", Tag: "team", Value: "red", Durations: durations.Kept,
+			MedianSeconds: 60}})
 	assert.DeepEqual(t, s.Calibration, dao.StartCalibration{Open: 1})
 	assert.Equal(t, len(s.Assumptions), 4)
 	var a dao.ApplicationExplanation
@@ -107,5 +112,6 @@ func TestExplain_ExpectedStart(t *testing.T) {
 
 	at.Add(int64(30 * time.Second))
 	call(scheduler.Release{App: "app", Key: "first", Type: scheduler.StoppedByRM}, ask("next"))
-	assert.DeepEqual(t, start("ask/next/explain?expectedStart").Calibration, dao.StartCalibration{Open: 1, Started: 1, WithinP10: 1, WithinP50: 1, WithinP90: 1})
+	assert.DeepEqual(t, start("ask/next/explain?expectedStart").Calibration,
+		dao.StartCalibration{Open: 1, Started: 1, WithinP10: 1, WithinP50: 1, WithinP90: 1})
 }

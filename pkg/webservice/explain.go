@@ -10,7 +10,8 @@ import (
 )
 
 // victimsParameter asks for the searches for victims: the partition decides nothing while they run (EXP-18).
-var victimsParameter = queryParameter{name: "victims", help: "also what an ask that may preempt would preempt, or lacks for that; it needs no value", flag: true}
+var victimsParameter = queryParameter{name: "victims",
+	help: "also what an ask that may preempt would preempt, or lacks for that; it needs no value", flag: true}
 
 // explain explains the state of the ask or allocation of a key, and why it waits (OBS-39). An unknown
 // key has status 404, with what became of it as far as history is kept (OBS-44).

@@ -45,7 +45,8 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	h := history.New(now)
 	conf, _ := queuesyaml.Load([]byte(clusterYAML))
 	refused := make(chan struct{}, 10)
-	c := loop.NewCluster(loop.Options{Now: now}, func(partition string) loop.Sink { return historySink{h, partition, refused} }, nil)
+	c := loop.NewCluster(loop.Options{Now: now},
+		func(partition string) loop.Sink { return historySink{h, partition, refused} }, nil)
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	l, _ := c.Partition("default")
@@ -93,32 +94,40 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 	code, state, message := explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "released")
-	assert.Equal(t, message, `no ask or allocation has the key "pod": it was released at 2026-01-02T12:00:00Z: released as the RM asked`)
+	assert.Equal(t, message,
+		`no ask or allocation has the key "pod": it was released at 2026-01-02T12:00:00Z: released as the RM asked`)
 
 	call(ask("pod", -1))
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "rejected")
-	assert.Equal(t, message, `no ask or allocation has the key "pod": it was rejected at 2026-01-02T12:00:00Z: contains negative resources`)
+	assert.Equal(t, message,
+		`no ask or allocation has the key "pod": it was rejected at 2026-01-02T12:00:00Z: contains negative resources`)
 
 	call(ask("pod", 9000))
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusOK)
 	assert.Equal(t, state, "pending")
-	assert.Equal(t, message, "it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too small")
+	assert.Equal(t, message,
+		"it can never run as things are: no schedulable node has more than vcore 4, and it asks for vcore 9; nodes: 1 too "+
+			"small")
 
 	call(scheduler.Release{App: "app", Key: "pod", Type: scheduler.StoppedByRM})
 	code, state, message = explain("pod")
 	assert.Equal(t, code, http.StatusNotFound)
 	assert.Equal(t, state, "cancelled")
-	assert.Equal(t, message, `no ask or allocation has the key "pod": it was cancelled at 2026-01-02T12:00:00Z: cancelled as the RM asked`)
+	assert.Equal(t, message,
+		`no ask or allocation has the key "pod": it was cancelled at 2026-01-02T12:00:00Z: cancelled as the RM asked`)
 
 	call(ask("late", -2))
 	w := httptest.NewRecorder()
-	webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/asks/rejected", nil))
+	webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w,
+		httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/asks/rejected", nil))
 	assert.Equal(t, strings.TrimSpace(w.Body.String()), "["+
-		`{"allocationKey":"late","applicationID":"app","rejectedMessage":"contains negative resources","time":1767355200000000000},`+
-		`{"allocationKey":"pod","applicationID":"app","rejectedMessage":"contains negative resources","time":1767355200000000000}]`)
+		`{"allocationKey":"late","applicationID":"app","rejectedMessage":"contains negative `+
+		`resources","time":1767355200000000000},`+
+		`{"allocationKey":"pod","applicationID":"app","rejectedMessage":"contains negative `+
+		`resources","time":1767355200000000000}]`)
 }
 
 // While no resource manager listens, an explanation says that nothing is placed, and whether the ask may preempt.
@@ -132,13 +141,16 @@ func TestExplain_BackOffIsAnAbsoluteTimeAndAReason(t *testing.T) {
 	core.Step(now, scheduler.AddNode{Node: "n1", Total: one, Schedulable: true})
 	core.Step(now, scheduler.AddApplication{App: "app", Queue: "root.a"})
 	for _, key := range []objects.AllocationKey{"runs", "waits"} {
-		core.Step(now, scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
+		core.Step(now,
+			scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "app", Amounts: one,
+				Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
 	}
 	core.Schedule(now, 10)
 	text, err := json.Marshal(dao.NewExplanation(core.Explain("waits", now.Add(time.Second))).Verdict.BackOff)
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `[{"reason":"preemptionDelay","until":1767351630000000000,"needChange":false,`+
-		`"message":"preemption is evaluated again at 2026-01-02T11:00:30Z, when a preemption delay ends: the last evaluation found no victims"}]`)
+		`"message":"preemption is evaluated again at 2026-01-02T11:00:30Z, when a preemption delay ends: the last `+
+		`evaluation found no victims"}]`)
 }
 
 func TestExplain_NoListeningResourceManager(t *testing.T) {
@@ -154,7 +166,8 @@ func TestExplain_NoListeningResourceManager(t *testing.T) {
 	_, err := l.Call(t.Context(),
 		scheduler.AddNode{Node: "n1", Total: one, Schedulable: true},
 		scheduler.AddApplication{App: "app", User: security.User{Name: "ann"}, Queue: "root.a"},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "may", App: "app", Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "may", App: "app", Amounts: one,
+			Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}},
 		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "never", App: "app", Amounts: one, Policy: objects.PolicySent}},
 	)
 	assert.NilError(t, err)
@@ -172,7 +185,8 @@ func TestExplain_NoListeningResourceManager(t *testing.T) {
 		return body.Message, body.Verdict
 	}
 	message, verdict := explain("may")
-	assert.Equal(t, message, "it waits for its turn; no resource manager listens, so nothing is placed and nothing is preempted")
+	assert.Equal(t, message,
+		"it waits for its turn; no resource manager listens, so nothing is placed and nothing is preempted")
 	assert.Equal(t, verdict["listening"], false)
 	assert.Equal(t, verdict["mayPreempt"], true)
 	message, verdict = explain("never")
@@ -194,8 +208,9 @@ func TestExplain_VictimsWhereTheRequestWantsThem(t *testing.T) {
 	l, _ := c.Partition("default")
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{
-		Key: "web-2", App: "web", Priority: 10, Created: objects.TimestampOf(noon), Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
-		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: "web-2", App: "web", Priority: 10, Created: objects.TimestampOf(noon),
+		Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
+		Policy:  objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}})
 	explain := func(query string) (e dao.Explanation) {
 		w := fetch(c, "/ws/v1/partition/default/ask/web-2/explain"+query)

@@ -23,9 +23,10 @@ func (s *service) fairness(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.fairnessTrees.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *usage.Tree) (*usage.Tree, bool, error) {
-		return usage.TreeOf(ctx, snap, last), true, nil
-	})
+	tree, err := s.fairnessTrees.get(r.Context(), &s.snapshots, l,
+		func(ctx context.Context, snap *scheduler.Snapshot, last *usage.Tree) (*usage.Tree, bool, error) {
+			return usage.TreeOf(ctx, snap, last), true, nil
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +45,11 @@ func queueFairness(t *usage.Tree, owed resources.Amounts, now time.Time) dao.Que
 	q := t.View
 	v := dao.QueueFairness{
 		QueueName: string(q.Path), IsLeaf: q.Leaf, Status: "Active", Allocated: dao.QuantitiesOf(q.Allocated.All()),
-		Owed: dao.QuantitiesOf(owed.All()), Guaranteed: dao.QuantitiesOf(q.Guaranteed.All()), Max: dao.QuantitiesOf(q.Max.All()),
-		Pending: dao.QuantitiesOf(q.Pending.All()), PendingAsks: t.PendingAsks, RunningApps: q.Running, OldestAsk: dao.Nanos(t.Oldest),
-		Fairness: dao.FairnessNow(q.Allocated, owed),
+		Owed: dao.QuantitiesOf(owed.All()), Guaranteed: dao.QuantitiesOf(q.Guaranteed.All()),
+		Max:     dao.QuantitiesOf(q.Max.All()),
+		Pending: dao.QuantitiesOf(q.Pending.All()), PendingAsks: t.PendingAsks, RunningApps: q.Running,
+		OldestAsk: dao.Nanos(t.Oldest),
+		Fairness:  dao.FairnessNow(q.Allocated, owed),
 	}
 	switch {
 	case q.Draining, q.Drained:

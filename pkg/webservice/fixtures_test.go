@@ -122,7 +122,8 @@ func endedCluster(t *testing.T) *loop.Cluster {
 	l, _ := c.Partition("default")
 	ask := func(app string) scheduler.SubmitAsk {
 		return scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(app), App: objects.AppID(app), Amounts: amounts(map[string]resources.Quantity{"vcore": 1}),
+			Key: objects.AllocationKey(app), App: objects.AppID(app),
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 1}),
 		}}
 	}
 	bob := security.User{Name: "bob", Groups: []string{"bob"}}

@@ -21,7 +21,8 @@ func TestGangs_PlaceholderData(t *testing.T) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 	}
 	ask := func(key objects.AllocationKey, n int64, placeholder bool) scheduler.Command {
-		return scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(n), Placeholder: placeholder, Details: &objects.AskDetails{TaskGroup: "g"}}}
+		return scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(n), Placeholder: placeholder,
+			Details: &objects.AskDetails{TaskGroup: "g"}}}
 	}
 	mustCall(t, l,
 		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true},
@@ -38,7 +39,8 @@ func TestGangs_PlaceholderData(t *testing.T) {
 	}
 	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":0}]`)
 	mustCall(t, l, ask("k2", 2, false), ask("k3", 2, false))
-	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`, "k3 is larger than p3")
+	assert.Equal(t, data("a"), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`,
+		"k3 is larger than p3")
 	assert.Equal(t, data("b"), "")
 
 	// So does one that has ended: what was not replaced has timed out, or ended with it.
@@ -50,7 +52,8 @@ func TestGangs_PlaceholderData(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(fetch(c, "/ws/v1/partition/default/applications/completed").Body.Bytes(), &ended))
 	assert.Equal(t, len(ended), 1) // b has never run
 	assert.Equal(t, ended[0].ApplicationID, "a")
-	assert.Equal(t, string(ended[0].PlaceholderData), `[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`)
+	assert.Equal(t, string(ended[0].PlaceholderData),
+		`[{"taskGroupName":"g","count":3,"minResource":{"vcore":2},"replaced":1,"timedout":1}]`)
 }
 
 // Virtual placeholders are shown like others: they are there from the beginning, and end together (GAN-27).
@@ -71,9 +74,13 @@ func TestGangs_VirtualPlaceholderData(t *testing.T) {
 		assert.NilError(t, json.Unmarshal(fetch(c, "/ws/v1/partition/default/application/a").Body.Bytes(), &app))
 		return string(app.PlaceholderData)
 	}
-	assert.Equal(t, data(), `[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":0,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":0,"timedout":0}]`)
+	assert.Equal(t, data(),
+		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":0,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":0,"timedout":0}]`)
 	for key, group := range map[objects.AllocationKey]string{"g1": "g", "g2": "g", "h1": "h"} {
-		mustCall(t, l, scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(2), Details: &objects.AskDetails{TaskGroup: group}}})
+		mustCall(t, l,
+			scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(2),
+				Details: &objects.AskDetails{TaskGroup: group}}})
 	}
-	assert.Equal(t, data(), `[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":2,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":1,"timedout":0}]`)
+	assert.Equal(t, data(),
+		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":2,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":1,"timedout":0}]`)
 }

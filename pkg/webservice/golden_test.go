@@ -61,9 +61,11 @@ func TestGolden_EvictionOrder(t *testing.T) {
 	c := busyCluster(t)
 	l, _ := c.Partition("default")
 	mustCall(t, l,
-		scheduler.SetCapacity{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 3000, "memory": 8_000_000_000})},
+		scheduler.SetCapacity{Node: "n1",
+			Total: amounts(map[string]resources.Quantity{"vcore": 3000, "memory": 8_000_000_000})},
 		scheduler.ReportAllocation{Node: "n1", Ask: &objects.Ask{
-			Key: "hog", App: "app-2", Priority: 100, Amounts: amounts(map[string]resources.Quantity{"vcore": 100, "memory": 1000}),
+			Key: "hog", App: "app-2", Priority: 100,
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 100, "memory": 1000}),
 			Details: &objects.AskDetails{Tags: map[string]string{objects.UsageTag: `{"memory":"2000"}`}},
 		}},
 	)
@@ -94,7 +96,8 @@ func checkGolden(t *testing.T, c *loop.Cluster, answers []answer) {
 			assert.NilError(t, json.Indent(&pretty, []byte(withoutAudits(w.Body.String())), "", "  "))
 			golden.Assert(t, pretty.String()+"\n", x.name+".json")
 			again, last := fetch(c, x.target), fetch(c, x.target)
-			assert.Equal(t, withoutAudits(again.Body.String()), withoutAudits(last.Body.String()), "the answers of an unchanged state differ")
+			assert.Equal(t, withoutAudits(again.Body.String()), withoutAudits(last.Body.String()),
+				"the answers of an unchanged state differ")
 		})
 	}
 }

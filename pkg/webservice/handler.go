@@ -26,7 +26,8 @@ import (
 
 // Options are the settings of a Handler. The zero value is valid.
 type Options struct {
-	ClusterID    func() string       // the ID of the registered resource manager, empty while there is none; nil: always empty
+	// the ID of the registered resource manager, empty while there is none; nil: always empty
+	ClusterID    func() string
 	LogLevel     func() string       // the least level that is logged, for the state dump; nil: unknown
 	ReadyCheck   func() error        // the error of /readyz; nil: always ready
 	Log          *zap.Logger         // nil: none
@@ -38,8 +39,9 @@ type Options struct {
 	AdminEnabled bool                // the process has an admin listener, see Admin
 	Auth         *auth.Authenticator // says what a client may do; nil: everything that the listener serves
 	RemoteAdmin  bool                // the admin listener serves other machines
-	AdminSocket  bool                // only the user of the process can connect to the admin listener: it needs no credentials
-	FileWarning  string              // says when a file replaces a configuration of the admin listener; empty: never
+	// only the user of the process can connect to the admin listener: it needs no credentials
+	AdminSocket bool
+	FileWarning string // says when a file replaces a configuration of the admin listener; empty: never
 
 	MaxLiveStreams int             // bound of the open streams of changes; 0: DefaultLiveStreams
 	Closing        <-chan struct{} // closed when streams of changes must end; nil: never
@@ -48,20 +50,21 @@ type Options struct {
 	Totals  *totals.History // the totals of the last day; nil: they are not served
 	Usage   *usage.Store    // usage over time, and applications that ended before Started; nil: neither is served
 
-	// Refusals are the reasons for which a resource manager in this process has refused nodes for a pending ask; nil: there is no
-	// such resource manager.
+	// Refusals are the reasons for which a resource manager in this process has refused nodes for a pending ask; nil:
+	// there is no such resource manager.
 	Refusals func(partition string, ask objects.AllocationKey) []Refusal
 
 	Forecasts *forecast.Forecaster // says when asks are expected to start; nil: that is not served
 
-	Lifetimes lifecycle.Lifetimes // of applications: how long those of Usage are shown, and how long a forecast has them wait
+	// of applications: how long those of Usage are shown, and how long a forecast has them wait
+	Lifetimes lifecycle.Lifetimes
 
-	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil: there
-	// is no such resource manager.
+	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil:
+	// there is no such resource manager.
 	Diagnostics func(context.Context) (string, error)
 
-	// Debug serves stacks and profiles of the process. Without it they are refused with a text that names DebugOption, the name
-	// of the option, such as --debug.
+	// Debug serves stacks and profiles of the process. Without it they are refused with a text that names DebugOption, the
+	// name of the option, such as --debug.
 	Debug       bool
 	DebugOption string
 
@@ -80,8 +83,8 @@ const DefaultCacheBytes = 256 << 20
 // Liveness are the paths that are answered even when too many connections are open.
 var Liveness = []string{"/healthz", "/readyz"}
 
-// AnyHostPaths are the paths that are answered whatever the Host of the request is: health and metrics, which probes and
-// Prometheus ask for by names of their own, and which show no application.
+// AnyHostPaths are the paths that are answered whatever the Host of the request is: health and metrics, which probes
+// and Prometheus ask for by names of their own, and which show no application.
 var AnyHostPaths = []string{"/healthz", "/readyz", "/metrics", "/ws/v1/metrics"}
 
 type service struct {

@@ -98,7 +98,8 @@ func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
 // state and a restart would not mend it (OBS-52).
 func viewCheck(c *check, found *findings) dao.Check {
 	return dao.Check{
-		Name: c.name, Succeeded: c.warningOnly || found.count == 0, Description: c.description, DiagnosisMessage: found.String(),
+		Name: c.name, Succeeded: c.warningOnly || found.count == 0, Description: c.description,
+		DiagnosisMessage: found.String(),
 	}
 }
 

@@ -28,19 +28,26 @@ var checks = []check{
 			f.add("it does not answer: %v", x.answerErr)
 		}
 	}},
-	{"Accounting audit", "Recompute the accounting of every partition from the list of its allocations", false, func(x *partitionHealth, f *findings) {
-		if x.health.Audit.Err != nil {
-			f.add("%v", x.health.Audit.Err)
-		}
-	}},
+	{"Accounting audit", "Recompute the accounting of every partition from the list of its allocations", false,
+		func(x *partitionHealth, f *findings) {
+			if x.health.Audit.Err != nil {
+				f.add("%v", x.health.Audit.Err)
+			}
+		}},
 	{"Negative resources", "Check for negative resources in the partitions", false, withSnapshot(negativeInQueues)},
 	{"Negative resources", "Check for negative resources in the nodes", false, withSnapshot(negativeOnNodes)},
-	{"Consistency of data", "Check that the capacity of a partition is the sum of its nodes", false, withSnapshot(capacityMismatch)},
-	{"Consistency of data", "Check that the capacity of a node is allocated, occupied or available", false, withSnapshot(nodeMismatches)},
-	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false, orphansOnNodes},
-	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false, orphansOfApplications},
-	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning", true, withSnapshot(queuesInCoolDown)},
-	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true, overdueVictims},
+	{"Consistency of data", "Check that the capacity of a partition is the sum of its nodes", false,
+		withSnapshot(capacityMismatch)},
+	{"Consistency of data", "Check that the capacity of a node is allocated, occupied or available", false,
+		withSnapshot(nodeMismatches)},
+	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false,
+		orphansOnNodes},
+	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false,
+		orphansOfApplications},
+	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning",
+		true, withSnapshot(queuesInCoolDown)},
+	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true,
+		overdueVictims},
 }
 
 func withSnapshot(inspect func(*scheduler.Snapshot, *findings)) func(*partitionHealth, *findings) {

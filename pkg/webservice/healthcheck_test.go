@@ -109,11 +109,13 @@ func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 		}
 		ask := func(key string, vcores resources.Quantity, priority int32) *objects.Ask {
 			return &objects.Ask{
-				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: objects.TimestampOf(time.Now()), Amounts: vcore(vcores),
-				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+				Key: objects.AllocationKey(key), App: "etl", Priority: priority, Created: objects.TimestampOf(time.Now()),
+				Amounts: vcore(vcores),
+				Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			}
 		}
-		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: vcore(12), Schedulable: true})
+		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"},
+			scheduler.AddNode{Node: "n1", Total: vcore(12), Schedulable: true})
 		const victims = 12
 		for i := range victims {
 			mustCall(t, l, scheduler.ReportAllocation{Ask: ask("low-"+string(rune('a'+i)), 1, 0), Node: "n1"})
@@ -129,7 +131,8 @@ func TestHealthCheck_OverdueVictimsAreWarnings(t *testing.T) {
 		last := h.HealthChecks[len(h.HealthChecks)-1]
 		assert.Equal(t, last.Name, "Overdue victims")
 		assert.Assert(t, strings.HasPrefix(last.DiagnosisMessage,
-			"partition default: allocation low-a of application etl was preempted at 2000-01-01T00:00:00Z and is still on node n1; partition"), last.DiagnosisMessage)
+			"partition default: allocation low-a of application etl was preempted at 2000-01-01T00:00:00Z and is still on "+
+				"node n1; partition"), last.DiagnosisMessage)
 		assert.Assert(t, strings.HasSuffix(last.DiagnosisMessage, "; and 2 more"), last.DiagnosisMessage)
 	})
 }
@@ -147,8 +150,9 @@ func TestHealthCheck_StuckPartitionIsUnhealthy(t *testing.T) {
 		began := time.Now()
 		_, failed := healthOf(t, c)
 		assert.Equal(t, time.Since(began), 5*time.Second)
-		assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: context deadline exceeded; " +
-			"partition empty: it does not answer: context deadline exceeded"})
+		assert.DeepEqual(t, failed,
+			[]string{"Partitions answer: partition default: it does not answer: context deadline exceeded; " +
+				"partition empty: it does not answer: context deadline exceeded"})
 	})
 }
 
@@ -156,8 +160,9 @@ func TestHealthCheck_StoppedSchedulerIsUnhealthy(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	c.End()
 	_, failed := healthOf(t, c)
-	assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: the scheduler has stopped; " +
-		"partition empty: it does not answer: the scheduler has stopped"})
+	assert.DeepEqual(t, failed,
+		[]string{"Partitions answer: partition default: it does not answer: the scheduler has stopped; " +
+			"partition empty: it does not answer: the scheduler has stopped"})
 }
 
 func TestHealthCheck_BeforeFirstConfiguration(t *testing.T) {
@@ -207,9 +212,12 @@ func TestHealthz_AnswersWithoutTheLoop(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		code, body = live()
 		assert.Equal(t, code, http.StatusServiceUnavailable)
-		assert.Equal(t, body, `{"healthy":false,"reason":"partition default: it has been busy with one thing for 31s, and 2 commands wait"}`)
+		assert.Equal(t, body,
+			`{"healthy":false,"reason":"partition default: it has been busy with one thing for 31s, and 2 commands wait"}`)
 		_, failed := healthOf(t, c)
-		assert.DeepEqual(t, failed, []string{"Partitions answer: partition default: it does not answer: it has been busy with one thing for 31s, and 2 commands wait"})
+		assert.DeepEqual(t, failed,
+			[]string{"Partitions answer: partition default: it does not answer: it has been busy with one thing for 31s, and " +
+				"2 commands wait"})
 	})
 }
 
@@ -238,7 +246,9 @@ func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, l.Health().Audit.Finished, first, "an audit that is not old was made again")
 		text := get(healthPath)
-		assert.Assert(t, strings.Contains(text, `"Audits":[{"Partition":"default","Finished":"`+first.Format(time.RFC3339)+`","AgeSeconds":50`), text)
+		assert.Assert(t,
+			strings.Contains(text,
+				`"Audits":[{"Partition":"default","Finished":"`+first.Format(time.RFC3339)+`","AgeSeconds":50`), text)
 		time.Sleep(11 * time.Second)
 		get("/healthz")
 		synctest.Wait()

@@ -1,7 +1,7 @@
 package webservice
 
-// indentedPieces is the JSON of all, which is compact, with a line for each value, as json.Indent with two spaces writes it.
-// It is for answers that people read and that are too long to be in memory as a whole.
+// indentedPieces is the JSON of all, which is compact, with a line for each value, as json.Indent with two spaces
+// writes it. It is for answers that people read and that are too long to be in memory as a whole.
 func indentedPieces(all pieces) pieces {
 	return func(yield func([]byte) bool) {
 		var t indenter

@@ -13,7 +13,8 @@ import (
 func TestIndentedPieces_EqualJSONIndent(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, text := range []string{
-		`{}`, `[]`, `{"a":{}}`, `[[],[[]],{}]`, `"a"`, `1`, `null`, `{"a":"x\"}{[,:]\\","b":[1,true,null,-1.5e3],"ü\u003c":{"c":""}}`, `[{"a":1},{"b":[{}]}]`, `["\\\\","\\\""]`,
+		`{}`, `[]`, `{"a":{}}`, `[[],[[]],{}]`, `"a"`, `1`, `null`,
+		`{"a":"x\"}{[,:]\\","b":[1,true,null,-1.5e3],"ü\u003c":{"c":""}}`, `[{"a":1},{"b":[{}]}]`, `["\\\\","\\\""]`,
 	} {
 		var want bytes.Buffer
 		assert.NilError(t, json.Indent(&want, []byte(text), "", "  "))

@@ -137,14 +137,17 @@ func (s *service) liveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.live.admit(most) {
 		w.Header().Set("Retry-After", "30")
-		s.fail(w, r, &failure{status: http.StatusServiceUnavailable, reason: fmt.Sprintf("too many pages are open: %d get changes", most)})
+		s.fail(w, r,
+			&failure{status: http.StatusServiceUnavailable,
+				reason: fmt.Sprintf("too many pages are open: %d get changes", most)})
 		return
 	}
 	defer s.live.leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	out := liveWriter{w, http.NewResponseController(w)}
-	_ = out.SetReadDeadline(time.Time{}) // the stream outlives the time for reading a request; fails in tests without a connection
+	// the stream outlives the time for reading a request; fails in tests without a connection
+	_ = out.SetReadDeadline(time.Time{})
 	err := s.sendChanges(r.Context(), out)
 	if err != nil && r.Context().Err() == nil {
 		s.opt.Log.Debug("live stream ended", zap.String("client", r.RemoteAddr), zap.Error(err))

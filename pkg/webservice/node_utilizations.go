@@ -69,7 +69,8 @@ func utilizationsOf(ctx context.Context, snap *scheduler.Snapshot) []dao.NodeUti
 	return out
 }
 
-// bucketOf is the bucket of a share: its bounds are above the lower and up to the upper one. More than all is in the last.
+// bucketOf is the bucket of a share: its bounds are above the lower and up to the upper one. More than all is in the
+// last.
 func bucketOf(used, total int64) int {
 	if used <= 0 || total <= 0 {
 		return 0

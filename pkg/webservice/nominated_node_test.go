@@ -27,11 +27,13 @@ func TestS3_27_NominatedNodeIsShown(t *testing.T) {
 		one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 		ask := func(key objects.AllocationKey, priority int32) *objects.Ask {
 			return &objects.Ask{
-				Key: key, App: "etl", Priority: priority, Amounts: one, Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+				Key: key, App: "etl", Priority: priority, Amounts: one,
+				Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 				Details: &objects.AskDetails{Tags: map[string]string{priorities.GracePeriodTag: "45"}},
 			}
 		}
-		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"}, scheduler.AddNode{Node: "n1", Total: one, Schedulable: true})
+		mustCall(t, l, scheduler.AddApplication{App: "etl", Queue: "root.batch"},
+			scheduler.AddNode{Node: "n1", Total: one, Schedulable: true})
 		mustCall(t, l, scheduler.ReportAllocation{Ask: ask("low", 0), Node: "n1"})
 		mustCall(t, l, scheduler.SubmitAsk{Ask: ask("high", 10)})
 		synctest.Wait()

@@ -54,7 +54,8 @@ func (k *objectKind[T, P]) routeReads(s *service, mux *router) {
 }
 
 // routeJSONOrYAML serves GET on a path: JSON, or YAML if the client accepts that.
-func (s *service) routeJSONOrYAML(mux *router, path string, handle func(*http.Request) (inJSON, inYAML any, err error)) {
+func (s *service) routeJSONOrYAML(mux *router, path string,
+	handle func(*http.Request) (inJSON, inYAML any, err error)) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
 		inJSON, inYAML, err := handle(r)

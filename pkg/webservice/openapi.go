@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The description of the REST interface as an OpenAPI document, made from the route table and from the types of the answers
-// (RST-13). It describes what the listener serves: the admin listener has the changes.
+// The description of the REST interface as an OpenAPI document, made from the route table and from the types of the
+// answers (RST-13). It describes what the listener serves: the admin listener has the changes.
 
 const openAPIPath = "/ws/v1/openapi.json"
 
@@ -51,7 +51,8 @@ func describe(patterns []string) schema {
 		"openapi": "3.1.0",
 		"info": schema{
 			"title": "Canopy", "version": "v1",
-			"description": "The REST interface of the Canopy scheduler. Paths marked x-yunikorn are those of Apache YuniKorn, and ignore parameters that they do not know; the others refuse them.",
+			"description": "The REST interface of the Canopy scheduler. Paths marked x-yunikorn are those of Apache YuniKorn, " +
+				"and ignore parameters that they do not know; the others refuse them.",
 		},
 		"paths": paths, "tags": tags, "components": schema{"schemas": schemas.components},
 	}
@@ -59,7 +60,8 @@ func describe(patterns []string) schema {
 
 // operation describes a route.
 func (info *routeInfo) operation(section string, schemas *schemas) schema {
-	out := schema{"summary": info.summary, "tags": []string{section}, "operationId": operationID(info.pattern), "responses": info.responses(schemas)}
+	out := schema{"summary": info.summary, "tags": []string{section}, "operationId": operationID(info.pattern),
+		"responses": info.responses(schemas)}
 	if info.origin == yunikornRoute {
 		out["x-yunikorn"] = true
 	}
@@ -90,7 +92,9 @@ func operationID(pattern string) string {
 // parameters are the names in the path and the parameters of the query.
 func (info *routeInfo) parameters() (all []schema) {
 	for _, m := range pathName.FindAllStringSubmatch(info.pattern, -1) {
-		all = append(all, schema{"name": m[1], "in": "path", "required": true, "description": pathParameters[m[1]], "schema": schema{"type": "string"}})
+		all = append(all,
+			schema{"name": m[1], "in": "path", "required": true, "description": pathParameters[m[1]],
+				"schema": schema{"type": "string"}})
 	}
 	for _, p := range info.query {
 		value := schema{"type": "string"}

@@ -25,12 +25,14 @@ type operatorRoute struct {
 
 // operatorActions are the paths of the actions (OPS-6).
 var operatorActions = []operatorRoute{
-	{"/application/{application}/hold", scheduler.HoldApplication}, {"/application/{application}/release", scheduler.ReleaseApplication},
+	{"/application/{application}/hold", scheduler.HoldApplication},
+	{"/application/{application}/release", scheduler.ReleaseApplication},
 	{"/application/{application}/cancel", scheduler.CancelApplication},
 	{"/application/{application}/move/{queue}", scheduler.MoveApplication},
 	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
 	{"/queue/{queue}/drain", scheduler.DrainQueue},
-	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/drain", scheduler.DrainNode}, {"/node/{node}/uncordon", scheduler.UncordonNode},
+	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/drain", scheduler.DrainNode},
+	{"/node/{node}/uncordon", scheduler.UncordonNode},
 }
 
 // pattern is the route of the action.
@@ -50,9 +52,10 @@ func (s *service) routeOperatorChanges(mux *router) {
 		return
 	}
 	for _, route := range operatorActions {
-		s.routeChange(mux, http.MethodPut, "/ws/v1/partition/{partition}"+route.path, http.StatusOK, nil, func(r *http.Request) (any, error) {
-			return s.operate(r, route.action)
-		})
+		s.routeChange(mux, http.MethodPut, "/ws/v1/partition/{partition}"+route.path, http.StatusOK, nil,
+			func(r *http.Request) (any, error) {
+				return s.operate(r, route.action)
+			})
 	}
 }
 
@@ -120,14 +123,21 @@ func (s *service) operatorState(r *http.Request) (any, error) {
 // operatorRoutes is the section of the route table. Its rows for actions are alike.
 var operatorRoutes = func() routeSection {
 	section := routeSection{title: "Operators", routes: []routeInfo{{
-		pattern: "GET /ws/v1/partition/{partition}/operators", summary: "Applications on hold, those that were moved, stopped and drained queues and cordoned nodes, also of those that are not there now",
+		pattern: "GET /ws/v1/partition/{partition}/operators",
+		summary: "Applications on hold, those that were moved, stopped and drained queues and cordoned nodes, also of " +
+			"those that are not there now",
 		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
 	}}}
 	summaries := map[scheduler.OperatorAction]string{
-		scheduler.HoldApplication: "Puts an application on hold", scheduler.ReleaseApplication: "Ends the hold of an application",
-		scheduler.MoveApplication:   "Moves an application to another leaf queue",
-		scheduler.CancelApplication: "Ends an application: its asks are withdrawn, and its allocations are preempted",
-		scheduler.StopQueue:         "Stops a queue and those below", scheduler.DrainQueue: "Drains a queue and those below: no new applications", scheduler.StartQueue: "Ends that, and a drain", scheduler.CordonNode: "Cordons a node", scheduler.DrainNode: "Cordons a node and preempts its allocations, within disruption budgets", scheduler.UncordonNode: "Ends that, and a drain",
+		scheduler.HoldApplication:    "Puts an application on hold",
+		scheduler.ReleaseApplication: "Ends the hold of an application",
+		scheduler.MoveApplication:    "Moves an application to another leaf queue",
+		scheduler.CancelApplication:  "Ends an application: its asks are withdrawn, and its allocations are preempted",
+		scheduler.StopQueue:          "Stops a queue and those below",
+		scheduler.DrainQueue:         "Drains a queue and those below: no new applications",
+		scheduler.StartQueue:         "Ends that, and a drain", scheduler.CordonNode: "Cordons a node",
+		scheduler.DrainNode:    "Cordons a node and preempts its allocations, within disruption budgets",
+		scheduler.UncordonNode: "Ends that, and a drain",
 	}
 	for _, route := range operatorActions {
 		info := routeInfo{

@@ -66,7 +66,8 @@ type locationHashes struct {
 // update makes p the sums of snap. The sums of views that p has are not computed again.
 func (p *locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) {
 	if p.nodes == nil {
-		p.nodes, p.applications = map[*scheduler.NodeView]nodeLocations{}, map[*scheduler.ApplicationView]applicationLocations{}
+		p.nodes, p.applications = map[*scheduler.NodeView]nodeLocations{},
+			map[*scheduler.ApplicationView]applicationLocations{}
 	}
 	p.updates++
 	p.onNodes, p.inApplications = locationHash{}, locationHash{}
@@ -107,7 +108,8 @@ func (p *locationHashes) update(snap *scheduler.Snapshot, slot *cpushare.Slot) {
 		maps.DeleteFunc(p.nodes, func(_ *scheduler.NodeView, x nodeLocations) bool { return x.update != p.updates })
 	}
 	if len(p.applications) > applications {
-		maps.DeleteFunc(p.applications, func(_ *scheduler.ApplicationView, x applicationLocations) bool { return x.update != p.updates })
+		maps.DeleteFunc(p.applications,
+			func(_ *scheduler.ApplicationView, x applicationLocations) bool { return x.update != p.updates })
 	}
 }
 
@@ -165,7 +167,8 @@ func overdueVictims(x *partitionHealth, f *findings) {
 }
 
 // eachAllocation calls do for every allocation of every application, not for pending asks.
-func eachAllocation(q *scheduler.QueueView, slot *cpushare.Slot, do func(*scheduler.ApplicationView, *scheduler.AllocationView)) {
+func eachAllocation(q *scheduler.QueueView, slot *cpushare.Slot,
+	do func(*scheduler.ApplicationView, *scheduler.AllocationView)) {
 	eachQueue(q, slot, func(q *scheduler.QueueView) {
 		for a := range q.Applications.All() {
 			for w := range a.Allocations.All() {

@@ -21,7 +21,8 @@ func snapshotOf(onNodes, inApplications locationsByKey, before *scheduler.Snapsh
 	for i := range 30 {
 		key := objects.AllocationKey(fmt.Sprint("k", i))
 		if p, on := onNodes[key]; on {
-			byNode[p.node] = append(byNode[p.node], &scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
+			byNode[p.node] = append(byNode[p.node],
+				&scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
 		}
 		if p, in := inApplications[key]; in {
 			byApp[p.app] = append(byApp[p.app], &scheduler.AllocationView{Ask: &objects.Ask{Key: key, App: p.app}, Node: p.node})
@@ -91,7 +92,8 @@ func TestOrphanCheck_HashesAgreeExactlyWhenLocationsDo(t *testing.T) {
 		snap = snapshotOf(onNodes, inApplications, snap)
 		sums.update(snap, nil)
 		fresh := hashesOf(snap)
-		assert.Equal(t, len(sums.nodes)+len(sums.applications), len(fresh.nodes)+len(fresh.applications), "what is gone is dropped")
+		assert.Equal(t, len(sums.nodes)+len(sums.applications), len(fresh.nodes)+len(fresh.applications),
+			"what is gone is dropped")
 		assert.Equal(t, sums.onNodes, fresh.onNodes, "step %d", step)
 		assert.Equal(t, sums.inApplications, fresh.inApplications, "step %d", step)
 		same := fmt.Sprint(onNodes) == fmt.Sprint(inApplications)

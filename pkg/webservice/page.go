@@ -15,14 +15,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
-// A part of a list: the elements after a place in its order, at most so many, with some of their fields (RST-9 to RST-11).
-// Without one of these parameters a list is whole, and its text is shared by all readers.
+// A part of a list: the elements after a place in its order, at most so many, with some of their fields (RST-9 to
+// RST-11). Without one of these parameters a list is whole, and its text is shared by all readers.
 
 var (
-	limitParameter  = queryParameter{name: "limit", help: "how many elements at most, 1 or more; the header Link of the answer leads to the next ones", kind: "integer"}
+	limitParameter = queryParameter{name: "limit",
+		help: "how many elements at most, 1 or more; the header Link of the answer leads to the next ones", kind: "integer"}
 	afterParameter  = queryParameter{name: "after", help: "elements after this place, which the link to the next page has"}
-	fieldsParameter = queryParameter{name: "fields", help: "only these fields of each element, separated by commas; others are left out, also those that are always there otherwise"}
-	userParameter   = queryParameter{name: "user", help: "only applications of this user"}
+	fieldsParameter = queryParameter{name: "fields",
+		help: "only these fields of each element, separated by commas; others are left out, also those that are always " +
+			"there otherwise"}
+	userParameter = queryParameter{name: "user", help: "only applications of this user"}
 )
 
 // pageParameters are the parameters of a list that has pages.
@@ -106,8 +109,8 @@ func unknownListField(name string, known []string) string {
 	return text + "the fields are " + strings.Join(known, ", ")
 }
 
-// selectPage selects elements of a list in its order: up to limit that come after the place and that are wanted. more: the
-// list has others behind them.
+// selectPage selects elements of a list in its order: up to limit that come after the place and that are wanted. more:
+// the list has others behind them.
 func selectPage[T any](p page, all iter.Seq[T], isAfter, isWanted func(T) bool) (selected []T, more bool) {
 	slot := cpushare.Readers.Acquire(p.ctx)
 	defer slot.Release()

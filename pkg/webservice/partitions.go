@@ -21,9 +21,10 @@ func (s *service) partitions(r *http.Request) (any, error) {
 		if !ok {
 			continue // a reload has just removed it
 		}
-		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
-			return viewPartition(ctx, snap), true, nil
-		})
+		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l,
+			func(ctx context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
+				return viewPartition(ctx, snap), true, nil
+			})
 		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
 			continue
 		}

@@ -21,7 +21,8 @@ type rulesCache struct {
 }
 
 // get is the placement rules of a generation. Read-only.
-func (c *rulesCache) get(ctx context.Context, g *reload.Generation, load func(context.Context, []byte) (*configs.Config, validation.Problems)) (map[string][]dao.PlacementRule, error) {
+func (c *rulesCache) get(ctx context.Context, g *reload.Generation,
+	load func(context.Context, []byte) (*configs.Config, validation.Problems)) (map[string][]dao.PlacementRule, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.generation == g {

@@ -32,8 +32,10 @@ partitions:
 	}
 	assert.Equal(t, get("plain"), `[{"name":"provided","parameters":{"create":"false"}},`+recovery)
 
-	w := o.post("partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues: [{name: root, submitacl: '*'}]\n- {name: plain, queues: [{name: root}]}\n")
+	w := o.post("partitions:\n- name: default\n  placementrules: [{name: provided, create: true}]\n  queues: [{name: " +
+		"root, submitacl: '*'}]\n- {name: plain, queues: [{name: root}]}\n")
 	assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 	assert.Equal(t, get("default"), `[{"name":"provided","parameters":{"create":"true"}},`+recovery)
-	assert.Equal(t, o.send(o.handler, http.MethodGet, "/ws/v1/partition/none/placementrules", "").Code, http.StatusNotFound)
+	assert.Equal(t, o.send(o.handler, http.MethodGet, "/ws/v1/partition/none/placementrules", "").Code,
+		http.StatusNotFound)
 }

@@ -55,7 +55,9 @@ func (s *service) plan(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if tooLong {
-		return nil, &failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
+		return nil,
+			&failure{status: http.StatusRequestEntityTooLarge,
+				reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
 	}
 	next, problems := s.load(r.Context(), text)
 	current := s.opt.Reloads.Current()
@@ -120,7 +122,8 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 		path := string(q.Path)
 		p.Leaf[path], p.Allocated[path] = q.Leaf, q.Allocated.Map()
 		if q.Leaf && !q.Managed {
-			settings := configs.ChildTemplate{MaxApplications: q.MaxApplications, Max: q.Max, Guaranteed: q.Guaranteed, Settings: q.Settings}
+			settings := configs.ChildTemplate{MaxApplications: q.MaxApplications, Max: q.Max, Guaranteed: q.Guaranteed,
+				Settings: q.Settings}
 			p.Dynamic[path] = plan.DynamicLeaf{Settings: settings, Tags: q.QuotaTags.Names()}
 		}
 		if q.AboveMax != nil {
@@ -130,7 +133,8 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 			slot.Yield()
 			p.Applications = append(p.Applications, plan.Application{ID: string(a.ID), Queue: path, User: a.User})
 			for w := range a.Allocations.All() {
-				p.Workloads = append(p.Workloads, plan.Workload{Queue: path, User: a.User, Class: w.PriorityClass, Amounts: w.Ask.Amounts.Map()})
+				p.Workloads = append(p.Workloads,
+					plan.Workload{Queue: path, User: a.User, Class: w.PriorityClass, Amounts: w.Ask.Amounts.Map()})
 			}
 		}
 	})
@@ -163,14 +167,15 @@ func planPieces(p plan.Plan) pieces {
 		return func(yield func([]byte) bool) { yield(e.piece(p)) }
 	}
 	p.Change.Partitions = make([]diff.PartitionChange, 1)
-	return piecesAround[diff.PartitionChange](e, p, "partitions", listOfPieces(partitions, func(c diff.PartitionChange) pieces {
-		limits := c.Limits
-		if len(limits) == 0 {
-			return func(yield func([]byte) bool) { yield(e.piece(c)) }
-		}
-		c.Limits = make([]diff.LimitChange, 1)
-		return piecesAround[diff.LimitChange](e, c, "limits", listWith(e, slices.Values(limits)))
-	}))
+	return piecesAround[diff.PartitionChange](e, p, "partitions",
+		listOfPieces(partitions, func(c diff.PartitionChange) pieces {
+			limits := c.Limits
+			if len(limits) == 0 {
+				return func(yield func([]byte) bool) { yield(e.piece(c)) }
+			}
+			c.Limits = make([]diff.LimitChange, 1)
+			return piecesAround[diff.LimitChange](e, c, "limits", listWith(e, slices.Values(limits)))
+		}))
 }
 
 // piecesAround is the JSON of body with a list in one of its fields, which has a single zero element of type T in body.

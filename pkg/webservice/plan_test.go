@@ -24,8 +24,10 @@ func withUsage(t *testing.T, o *adminFixture) {
 	l, _ := o.cluster.Partition("default")
 	mustCall(t, l,
 		scheduler.AddNode{Node: "n1", Total: amounts(map[string]resources.Quantity{"vcore": 8000}), Schedulable: true},
-		scheduler.AddApplication{App: "app-1", User: security.User{Name: "ann", Groups: []string{"ops"}}, Queue: "root.tenant.odd/name"},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "runs", App: "app-1", Amounts: amounts(map[string]resources.Quantity{"vcore": 4000})}},
+		scheduler.AddApplication{App: "app-1", User: security.User{Name: "ann", Groups: []string{"ops"}},
+			Queue: "root.tenant.odd/name"},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "runs", App: "app-1",
+			Amounts: amounts(map[string]resources.Quantity{"vcore": 4000})}},
 	)
 	mustCall(t, l)
 }
@@ -43,14 +45,16 @@ func TestPlan_SaysWhatWouldChange(t *testing.T) {
 	same := propose(clusterYAML)
 	assert.Assert(t, !same.Impact && same.StateKnown)
 
-	lower := propose(strings.NewReplacer("max: {vcore: 6, memory: 8G}", "max: {vcore: 3, memory: 8G}", "maxresources: {vcore: 5, memory: 9G}", "maxresources: {vcore: 2, memory: 9G}").Replace(clusterYAML))
+	lower := propose(strings.NewReplacer("max: {vcore: 6, memory: 8G}", "max: {vcore: 3, memory: 8G}",
+		"maxresources: {vcore: 5, memory: 9G}", "maxresources: {vcore: 2, memory: 9G}").Replace(clusterYAML))
 	assert.Assert(t, lower.Impact)
 	assert.Equal(t, len(lower.OverMax), 1)
 	assert.Equal(t, lower.OverMax[0].Queue, "root.tenant")
 	assert.Equal(t, len(lower.OverLimit), 1)
 	assert.Equal(t, lower.OverLimit[0].User, "ann")
 
-	parent := propose(strings.Replace(clusterYAML, "- name: odd/name", "- name: odd/name\n                parent: true", 1))
+	parent := propose(strings.Replace(clusterYAML, "- name: odd/name", "- name: odd/name\n                parent: true",
+		1))
 	assert.Equal(t, len(parent.RefusedChanges), 1)
 	assert.DeepEqual(t, parent.RefusedChanges[0].Applications, []string{"app-1"})
 
@@ -67,7 +71,8 @@ func TestPlan_InvalidBodies(t *testing.T) {
 	}{
 		{"", "", http.StatusBadRequest},
 		{"a: [", `"problems"`, http.StatusBadRequest},
-		{"partitions:\n- name: default\n  queues: [{name: root, resources: {max: {vcore: 1}}}]\n", `"problems":[{`, http.StatusBadRequest},
+		{"partitions:\n- name: default\n  queues: [{name: root, resources: {max: {vcore: 1}}}]\n", `"problems":[{`,
+			http.StatusBadRequest},
 		{strings.Repeat("#", 10_001), "longer than max-config-bytes", http.StatusRequestEntityTooLarge},
 	} {
 		w := o.send(o.handler, http.MethodPost, "/ws/v1/plan", c.body)
@@ -76,7 +81,8 @@ func TestPlan_InvalidBodies(t *testing.T) {
 	}
 	assert.Equal(t, o.send(o.handler, http.MethodGet, "/ws/v1/plan", "").Code, http.StatusMethodNotAllowed)
 	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan?force", "").Code, http.StatusBadRequest)
-	cross := o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML, "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
+	cross := o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML, "Origin", "https://elsewhere.example",
+		"Sec-Fetch-Site", "cross-site")
 	assert.Equal(t, cross.Code, http.StatusForbidden)
 }
 
@@ -108,21 +114,25 @@ func TestPlan_EndsWithItsRequest(t *testing.T) {
 	o := newAdminFixture(t, clusterYAML)
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	text := "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [u" + strings.Repeat(", u", 3000) + "], maxapplications: 1}]}]}]"
+	text := "partitions: [{queues: [{name: root, submitacl: '*', limits: [{users: [u" + strings.Repeat(", u",
+		3000) + "], maxapplications: 1}]}]}]"
 	w := httptest.NewRecorder()
 	o.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/ws/v1/plan", strings.NewReader(text)))
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable, w.Body.String())
 	assert.Equal(t, w.Header().Get("Retry-After"), "1")
-	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML).Code, http.StatusOK, "the next plan is made")
+	assert.Equal(t, o.send(o.handler, http.MethodPost, "/ws/v1/plan", clusterYAML).Code, http.StatusOK,
+		"the next plan is made")
 }
 
 // The JSON of a plan with limits, which are encoded one by one, is that of the whole.
 func TestPlan_EncodesLimitsOneByOne(t *testing.T) {
-	const limited = "{name: default, queues: [{name: root, submitacl: '*', limits: [{users: [ann, bob], maxapplications: 2}]}]}"
+	const limited = "{name: default, queues: [{name: root, submitacl: '*', limits: [{users: [ann, bob], " +
+		"maxapplications: 2}]}]}"
 	o := newAdminFixture(t, "partitions: ["+limited+"]\n")
 	for _, text := range []string{
 		"partitions: [" + limited + "]\n", oneLeafYAML,
-		"partitions: [" + strings.Replace(limited, "2}", "3}", 1) + ", " + strings.Replace(limited, "default", "gpu", 1) + "]\n",
+		"partitions: [" + strings.Replace(limited, "2}", "3}", 1) + ", " + strings.Replace(limited, "default", "gpu",
+			1) + "]\n",
 	} {
 		w := o.send(o.handler, http.MethodPost, "/ws/v1/plan", text)
 		assert.Equal(t, w.Code, http.StatusOK, w.Body.String())

@@ -45,7 +45,8 @@ func (s historySink) Deliver(effects []scheduler.Effect) { s.h.OnEffects("defaul
 func newPolledCluster(t testing.TB) *polledCluster {
 	t.Helper()
 	var text strings.Builder
-	text.WriteString("partitions: [{name: default, queues: [{name: root, submitacl: '*', limits: [{limit: group, groups: [group-0, group-1], maxresources: {vcore: 100000}}], queues: [")
+	text.WriteString("partitions: [{name: default, queues: [{name: root, submitacl: '*', limits: [{limit: group, " +
+		"groups: [group-0, group-1], maxresources: {vcore: 100000}}], queues: [")
 	for parent := range polledParents {
 		fmt.Fprintf(&text, "{name: p%02d, queues: [", parent)
 		for leaf := range polledLeaves / polledParents {
@@ -66,7 +67,9 @@ func newPolledCluster(t testing.TB) *polledCluster {
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": 1_000_000, "memory": 1 << 40, "pods": 110})
 	for i := range polledNodes {
 		id := fmt.Sprintf("node-%03d", i)
-		cmds = append(cmds, scheduler.AddNode{Node: objects.NodeID(id), Total: total, Schedulable: true, Attributes: map[string]string{"si/hostname": id}})
+		cmds = append(cmds,
+			scheduler.AddNode{Node: objects.NodeID(id), Total: total, Schedulable: true,
+				Attributes: map[string]string{"si/hostname": id}})
 	}
 	for i := range polledLeaves {
 		cmds = append(cmds, scheduler.AddApplication{
@@ -94,8 +97,10 @@ func (p *polledCluster) change(t testing.TB, begin, end int) {
 	key := func(i int) objects.AllocationKey { return objects.AllocationKey(fmt.Sprintf("allocation-%08d", i)) }
 	for range begin {
 		cmds = append(cmds, scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: key(p.next), App: polledApp(p.next * 7919), Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 1 << 28, "pods": 1}),
-			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "default", "kubernetes.io/meta/podName": string(key(p.next))}},
+			Key: key(p.next), App: polledApp(p.next * 7919),
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 100, "memory": 1 << 28, "pods": 1}),
+			Details: &objects.AskDetails{Tags: map[string]string{"kubernetes.io/meta/namespace": "default",
+				"kubernetes.io/meta/podName": string(key(p.next))}},
 		}})
 		p.next++
 	}
@@ -153,11 +158,14 @@ const polledPartition = "/ws/v1/partition/default/"
 func BenchmarkPoll(b *testing.B) {
 	p := newPolledCluster(b)
 	for _, path := range []string{
-		"/healthz", "/ws/v1/scheduler/healthcheck", "/ws/v1/partitions", polledPartition + "queues", polledPartition + "nodes",
+		"/healthz", "/ws/v1/scheduler/healthcheck", "/ws/v1/partitions", polledPartition + "queues",
+		polledPartition + "nodes",
 		polledPartition + "node/node-001", polledPartition + "node/node-001/eviction-order",
-		polledPartition + "queue/root.p00.l00/applications", polledPartition + "application/app-0001", polledPartition + "applications/active",
+		polledPartition + "queue/root.p00.l00/applications", polledPartition + "application/app-0001",
+		polledPartition + "applications/active",
 		polledPartition + "applications/completed", polledPartition + "usage/users", polledPartition + "usage/user/user-1",
-		polledPartition + "usage/groups", polledPartition + "classquotas", polledPartition + "preemptions", "/ws/v1/events/batch",
+		polledPartition + "usage/groups", polledPartition + "classquotas", polledPartition + "preemptions",
+		"/ws/v1/events/batch",
 	} {
 		for _, gzipped := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s gzip=%t", path, gzipped), func(b *testing.B) {
@@ -194,7 +202,8 @@ func TestPoll_AllocatesLittle(t *testing.T) {
 		for _, gzipped := range []bool{false, true} {
 			cost, answer := p.poll(t, path, gzipped)
 			t.Logf("%s, gzip %t: %d bytes allocated, %d bytes long", path, gzipped, cost, answer)
-			assert.Assert(t, cost <= most, "%s, gzip %t: %d bytes allocated for an answer of %d, at most %d are allowed", path, gzipped, cost, answer, most)
+			assert.Assert(t, cost <= most, "%s, gzip %t: %d bytes allocated for an answer of %d, at most %d are allowed", path,
+				gzipped, cost, answer, most)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := dao.PreemptionList{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last), CoolDowns: dao.NewCoolDowns(all.CoolDowns), Preemptions: []dao.Preemption{}}
+	body := dao.PreemptionList{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last),
+		CoolDowns: dao.NewCoolDowns(all.CoolDowns), Preemptions: []dao.Preemption{}}
 	for i := range all.Last {
 		if len(body.Preemptions) == want.limit {
 			break
@@ -83,7 +84,8 @@ type preemptionFilter struct {
 }
 
 func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
-	w := preemptionFilter{limit: defaultPreemptionLimit, app: q.Get("application"), queue: strings.ToLower(q.Get("queue")), reason: strings.ToLower(q.Get("reason"))}
+	w := preemptionFilter{limit: defaultPreemptionLimit, app: q.Get("application"), queue: strings.ToLower(q.Get("queue")),
+		reason: strings.ToLower(q.Get("reason"))}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -107,8 +109,10 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 // matches reports whether r has the reason, and its ask, its violating queue or a victim matches.
 func (w *preemptionFilter) matches(r *preemption.Preemption) bool {
 	concerns := func(app objects.AppID, queue objects.QueuePath) bool {
-		return (w.app == "" || string(app) == w.app) && (w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
+		return (w.app == "" || string(app) == w.app) &&
+			(w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
 	}
-	return (w.reason == "" || dao.ReasonNames[r.Reason] == w.reason) && (concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
-		slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return concerns(v.App, v.Queue) }))
+	return (w.reason == "" || dao.ReasonNames[r.Reason] == w.reason) &&
+		(concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
+			slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return concerns(v.App, v.Queue) }))
 }

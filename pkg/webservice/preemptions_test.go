@@ -42,14 +42,18 @@ func preemptionCluster(t *testing.T) *loop.Cluster {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	ask := func(key, app string, vcore resources.Quantity, priority int32, age time.Duration) *objects.Ask {
 		return &objects.Ask{
-			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority, Created: objects.TimestampOf(noon.Add(-age)),
-			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}), Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
+			Key: objects.AllocationKey(key), App: objects.AppID(app), Priority: priority,
+			Created: objects.TimestampOf(noon.Add(-age)),
+			Amounts: amounts(map[string]resources.Quantity{"vcore": vcore}),
+			Policy:  objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 		}
 	}
 	for _, n := range []objects.NodeID{"n1", "n2"} {
-		mustCall(t, l, scheduler.AddNode{Node: n, Total: amounts(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
+		mustCall(t, l,
+			scheduler.AddNode{Node: n, Total: amounts(map[string]resources.Quantity{"vcore": 4000}), Schedulable: true})
 	}
-	for app, queue := range map[objects.AppID]string{"web": "root.prod", "etl": "root.batch", "ml": "root.batch", "db": "root.held"} {
+	for app, queue := range map[objects.AppID]string{"web": "root.prod", "etl": "root.batch", "ml": "root.batch",
+		"db": "root.held"} {
 		mustCall(t, l, scheduler.AddApplication{App: app, User: security.User{Name: "ann"}, Queue: queue})
 	}
 	for _, x := range []struct {
@@ -120,14 +124,16 @@ func TestPreemptions_InvalidQueriesAreRejected(t *testing.T) {
 		code   int
 		reason string
 	}{
-		"none/preemptions":                 {404, "Partition not found"},
-		"default/preemptions/3":            {404, "preemption 3 not found"},
-		"default/preemptions/0":            {400, `preemption "0": it is a number from 1 on`},
-		"default/preemptions/x":            {400, `preemption "x": it is a number from 1 on`},
-		"default/preemptions?limit=0":      {400, `limit "0": it is a number from 1 on`},
-		"default/preemptions?limit=all":    {400, `limit "all": it is a number from 1 on`},
-		"default/preemptions?reason=might": {400, `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`},
-		"default/preemptions?queue=root..": {400, `queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
+		"none/preemptions":              {404, "Partition not found"},
+		"default/preemptions/3":         {404, "preemption 3 not found"},
+		"default/preemptions/0":         {400, `preemption "0": it is a number from 1 on`},
+		"default/preemptions/x":         {400, `preemption "x": it is a number from 1 on`},
+		"default/preemptions?limit=0":   {400, `limit "0": it is a number from 1 on`},
+		"default/preemptions?limit=all": {400, `limit "all": it is a number from 1 on`},
+		"default/preemptions?reason=might": {400,
+			`reason "might": it is one of node, guarantee, priority, quota, pressure, operator`},
+		"default/preemptions?queue=root..": {400,
+			`queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
 	} {
 		w := fetch(c, "/ws/v1/partition/"+target)
 		assert.Equal(t, w.Code, want.code, target)

@@ -23,8 +23,9 @@ func (s *service) queues(r *http.Request) (any, error) {
 
 // queueTree is the encoded queue tree of a partition, not older than the call.
 func (s *service) queueTree(ctx context.Context, l *loop.Loop) (*queueTree, error) {
-	return s.queueTrees.get(ctx, &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
-		next := encodeTree(ctx, snap, last)
-		return next, s.cacheBudget.replace(next.bytes(), last.bytes()), nil
-	})
+	return s.queueTrees.get(ctx, &s.snapshots, l,
+		func(ctx context.Context, snap *scheduler.Snapshot, last *queueTree) (*queueTree, bool, error) {
+			next := encodeTree(ctx, snap, last)
+			return next, s.cacheBudget.replace(next.bytes(), last.bytes()), nil
+		})
 }

@@ -33,7 +33,8 @@ partitions:
 	mustCall(t, l,
 		scheduler.AddNode{Node: "n", Total: three, Schedulable: true},
 		scheduler.AddApplication{App: "x", Queue: "root.a"},
-		scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "k", App: "x", Amounts: three, Details: &objects.AskDetails{RequiredNode: "n"}}},
+		scheduler.ReportAllocation{Node: "n",
+			Ask: &objects.Ask{Key: "k", App: "x", Amounts: three, Details: &objects.AskDetails{RequiredNode: "n"}}},
 	)
 	assert.Assert(t, !strings.Contains(fetch(c, "/ws/v1/partition/default/queues").Body.String(), "quotaViolation"))
 

@@ -88,7 +88,8 @@ partitions:
 		assert.Equal(t, application("root.plain")["maxRequestPriority"], 12.0)
 		y := application("root.fenced")
 		assert.Equal(t, y["maxRequestPriority"], 2_000_001_000.0)
-		assert.DeepEqual(t, prioritiesByKey(y["requests"]), map[string]any{"y1": "-2147483648", "s1": "2000000000", "s2": "2000001000", "user": "1999999999"})
+		assert.DeepEqual(t, prioritiesByKey(y["requests"]),
+			map[string]any{"y1": "-2147483648", "s1": "2000000000", "s2": "2000001000", "user": "1999999999"})
 	})
 	t.Run("S4-8 the lowest priority and an idle queue differ in pendingResource", func(t *testing.T) {
 		mustCall(t, l, scheduler.AddApplication{App: "z", Queue: "root.idle"}, ask("z1", "z", -2147483648))
@@ -107,7 +108,8 @@ partitions:
 		assert.Equal(t, partition()["pendingSystemAsks"], nil, "with preemption on")
 	})
 	t.Run("S4-18 S4-22 an allocation has the priority of its ask", func(t *testing.T) {
-		mustCall(t, l, scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"vcore": 9}), Schedulable: true})
+		mustCall(t, l,
+			scheduler.AddNode{Node: "n", Total: amounts(map[string]resources.Quantity{"vcore": 9}), Schedulable: true})
 		mustCall(t, l)
 		x := application("root.plain")
 		assert.Equal(t, x["maxRequestPriority"], -2147483648.0, "nothing is pending")

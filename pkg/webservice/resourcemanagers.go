@@ -9,14 +9,15 @@ import (
 
 // ResourceManager is a registered resource manager (OBS-23).
 type ResourceManager struct {
-	ID              string            `json:"rmID"`
-	State           string            `json:"state"` // Connected or Disconnected
-	Since           time.Time         `json:"since"` // when the state began
-	Listening       bool              `json:"listening"`
-	Streams         []string          `json:"streams"`
-	InProcess       bool              `json:"inProcess"`
-	Undelivered     uint64            `json:"undeliveredBytes"`
-	ReplaceableFrom *time.Time        `json:"replaceableFrom,omitempty"` // when another resource manager may replace it; missing: it is connected
+	ID          string    `json:"rmID"`
+	State       string    `json:"state"` // Connected or Disconnected
+	Since       time.Time `json:"since"` // when the state began
+	Listening   bool      `json:"listening"`
+	Streams     []string  `json:"streams"`
+	InProcess   bool      `json:"inProcess"`
+	Undelivered uint64    `json:"undeliveredBytes"`
+	// when another resource manager may replace it; missing: it is connected
+	ReplaceableFrom *time.Time        `json:"replaceableFrom,omitempty"`
 	Registered      time.Time         `json:"registered"`
 	Version         string            `json:"version"`
 	PolicyGroup     string            `json:"policyGroup"`

@@ -36,13 +36,15 @@ func TestResourceManagers_AreShown(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	later := noon.Add(5 * time.Minute)
 	m := &fakeResourceManagers{registered: []webservice.ResourceManager{{
-		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, ReplaceableFrom: &later, Streams: []string{}, Version: "1.9.0",
+		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, ReplaceableFrom: &later, Streams: []string{},
+		Version: "1.9.0",
 	}}}
 	w := request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Code, http.StatusOK)
-	assert.Equal(t, w.Body.String(), `[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
-		`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z","registered":"2026-01-02T12:00:00Z",`+
-		`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
+	assert.Equal(t, w.Body.String(),
+		`[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
+			`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z","registered":"2026-01-02T12:00:00Z",`+
+			`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
 	m.registered = nil
 	w = request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Body.String(), "[]")

@@ -58,7 +58,8 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := new(failure)
 	switch {
 	case errors.As(err, &f):
-	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, cpushare.ErrTooLong), errors.Is(err, loop.ErrEnded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, cpushare.ErrTooLong), errors.Is(err, loop.ErrEnded),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		f = &failure{status: http.StatusServiceUnavailable, reason: err.Error()}
 	default:
 		f = &failure{status: http.StatusInternalServerError, reason: err.Error()}

@@ -24,23 +24,28 @@ import (
 const restDocIntro = `# REST
 
 Every path of the REST interface, made by a test from the table that also checks parameters, and from the types of the answers.
-` + "`GET /ws/v1/openapi.json`" + ` has the same as an OpenAPI 3.1 document (RST-13). The rules are in [rest.md](behaviour/rest.md) and
+` + "`GET /ws/v1/openapi.json`" +
+	` has the same as an OpenAPI 3.1 document (RST-13). The rules are in [rest.md](behaviour/rest.md) and
 [observability.md](behaviour/observability.md).
 
 - Paths marked *YuniKorn* are those of Apache YuniKorn: a parameter that they do not know is ignored, and the header ` + "`Warning`" + `
   names it. The others refuse it with status 400.
 - Names in paths are decoded like queries; a slash in a name is ` + "`%2F` or `%252F`" + ` (OBS-13).
-- Times are nanoseconds since 1970, quantities are in the smallest unit: ` + "`vcore`" + ` in thousandths, ` + "`memory`" + ` in bytes.
+- Times are nanoseconds since 1970, quantities are in the smallest unit: ` + "`vcore`" + ` in thousandths, ` +
+	"`memory`" + ` in bytes.
 - An error is an [Error](#error). Besides the statuses of a path there are 405 for another method, 500 for a fault, 503 with
-  ` + "`Retry-After`" + ` when too many large answers are written or an answer takes too long to make (OBS-103), and 421 or, on the admin listener,
+  ` + "`Retry-After`" +
+	` when too many large answers are written or an answer takes too long to make (OBS-103), and 421 or, on the admin listener,
   403 for a host name that is not of the server (RST-4). Every path also answers OPTIONS.
-- In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part of it, and the header ` + "`Link`" + ` leads to the next one (RST-9).
+- In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part of it, and the header ` + "`Link`" +
+	` leads to the next one (RST-9).
 - An answer of 1,400 bytes or more is compressed for a client that accepts gzip.
 
 The examples are answers about a small cluster, indented here; long ones are cut.
 `
 
-// docs/REST.md is what the route table, the types and the answers say. Run with -rewrite after a change, and read the diff.
+// docs/REST.md is what the route table, the types and the answers say. Run with -rewrite after a change, and read the
+// diff.
 func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 	o := newContractFixture(t)
 	var out strings.Builder
@@ -71,7 +76,8 @@ func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 	}
 	want, err := os.ReadFile(file)
 	assert.NilError(t, err)
-	assert.Assert(t, out.String() == string(want), "docs/REST.md is not what the code says: go test ./pkg/webservice -run RESTDoc -rewrite")
+	assert.Assert(t, out.String() == string(want),
+		"docs/REST.md is not what the code says: go test ./pkg/webservice -run RESTDoc -rewrite")
 }
 
 func writeOperation(out *strings.Builder, route webservice.DocumentedRoute, operation map[string]any) {
@@ -192,7 +198,8 @@ func exampleText(answer []byte) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func writeObject(out *strings.Builder, name string, typ reflect.Type, schema map[string]any, comments map[string]map[string]string) {
+func writeObject(out *strings.Builder, name string, typ reflect.Type, schema map[string]any,
+	comments map[string]map[string]string) {
 	fmt.Fprintf(out, "\n### %s\n\n", name)
 	required, _ := schema["required"].([]any)
 	properties := schema["properties"].(map[string]any)
@@ -217,7 +224,8 @@ func writeObject(out *strings.Builder, name string, typ reflect.Type, schema map
 			if slices.Contains(required, any(key)) {
 				always = "yes"
 			}
-			fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", key, typeText(value), always, strings.ReplaceAll(comments[typ.Name()][field.Name], "|", "\\|"))
+			fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", key, typeText(value), always,
+				strings.ReplaceAll(comments[typ.Name()][field.Name], "|", "\\|"))
 		}
 	}
 	visit(typ)

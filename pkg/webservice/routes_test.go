@@ -24,8 +24,10 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	c := loop.NewCluster(loop.Options{}, nil, nil)
 	t.Cleanup(c.End)
 	s := newService(c, Options{
-		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts), Reloads: &reload.Reloader{},
-		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History), Usage: new(usage.Store),
+		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts),
+		Reloads:  &reload.Reloader{},
+		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History),
+		Usage: new(usage.Store),
 	})
 	mux := s.mux()
 	s.routeAllChanges(mux)

@@ -18,7 +18,8 @@ var (
 )
 
 // notFields are words of such rules that are no fields: values, keys of a map, and keys of a resource manager.
-var notFields = []string{"nodesRejectedByRM", "noVictims", "victimsRefusedByRM", "nominationGivenUp", "rmId", "minMember"}
+var notFields = []string{"nodesRejectedByRM", "noVictims", "victimsRefusedByRM", "nominationGivenUp", "rmId",
+	"minMember"}
 
 // A rule that is implemented here and names a field of REST names one that an answer has: one of the golden answers, or
 // of the OpenAPI document. QUE-33 had a field that was renamed.
@@ -57,7 +58,8 @@ func TestRules_NameFieldsThatAnswersHave(t *testing.T) {
 				}
 				fields++
 				word := regexp.MustCompile(`\b` + m[1] + `\b`)
-				assert.Check(t, word.MatchString(known.String()), "%s of %s names %s, which no answer has", text[at[2]:at[3]], name, m[1])
+				assert.Check(t, word.MatchString(known.String()), "%s of %s names %s, which no answer has", text[at[2]:at[3]], name,
+					m[1])
 			}
 		}
 	}

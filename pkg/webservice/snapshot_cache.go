@@ -68,7 +68,8 @@ const readPauseFactor = 3
 
 // get returns the value of a snapshot that is not older than the call. compute gets the last value, or
 // the zero value; keep: its result is kept.
-func (d *snapshotCache[T]) get(ctx context.Context, from *snapshots, l *loop.Loop, compute func(ctx context.Context, snap *scheduler.Snapshot, last T) (value T, keep bool, err error)) (T, error) {
+func (d *snapshotCache[T]) get(ctx context.Context, from *snapshots, l *loop.Loop,
+	compute func(ctx context.Context, snap *scheduler.Snapshot, last T) (value T, keep bool, err error)) (T, error) {
 	on := d.entry(l)
 	return on.group.Do(ctx, func(ctx context.Context) (T, error) {
 		snap, err := from.get(ctx, l)

@@ -15,8 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// The state dump is everything that REST shows in one document, for a report about a fault (RST-6). It is written piece by
-// piece from one snapshot of each partition, and one dump at a time.
+// The state dump is everything that REST shows in one document, for a report about a fault (RST-6). It is written piece
+// by piece from one snapshot of each partition, and one dump at a time.
 
 const stateDumpPath = "/debug/fullstatedump"
 
@@ -25,7 +25,8 @@ func (s *service) routeStateDump(mux *router) {
 	mux.HandleFunc("GET /ws/v1/fullstatedump", redirectTo(stateDumpPath))
 }
 
-// redirectTo answers with a path that has moved, relative to that of the request: the handler may be mounted below a prefix.
+// redirectTo answers with a path that has moved, relative to that of the request: the handler may be mounted below a
+// prefix.
 func redirectTo(path string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "../.."+path)
@@ -123,7 +124,8 @@ func (s *service) dumpFields(r *http.Request, trees []*queueTree) ([]dumpField, 
 		for _, t := range trees {
 			all = append(all, dao.PartitionRules{Partition: t.snapshot.Partition, Rules: rules[t.snapshot.Partition]})
 		}
-		fields = append(fields, dumpField{"config", func(yield func([]byte) bool) { yield(config) }}, dumpField{"placementRules", one(all)})
+		fields = append(fields, dumpField{"config", func(yield func([]byte) bool) { yield(config) }},
+			dumpField{"placementRules", one(all)})
 	}
 	if s.opt.History != nil {
 		streams := []dao.EventStream{}
@@ -137,12 +139,14 @@ func (s *service) dumpFields(r *http.Request, trees []*queueTree) ([]dumpField, 
 
 // dumpOrder is the order of the fields in YuniKorn.
 var dumpOrder = []string{
-	"timestamp", "partitions", "applications", "appHistory", "nodes", "clusterInfo", "containerHistory", "queues", "rmDiagnostics",
+	"timestamp", "partitions", "applications", "appHistory", "nodes", "clusterInfo", "containerHistory", "queues",
+	"rmDiagnostics",
 	"logLevel", "config", "placementRules", "eventStreams",
 }
 
 func inDumpOrder(fields []dumpField) []dumpField {
-	slices.SortFunc(fields, func(a, b dumpField) int { return slices.Index(dumpOrder, a.name) - slices.Index(dumpOrder, b.name) })
+	slices.SortFunc(fields,
+		func(a, b dumpField) int { return slices.Index(dumpOrder, a.name) - slices.Index(dumpOrder, b.name) })
 	return fields
 }
 

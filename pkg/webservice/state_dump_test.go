@@ -20,7 +20,8 @@ import (
 
 // dumpedFields are the fields of the state dump and the paths whose answers they have, with %s for the partition.
 var dumpedFields = []string{
-	"timestamp", "partitions", "applications", "appHistory", "nodes", "clusterInfo", "containerHistory", "queues", "rmDiagnostics", "logLevel",
+	"timestamp", "partitions", "applications", "appHistory", "nodes", "clusterInfo", "containerHistory", "queues",
+	"rmDiagnostics", "logLevel",
 	"config", "placementRules", "eventStreams",
 }
 
@@ -54,8 +55,9 @@ func TestStateDump_HasWhatTheOtherPathsShow(t *testing.T) {
 		assert.NilError(t, d.Decode(&value))
 		shown := func(path string) string { return request(c, opt, http.MethodGet, "/ws/v1/"+path).Body.String() }
 		want := map[string]string{
-			"partitions": shown("partitions"), "clusterInfo": shown("clusters"), "appHistory": "[]", "containerHistory": "[]", "logLevel": `"info"`,
-			"queues": "[" + shown("partition/default/queues") + "]", "applications": "[]", "timestamp": "1767355200000000000",
+			"partitions": shown("partitions"), "clusterInfo": shown("clusters"), "appHistory": "[]", "containerHistory": "[]",
+			"logLevel": `"info"`,
+			"queues":   "[" + shown("partition/default/queues") + "]", "applications": "[]", "timestamp": "1767355200000000000",
 			"nodes":          `[{"partitionName":"default","nodesInfo":` + shown("partition/default/nodes") + "}]",
 			"placementRules": `[{"partition":"default","rules":` + shown("partition/default/placementrules") + "}]",
 			"eventStreams":   `[{"Name":"192.0.2.7","CreatedAt":"2026-01-02T12:00:00Z"}]`,

@@ -20,11 +20,12 @@ func (s *service) usage(r *http.Request, groups bool) (*usages, error) {
 	if groups {
 		on = &s.groupUsages
 	}
-	return on.get(r.Context(), &s.snapshots, l, func(ctx context.Context, snap *scheduler.Snapshot, last *usages) (*usages, bool, error) {
-		slot := cpushare.Readers.Acquire(ctx)
-		defer slot.Release()
-		return sumUsages(snap, groups, last, slot), true, nil
-	})
+	return on.get(r.Context(), &s.snapshots, l,
+		func(ctx context.Context, snap *scheduler.Snapshot, last *usages) (*usages, bool, error) {
+			slot := cpushare.Readers.Acquire(ctx)
+			defer slot.Release()
+			return sumUsages(snap, groups, last, slot), true, nil
+		})
 }
 
 func (s *service) users(r *http.Request) (any, error) { return s.allUsages(r, false) }

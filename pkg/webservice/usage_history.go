@@ -43,7 +43,8 @@ func (s *service) routeUsage(mux *router) {
 // usageQuery reads the query.
 func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	query, now := r.URL.Query(), s.opt.Now()
-	q = usage.Query{Partition: cmp.Or(query.Get("partition"), "default"), Name: query.Get("name"), Since: now.Add(-defaultWindow), Until: now}
+	q = usage.Query{Partition: cmp.Or(query.Get("partition"), "default"), Name: query.Get("name"),
+		Since: now.Add(-defaultWindow), Until: now}
 	if _, ok := s.cluster.Partition(q.Partition); !ok {
 		return q, notFound("Partition")
 	}
@@ -66,7 +67,9 @@ func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 		q.Until = until
 	}
 	if !q.Since.Before(q.Until) {
-		return q, badRequest(fmt.Sprintf("since %s is not before until %s, or is in the future", dao.TimeText(q.Since), dao.TimeText(q.Until)))
+		return q,
+			badRequest(fmt.Sprintf("since %s is not before until %s, or is in the future", dao.TimeText(q.Since),
+				dao.TimeText(q.Until)))
 	}
 	if text := query.Get("step"); text != "" {
 		q.Step, err = time.ParseDuration(text)
@@ -161,9 +164,10 @@ func busiestFirst(all []usage.Series) {
 	})
 }
 
-// formerlyEnded are the applications that ended before the server started, and would still be shown (USG-8). current are
-// those that have ended since.
-func (s *service) formerlyEnded(ctx context.Context, snap *scheduler.Snapshot, rejected bool, current persistent.List[lifecycle.Ended]) ([]*lifecycle.Ended, error) {
+// formerlyEnded are the applications that ended before the server started, and would still be shown (USG-8). current
+// are those that have ended since.
+func (s *service) formerlyEnded(ctx context.Context, snap *scheduler.Snapshot, rejected bool,
+	current persistent.List[lifecycle.Ended]) ([]*lifecycle.Ended, error) {
 	if s.opt.Usage == nil {
 		return nil, nil
 	}

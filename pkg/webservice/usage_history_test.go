@@ -102,7 +102,8 @@ func TestFairness_ListsQueuesWithWaits(t *testing.T) {
 		byName[q.QueueName] = q
 	}
 	assert.Equal(t, len(byName), 5)
-	assert.Assert(t, !byName["root.idle"].Starved && byName["root.idle"].PendingAsks == 0 && byName["root.idle"].OldestAsk == 0)
+	assert.Assert(t, !byName["root.idle"].Starved && byName["root.idle"].PendingAsks == 0 &&
+		byName["root.idle"].OldestAsk == 0)
 	assert.Equal(t, byName["root.tenant"].Owed["vcore"], byName["root"].Allocated["vcore"])
 	assert.Equal(t, fetch(c, "/ws/v1/partition/gone/fairness").Code, http.StatusNotFound)
 }
@@ -116,9 +117,11 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 	at := noon.Add(-30 * time.Minute)
 	ann := security.User{Name: "ann"}
 	assert.NilError(t, s.AddEnded("default", []*lifecycle.Ended{
-		{ID: "former", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at, Usage: &lifecycle.Usage{Real: []lifecycle.TypeUsage{{InstanceType: "m5", Usage: used.Times(10)}}}},
+		{ID: "former", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at,
+			Usage: &lifecycle.Usage{Real: []lifecycle.TypeUsage{{InstanceType: "m5", Usage: used.Times(10)}}}},
 		{ID: "former-2", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: at},
-		{ID: "long-ago", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at, Finished: noon.Add(-100 * time.Hour)},
+		{ID: "long-ago", User: ann, Queue: "root.idle", State: lifecycle.Completed, Submitted: at,
+			Finished: noon.Add(-100 * time.Hour)},
 		lifecycle.NewRejection("lost", ann, "root.none", "no such queue", at),
 	}))
 	assert.NilError(t, s.Close())
@@ -142,7 +145,8 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 	whole, _ := ids("completed")
 	for limit := 1; limit <= len(whole)+1; limit++ {
 		var paged []string
-		for path := fmt.Sprint("/ws/v1/partition/default/applications/completed?limit=", limit); path != "" && len(paged) <= len(whole); {
+		for path := fmt.Sprint("/ws/v1/partition/default/applications/completed?limit=", limit); path != "" &&
+			len(paged) <= len(whole); {
 			r := request(c, opt, http.MethodGet, path)
 			var part []dao.Application
 			assert.NilError(t, json.Unmarshal(r.Body.Bytes(), &part))
@@ -156,6 +160,7 @@ func TestApplications_EndedBeforeARestartAreListed(t *testing.T) {
 		}
 		assert.DeepEqual(t, paged, whole)
 	}
-	r := request(c, opt, http.MethodGet, "/ws/v1/partition/default/applications/completed?after="+url.QueryEscape("former yesterday x"))
+	r := request(c, opt, http.MethodGet,
+		"/ws/v1/partition/default/applications/completed?after="+url.QueryEscape("former yesterday x"))
 	assert.Equal(t, r.Code, http.StatusBadRequest)
 }

@@ -42,7 +42,8 @@ type queueUsage struct {
 
 // find returns the usage of a user or a group; nil: it has none.
 func (u *usages) find(name string) *queueUsage {
-	i, found := slices.BinarySearchFunc(u.root.byName, name, func(n *queueUsage, name string) int { return cmp.Compare(n.name, name) })
+	i, found := slices.BinarySearchFunc(u.root.byName, name,
+		func(n *queueUsage, name string) int { return cmp.Compare(n.name, name) })
 	if !found {
 		return nil
 	}
@@ -183,7 +184,8 @@ func (s *usageSummer) sum(q *scheduler.QueueView, f *foundUsage, before *queueUs
 	if rule, ok := s.rule(q.LimitRules, f.name); ok {
 		limit = rule.Bound()
 	}
-	if before != nil && slices.Equal(before.apps, f.apps) && slices.Equal(before.children, f.children) && before.limit.Equal(limit) {
+	if before != nil && slices.Equal(before.apps, f.apps) && slices.Equal(before.children, f.children) &&
+		before.limit.Equal(limit) {
 		return before
 	}
 	s.total.Reset()

@@ -31,7 +31,8 @@ partitions:
 func TestUsage_ShowsUsersAndGroupsNamedByLimits(t *testing.T) {
 	c := startCluster(t, limitsYAML)
 	l, _ := c.Partition("default")
-	mustCall(t, l, scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "bob", Groups: []string{"dev"}}})
+	mustCall(t, l,
+		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "bob", Groups: []string{"dev"}}})
 	get := func(target string) string { return fetch(c, "/ws/v1/partition/default/usage/"+target).Body.String() }
 
 	assert.Equal(t, get("user/zoe"), `{"userName":"zoe","queues":{"queuePath":"root","maxApplications":7}}`)
@@ -49,7 +50,8 @@ func TestUsage_ShowsUsersAndGroupsNamedByLimits(t *testing.T) {
 		}
 		assert.DeepEqual(t, got, want)
 	}
-	assert.Equal(t, fetch(c, "/ws/v1/partition/default/usage/user/carol").Code, 404, "a user with neither a limit of its own nor an application")
+	assert.Equal(t, fetch(c, "/ws/v1/partition/default/usage/user/carol").Code, 404,
+		"a user with neither a limit of its own nor an application")
 }
 
 func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
@@ -59,10 +61,13 @@ func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 	}
 	mustCall(t, l,
-		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true, Attributes: map[string]string{"si/instance-type": "m5"}},
+		scheduler.AddNode{Node: "n", Total: vcore(10), Schedulable: true,
+			Attributes: map[string]string{"si/instance-type": "m5"}},
 		scheduler.AddApplication{App: "a", Queue: "root.leaf", User: security.User{Name: "ann"}},
-		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "old", App: "a", Amounts: vcore(2), Created: objects.TimestampOf(time.Unix(0, 0))}},
-		scheduler.ReportAllocation{Node: "n", Ask: &objects.Ask{Key: "ran", App: "a", Amounts: vcore(3), Created: objects.TimestampOf(noon.Add(-time.Minute))}},
+		scheduler.SubmitAsk{Ask: &objects.Ask{Key: "old", App: "a", Amounts: vcore(2),
+			Created: objects.TimestampOf(time.Unix(0, 0))}},
+		scheduler.ReportAllocation{Node: "n",
+			Ask: &objects.Ask{Key: "ran", App: "a", Amounts: vcore(3), Created: objects.TimestampOf(noon.Add(-time.Minute))}},
 	)
 	mustCall(t, l, scheduler.Release{App: "a", Key: "ran"})
 	var app struct {
@@ -75,8 +80,10 @@ func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
 	body := fetch(c, "/ws/v1/partition/default/application/a").Body.Bytes()
 	assert.NilError(t, json.Unmarshal(body, &app))
 	assert.Equal(t, app.Allocations[0].AllocationKey, "old")
-	assert.Equal(t, app.Allocations[0].AllocationDelay, int64(0), "the delay counts from the arrival of the ask, not from its creation")
-	assert.DeepEqual(t, app.ResourceHistory, map[string]map[string]map[string]int64{"resourceUsage": {"m5": {"vcore": 180}}})
+	assert.Equal(t, app.Allocations[0].AllocationDelay, int64(0),
+		"the delay counts from the arrival of the ask, not from its creation")
+	assert.DeepEqual(t, app.ResourceHistory,
+		map[string]map[string]map[string]int64{"resourceUsage": {"m5": {"vcore": 180}}})
 
 	opt := webservice.Options{ClusterID: func() string { return "rm-1" }}
 	var partitions []struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// routeValidate serves the validation of a configuration. It changes nothing, and admission controllers of YuniKorn need no
-// administrator for it (OBS-98).
+// routeValidate serves the validation of a configuration. It changes nothing, and admission controllers of YuniKorn
+// need no administrator for it (OBS-98).
 func (s *service) routeValidate(mux *router) {
 	const path = "/ws/v1/validate-conf"
 	if s.opt.Reloads == nil {
@@ -49,7 +49,8 @@ func (s *service) validate(r *http.Request) (any, error) {
 		return dao.Validation{Reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}, nil
 	}
 	if len(text) == 0 { // the admission controller asks about what the shim would send
-		return dao.Validation{Allowed: true, Warnings: []string{"an empty text from a resource manager means the default configuration"}}, nil
+		return dao.Validation{Allowed: true,
+			Warnings: []string{"an empty text from a resource manager means the default configuration"}}, nil
 	}
 	conf, problems := s.load(r.Context(), text)
 	v := dao.Validation{Allowed: conf != nil && !problems.HasErrors()}
@@ -88,7 +89,9 @@ func (v *validations) read(body io.Reader, limit int) (text []byte, tooLong bool
 		case len(text) > limit:
 			return text, true, nil
 		case n > 0 && held > textsAtOnce*int64(limit): // what is held already may end
-			return text, false, &failure{status: http.StatusServiceUnavailable, reason: "too many configurations are validated at the same time: try again"}
+			return text, false,
+				&failure{status: http.StatusServiceUnavailable,
+					reason: "too many configurations are validated at the same time: try again"}
 		case errors.Is(err, io.EOF):
 			return text, false, nil
 		case err != nil:

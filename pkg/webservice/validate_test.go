@@ -33,7 +33,8 @@ func TestValidate_WhateverTheTextIs(t *testing.T) {
 	assert.DeepEqual(t, validate(clusterYAML).Allowed, true)
 	assert.Equal(t, validate(clusterYAML, "Content-Type", "application/json").Reason, "", "a shim may send any type")
 
-	bad := validate("partitions:\n- name: default\n  queues:\n  - {name: root, queues: [{name: a, resources: {max: {vcore: -1}}}, {name: a}]}\n")
+	bad := validate("partitions:\n- name: default\n  queues:\n  - {name: root, queues: [{name: a, resources: {max: " +
+		"{vcore: -1}}}, {name: a}]}\n")
 	assert.Assert(t, !bad.Allowed)
 	for _, part := range []string{"vcore", "root.a"} { // all errors, not the first
 		assert.Assert(t, strings.Contains(bad.Reason, part), bad.Reason)
@@ -41,7 +42,8 @@ func TestValidate_WhateverTheTextIs(t *testing.T) {
 	assert.Assert(t, validate("").Allowed, "a resource manager may send it (CFG-8)")
 	assert.Assert(t, !validate(" ").Allowed && validate(" ").Reason != "")
 	assert.Assert(t, !validate("a: [").Allowed)
-	assert.Equal(t, validate(strings.Repeat("#", 10_001)).Reason, "the configuration is longer than max-config-bytes (10000)")
+	assert.Equal(t, validate(strings.Repeat("#", 10_001)).Reason,
+		"the configuration is longer than max-config-bytes (10000)")
 	assert.Equal(t, o.reloads.Current().Number, before, "the configuration in force has changed")
 }
 
@@ -67,13 +69,15 @@ func TestValidate_BoundsTheTextsThatAreHeld(t *testing.T) {
 		_, err = w.Write(nil) // it is read when the text before it is counted
 		assert.NilError(t, err)
 	}
-	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code, http.StatusServiceUnavailable)
+	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code,
+		http.StatusServiceUnavailable)
 	for _, w := range slow {
 		assert.NilError(t, w.Close())
 	}
 	statuses.Wait()
 	assert.Equal(t, served.Load(), int32(4))
-	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code, http.StatusOK, "what was held is released")
+	assert.Equal(t, o.send(o.handler, http.MethodPost, path, strings.Repeat("#", long)).Code, http.StatusOK,
+		"what was held is released")
 }
 
 func TestValidate_IsRefusedToWebPagesOfAnotherOrigin(t *testing.T) {

@@ -17,19 +17,34 @@ var yunikornFields = []struct {
 	fields string
 }{
 	{dao.Cluster{}, "startTime rmBuildInformation partition clusterName"},
-	{dao.Partition{}, "clusterId name capacity nodeSortingPolicy preemptionEnabled quotaPreemptionEnabled totalNodes applications totalContainers state lastStateTransitionTime"},
+	{dao.Partition{},
+		"clusterId name capacity nodeSortingPolicy preemptionEnabled quotaPreemptionEnabled totalNodes applications " +
+			"totalContainers state lastStateTransitionTime"},
 	{dao.Capacity{}, "capacity usedCapacity utilization"},
 	{dao.NodeSort{}, "type resourceWeights"},
-	{dao.Queue{}, "queuename status partition pendingResource maxResource guaranteedResource allocatedResource preemptingResource headroom isLeaf isManaged properties parent template children childNames absUsedCapacity maxRunningApps runningApps currentPriority sortingPolicy prioritySorting preemptionEnabled isPreemptionFence preemptionDelay quotaPreemptionDelay isPriorityFence priorityOffset | allocatingAcceptedApps"},
+	{dao.Queue{},
+		"queuename status partition pendingResource maxResource guaranteedResource allocatedResource preemptingResource " +
+			"headroom isLeaf isManaged properties parent template children childNames absUsedCapacity maxRunningApps " +
+			"runningApps currentPriority sortingPolicy prioritySorting preemptionEnabled isPreemptionFence preemptionDelay " +
+			"quotaPreemptionDelay isPriorityFence priorityOffset | allocatingAcceptedApps"},
 	{dao.Template{}, "maxApplications maxResource guaranteedResource properties"},
-	{dao.Application{}, "applicationID usedResource maxUsedResource pendingResource partition queueName submissionTime finishedTime requests allocations applicationState user groups rejectedMessage stateLog placeholderData hasReserved reservations maxRequestPriority startTime resourceHistory | backoffDeadline"},
+	{dao.Application{},
+		"applicationID usedResource maxUsedResource pendingResource partition queueName submissionTime finishedTime " +
+			"requests allocations applicationState user groups rejectedMessage stateLog placeholderData hasReserved " +
+			"reservations maxRequestPriority startTime resourceHistory | backoffDeadline"},
 	{dao.State{}, "time applicationState"},
 	{dao.TaskGroup{}, "taskGroupName count minResource replaced timedout"},
 	{dao.UsageHistory{}, "resourceUsage preemptedResource placeholderResource"},
-	{dao.Ask{}, "allocationKey allocationTags requestTime resource priority requiredNodeId applicationId placeholder taskGroupName triggeredPreemption originator allocationLog schedulingAttempted triggeredScaleUp"},
-	{dao.Allocation{}, "allocationKey allocationTags requestTime allocationTime allocationDelay resource priority nodeId applicationId placeholder taskGroupName preempted originator | placeholderUsed"},
+	{dao.Ask{},
+		"allocationKey allocationTags requestTime resource priority requiredNodeId applicationId placeholder taskGroupName " +
+			"triggeredPreemption originator allocationLog schedulingAttempted triggeredScaleUp"},
+	{dao.Allocation{},
+		"allocationKey allocationTags requestTime allocationTime allocationDelay resource priority nodeId applicationId " +
+			"placeholder taskGroupName preempted originator | placeholderUsed"},
 	{dao.Foreign{}, "allocationKey allocationTags resource nodeId preemptable | allocationTime priority"},
-	{dao.Node{}, "nodeID hostName rackName attributes capacity allocated occupied available utilized allocations foreignAllocations schedulable isReserved reservations"},
+	{dao.Node{},
+		"nodeID hostName rackName attributes capacity allocated occupied available utilized allocations foreignAllocations " +
+			"schedulable isReserved reservations"},
 	{dao.UserUsage{}, "userName groups queues"},
 	{dao.GroupUsage{}, "groupName applications queues"},
 	{dao.QueueUsage{}, "queuePath resourceUsage runningApplications maxResources maxApplications children"},

@@ -18,7 +18,10 @@ func TestDockerfile_HasNoWarnings(t *testing.T) {
 	file, err := parser.Parse(f)
 	assert.NilError(t, err)
 	assert.Equal(t, len(file.Warnings), 0, "%v", file.Warnings)
-	lint := linter.New(&linter.Config{Warn: func(rule, _, _, message string, at []parser.Range) { t.Errorf("%s: %s: %v", rule, message, at) }})
+	lint := linter.New(&linter.Config{Warn: func(rule, _, _, message string,
+		at []parser.Range) {
+		t.Errorf("%s: %s: %v", rule, message, at)
+	}})
 	stages, _, err := instructions.Parse(file.AST, lint)
 	assert.NilError(t, err)
 

@@ -41,7 +41,8 @@ type manifests struct {
 // build renders a kustomization, and decodes each object; fields that its type does not have are errors.
 func build(t *testing.T, directory string) (m manifests) {
 	t.Helper()
-	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "../../deploy/kubernetes/"+directory)
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
+		"../../deploy/kubernetes/"+directory)
 	assert.NilError(t, err)
 	strict := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 	for _, resource := range rendered.Resources() {
@@ -88,7 +89,8 @@ func TestManifests_BelongTogether(t *testing.T) {
 	for _, directory := range []string{"base", "secure"} {
 		m := build(t, directory)
 		assert.DeepEqual(t, m.kinds, []string{
-			"ClusterRole", "ClusterRoleBinding", "ClusterRoleBinding", "ClusterRoleBinding", "ConfigMap", "Deployment", "FlowSchema", "FlowSchema",
+			"ClusterRole", "ClusterRoleBinding", "ClusterRoleBinding", "ClusterRoleBinding", "ConfigMap", "Deployment",
+			"FlowSchema", "FlowSchema",
 			"Namespace", "NetworkPolicy", "PriorityLevelConfiguration", "Role", "RoleBinding", "Service", "ServiceAccount",
 		})
 		pod := m.deployment.Spec.Template
@@ -106,7 +108,8 @@ func TestManifests_BelongTogether(t *testing.T) {
 				assert.Equal(t, s.ServiceAccount.Name+" "+s.ServiceAccount.Namespace, m.account.Name+" yunikorn")
 			}
 		}
-		assert.Equal(t, m.service.Name+" "+m.config.Name, "yunikorn-service yunikorn-configs") // the shim and the admission controller know them
+		// the shim and the admission controller know them
+		assert.Equal(t, m.service.Name+" "+m.config.Name, "yunikorn-service yunikorn-configs")
 		container := pod.Spec.Containers[0]
 		assert.Equal(t, m.service.Spec.Ports[0].TargetPort.String(), container.Ports[0].Name)
 		assert.Equal(t, container.Image, "registry.example.org/canopy-kubernetes:dev")
@@ -148,7 +151,8 @@ func TestManifests_SecureVariantUsesWhatItMounts(t *testing.T) {
 	for _, volume := range m.deployment.Spec.Template.Spec.Volumes {
 		assert.Equal(t, *volume.Secret.DefaultMode, int32(0o440))
 	}
-	assert.Equal(t, string(container.LivenessProbe.HTTPGet.Scheme)+string(container.ReadinessProbe.HTTPGet.Scheme), "HTTPSHTTPS")
+	assert.Equal(t, string(container.LivenessProbe.HTTPGet.Scheme)+string(container.ReadinessProbe.HTTPGet.Scheme),
+		"HTTPSHTTPS")
 }
 
 // The values for YuniKorn's chart have the names that it knows; the scheduler's image is the one of the manifests.

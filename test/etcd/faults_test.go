@@ -45,7 +45,8 @@ func (p *partitions) Reload(_ context.Context, conf *configs.Config) (time.Durat
 	return 0, nil
 }
 
-// While etcd is down a configuration is in force and not stored, with an error that says so; when it is back the next one is.
+// While etcd is down a configuration is in force and not stored, with an error that says so; when it is back the next
+// one is.
 func TestStore_EtcdDownAndBack(t *testing.T) {
 	cluster, client := startEtcd(t)
 	opt, _ := elect(t, client)
@@ -53,7 +54,8 @@ func TestStore_EtcdDownAndBack(t *testing.T) {
 	r := reload.New(&partitions{}, reload.Default(), reload.Options{Store: store})
 	apply := func(queue string) error {
 		t.Helper()
-		p, err := r.Read(reload.REST, "", []byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: "+queue+"}]}]}]"))
+		p, err := r.Read(reload.REST, "",
+			[]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [{name: "+queue+"}]}]}]"))
 		assert.NilError(t, err)
 		result, err := r.Apply(t.Context(), p)
 		assert.NilError(t, err)
@@ -78,7 +80,8 @@ func TestStore_EtcdDownAndBack(t *testing.T) {
 	assert.Equal(t, stored.Text, r.Current().Text)
 }
 
-// One member of three may be missing. Without a quorum nothing is stored; when there is one again, the next generation is.
+// One member of three may be missing. Without a quorum nothing is stored; when there is one again, the next generation
+// is.
 func TestStore_Quorum(t *testing.T) {
 	cluster, client := start(t, etcdprocess.Config{Members: 3})
 	opt, _ := elect(t, client)
@@ -95,7 +98,8 @@ func TestStore_Quorum(t *testing.T) {
 	assert.NilError(t, cluster.Stop())
 }
 
-// While etcd is killed and stopped at random, what is answered is stored, what is not may be, and nothing arrives after a later step.
+// While etcd is killed and stopped at random, what is answered is stored, what is not may be, and nothing arrives after
+// a later step.
 func TestRandomFaults_OrderIsKept(t *testing.T) {
 	cluster, client := startEtcd(t)
 	member := cluster.Members[0]
@@ -166,10 +170,13 @@ func TestStore_FullEtcdIsExplained(t *testing.T) {
 	number := uint64(0)
 	for err == nil && number < 40 {
 		number++
-		err = store.Add(generationOf(number, noise(number, 1<<20)), number) // what is deleted takes space until etcd is compacted
+		// what is deleted takes space until etcd is compacted
+		err = store.Add(generationOf(number, noise(number, 1<<20)), number)
 	}
 	assert.ErrorIs(t, err, rpctypes.ErrNoSpace)
-	assert.ErrorContains(t, err, "takes no writes until it is compacted and defragmented, or has a larger --quota-backend-bytes, and its alarm is disarmed")
+	assert.ErrorContains(t, err,
+		"takes no writes until it is compacted and defragmented, or has a larger --quota-backend-bytes, and its alarm is "+
+			"disarmed")
 	assert.ErrorIs(t, store.SaveChecksum("rm rm-1", "C"), rpctypes.ErrNoSpace)
 	stored := open(t, client, opt).StoredState()
 	assert.Equal(t, len(stored.Generations), 1)

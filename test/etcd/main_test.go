@@ -46,7 +46,8 @@ func start(t *testing.T, c etcdprocess.Config) (*etcdprocess.Cluster, *clientv3.
 	cluster, err := etcdprocess.Start(t.Context(), c)
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, cluster.Kill()) })
-	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), DialTimeout: time.Minute, Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), DialTimeout: time.Minute,
+		Logger: zap.NewNop()})
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, client.Close()) })
 	return cluster, client
@@ -63,7 +64,8 @@ func elect(t *testing.T, client *clientv3.Client) (etcdstore.Options, clientv3.L
 	assert.NilError(t, err)
 	put, err := client.Put(t.Context(), leaderKey, "member", clientv3.WithLease(lease.ID))
 	assert.NilError(t, err)
-	return etcdstore.Options{Prefix: "/canopy/a", LeaderKey: leaderKey, Epoch: put.Header.Revision, Timeout: 3 * time.Second}, lease.ID
+	return etcdstore.Options{Prefix: "/canopy/a", LeaderKey: leaderKey, Epoch: put.Header.Revision,
+		Timeout: 3 * time.Second}, lease.ID
 }
 
 func open(t *testing.T, client *clientv3.Client, opt etcdstore.Options) *etcdstore.Store {

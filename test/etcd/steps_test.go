@@ -18,7 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The same random steps on etcd, which is compacted and gets other leaders meanwhile, and on a disk lead to the same state.
+// The same random steps on etcd, which is compacted and gets other leaders meanwhile, and on a disk lead to the same
+// state.
 func TestRandomSteps_EqualDisk(t *testing.T) {
 	_, client := startEtcd(t, "--unsafe-no-fsync")
 	for seed := range uint64(5) {
@@ -94,7 +95,8 @@ func TestKV_AnswersAsEtcd(t *testing.T) {
 		key := func() string { return fmt.Sprintf("key/%d", random.IntN(5)) }
 		near := func() int64 { return max(0, revision-random.Int64N(4)) * random.Int64N(2) }
 		compares := []clientv3.Cmp{
-			clientv3.Compare(clientv3.CreateRevision(key()), "=", near()), clientv3.Compare(clientv3.ModRevision(key()), "=", near()),
+			clientv3.Compare(clientv3.CreateRevision(key()), "=", near()),
+			clientv3.Compare(clientv3.ModRevision(key()), "=", near()),
 		}[random.IntN(2):]
 		if random.IntN(2) == 0 {
 			compares = nil
@@ -130,9 +132,10 @@ func TestKV_AnswersAsEtcd(t *testing.T) {
 			w, g := want.Responses[j], got.Responses[j]
 			assert.Equal(t, fmt.Sprintf("%T", g.Response), fmt.Sprintf("%T", w.Response))
 			assert.Equal(t, g.GetResponseDeleteRange().GetDeleted(), w.GetResponseDeleteRange().GetDeleted())
-			assert.Assert(t, slices.EqualFunc(g.GetResponseRange().GetKvs(), w.GetResponseRange().GetKvs(), func(a, b *mvccpb.KeyValue) bool {
-				return a.String() == b.String()
-			}), "transaction %d: %v, and etcd %v", i, g, w)
+			assert.Assert(t,
+				slices.EqualFunc(g.GetResponseRange().GetKvs(), w.GetResponseRange().GetKvs(), func(a, b *mvccpb.KeyValue) bool {
+					return a.String() == b.String()
+				}), "transaction %d: %v, and etcd %v", i, g, w)
 		}
 	}
 	assert.Assert(t, succeeded[true] > 100 && succeeded[false] > 100, "%v", succeeded)

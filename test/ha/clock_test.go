@@ -13,7 +13,8 @@ import (
 // mayChangeClock is the environment variable without which no test changes the clock of the machine.
 const mayChangeClock = "CANOPY_SET_CLOCK"
 
-// A clock that is set, forwards or backwards and by much more than a lease lasts, neither ends a term nor makes one longer.
+// A clock that is set, forwards or backwards and by much more than a lease lasts, neither ends a term nor makes one
+// longer.
 func TestGroup_ClockIsSet(t *testing.T) {
 	if os.Getenv(mayChangeClock) != "1" {
 		t.Skipf("it sets the clock of the machine for some seconds: allow it by %s=1, as root", mayChangeClock)

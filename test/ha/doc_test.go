@@ -1,8 +1,8 @@
-// Package ha tests groups of canopy processes with a real etcd. It is a module of its own, so that the server of etcd stays out of
-// Canopy's dependencies.
+// Package ha tests groups of canopy processes with a real etcd. It is a module of its own, so that the server of etcd
+// stays out of Canopy's dependencies.
 //
-// It owns the processes and a resource manager that follows the leader. The rule that must hold: a test waits for what it wants to
-// see with a deadline, and ends every process that it has started.
+// It owns the processes and a resource manager that follows the leader. The rule that must hold: a test waits for what
+// it wants to see with a deadline, and ends every process that it has started.
 package ha
 
 import (
@@ -117,7 +117,8 @@ func newEtcds(t *testing.T, n int, flags ...string) (all []*etcd) {
 	}
 	var cluster []string
 	for i := range n {
-		e := &etcd{name: fmt.Sprint("e", i), client: scheme + freeAddress(t), peer: "http://" + freeAddress(t), dir: t.TempDir(), flags: flags}
+		e := &etcd{name: fmt.Sprint("e", i), client: scheme + freeAddress(t), peer: "http://" + freeAddress(t),
+			dir: t.TempDir(), flags: flags}
 		cluster = append(cluster, e.name+"="+e.peer)
 		all = append(all, e)
 	}
@@ -190,7 +191,8 @@ func newGroupAt(t *testing.T, e *etcd, members int, flags ...string) *group {
 	for i := range members {
 		m := &member{name: fmt.Sprintf("m%d", i+1), grpc: freeAddress(t), http: freeAddress(t), admin: freeAddress(t)}
 		m.command = append([]string{
-			programs.canopy, "serve", "--ha", "etcd", "--etcd-endpoints", g.etcd.client, "--etcd-ttl", ttl.String(), "--ha-name", m.name,
+			programs.canopy, "serve", "--ha", "etcd", "--etcd-endpoints", g.etcd.client, "--etcd-ttl", ttl.String(), "--ha-name",
+			m.name,
 			"--grpc-address", m.grpc, "--http-address", m.http, "--admin", "--admin-listen", m.admin,
 		}, flags...)
 		g.members = append(g.members, m)

@@ -64,7 +64,8 @@ func TestGroup_EtcdIsSlow(t *testing.T) {
 	_, _ = p.leaderAfter(g, 0, electedWithin)
 	s := newShim(g)
 	signal := func(what syscall.Signal) { assert.NilError(t, g.etcd.cmd.Process.Signal(what)) }
-	for i, slow := range []time.Duration{ttl / 10, ttl / 5, ttl / 2, ttl / 2, ttl} { // the last for as long as a lease: the leader may change
+	// the last for as long as a lease: the leader may change
+	for i, slow := range []time.Duration{ttl / 10, ttl / 5, ttl / 2, ttl / 2, ttl} {
 		for j := range 4 {
 			signal(syscall.SIGSTOP)
 			s.submit(tasks(fmt.Sprint("t", i, "-", j), 10)...)
@@ -78,7 +79,8 @@ func TestGroup_EtcdIsSlow(t *testing.T) {
 	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
 }
 
-// The leader goes on while etcd is full. Another member cannot become the leader until there is space again, and says why.
+// The leader goes on while etcd is full. Another member cannot become the leader until there is space again, and says
+// why.
 func TestGroup_EtcdIsFull(t *testing.T) {
 	g := newGroupAt(t, newEtcd(t, "--quota-backend-bytes", "16777216"), 2)
 	p := newProbe(g)

@@ -34,10 +34,12 @@ func TestGroup_EtcdWithTLSAndUser(t *testing.T) {
 	servers, clients := testcert.NewAuthority(t, "servers"), testcert.NewAuthority(t, "clients")
 	pair, own := servers.Server(t), clients.Client(t, "member")
 	testcert.Write(t, dir, map[string][]byte{
-		"ca.crt": servers.PEM, "clients.crt": clients.PEM, "etcd.crt": pair.Cert, "etcd.key": pair.Key, "member.crt": own.Cert, "member.key": own.Key, "password": []byte("secret\n"),
+		"ca.crt": servers.PEM, "clients.crt": clients.PEM, "etcd.crt": pair.Cert, "etcd.key": pair.Key,
+		"member.crt": own.Cert, "member.key": own.Key, "password": []byte("secret\n"),
 	})
 	file := func(name string) string { return filepath.Join(dir, name) }
-	e := newEtcd(t, "--cert-file", file("etcd.crt"), "--key-file", file("etcd.key"), "--trusted-ca-file", file("clients.crt"), "--client-cert-auth")
+	e := newEtcd(t, "--cert-file", file("etcd.crt"), "--key-file", file("etcd.key"), "--trusted-ca-file",
+		file("clients.crt"), "--client-cert-auth")
 
 	keys, err := tls.LoadX509KeyPair(file("member.crt"), file("member.key"))
 	assert.NilError(t, err)
@@ -51,7 +53,8 @@ func TestGroup_EtcdWithTLSAndUser(t *testing.T) {
 		func() error { _, err := client.UserAdd(ctx, "canopy", "secret"); return err },
 		func() error { _, err := client.RoleAdd(ctx, "canopy"); return err },
 		func() error {
-			_, err := client.RoleGrantPermission(ctx, "canopy", "/canopy/", clientv3.GetPrefixRangeEnd("/canopy/"), clientv3.PermissionType(clientv3.PermReadWrite))
+			_, err := client.RoleGrantPermission(ctx, "canopy", "/canopy/", clientv3.GetPrefixRangeEnd("/canopy/"),
+				clientv3.PermissionType(clientv3.PermReadWrite))
 			return err
 		},
 		func() error { _, err := client.UserGrantRole(ctx, "canopy", "canopy"); return err },
@@ -59,7 +62,8 @@ func TestGroup_EtcdWithTLSAndUser(t *testing.T) {
 	} {
 		assert.NilError(t, do())
 	}
-	g := newGroupAt(t, e, 2, "--etcd-ca", file("ca.crt"), "--etcd-cert", file("member.crt"), "--etcd-key", file("member.key"),
+	g := newGroupAt(t, e, 2, "--etcd-ca", file("ca.crt"), "--etcd-cert", file("member.crt"), "--etcd-key",
+		file("member.key"),
 		"--etcd-user", "canopy", "--etcd-password-file", file("password"))
 	p := newProbe(g)
 	leader, epoch := p.leaderAfter(g, 0, electedWithin)
@@ -68,7 +72,8 @@ func TestGroup_EtcdWithTLSAndUser(t *testing.T) {
 	assert.Equal(t, len(p.problems()), 0, "%v", p.problems())
 }
 
-// Members that wait for a change of the leader see it also when etcd has removed the history since, and has started again.
+// Members that wait for a change of the leader see it also when etcd has removed the history since, and has started
+// again.
 func TestGroup_EtcdIsCompacted(t *testing.T) {
 	g := newGroup(t, 2)
 	p := newProbe(g)
@@ -135,7 +140,8 @@ func cpuTime(t *testing.T, pid int) time.Duration {
 	var skipped [10]int64
 	var user, system int64
 	n := 0
-	_, err = fmt.Sscan(string(text), &n, &name, &state, &skipped[0], &skipped[1], &skipped[2], &skipped[3], &skipped[4], &skipped[5], &skipped[6], &skipped[7], &skipped[8], &skipped[9], &user, &system)
+	_, err = fmt.Sscan(string(text), &n, &name, &state, &skipped[0], &skipped[1], &skipped[2], &skipped[3], &skipped[4],
+		&skipped[5], &skipped[6], &skipped[7], &skipped[8], &skipped[9], &user, &system)
 	assert.NilError(t, err)
 	return time.Duration(user+system) * 10 * time.Millisecond // 100 ticks a second on every Linux
 }

@@ -36,7 +36,8 @@ func checkShim(t *testing.T, s *shim, n int) {
 	assert.Equal(t, len(problems), 0, "%v", problems)
 }
 
-// knowsLeader returns an error until the standby m redirects: a leader answers before a standby has read its name in etcd.
+// knowsLeader returns an error until the standby m redirects: a leader answers before a standby has read its name in
+// etcd.
 func knowsLeader(client http.Client, m *member) error {
 	r, err := client.Get("http://" + m.http + "/ws/v1/partitions")
 	if err != nil {

@@ -23,8 +23,8 @@ type answer struct {
 	epoch  int64
 }
 
-// probe asks the members in turn which of them leads, and keeps the answers. A question is asked after the last answer has come, so that
-// an answer with a lower epoch than an earlier one is one that a former leader should not have given.
+// probe asks the members in turn which of them leads, and keeps the answers. A question is asked after the last answer
+// has come, so that an answer with a lower epoch than an earlier one is one that a former leader should not have given.
 type probe struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -81,7 +81,8 @@ func (p *probe) ask(ctx context.Context, member string, client healthpb.HealthCl
 	if n := len(p.answers); n > 0 {
 		last := p.answers[n-1]
 		if epoch < last.epoch || epoch == last.epoch && member != last.member {
-			p.fell = append(p.fell, fmt.Sprintf("%s answers in epoch %d after %s in epoch %d", member, epoch, last.member, last.epoch))
+			p.fell = append(p.fell,
+				fmt.Sprintf("%s answers in epoch %d after %s in epoch %d", member, epoch, last.member, last.epoch))
 		}
 	}
 	p.answers = append(p.answers, answer{time.Now(), member, epoch})

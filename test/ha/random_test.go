@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testscale"
 )
 
-// Random faults of members and of etcd while tasks are submitted: every task is placed once, none is lost, and no member answers
-// in an epoch that is over. CANOPY_HA_SEED repeats a run; what the machine does meanwhile differs.
+// Random faults of members and of etcd while tasks are submitted: every task is placed once, none is lost, and no
+// member answers in an epoch that is over. CANOPY_HA_SEED repeats a run; what the machine does meanwhile differs.
 func TestGroup_RandomFaults(t *testing.T) {
 	random := newRandom(t)
 	g := newGroup(t, 3)

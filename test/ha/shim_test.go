@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/fakerm"
 )
 
-// shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next member, and
-// reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
+// shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next
+// member, and reports to each leader what runs. It refuses answers of an epoch that is older than one that it has seen.
 type shim struct {
 	members  []string                // addresses
 	nodes    []*si.NodeInfo          // that it reports
@@ -151,7 +151,9 @@ func (s *shim) session(ctx context.Context, address string) (leader string) {
 	client := si.NewSchedulerClient(conn)
 	var head, tail metadata.MD
 	registering, registered := context.WithTimeout(ctx, time.Second)
-	_, err = client.RegisterResourceManager(registering, &si.RegisterResourceManagerRequest{RmID: "shim", Version: "1", Config: queues}, grpc.Header(&head), grpc.Trailer(&tail))
+	_, err = client.RegisterResourceManager(registering,
+		&si.RegisterResourceManagerRequest{RmID: "shim", Version: "1", Config: queues}, grpc.Header(&head),
+		grpc.Trailer(&tail))
 	registered()
 	if err != nil {
 		if at := tail.Get("canopy-leader"); len(at) == 1 && at[0] != address {
@@ -191,7 +193,8 @@ func (s *shim) isOld(head metadata.MD) bool {
 	return false
 }
 
-// recover reports everything to a leader with which the shim has registered, and takes its answers until the stream ends.
+// recover reports everything to a leader with which the shim has registered, and takes its answers until the stream
+// ends.
 func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	nodes, err := client.UpdateNode(ctx)
 	if err != nil {
@@ -211,7 +214,8 @@ func (s *shim) recover(ctx context.Context, client si.SchedulerClient) error {
 	if err != nil {
 		return err
 	}
-	if err := apps.Send(&si.ApplicationRequest{RmID: "shim", New: []*si.AddApplicationRequest{fakerm.App("app", "root.default")}}); err != nil {
+	if err := apps.Send(&si.ApplicationRequest{RmID: "shim",
+		New: []*si.AddApplicationRequest{fakerm.App("app", "root.default")}}); err != nil {
 		return err
 	}
 	if r, err := apps.Recv(); err != nil || len(r.Accepted) != 1 {
@@ -311,7 +315,8 @@ func (s *shim) allPlaced() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.pending); n > 0 {
-		return fmt.Errorf("%d tasks wait in session %d, epoch %d; the one before has ended: %v", n, s.sessions, s.epoch, s.ended)
+		return fmt.Errorf("%d tasks wait in session %d, epoch %d; the one before has ended: %v", n, s.sessions, s.epoch,
+			s.ended)
 	}
 	return nil
 }

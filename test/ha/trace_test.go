@@ -17,8 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// traceDirectory is the environment variable with the directory of an openb trace. Without it the trace is a synthetic one of the
-// same form.
+// traceDirectory is the environment variable with the directory of an openb trace. Without it the trace is a synthetic
+// one of the same form.
 const traceDirectory = "CANOPY_OPENB"
 
 // openTrace reads the trace, its tasks in the order in which they come.
@@ -43,16 +43,18 @@ func openTrace(t *testing.T) (nodes []sim.Node, tasks []sim.Task) {
 			defer f.Close()
 			assert.NilError(t, parse(f))
 		}
-		read("openb_node_list_all_node.csv", func(f *os.File) (err error) { nodes, err = sim.ReadNodes(f.Name(), f); return err })
-		read("openb_pod_list_default.csv", func(f *os.File) (err error) { tasks, err = sim.ReadTasks(f.Name(), f); return err })
+		read("openb_node_list_all_node.csv",
+			func(f *os.File) (err error) { nodes, err = sim.ReadNodes(f.Name(), f); return err })
+		read("openb_pod_list_default.csv",
+			func(f *os.File) (err error) { tasks, err = sim.ReadTasks(f.Name(), f); return err })
 	}
 	slices.SortStableFunc(tasks, func(a, b sim.Task) int { return cmp.Compare(a.Created, b.Created) })
 	t.Logf("%d nodes, %d tasks", len(nodes), len(tasks))
 	return nodes, tasks
 }
 
-// traceReplay plays a trace to a shim: tasks come in the order of the trace, and each ends so long after it was seen placed, in the time of
-// the trace, as it took there.
+// traceReplay plays a trace to a shim: tasks come in the order of the trace, and each ends so long after it was seen
+// placed, in the time of the trace, as it took there.
 type traceReplay struct {
 	shim      *shim
 	tasks     []sim.Task
@@ -73,7 +75,8 @@ func newTraceReplay(t *testing.T, g *group) *traceReplay {
 	}
 	var infos []*si.NodeInfo
 	for _, n := range nodes {
-		infos = append(infos, &si.NodeInfo{NodeID: string(n.ID), Action: si.NodeInfo_CREATE, SchedulableResource: resourceOf(n.Capacity)})
+		infos = append(infos,
+			&si.NodeInfo{NodeID: string(n.ID), Action: si.NodeInfo_CREATE, SchedulableResource: resourceOf(n.Capacity)})
 	}
 	r.shim = newShimWith(g, infos, requests)
 	return r
@@ -144,7 +147,8 @@ func (s *shim) running() (names []string) {
 	return names
 }
 
-// goesOn is an error until the shim has a session and more tasks are placed than before, or none waits. In a full cluster time passes.
+// goesOn is an error until the shim has a session and more tasks are placed than before, or none waits. In a full
+// cluster time passes.
 func (r *traceReplay) goesOn(placedBefore int) error {
 	s := r.shim
 	s.mu.Lock()
@@ -160,8 +164,8 @@ func (r *traceReplay) goesOn(placedBefore int) error {
 	return nil
 }
 
-// Random faults of members and of etcd while a trace of a cluster is replayed: every task is placed once, none is lost, no node has more
-// than it can hold, and no member answers in an epoch that is over.
+// Random faults of members and of etcd while a trace of a cluster is replayed: every task is placed once, none is lost,
+// no node has more than it can hold, and no member answers in an epoch that is over.
 func TestGroup_RandomFaultsDuringATrace(t *testing.T) {
 	random := newRandom(t)
 	g := newGroup(t, 3)

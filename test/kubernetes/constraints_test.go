@@ -43,20 +43,23 @@ func kubernetesAdmits(t *rapid.T, pod *corev1.Pod, node *corev1.Node) bool {
 	keepsAway := func(taint *corev1.Taint) bool {
 		return taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
 	}
-	_, untolerated := scheduling.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, pod.Spec.Tolerations, keepsAway, false)
+	_, untolerated := scheduling.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, pod.Spec.Tolerations,
+		keepsAway, false)
 	return !untolerated
 }
 
 var (
 	labelNames  = []string{"zone", "disk", "cores"}
 	labelValues = []string{"a", "b", "", "4", "8", "12"}
-	effects     = []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute, corev1.TaintEffectPreferNoSchedule}
+	effects     = []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute,
+		corev1.TaintEffectPreferNoSchedule}
 )
 
 func drawPod(t *rapid.T) *corev1.Pod {
 	pod := &corev1.Pod{}
 	if rapid.Bool().Draw(t, "has a selector") {
-		pod.Spec.NodeSelector = rapid.MapOfN(rapid.SampledFrom(labelNames), rapid.SampledFrom(labelValues), 0, 2).Draw(t, "selector")
+		pod.Spec.NodeSelector = rapid.MapOfN(rapid.SampledFrom(labelNames), rapid.SampledFrom(labelValues), 0, 2).Draw(t,
+			"selector")
 	}
 	if rapid.Bool().Draw(t, "has an affinity") {
 		terms := rapid.SliceOfN(rapid.Custom(drawTerm), 1, 3).Draw(t, "terms")
@@ -70,7 +73,9 @@ func drawTerm(t *rapid.T) (term corev1.NodeSelectorTerm) {
 	term.MatchExpressions = rapid.SliceOfN(rapid.Custom(drawExpression), 0, 2).Draw(t, "expressions")
 	if rapid.IntRange(0, 4).Draw(t, "has a field") == 0 {
 		term.MatchFields = []corev1.NodeSelectorRequirement{{
-			Key: metav1.ObjectNameField, Operator: rapid.SampledFrom([]corev1.NodeSelectorOperator{corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn}).Draw(t, "field operator"),
+			Key: metav1.ObjectNameField,
+			Operator: rapid.SampledFrom([]corev1.NodeSelectorOperator{corev1.NodeSelectorOpIn,
+				corev1.NodeSelectorOpNotIn}).Draw(t, "field operator"),
 			Values: []string{rapid.SampledFrom([]string{"n1", "n2"}).Draw(t, "name")},
 		}}
 	}
@@ -80,7 +85,8 @@ func drawTerm(t *rapid.T) (term corev1.NodeSelectorTerm) {
 func drawExpression(t *rapid.T) (e corev1.NodeSelectorRequirement) {
 	e.Key = rapid.SampledFrom(labelNames).Draw(t, "key")
 	e.Operator = rapid.SampledFrom([]corev1.NodeSelectorOperator{
-		corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist, corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt,
+		corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn, corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist,
+		corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt,
 	}).Draw(t, "operator")
 	switch e.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
@@ -96,7 +102,8 @@ func drawToleration(t *rapid.T) (o corev1.Toleration) {
 		o.Operator, o.Key = corev1.TolerationOpExists, rapid.SampledFrom([]string{"", "gpu", "old"}).Draw(t, "key")
 	} else {
 		o.Operator = rapid.SampledFrom([]corev1.TolerationOperator{"", corev1.TolerationOpEqual}).Draw(t, "operator")
-		o.Key, o.Value = rapid.SampledFrom([]string{"gpu", "old"}).Draw(t, "key"), rapid.SampledFrom([]string{"", "yes"}).Draw(t, "value")
+		o.Key, o.Value = rapid.SampledFrom([]string{"gpu", "old"}).Draw(t, "key"),
+			rapid.SampledFrom([]string{"", "yes"}).Draw(t, "value")
 	}
 	o.Effect = rapid.SampledFrom(append([]corev1.TaintEffect{""}, effects...)).Draw(t, "effect")
 	return o
@@ -107,7 +114,8 @@ func drawNode(t *rapid.T) *corev1.Node {
 	node.Labels = rapid.MapOfN(rapid.SampledFrom(labelNames), rapid.SampledFrom(labelValues), 0, 3).Draw(t, "labels")
 	node.Spec.Taints = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) corev1.Taint {
 		return corev1.Taint{
-			Key: rapid.SampledFrom([]string{"gpu", "old"}).Draw(t, "taint"), Value: rapid.SampledFrom([]string{"", "yes"}).Draw(t, "value"),
+			Key:    rapid.SampledFrom([]string{"gpu", "old"}).Draw(t, "taint"),
+			Value:  rapid.SampledFrom([]string{"", "yes"}).Draw(t, "value"),
 			Effect: rapid.SampledFrom(effects).Draw(t, "effect"),
 		}
 	}), 0, 2).Draw(t, "taints")

@@ -62,7 +62,8 @@ func testNoActions(t *testing.T, s server) {
 func testHold(t *testing.T, s server) {
 	p := openPage(t, s.admin)
 	p.open(application, button("hold"))
-	p.run(chromedp.Focus(button("hold"), chromedp.ByQuery), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(button("release"), chromedp.ByQuery))
+	p.run(chromedp.Focus(button("hold"), chromedp.ByQuery), chromedp.KeyEvent(kb.Enter),
+		chromedp.WaitVisible(button("release"), chromedp.ByQuery))
 	p.until("what has come of it", actionsDone+` === 'It is on hold.'`)
 	p.until("the mark", `[...document.querySelectorAll('.badge')].some((b) => b.textContent === 'on hold')`)
 	press(p, "release")
@@ -77,7 +78,8 @@ func testMove(t *testing.T, s server) {
 		press(p, "move")
 		p.run(chromedp.WaitVisible("dialog input", chromedp.ByQuery))
 		p.until("the focus in the dialog", `document.activeElement.matches('dialog input')`)
-		p.run(chromedp.SendKeys("dialog input", queue+kb.Enter, chromedp.ByQuery), chromedp.WaitNotPresent("dialog", chromedp.ByQuery))
+		p.run(chromedp.SendKeys("dialog input", queue+kb.Enter, chromedp.ByQuery),
+			chromedp.WaitNotPresent("dialog", chromedp.ByQuery))
 	}
 	to("root.nothing")
 	p.until("the refusal", `document.querySelector('[role=alert]')?.textContent.includes('unknown queue root.nothing')`)
@@ -94,11 +96,14 @@ func testNodeActions(t *testing.T, s server) {
 	p.until("the state", `document.querySelector('.panel .badge').textContent === 'cordoned'`)
 	// Escape answers with no.
 	press(p, "drain")
-	p.run(chromedp.WaitVisible("dialog", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent("dialog", chromedp.ByQuery))
+	p.run(chromedp.WaitVisible("dialog", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape),
+		chromedp.WaitNotPresent("dialog", chromedp.ByQuery))
 	p.until("the state is as before", `document.querySelector('.panel .badge').textContent === 'cordoned'`)
 	press(p, "drain")
 	p.run(chromedp.WaitVisible("dialog", chromedp.ByQuery), chromedp.Click("dialog .btn.danger", chromedp.ByQuery))
-	p.until("the drain", `/^drain(ing|ed)/.test(document.querySelector('.panel .badge').textContent) && !document.querySelector('[data-action="drain"]')`)
+	p.until("the drain",
+		`/^drain(ing|ed)/.test(document.querySelector('.panel .badge').textContent) && `+
+			`!document.querySelector('[data-action="drain"]')`)
 	p.until("that nothing is left", `document.querySelector('.panel .badge').textContent === 'drained'`)
 	press(p, "uncordon")
 	p.run(chromedp.WaitVisible(button("cordon"), chromedp.ByQuery))
@@ -107,8 +112,10 @@ func testNodeActions(t *testing.T, s server) {
 func testQueueActions(t *testing.T, s server) {
 	p := openPage(t, s.admin)
 	p.open("queues?queue=root.ci.builds", button("drain"))
-	// The status is Draining before the stop, too: only what the page says of it tells that it is done, and start is to come after it.
-	for _, c := range []struct{ verb, done string }{{"drain", "It accepts no new applications."}, {"stop", "It is stopped."}} {
+	// The status is Draining before the stop, too: only what the page says of it tells that it is done, and start is to
+	// come after it.
+	for _, c := range []struct{ verb, done string }{{"drain", "It accepts no new applications."},
+		{"stop", "It is stopped."}} {
 		press(p, c.verb)
 		p.run(chromedp.WaitVisible("dialog", chromedp.ByQuery), chromedp.Click("dialog .primary", chromedp.ByQuery))
 		p.until(c.verb, actionsDone+` === '`+c.done+`'`)

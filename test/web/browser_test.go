@@ -42,16 +42,20 @@ func openPage(t *testing.T, origin string) *page {
 	if err != nil {
 		t.Fatal("chromium is not installed: run this with make test-web")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1440, 900), chromedp.Flag("hide-scrollbars", false))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+		chromedp.WindowSize(1440, 900), chromedp.Flag("hide-scrollbars", false))
 	ctx, cancel := context.WithTimeout(context.Background(), browserTimeout)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // it reports events that it does not know
+	// it reports events that it does not know
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
 	t.Cleanup(cancel)
-	p := &page{t: t, ctx: ctx, origin: origin, expected: []string{"/partition/default/asks?"}} // a server without the list of asks is asked for it once
+	// a server without the list of asks is asked for it once
+	p := &page{t: t, ctx: ctx, origin: origin, expected: []string{"/partition/default/asks?"}}
 	chromedp.ListenTarget(ctx, p.onEvent)
-	if err := chromedp.Run(ctx, network.Enable(), log.Enable()); err != nil { // the first one starts the browser, which lives as long as its context
+	// the first one starts the browser, which lives as long as its context
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -128,13 +132,15 @@ func (p *page) run(actions ...chromedp.Action) {
 func (p *page) open(route, selector string) {
 	p.t.Helper()
 	p.visits++ // another address, so that the page is loaded again
-	p.run(chromedp.Navigate(fmt.Sprintf("%s/?visit=%d#/%s", p.origin, p.visits, route)), chromedp.WaitVisible(selector, chromedp.ByQuery))
+	p.run(chromedp.Navigate(fmt.Sprintf("%s/?visit=%d#/%s", p.origin, p.visits, route)),
+		chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
 // eval evaluates an expression in the page.
 func eval[T any](p *page, expression string) (value T) {
 	p.t.Helper()
-	p.run(chromedp.Evaluate(expression, &value, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	p.run(chromedp.Evaluate(expression, &value,
+		func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
 	return value
 }
 
@@ -142,7 +148,9 @@ func eval[T any](p *page, expression string) (value T) {
 func (p *page) until(what, expression string) {
 	p.t.Helper()
 	var value bool
-	if err := chromedp.Run(p.ctx, chromedp.Poll("!!("+expression+")", &value, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if err := chromedp.Run(p.ctx,
+		chromedp.Poll("!!("+expression+")", &value, chromedp.WithPollingInterval(50*time.Millisecond),
+			chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		p.t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
@@ -152,6 +160,7 @@ func (p *page) emulate(scheme string, width, height int64) {
 	p.t.Helper()
 	p.run(
 		emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+			{Name: "prefers-reduced-motion", Value: "reduce"}}),
 	)
 }

@@ -7,9 +7,12 @@ func TestViews_OfAnEmptyScheduler(t *testing.T) {
 	s := startServer(t)
 	p := openPage(t, s.http)
 	for _, v := range []view{
-		{"overview", "overview", ".notice"}, {"queues", "queues?queue=root", ".panel"}, {"asks", "asks", ".state"}, {"applications", "applications", ".state"},
-		{"rejected", "applications?state=rejected", ".state"}, {"nodes", "nodes", ".state"}, {"users", "users", ".state"}, {"groups", "users?kind=groups", ".state"},
-		{"preemptions", "preemptions", ".state"}, {"events", "events", ".page"}, {"config", "config", ".gens"}, {"health", "health", ".check"},
+		{"overview", "overview", ".notice"}, {"queues", "queues?queue=root", ".panel"}, {"asks", "asks", ".state"},
+		{"applications", "applications", ".state"},
+		{"rejected", "applications?state=rejected", ".state"}, {"nodes", "nodes", ".state"}, {"users", "users", ".state"},
+		{"groups", "users?kind=groups", ".state"},
+		{"preemptions", "preemptions", ".state"}, {"events", "events", ".page"}, {"config", "config", ".gens"},
+		{"health", "health", ".check"},
 	} {
 		p.open(v.route, v.selector)
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // outsideNames are names that every object of JavaScript has, for resources of the demo.
-var outsideNames = map[string]string{`"vcore"`: `"constructor"`, `"memory"`: `"__proto__"`, `"nvidia.com/gpu"`: `"toString"`, `"pods"`: `"valueOf"`}
+var outsideNames = map[string]string{`"vcore"`: `"constructor"`, `"memory"`: `"__proto__"`,
+	`"nvidia.com/gpu"`: `"toString"`, `"pods"`: `"valueOf"`}
 
 // renamed serves a server with the resources renamed in every answer but the stream of changes.
 func renamed(t *testing.T, s server) server {
@@ -56,8 +57,10 @@ func TestViews_OfNamesThatEveryObjectHas(t *testing.T) {
 	s := renamed(t, busyDemo(t))
 	p := openPage(t, s.http)
 	for _, v := range []view{
-		{"overview", "overview", ".meter"}, {"nodes", "nodes", ".cell"}, {"queues", "queues?queue=root", ".meter"}, {"asks", "asks?sort=constructor", ".vlist"},
-		{"applications", "applications", ".vlist"}, {"users", "users", ".page"}, {"preemptions", "preemptions", ".page"}, {"events", "events", ".page"},
+		{"overview", "overview", ".meter"}, {"nodes", "nodes", ".cell"}, {"queues", "queues?queue=root", ".meter"},
+		{"asks", "asks?sort=constructor", ".vlist"},
+		{"applications", "applications", ".vlist"}, {"users", "users", ".page"}, {"preemptions", "preemptions", ".page"},
+		{"events", "events", ".page"},
 		{"no view", "constructor", ".meter"}, {"no view either", "__proto__", ".meter"},
 	} {
 		p.open(v.route, v.selector)

@@ -61,7 +61,8 @@ func demoViews(t *testing.T, s server) []view {
 	s.get(t, "/ws/v1/partition/default/applications/active", &apps)
 	best := apps[0]
 	for _, a := range apps {
-		if min(len(a.Allocations), 10)+min(2*len(a.Requests), 10) > min(len(best.Allocations), 10)+min(2*len(best.Requests), 10) {
+		if min(len(a.Allocations), 10)+min(2*len(a.Requests), 10) > min(len(best.Allocations), 10)+min(2*len(best.Requests),
+			10) {
 			best = a
 		}
 	}

@@ -13,12 +13,15 @@ import (
 // largeTree is a configuration with more than n queues: 20 tenants, their teams, and leaves.
 func largeTree(n int) string {
 	var b strings.Builder
-	b.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        queues:\n")
+	b.WriteString("partitions:\n  - name: default\n    queues:\n      - name: root\n        submitacl: '*'\n        " +
+		"queues:\n")
 	perTenant := n / 20
 	for tenant := range 20 {
 		fmt.Fprintf(&b, "          - name: tenant-%02d\n            queues:\n", tenant)
 		for team := range 10 {
-			fmt.Fprintf(&b, "              - name: team-%02d\n                resources: {guaranteed: {vcore: 10}, max: {vcore: 100}}\n                queues:\n", team)
+			fmt.Fprintf(&b,
+				"              - name: team-%02d\n                resources: {guaranteed: {vcore: 10}, max: {vcore: 100}}\n      "+
+					"          queues:\n", team)
 			for leaf := range perTenant / 10 {
 				fmt.Fprintf(&b, "                  - name: leaf-%03d\n", leaf)
 			}
@@ -69,7 +72,8 @@ func TestQueues_TenThousandScroll(t *testing.T) {
 	}
 	got := eval[result](p, scroll)
 	median, late := got.Frames[len(got.Frames)/2], got.Frames[len(got.Frames)*95/100]
-	t.Logf("%d frames: median %.1f ms, 95 %% within %.1f ms; %d rows in the page, %d drawn in a frame", len(got.Frames), median, late, got.Rows, got.Added)
+	t.Logf("%d frames: median %.1f ms, 95 %% within %.1f ms; %d rows in the page, %d drawn in a frame", len(got.Frames),
+		median, late, got.Rows, got.Added)
 	if got.Top < got.Most-50 {
 		t.Errorf("it scrolled to %v of %v", got.Top, got.Most)
 	}

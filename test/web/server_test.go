@@ -36,7 +36,9 @@ func start(t *testing.T, args ...string) (s server, stop func()) {
 	if err != nil || os.Getenv("CANOPY_PROGRAM") == "" {
 		t.Fatal("CANOPY_PROGRAM must name the program: run this with make test-web")
 	}
-	cmd := exec.Command(program, append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error"}, args...)...)
+	cmd := exec.Command(program,
+		append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--log-level", "error"},
+			args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

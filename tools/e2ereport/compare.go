@@ -95,9 +95,11 @@ func originalFindings(r suiteResult, allowed known) (out []finding) {
 		reason, isKnown := allowed[[2]string{r.Suite, s.Name}]
 		switch bad := s.State == failed || s.State == notRun; {
 		case bad && !isKnown:
-			out = append(out, finding{Suite: r.Suite, Spec: s.Name, Text: s.State + " with the original: " + firstLines(s.Message)})
+			out = append(out,
+				finding{Suite: r.Suite, Spec: s.Name, Text: s.State + " with the original: " + firstLines(s.Message)})
 		case s.State == passed && isKnown:
-			out = append(out, finding{Suite: r.Suite, Spec: s.Name, Text: "passes with the original, though known to fail: " + reason})
+			out = append(out,
+				finding{Suite: r.Suite, Spec: s.Name, Text: "passes with the original, though known to fail: " + reason})
 		}
 	}
 	return out

@@ -1,7 +1,9 @@
-// Command e2ereport compares what the end-to-end suites of the shim said about Canopy with what they said about the original.
+// Command e2ereport compares what the end-to-end suites of the shim said about Canopy with what they said about the
+// original.
 //
-// It owns the tables of kubernetes/cluster/e2e.sh: it reads the reports that Ginkgo wrote, FOLDER/CORE/SUITE.json, prints a table,
-// writes report.md and report.json into FOLDER, and fails when Canopy fails a spec that the original passes.
+// It owns the tables of kubernetes/cluster/e2e.sh: it reads the reports that Ginkgo wrote, FOLDER/CORE/SUITE.json,
+// prints a table, writes report.md and report.json into FOLDER, and fails when Canopy fails a spec that the original
+// passes.
 //
 // Invariant: a spec without a result, because its suite was ended or could not start, counts as failed.
 package main

@@ -113,7 +113,8 @@ func TestFollow_ReportsDifferences(t *testing.T) {
 }
 
 func TestFollow_TimesOut(t *testing.T) {
-	err := follow(context.Background(), "x", extract("```console\n$ echo begun; sleep 100\n```"), t.TempDir(), 100*time.Millisecond, &bytes.Buffer{})
+	err := follow(context.Background(), "x", extract("```console\n$ echo begun; sleep 100\n```"), t.TempDir(),
+		100*time.Millisecond, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "it is not done after 100ms\nit printed:\n  begun") {
 		t.Error(err)
 	}
@@ -122,7 +123,8 @@ func TestFollow_TimesOut(t *testing.T) {
 // Background jobs are killed at the end.
 func TestFollow_KillsBackgroundJobs(t *testing.T) {
 	dir := t.TempDir()
-	err := follow(context.Background(), "x", extract("```console\n$ sleep 100 & echo $! >pid\n```"), dir, 10*time.Second, &bytes.Buffer{})
+	err := follow(context.Background(), "x", extract("```console\n$ sleep 100 & echo $! >pid\n```"), dir, 10*time.Second,
+		&bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,9 @@ type Comparison struct {
 	Warnings    []string      `json:"warnings"`
 	Figures     []Compared    `json:"figures"`     // in the order of the old report
 	NotCompared []NotCompared `json:"notCompared"` // cells and metrics without a counterpart
-	RunsFor     int           `json:"runsFor"`     // runs per report needed for a significant difference among so many figures
-	Verdicts    Verdicts      `json:"verdicts"`    // number of each verdict
+	// runs per report needed for a significant difference among so many figures
+	RunsFor  int      `json:"runsFor"`
+	Verdicts Verdicts `json:"verdicts"` // number of each verdict
 }
 
 // Verdicts counts verdicts. Worse includes cells that now fail.

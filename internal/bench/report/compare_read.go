@@ -55,7 +55,8 @@ func readError(text []byte, err error) error {
 		case meaning.JSONPointer != "":
 			what = fmt.Sprintf("a %v does not belong here", meaning.JSONKind)
 		}
-		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), SingleLine(what), pointerSuffix(meaning.JSONPointer))
+		return fmt.Errorf("%s: %s%s", position(text, meaning.ByteOffset), SingleLine(what),
+			pointerSuffix(meaning.JSONPointer))
 	}
 	return err
 }

@@ -85,7 +85,8 @@ func (s Suite) plotLine(l curve, x, y logAxis, style int) plotLine {
 		}
 		for i, v := range c.values(headlineMetric) {
 			if v > 0 {
-				out.Dots = append(out.Dots, dot{x.at(c.Size), y.at(v), fmt.Sprintf("%s, run %d: %s µs", c.Name, i+1, threeDigits(v))})
+				out.Dots = append(out.Dots,
+					dot{x.at(c.Size), y.at(v), fmt.Sprintf("%s, run %d: %s µs", c.Name, i+1, threeDigits(v))})
 			}
 		}
 	}

@@ -67,7 +67,8 @@ func TestRatio(t *testing.T) {
 
 // someValues are what runs could find, with ties more often than not.
 func someValues(runs int) *rapid.Generator[[]float64] {
-	value := rapid.OneOf(rapid.Map(rapid.IntRange(0, 5), func(n int) float64 { return float64(n) }), rapid.Float64Range(0, 10))
+	value := rapid.OneOf(rapid.Map(rapid.IntRange(0, 5), func(n int) float64 { return float64(n) }),
+		rapid.Float64Range(0, 10))
 	return rapid.SliceOfN(value, 1, runs)
 }
 

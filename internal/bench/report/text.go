@@ -35,7 +35,8 @@ func (r *Report) machine() string {
 		cpu = "of " + SingleLine(r.CPU)
 	}
 	return fmt.Sprintf("canopy %s, %s, %s %s, load %s before and %s after",
-		SingleLine(r.Version), SingleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore), loadText(r.LoadAfter))
+		SingleLine(r.Version), SingleLine(r.Go), countText(r.Cores, "core"), cpu, loadText(r.LoadBefore),
+		loadText(r.LoadAfter))
 }
 
 // stolenWarningShare is the share of stolen time from which percentiles may be affected by the host.
@@ -49,7 +50,8 @@ func (r *Report) runInfo() string {
 		s += "\nwarning: the machine was busier than it has cores, so no figure here is to be trusted"
 	}
 	if r.Stolen >= stolenWarningShare {
-		s += fmt.Sprintf("\nwarning: the host of this virtual machine took %.1f %% of its processors meanwhile, so percentiles are not to be trusted", 100*r.Stolen)
+		s += fmt.Sprintf("\nwarning: the host of this virtual machine took %.1f %% of its processors meanwhile, so "+
+			"percentiles are not to be trusted", 100*r.Stolen)
 	}
 	if r.Incomplete != "" {
 		s += "\nwarning: incomplete: " + SingleLine(r.Incomplete)

@@ -23,15 +23,19 @@ type Spec struct {
 	Via         string  `json:"via"`        // core, inprocess or grpc
 
 	Constraint string `json:"constraint,omitempty"` // what every ask has: one of Constraints; empty: none
-	Kinds      int    `json:"kinds,omitempty"`      // different labels and selectors of asks with a constraint, in turn; 0: 1
+	// different labels and selectors of asks with a constraint, in turn; 0: 1
+	Kinds int `json:"kinds,omitempty"`
 
 	Topology string `json:"topology,omitempty"` // of every gang: one of Topologies; empty: none
 
-	Preemptors     int    `json:"preemptors,omitempty"`     // asks that preempt once the cluster is full; 0: none, and the fields below are not used
-	PreemptBy      string `json:"preemptBy,omitempty"`      // leaf or fence: preemption by priority in this scope; guarantee: for a guarantee
-	Victims        int    `json:"victims,omitempty"`        // size of a preemptor in allocations of the most frequent size
-	PreemptorSizes int    `json:"preemptorSizes,omitempty"` // different sizes of preemptors, nearly equal; Preemptors: each is unique
-	AtOnce         int    `json:"atOnce,omitempty"`         // preemptors submitted together, before a victim is confirmed
+	// asks that preempt once the cluster is full; 0: none, and the fields below are not used
+	Preemptors int `json:"preemptors,omitempty"`
+	// leaf or fence: preemption by priority in this scope; guarantee: for a guarantee
+	PreemptBy string `json:"preemptBy,omitempty"`
+	Victims   int    `json:"victims,omitempty"` // size of a preemptor in allocations of the most frequent size
+	// different sizes of preemptors, nearly equal; Preemptors: each is unique
+	PreemptorSizes int `json:"preemptorSizes,omitempty"`
+	AtOnce         int `json:"atOnce,omitempty"` // preemptors submitted together, before a victim is confirmed
 }
 
 // Text is s as JSON.
@@ -48,6 +52,7 @@ func (s Spec) Text() string {
 func (s Spec) Bytes() int64 {
 	queues, leaves := s.Queues()
 	asks := int64(s.Asks) * int64(500+100*s.Tags+100*s.Types)
-	return 2 * (asks + int64(s.Preemptors)*1000 + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 + int64(queues)*4000 +
+	return 2 * (asks + int64(s.Preemptors)*1000 + int64(float64(s.Asks)*s.Churn)*8 + int64(s.Nodes)*2000 +
+		int64(queues)*4000 +
 		int64(leaves)*int64(s.AppsPerLeaf)*1500)
 }

@@ -109,7 +109,8 @@ func (s Spec) checkPreempting() error {
 	case s.Saturation < 1:
 		return fmt.Errorf("--preemptors need a full cluster: --saturation is %g, and must be at least 1", s.Saturation)
 	case 2*s.Preemptors*s.Victims > s.Asks:
-		return fmt.Errorf("%d --preemptors with --victims %d take more than half of %d --asks", s.Preemptors, s.Victims, s.Asks)
+		return fmt.Errorf("%d --preemptors with --victims %d take more than half of %d --asks", s.Preemptors, s.Victims,
+			s.Asks)
 	case s.PreemptorSizes > 1 && s.Types < 2:
 		return errors.New("--preemptor-sizes needs --types 2: sizes differ in memory")
 	}
@@ -128,7 +129,8 @@ func (s Spec) checkSize() error {
 	case int(s.Bound*float64(leaves)) == 0 && s.Bound > 0:
 		return fmt.Errorf("--bound %g of %d leaves is less than one leaf", s.Bound, leaves)
 	case s.Constraint == AntiAffinity && s.Asks > s.Nodes:
-		return fmt.Errorf("--constraint %s places one ask on each node at most: %d --asks are more than %d --nodes", AntiAffinity, s.Asks, s.Nodes)
+		return fmt.Errorf("--constraint %s places one ask on each node at most: %d --asks are more than %d --nodes",
+			AntiAffinity, s.Asks, s.Nodes)
 	case float64(s.Asks)*s.Churn > 10*MaxAsks:
 		return fmt.Errorf("--churn %g of --asks %d is more than %d releases", s.Churn, s.Asks, 10*MaxAsks)
 	}

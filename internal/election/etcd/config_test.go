@@ -27,9 +27,12 @@ func TestConfig_ReportsWhatCannotBeUsed(t *testing.T) {
 		"KeyFile: the file of the private key is missing":                                              {Endpoints: []string{"e:1"}, Prefix: "/c", CertFile: "k"},
 		"User: there is a password and no user":                                                        {Endpoints: []string{"e:1"}, Prefix: "/c", PasswordFile: "p"},
 		"PasswordFile: there is a user and no password":                                                {Endpoints: []string{"e:1"}, Prefix: "/c", User: "u"},
-		"PasswordFile: " + empty + " has no password in its first line":                                {Endpoints: []string{"e:1"}, Prefix: "/c", User: "u", PasswordFile: empty},
-		"CAFile: " + empty + " has no certificate":                                                     {Endpoints: []string{"e:1"}, Prefix: "/c", CAFile: empty},
-		"CertFile: open " + filepath.Join(dir, "absent") + ": no such file or directory":               {Endpoints: []string{"e:1"}, Prefix: "/c", CertFile: filepath.Join(dir, "absent"), KeyFile: empty},
+		"PasswordFile: " + empty +
+			" has no password in its first line": {Endpoints: []string{"e:1"}, Prefix: "/c", User: "u", PasswordFile: empty},
+		"CAFile: " + empty + " has no certificate": {Endpoints: []string{"e:1"}, Prefix: "/c", CAFile: empty},
+		"CertFile: open " + filepath.Join(dir,
+			"absent") + ": no such file or directory": {Endpoints: []string{"e:1"}, Prefix: "/c",
+			CertFile: filepath.Join(dir, "absent"), KeyFile: empty},
 	} {
 		assert.Error(t, c.Check(), want)
 	}

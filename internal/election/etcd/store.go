@@ -53,7 +53,8 @@ func (s *Store) Client() (*clientv3.Client, error) {
 		return nil, err
 	}
 	s.client, err = clientv3.New(clientv3.Config{
-		Endpoints: s.config.Endpoints, TLS: secure, Username: s.config.User, Password: password, DialTimeout: s.config.Timeout,
+		Endpoints: s.config.Endpoints, TLS: secure, Username: s.config.User, Password: password,
+		DialTimeout:       s.config.Timeout,
 		DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout, PermitWithoutStream: true,
 		Logger: zap.NewNop(), // what matters is in the answers
 	})
@@ -142,7 +143,8 @@ func grant(ctx context.Context, client *clientv3.Client, ttl time.Duration) (a e
 }
 
 // create creates the leader's key if there is none, in one transaction.
-func (s *Store) create(ctx context.Context, client *clientv3.Client, r election.Request) (a election.Answer, err error) {
+func (s *Store) create(ctx context.Context, client *clientv3.Client, r election.Request) (a election.Answer,
+	err error) {
 	value, err := json.Marshal(r.Leader)
 	if err != nil {
 		return a, err

@@ -1,7 +1,7 @@
 // Package memstore is a store of an election in memory, which tests control. Only tests import it.
 //
-// It owns keys, leases and watches as etcd has them. It has no clock: a lease ends when Expire is called. It leaves when that
-// happens to the test.
+// It owns keys, leases and watches as etcd has them. It has no clock: a lease ends when Expire is called. It leaves
+// when that happens to the test.
 //
 // Invariant: the key is there as long as its lease, and its epoch rises.
 package memstore

@@ -1,5 +1,5 @@
-// Package storetest has what the tests of etcdstore have in common, with etcd in memory and with a real one: the fake, and
-// random sequences of what a Store is asked to do.
+// Package storetest has what the tests of etcdstore have in common, with etcd in memory and with a real one: the fake,
+// and random sequences of what a Store is asked to do.
 //
 // It leaves to the tests what must hold. The rule: the fake does with a transaction what etcd does, which a test with a
 // real etcd compares.
@@ -45,7 +45,8 @@ type Fault struct {
 // Txn implements etcdstore.KV.
 func (k *KV) Txn(ctx context.Context) clientv3.Txn { return &txn{kv: k, ctx: ctx, label: k.Label} }
 
-// Committed are the labels of the transactions that have written something because their comparisons held, in their order.
+// Committed are the labels of the transactions that have written something because their comparisons held, in their
+// order.
 func (k *KV) Committed() []int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +170,8 @@ func (k *KV) apply(t *txn) (*clientv3.TxnResponse, error) {
 	if err := k.check(t); err != nil {
 		return nil, err
 	}
-	resp := &clientv3.TxnResponse{Succeeded: !slices.ContainsFunc(t.compares, func(c clientv3.Cmp) bool { return !k.holds(c) })}
+	resp := &clientv3.TxnResponse{Succeeded: !slices.ContainsFunc(t.compares,
+		func(c clientv3.Cmp) bool { return !k.holds(c) })}
 	ops := t.then
 	if !resp.Succeeded {
 		ops = t.orOp

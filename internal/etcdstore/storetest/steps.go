@@ -19,8 +19,8 @@ type Step struct {
 	Checksum   string
 }
 
-// Steps makes random steps that follow from random. Numbers of generations rise; some are missing, as after an error, and some
-// come twice, as after a start that did not find them.
+// Steps makes random steps that follow from random. Numbers of generations rise; some are missing, as after an error,
+// and some come twice, as after a start that did not find them.
 func Steps(random *rand.Rand, n int) []Step {
 	steps := make([]Step, 0, n)
 	last, oldest := uint64(0), uint64(1)
@@ -43,8 +43,9 @@ func Steps(random *rand.Rand, n int) []Step {
 func generation(random *rand.Rand, number uint64) *reload.Generation {
 	g := &reload.Generation{
 		Number: number, At: time.Unix(random.Int64N(1<<32), random.Int64N(1e9)).UTC(), Source: reload.REST, From: "127.0.0.1",
-		Checksum: fmt.Sprintf("%064X", random.Uint64()), Text: strings.Repeat(fmt.Sprintf("# %x\n", random.Uint64()), random.IntN(200)),
-		Paused: time.Duration(random.Int64N(1e9)),
+		Checksum: fmt.Sprintf("%064X", random.Uint64()),
+		Text:     strings.Repeat(fmt.Sprintf("# %x\n", random.Uint64()), random.IntN(200)),
+		Paused:   time.Duration(random.Int64N(1e9)),
 	}
 	if random.IntN(2) == 0 {
 		g.Source, g.From, g.Extra = reload.RM, "rm-1", map[string]string{"log.level": fmt.Sprint(random.IntN(5))}

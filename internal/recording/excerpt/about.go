@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// About reports whether an effect is about the ask, the allocation, the application, the node or the queue with a name: whether its
-// text has the name, and not as a part of a longer one.
+// About reports whether an effect is about the ask, the allocation, the application, the node or the queue with a name:
+// whether its text has the name, and not as a part of a longer one.
 func About(e scheduler.Effect, name string) bool {
 	text := e.String()
 	for from := 0; name != ""; {

@@ -69,7 +69,10 @@ func (e *Excerpt) replay(onAnswer func(question, bool), visit func(i int, p play
 		}
 	}
 	if onAnswer != nil {
-		p.Answers.OnAnswer = func(ask objects.AllocationKey, node objects.NodeID, is bool) { onAnswer(question{ask, node}, is) }
+		p.Answers.OnAnswer = func(ask objects.AllocationKey, node objects.NodeID,
+			is bool) {
+			onAnswer(question{ask, node}, is)
+		}
 	}
 	if err := beginWith(&p, begin); err != nil {
 		return err

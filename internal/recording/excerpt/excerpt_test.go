@@ -44,7 +44,8 @@ func textOf(t *testing.T, e *excerpt.Excerpt) string {
 // What has nothing to do with the effect is left out: steps, queues, settings, and the Oracle.
 func TestShorten_LeavesOut(t *testing.T) {
 	e := small(t)
-	short, complete, err := e.Shorten(excerpt.Target{Text: "allocated wanted (x) on n1"}, excerpt.Shortening{MaxReplays: 1000})
+	short, complete, err := e.Shorten(excerpt.Target{Text: "allocated wanted (x) on n1"},
+		excerpt.Shortening{MaxReplays: 1000})
 	assert.NilError(t, err)
 	assert.Assert(t, complete)
 	text := textOf(t, short)
@@ -70,7 +71,8 @@ func TestShorten_LeavesOut(t *testing.T) {
 
 // What ran before the last step is reported as running.
 func TestShorten_PinsAllocations(t *testing.T) {
-	e := small(t, `2026-01-02T15:04:09Z submit-ask {"ask":{"app":"x","key":"last","amounts":{"vcore":4000}}}`, "2026-01-02T15:04:09Z schedule 256")
+	e := small(t, `2026-01-02T15:04:09Z submit-ask {"ask":{"app":"x","key":"last","amounts":{"vcore":4000}}}`,
+		"2026-01-02T15:04:09Z schedule 256")
 	short, _, err := e.Shorten(excerpt.Target{Text: "allocated last (x) on n2"}, excerpt.Shortening{MaxReplays: 1000})
 	assert.NilError(t, err)
 	text := textOf(t, short)
@@ -104,7 +106,8 @@ func TestShorten_KeepsRefusals(t *testing.T) {
 func TestShorten_AnswersThatChange(t *testing.T) {
 	answers := func(fits ...string) string { return "answers " + strings.Join(fits, "") }
 	// other is placed on n1; wanted is refused on n1 and n2, and later accepted on n2
-	e := small(t, answers("01", "00", "00"), `2026-01-02T15:05:10Z add-node {"node":"n3","schedulable":true,"total":{"vcore":500}}`,
+	e := small(t, answers("01", "00", "00"),
+		`2026-01-02T15:05:10Z add-node {"node":"n3","schedulable":true,"total":{"vcore":500}}`,
 		"2026-01-02T15:05:20Z schedule 256", answers("00", "01"))
 	assert.Assert(t, strings.Contains(textOf(t, e), "answers 010000"))
 	_, _, err := e.Shorten(excerpt.Target{Text: "no effect"}, excerpt.Shortening{MaxReplays: 100})
@@ -122,11 +125,13 @@ func TestParse_Refuses(t *testing.T) {
 		"begin {}\n2026-01-02T15:04:05Z":     `line 2: there is no command ""`,
 		"begin {}\nrefuses k n":              "line 2: refuses needs an ask and a node in quotes",
 		"begin {}\nanswers 01":               "line 2: answers is before the first step",
-		"begin {}\n2026-01-02T15:04:05Z schedule 1\nanswers 01\nrefuses \"k\" \"n\"": "line 4: answers and refuses exclude each other",
-		"begin {}\nrefuses \"k\" \"n\"\n2026-01-02T15:04:05Z schedule 1\nanswers 01": "line 4: answers and refuses exclude each other",
-		"begin {\n}\n2026-01-02T15:04:05Z x":                                         `line 3: there is no command "x"`,
-		"2026-01-02T15:04:05Z schedule a":                                            "line 1: schedule needs a budget",
-		"2026-01-02T15:04:05Z schedule 1\nans":                                       `line 2: "ans" is neither`,
+		"begin {}\n2026-01-02T15:04:05Z schedule 1\nanswers 01\nrefuses \"k\" \"n\"": "line 4: answers and refuses exclude " +
+			"each other",
+		"begin {}\nrefuses \"k\" \"n\"\n2026-01-02T15:04:05Z schedule 1\nanswers 01": "line 4: answers and refuses exclude " +
+			"each other",
+		"begin {\n}\n2026-01-02T15:04:05Z x":   `line 3: there is no command "x"`,
+		"2026-01-02T15:04:05Z schedule a":      "line 1: schedule needs a budget",
+		"2026-01-02T15:04:05Z schedule 1\nans": `line 2: "ans" is neither`,
 	} {
 		_, err := excerpt.Parse([]byte(text))
 		assert.ErrorContains(t, err, want, text)
@@ -154,9 +159,12 @@ func FuzzParse(f *testing.F) {
 
 func TestAbout(t *testing.T) {
 	placed := scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "k-1", App: "x"}, Node: "n1"}}
-	for name, want := range map[string]bool{"k-1": true, "x": true, "n1": true, "k": false, "1": false, "n": false, "n11": false, "": false} {
+	for name, want := range map[string]bool{"k-1": true, "x": true, "n1": true, "k": false, "1": false, "n": false,
+		"n11": false, "": false} {
 		assert.Equal(t, excerpt.About(placed, name), want, name)
 	}
 	assert.Assert(t, excerpt.About(scheduler.NodeRejected{Node: "n1", Reason: "twice"}, "n1"))
-	assert.Assert(t, excerpt.About(scheduler.Released{Key: "k", App: "x", Type: scheduler.PreemptedByScheduler, Message: "for kk, k2"}, "k2"))
+	assert.Assert(t,
+		excerpt.About(scheduler.Released{Key: "k", App: "x", Type: scheduler.PreemptedByScheduler, Message: "for kk, k2"},
+			"k2"))
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// pin tries the excerpt with allocations that are reported as running on their nodes in place of asks that are placed there, so
-// that a node can be left out with what runs on it and all else stays where it is. Those of the last step stay asks.
+// pin tries the excerpt with allocations that are reported as running on their nodes in place of asks that are placed
+// there, so that a node can be left out with what runs on it and all else stays where it is. Those of the last step
+// stay asks.
 func (s *shortening) pin() {
 	submitted, placed := map[objects.AllocationKey]int{}, make([][]scheduler.Command, s.best.Len())
 	var gone []int
@@ -45,7 +46,8 @@ func (s *shortening) pin() {
 	for i, x := range s.best.steps {
 		for _, cmd := range placed[i] {
 			r := cmd.(scheduler.ReportAllocation)
-			e.steps = append(e.steps, step{at: x.at, command: recording.EncodeCommand(cmd), about: subject{string(r.Ask.App), string(r.Node)}})
+			e.steps = append(e.steps,
+				step{at: x.at, command: recording.EncodeCommand(cmd), about: subject{string(r.Ask.App), string(r.Node)}})
 		}
 		if !without[i] && len(placed[i]) == 0 { // a call that has placed these could place others now
 			e.steps = append(e.steps, x)

@@ -9,10 +9,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What was placed is reported where it was placed, and the call that has placed it is left out: with its budget it would place
-// the ask that waits, and the last one would go to another node.
+// What was placed is reported where it was placed, and the call that has placed it is left out: with its budget it
+// would place the ask that waits, and the last one would go to another node.
 func TestPin_KeepsTheRestAsItIs(t *testing.T) {
-	e, err := Parse([]byte(`begin {"partition":{"name":"default","root":{"name":"root","parent":true,"submitACL":{"everyone":true},"children":[{"name":"a"}]}}}
+	e, err := Parse([]byte(
+		`begin {"partition":{"name":"default","root":{"name":"root","parent":true,"submitACL":{"everyone":true},"children":[{"name":"a"}]}}}
 2026-01-02T15:04:05Z add-node {"node":"n1","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:05Z add-node {"node":"n2","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:06Z add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}

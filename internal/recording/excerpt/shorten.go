@@ -7,8 +7,10 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/recording/playback"
 )
 
-// ErrAnswers says that an excerpt cannot be shortened: its target depends on answers of the resource manager that have changed.
-var ErrAnswers = errors.New("the resource manager has answered differently about the same ask and node, and the effect depends on that: nothing can be left out")
+// ErrAnswers says that an excerpt cannot be shortened: its target depends on answers of the resource manager that have
+// changed.
+var ErrAnswers = errors.New("the resource manager has answered differently about the same ask and node, and the " +
+	"effect depends on that: nothing can be left out")
 
 // Shortening says how an Excerpt is shortened.
 type Shortening struct {
@@ -16,8 +18,9 @@ type Shortening struct {
 	Progress   func(replays, steps int) // is called after each replay with the number of steps that are left; nil: not
 }
 
-// Shorten is an excerpt that ends with the same effect, of as few steps and queues as are found, and of simpler ones. No single one of them can be
-// left out, unless MaxReplays were made (complete is false). e stays as it is. The error is ErrAnswers, and then out is e.
+// Shorten is an excerpt that ends with the same effect, of as few steps and queues as are found, and of simpler ones.
+// No single one of them can be left out, unless MaxReplays were made (complete is false). e stays as it is. The error
+// is ErrAnswers, and then out is e.
 func (e *Excerpt) Shorten(target Target, how Shortening) (out *Excerpt, complete bool, err error) {
 	s := shortening{Shortening: how, target: target}
 	if s.best, err = s.fixAnswers(e); err != nil {
@@ -84,7 +87,8 @@ func (e *Excerpt) find(target Target) int {
 	return at
 }
 
-// fixAnswers is the excerpt with answers of the Oracle that do not change: questions are others when steps are left out.
+// fixAnswers is the excerpt with answers of the Oracle that do not change: questions are others when steps are left
+// out.
 func (s *shortening) fixAnswers(e *Excerpt) (*Excerpt, error) {
 	first, last, ever := map[question]bool{}, map[question]bool{}, map[question]bool{}
 	if e.fits != nil {
@@ -128,7 +132,8 @@ func groups(steps []step, about func(step) string) (units [][]int) {
 	return units
 }
 
-// leaveOut leaves out units of the steps: halves, then quarters, and so on, and in the end one by one until none can be.
+// leaveOut leaves out units of the steps: halves, then quarters, and so on, and in the end one by one until none can
+// be.
 func (s *shortening) leaveOut(units [][]int) {
 	steps := s.best.steps
 	without := func(units [][]int) bool {

@@ -25,7 +25,8 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	text := fmt.Sprintf("none of the %d steps in the window has such an effect", e.Steps)
 	if e.Without > 0 {
-		text += fmt.Sprintf("; %d more cannot be made, because an excerpt needs all steps since a start, and there are segments or steps missing", e.Without)
+		text += fmt.Sprintf("; %d more cannot be made, because an excerpt needs all steps since a start, and there are "+
+			"segments or steps missing", e.Without)
 	}
 	return text
 }
@@ -35,8 +36,8 @@ type DifferenceError struct{ playback.Difference }
 
 func (e *DifferenceError) Error() string { return e.Difference.String() }
 
-// Take takes the steps up to the last effect in the window that matches, from where a replay can begin. With a nil match it is a panic
-// of the scheduler. The error is a *NotFoundError, a *DifferenceError, or that of the recording.
+// Take takes the steps up to the last effect in the window that matches, from where a replay can begin. With a nil
+// match it is a panic of the scheduler. The error is a *NotFoundError, a *DifferenceError, or that of the recording.
 func Take(s recording.Session, w playback.Window, match func(scheduler.Effect) bool) (*Excerpt, Target, error) {
 	t := taking{window: w, match: match}
 	start, err := playback.Start(s, w.From, false)
@@ -102,7 +103,8 @@ func (t *taking) step(s *recording.Step, segment string) error {
 	made := t.player.Make(s)
 	if made.Difference != "" {
 		return &DifferenceError{playback.Difference{
-			Step: s.Number, At: s.At, Segment: segment, Input: s.Describe(), Text: made.Difference, Effects: playback.Texts(made.Effects), Panic: made.Panic,
+			Step: s.Number, At: s.At, Segment: segment, Input: s.Describe(), Text: made.Difference,
+			Effects: playback.Texts(made.Effects), Panic: made.Panic,
 		}}
 	}
 	if !t.window.Covers(s.At) {

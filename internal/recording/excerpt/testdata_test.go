@@ -15,8 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the effects of the excerpts anew; read the diff")
 
-// TestExcerpts replays each text of testdata: the effects must be those in it. With -rewrite the texts get the effects that the
-// scheduler makes now.
+// TestExcerpts replays each text of testdata: the effects must be those in it. With -rewrite the texts get the effects
+// that the scheduler makes now.
 func TestExcerpts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	assert.NilError(t, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/recording"
 )
 
-// The text of an excerpt: comments, what the Core is made with, the refusals of the Oracle, and the steps with their effects.
+// The text of an excerpt: comments, what the Core is made with, the refusals of the Oracle, and the steps with their
+// effects.
 //
 //	begin {"options":...}
 //
@@ -32,7 +33,8 @@ const (
 	indent      = "    "
 )
 
-// errBothAnswers is the error of a text with answers that are the same whenever the Oracle is asked, and others of a step.
+// errBothAnswers is the error of a text with answers that are the same whenever the Oracle is asked, and others of a
+// step.
 var errBothAnswers = fmt.Errorf("%s and %s exclude each other", answersWord, refusesWord)
 
 // Write writes the text of an excerpt with the effects that it has now. The error may be that a name is no UTF-8.

@@ -33,8 +33,10 @@ type Result struct {
 	First       time.Time       `json:"first"`       // time of the first step in the window; zero: there is none
 	Last        time.Time       `json:"last"`        // and of the last one
 	Gaps        []recording.Gap `json:"gaps"`
-	Unusable    string          `json:"unusable,omitempty"` // why the last state that was needed could not be used; empty: none was needed, or it was
-	Ended       bool            `json:"ended"`              // the end of the session was recorded: the scheduler was not killed. With Window.To, it is not known
+	// why the last state that was needed could not be used; empty: none was needed, or it was
+	Unusable string `json:"unusable,omitempty"`
+	// the end of the session was recorded: the scheduler was not killed. With Window.To, it is not known
+	Ended bool `json:"ended"`
 
 	Difference *Difference `json:"difference"` // the first; the replay ends with it. nil: there is none
 }
@@ -52,7 +54,8 @@ type Difference struct {
 
 func (d *Difference) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "step %d at %s in %s differs: %s\n  %s\n", d.Step, d.At.Format(time.RFC3339Nano), d.Segment, d.Text, d.Input)
+	fmt.Fprintf(&b, "step %d at %s in %s differs: %s\n  %s\n", d.Step, d.At.Format(time.RFC3339Nano), d.Segment, d.Text,
+		d.Input)
 	switch {
 	case d.Panic != "":
 		fmt.Fprintf(&b, "  this version of Canopy panics: %s\n", d.Panic)
@@ -67,8 +70,8 @@ func (d *Difference) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Play replays a session, and ends with the first difference in the window or before. visit gets each step in the window; it may
-// be nil. The error is that of the recording; see recording.Reader.
+// Play replays a session, and ends with the first difference in the window or before. visit gets each step in the
+// window; it may be nil. The error is that of the recording; see recording.Reader.
 func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 	out := Result{Partition: s.Partition, Began: s.Began}
 	start, err := Start(s, w.From, true)
@@ -152,8 +155,8 @@ func Texts(effects []scheduler.Effect) []string {
 	return texts
 }
 
-// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or, with checkpoints, the
-// last Begin or Checkpoint that this program reads, or the first item.
+// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or,
+// with checkpoints, the last Begin or Checkpoint that this program reads, or the first item.
 func Start(s recording.Session, from time.Time, checkpoints bool) (start int, err error) {
 	if from.IsZero() {
 		return 0, nil

@@ -27,12 +27,13 @@ type Played struct {
 
 	// Replayed: the step was made. It is not behind a gap, and before the first Begin.
 	Replayed bool
-	// Compared: the recording has what it is compared with: not in a step in which it ends, and not in the first after a gap.
+	// Compared: the recording has what it is compared with: not in a step in which it ends, and not in the first after a
+	// gap.
 	Compared bool
 	// Difference is what differs, in words; empty: nothing.
 	Difference string
-	// Panic is how the scheduler has panicked; empty: it has not. In a step in which a recording ends that is no difference: the
-	// recorded scheduler may have panicked, too.
+	// Panic is how the scheduler has panicked; empty: it has not. In a step in which a recording ends that is no
+	// difference: the recorded scheduler may have panicked, too.
 	Panic string
 }
 
@@ -42,8 +43,8 @@ func (p *Player) Ready() bool { return p.core != nil || p.restart != nil }
 // Core is the Core; nil: there is none before the first step.
 func (p *Player) Core() *scheduler.Core { return p.core }
 
-// Begin takes what a Core was made with. While there is one that was not interrupted, it goes on with another Oracle, as
-// the recorded one did.
+// Begin takes what a Core was made with. While there is one that was not interrupted, it goes on with another Oracle,
+// as the recorded one did.
 func (p *Player) Begin(b *recording.Begin) {
 	switch {
 	case !b.Restart:
@@ -55,8 +56,8 @@ func (p *Player) Begin(b *recording.Begin) {
 	}
 }
 
-// Checkpoint takes the state of the Core between two steps, if nothing can be made otherwise. The error says why there is none; see
-// recording.Checkpoint.
+// Checkpoint takes the state of the Core between two steps, if nothing can be made otherwise. The error says why there
+// is none; see recording.Checkpoint.
 func (p *Player) Checkpoint(k *recording.Checkpoint) (err error) {
 	if p.Ready() {
 		return nil
@@ -93,11 +94,13 @@ func (p *Player) Make(s *recording.Step) (out Played) {
 	case err != nil:
 		out.Difference = err.Error()
 	case len(out.Effects) != s.Effects:
-		out.Difference = fmt.Sprintf("the recording has %d effects, this version of Canopy makes %d", s.Effects, len(out.Effects))
+		out.Difference = fmt.Sprintf("the recording has %d effects, this version of Canopy makes %d", s.Effects,
+			len(out.Effects))
 	case out.Digest != s.Digest:
 		out.Difference = fmt.Sprintf("the number of effects is the same, %d, but not what they say", s.Effects)
 	case out.More != s.More:
-		out.Difference = fmt.Sprintf("the effects are the same, but whether decisions are left is %t in the recording", s.More)
+		out.Difference = fmt.Sprintf("the effects are the same, but whether decisions are left is %t in the recording",
+			s.More)
 	}
 	return out
 }

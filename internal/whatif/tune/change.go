@@ -55,15 +55,17 @@ func offsetValue(path string, q *configs.Queue, by int64) Value {
 		before = strconv.Itoa(int(q.PriorityOffset))
 	}
 	return Value{
-		Queue: path, Name: configs.PriorityOffsetProperty, Before: before, After: strconv.FormatInt(int64(q.PriorityOffset)+by, 10),
-		keys: []string{"properties", configs.PriorityOffsetProperty},
+		Queue: path, Name: configs.PriorityOffsetProperty, Before: before,
+		After: strconv.FormatInt(int64(q.PriorityOffset)+by, 10),
+		keys:  []string{"properties", configs.PriorityOffsetProperty},
 	}
 }
 
 // guaranteeValue raises what is guaranteed of a resource.
 func guaranteeValue(path string, q *configs.Queue, resource string, by resources.Quantity) Value {
 	was, set := q.Guaranteed.Get(resource)
-	v := Value{Queue: path, Name: "guaranteed " + resource, After: resources.FormatQuantity(resource, was+by), keys: []string{"resources", "guaranteed", resource}}
+	v := Value{Queue: path, Name: "guaranteed " + resource, After: resources.FormatQuantity(resource, was+by),
+		keys: []string{"resources", "guaranteed", resource}}
 	if set {
 		v.Before = resources.FormatQuantity(resource, was)
 	}

@@ -34,7 +34,8 @@ const maxSkip = 50
 func nextEqual(a, b []string) (skipA, skipB int) {
 	for sum := 1; sum <= maxSkip; sum++ {
 		for skipA := min(sum, len(a)); skipA >= 0; skipA-- {
-			if skipB := sum - skipA; skipB <= len(b) && (skipA < len(a) && skipB < len(b) && a[skipA] == b[skipB] || skipA == len(a) && skipB == len(b)) {
+			if skipB := sum - skipA; skipB <= len(b) &&
+				(skipA < len(a) && skipB < len(b) && a[skipA] == b[skipB] || skipA == len(a) && skipB == len(b)) {
 				return skipA, skipB
 			}
 		}

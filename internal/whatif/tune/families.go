@@ -20,7 +20,8 @@ var offsetLadder = []int64{1, 5, 10, 50, 100, 1000}
 // factor is a ratio.
 type factor struct{ n, of int64 }
 
-// guaranteeLadder is how many times a guarantee is raised. Where there is none, it is also tried to guarantee what was used.
+// guaranteeLadder is how many times a guarantee is raised. Where there is none, it is also tried to guarantee what was
+// used.
 var guaranteeLadder = []factor{{5, 4}, {3, 2}, {2, 1}, {3, 1}, {5, 1}}
 
 // offsetFamilies raise the offset of some queues, then of the queues above these, level by level below root.
@@ -46,8 +47,8 @@ func offsetFamilies(targets []string, queues map[string]*configs.Queue) (out []f
 	return out
 }
 
-// guaranteeFamily raises what is guaranteed to some queues: of the resources of their guarantee, or, without one, of those that they used. The
-// guarantees above are raised by as much. nil: they have no guarantee and used nothing.
+// guaranteeFamily raises what is guaranteed to some queues: of the resources of their guarantee, or, without one, of
+// those that they used. The guarantees above are raised by as much. nil: they have no guarantee and used nothing.
 func guaranteeFamily(targets []string, queues map[string]*configs.Queue, base *whatif.Outcome) family {
 	ladder := guaranteeLadder
 	from, own := map[string]map[string]resources.Quantity{}, map[string]bool{}
@@ -100,8 +101,8 @@ func used(path string, o *whatif.Outcome) map[string]resources.Quantity {
 	return out
 }
 
-// raise is what a guarantee of n, or none with a usage of n, lacks to a multiple of n. The result is rounded up, so that the new guarantee has few
-// digits.
+// raise is what a guarantee of n, or none with a usage of n, lacks to a multiple of n. The result is rounded up, so
+// that the new guarantee has few digits.
 func raise(resource string, n resources.Quantity, f factor, own bool) resources.Quantity {
 	if n > math.MaxInt64/8 {
 		return 0 // no real quantity
@@ -130,7 +131,8 @@ func unitsOf(resource string) []resources.Quantity {
 	return nil
 }
 
-// raised is the change that raises guarantees of queues, and by as much those of the queues above that have one of the resource.
+// raised is the change that raises guarantees of queues, and by as much those of the queues above that have one of the
+// resource.
 func raised(raises map[string]map[string]resources.Quantity, queues map[string]*configs.Queue) (c Change) {
 	need := map[string]map[string]resources.Quantity{} // of the queues above: the sum of those below
 	paths := map[string]bool{}

@@ -28,7 +28,8 @@ func TestOffsetFamilies_GoUp(t *testing.T) {
 	assert.Equal(t, got[1][5].String(), "root.team priority.offset none > 1000")
 }
 
-// What is guaranteed above is raised by as much where there is a guarantee of the resource; a guarantee of zero is one, too.
+// What is guaranteed above is raised by as much where there is a guarantee of the resource; a guarantee of zero is one,
+// too.
 func TestGuaranteeFamily_RaisesThoseAbove(t *testing.T) {
 	queues := teamQueues(t)
 	got := guaranteeFamily([]string{"root.team.prod"}, queues, &whatif.Outcome{})
@@ -44,13 +45,15 @@ func TestGuaranteeFamily_RaisesThoseAbove(t *testing.T) {
 		"root.team.prod guaranteed gpu 3 > 15, root.team.prod guaranteed vcore 10 > 50, root.team guaranteed vcore 100 > 140",
 	})
 	both := guaranteeFamily([]string{"root.team", "root.team.prod"}, queues, &whatif.Outcome{})
-	assert.Equal(t, both[2].String(), "root.team.prod guaranteed gpu 3 > 6, root.team.prod guaranteed vcore 10 > 20, root.team guaranteed vcore 100 > 200",
+	assert.Equal(t, both[2].String(),
+		"root.team.prod guaranteed gpu 3 > 6, root.team.prod guaranteed vcore 10 > 20, root.team guaranteed vcore 100 > 200",
 		"the guarantee of a parent holds those below already")
 }
 
 func TestGuaranteeFamily_WithoutGuaranteeIsOfTheUsage(t *testing.T) {
 	usage := &whatif.Outcome{Queues: []whatif.Group{
-		{Name: "root.batch", Usage: []whatif.Usage{{Resource: "memory", Mean: 11<<30 + 1}, {Resource: "vcore", Mean: 1234}, {Resource: "pods"}}},
+		{Name: "root.batch",
+			Usage: []whatif.Usage{{Resource: "memory", Mean: 11<<30 + 1}, {Resource: "vcore", Mean: 1234}, {Resource: "pods"}}},
 		{Name: "root.team.dev", Usage: []whatif.Usage{{Resource: "vcore", Mean: 5_000_000}}},
 	}}
 	got := guaranteeFamily([]string{"root.batch"}, teamQueues(t), usage)
@@ -61,7 +64,8 @@ func TestGuaranteeFamily_WithoutGuaranteeIsOfTheUsage(t *testing.T) {
 	assert.Equal(t, raise("x", 1<<62, factor{5, 1}, true), resources.Quantity(0), "no overflow")
 }
 
-// Every change of every family can be written into the text, keeps its comments, and gives a valid configuration with the values.
+// Every change of every family can be written into the text, keeps its comments, and gives a valid configuration with
+// the values.
 func TestChange_KeepsCommentsAndIsValid(t *testing.T) {
 	queues := teamQueues(t)
 	targets := []string{"root.team.prod"}

@@ -56,8 +56,9 @@ func (o Other) String() string {
 	return text
 }
 
-// worstOf is the leaf outside of the objectives' queues that is nearest to the bound of others, or above it by most; nil: there is none. The bound of
-// a median is others times what it was and a second, and of the asks that never ran others times as many and one.
+// worstOf is the leaf outside of the objectives' queues that is nearest to the bound of others, or above it by most;
+// nil: there is none. The bound of a median is others times what it was and a second, and of the asks that never ran
+// others times as many and one.
 func worstOf(objectives []Objective, others float64, before, after *whatif.Outcome) (worst *Other) {
 	changed := map[string]*whatif.Group{}
 	for i := range after.Queues {

@@ -16,7 +16,8 @@ import (
 
 // Objective is a bound on how long the asks of a queue wait.
 type Objective struct {
-	Queue    string        `json:"queue"`    // the path of a leaf, or of a parent: then all asks below it count together; in lower case
+	// the path of a leaf, or of a parent: then all asks below it count together; in lower case
+	Queue    string        `json:"queue"`
 	Quantile string        `json:"quantile"` // p50, p95 or max
 	Below    time.Duration `json:"-"`        // the quantile must be less; above 0
 }
@@ -41,11 +42,13 @@ func ParseObjective(text string) (Objective, error) {
 	left, right, ok := strings.Cut(text, "<")
 	words := strings.Fields(left)
 	if !ok || len(words) != 2 {
-		return Objective{}, fmt.Errorf(`%q is no objective: it is QUEUE p50|p95|max < DURATION, such as "root.prod p95 < 60s"`, text)
+		return Objective{},
+			fmt.Errorf(`%q is no objective: it is QUEUE p50|p95|max < DURATION, such as "root.prod p95 < 60s"`, text)
 	}
 	o := Objective{Queue: strings.ToLower(words[0]), Quantile: strings.ToLower(words[1])}
 	if _, ok := quantiles[o.Quantile]; !ok {
-		return Objective{}, fmt.Errorf("%q: unknown quantile %q: p50, p95 or max%s", text, words[1], hint(o.Quantile, quantileNames))
+		return Objective{},
+			fmt.Errorf("%q: unknown quantile %q: p50, p95 or max%s", text, words[1], hint(o.Quantile, quantileNames))
 	}
 	var err error
 	if o.Below, err = time.ParseDuration(strings.TrimSpace(right)); err != nil || o.Below <= 0 {
@@ -85,11 +88,14 @@ func checkQueues(objectives []Objective, queues map[string]*configs.Queue) error
 	for _, o := range objectives {
 		switch {
 		case o.Queue == configs.RootQueue:
-			wrong = append(wrong, fmt.Errorf("objective %q: root has no guarantee and no offset that could be changed; name a queue below it", o))
+			wrong = append(wrong,
+				fmt.Errorf("objective %q: root has no guarantee and no offset that could be changed; name a queue below it", o))
 		case queues[o.Queue] == nil && queues[configs.RootQueue+"."+o.Queue] != nil:
-			wrong = append(wrong, fmt.Errorf("objective %q: unknown queue %q: did you mean %q?", o, o.Queue, configs.RootQueue+"."+o.Queue))
+			wrong = append(wrong,
+				fmt.Errorf("objective %q: unknown queue %q: did you mean %q?", o, o.Queue, configs.RootQueue+"."+o.Queue))
 		case queues[o.Queue] == nil:
-			wrong = append(wrong, fmt.Errorf("objective %q: unknown queue %q in the configuration%s", o, o.Queue, hint(o.Queue, known)))
+			wrong = append(wrong,
+				fmt.Errorf("objective %q: unknown queue %q in the configuration%s", o, o.Queue, hint(o.Queue, known)))
 		}
 	}
 	return errors.Join(wrong...)

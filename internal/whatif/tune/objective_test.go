@@ -60,17 +60,20 @@ const never = -1
 
 // The quantile of a parent is of all asks below it, and an ask that never ran waits for ever.
 func TestObjective_Figure(t *testing.T) {
-	o := whatif.Outcome{Queues: []whatif.Group{group("root.a.b", 1, 2, 9), group("root.a.c", 3), group("root.ab", 100, 200, 300), group("root.d", 5, never)}}
+	o := whatif.Outcome{Queues: []whatif.Group{group("root.a.b", 1, 2, 9), group("root.a.c", 3),
+		group("root.ab", 100, 200, 300), group("root.d", 5, never)}}
 	for text, want := range map[string]Wait{
-		"root.a p50 < 1s": Wait(2 * time.Second), "root.a max < 1s": Wait(9 * time.Second), "root.a.c p95 < 1s": Wait(3 * time.Second),
-		"root.d p50 < 1s": Wait(5 * time.Second), "root.d p95 < 1s": Wait(whatif.Forever), "root.x max < 1s": 0,
+		"root.a p50 < 1s": Wait(2 * time.Second), "root.a max < 1s": Wait(9 * time.Second),
+		"root.a.c p95 < 1s": Wait(3 * time.Second),
+		"root.d p50 < 1s":   Wait(5 * time.Second), "root.d p95 < 1s": Wait(whatif.Forever), "root.x max < 1s": 0,
 	} {
 		x, err := ParseObjective(text)
 		assert.NilError(t, err)
 		got, _ := x.figure(&o)
 		assert.Equal(t, got, want, text)
 	}
-	out, err := json.Marshal([]any{Wait(whatif.Forever), Wait(1500 * time.Millisecond), Objective{"root.a", "max", time.Minute}})
+	out, err := json.Marshal([]any{Wait(whatif.Forever), Wait(1500 * time.Millisecond),
+		Objective{"root.a", "max", time.Minute}})
 	assert.NilError(t, err)
 	assert.Equal(t, string(out), `[null,1.5,{"queue":"root.a","quantile":"max","below":60}]`)
 	assert.Equal(t, Wait(whatif.Forever).String()+" "+Wait(90*time.Second).String(), "never 90.0s")
@@ -92,15 +95,18 @@ partitions:
 
 func TestRun_RefusesObjectives(t *testing.T) {
 	for text, want := range map[string]string{
-		"root p95 < 1s":            `objective "root p95 < 1s": root has no guarantee and no offset that could be changed; name a queue below it`,
-		"root.team.prd p95 < 1s":   `objective "root.team.prd p95 < 1s": unknown queue "root.team.prd" in the configuration; did you mean "root.team.prod"?`,
+		"root p95 < 1s": `objective "root p95 < 1s": root has no guarantee and no offset that could be changed; ` +
+			`name a queue below it`,
+		"root.team.prd p95 < 1s": `objective "root.team.prd p95 < 1s": unknown queue "root.team.prd" in the ` +
+			`configuration; did you mean "root.team.prod"?`,
 		"team.prod p95 < 1s":       `unknown queue "team.prod": did you mean "root.team.prod"?`,
 		"root.elephant p95 < 1m0s": `unknown queue "root.elephant" in the configuration`,
 		"root.batch p95 < 1s":      `objective "root.batch p95 < 1s": queue root.batch has no asks in the recording`,
 	} {
 		o, err := ParseObjective(text)
 		assert.NilError(t, err)
-		_, err = Run([]byte(teams), "default", Options{Objectives: []Objective{o}, Others: 2, MaxTrials: 10, Evaluate: fixed(group("root.team.prod", 5))})
+		_, err = Run([]byte(teams), "default",
+			Options{Objectives: []Objective{o}, Others: 2, MaxTrials: 10, Evaluate: fixed(group("root.team.prod", 5))})
 		assert.ErrorContains(t, err, want)
 	}
 	_, err := Run([]byte(teams), "gpu", Options{})

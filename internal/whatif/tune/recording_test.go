@@ -41,14 +41,16 @@ partitions:
           - name: batch
 `
 
-// recordShop records 40 tasks of dev, 5 of batch, and 12 of prod that come 5 s later, each of some 10 s, on a node of 4 cores.
+// recordShop records 40 tasks of dev, 5 of batch, and 12 of prod that come 5 s later, each of some 10 s, on a node of 4
+// cores.
 func recordShop(t *testing.T, text string) recording.Session {
 	t.Helper()
 	c, problems := queuesyaml.Load([]byte(text))
 	assert.Assert(t, c != nil, "%v", problems)
 	dir, begin := t.TempDir(), randomrun.StartTime()
 	core := scheduler.NewWith(c.Partitions[0], nil, objects.DefaultOptions())
-	store, err := recording.Open(recording.Options{Dir: dir, Now: func() time.Time { return begin }, After: func(time.Duration) <-chan time.Time { return nil }})
+	store, err := recording.Open(recording.Options{Dir: dir, Now: func() time.Time { return begin },
+		After: func(time.Duration) <-chan time.Time { return nil }})
 	assert.NilError(t, err)
 	to := store.Recorder("default", core, objects.DefaultOptions())
 	to.Begin()
@@ -65,7 +67,8 @@ func recordShop(t *testing.T, text string) recording.Session {
 		tasks int
 	}{{"dev", 0, 40}, {"batch", time.Second, 5}, {"prod", 5 * time.Second, 12}} {
 		app := objects.AppID(j.queue)
-		events = append(events, event{j.at, scheduler.AddApplication{App: app, Queue: "root." + j.queue, User: security.User{Name: "u"}}})
+		events = append(events,
+			event{j.at, scheduler.AddApplication{App: app, Queue: "root." + j.queue, User: security.User{Name: "u"}}})
 		for i := range j.tasks {
 			ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprint(app, "-", i)), App: app, Amounts: one}
 			events = append(events, event{j.at, scheduler.SubmitAsk{Ask: ask}})
@@ -83,7 +86,8 @@ func recordShop(t *testing.T, text string) recording.Session {
 		to.Effects(placed, more)
 		for _, x := range placed {
 			if a, ok := x.(scheduler.Allocated); ok {
-				end := event{e.at + 10*time.Second + time.Duration(len(events))*time.Millisecond, scheduler.Release{App: a.Ask.App, Key: a.Ask.Key, Type: scheduler.StoppedByRM}}
+				end := event{e.at + 10*time.Second + time.Duration(len(events))*time.Millisecond,
+					scheduler.Release{App: a.Ask.App, Key: a.Ask.Key, Type: scheduler.StoppedByRM}}
 				i, _ := slices.BinarySearchFunc(events, end, func(x, y event) int { return int(x.at - y.at) })
 				events = slices.Insert(events, i, end)
 			}
@@ -96,8 +100,8 @@ func recordShop(t *testing.T, text string) recording.Session {
 	return sessions[0]
 }
 
-// A higher offset, or a higher guarantee where priorities are disabled, really lowers the wait; and the proposal, in force on the recording, gives exactly
-// the figures that were printed.
+// A higher offset, or a higher guarantee where priorities are disabled, really lowers the wait; and the proposal, in
+// force on the recording, gives exactly the figures that were printed.
 func TestRun_OnARecording(t *testing.T) {
 	for _, c := range []struct {
 		name, priority string
@@ -118,8 +122,10 @@ func TestRun_OnARecording(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, r.Status, Found, "%s", textOf(t, r))
 			assert.Equal(t, r.Proposal.Change.String(), c.want, "%s", textOf(t, r))
-			assert.Assert(t, r.Base.Figures[0] > Wait(c.below) && r.Proposal.Figures[0] < Wait(c.below), "%v", r.Proposal.Figures)
-			assert.Assert(t, strings.Contains(string(r.Text), "# the web shop\n") && strings.Contains(string(r.Text), "# agreed in May\n"), "%s", r.Text)
+			assert.Assert(t, r.Base.Figures[0] > Wait(c.below) && r.Proposal.Figures[0] < Wait(c.below), "%v",
+				r.Proposal.Figures)
+			assert.Assert(t, strings.Contains(string(r.Text), "# the web shop\n") &&
+				strings.Contains(string(r.Text), "# agreed in May\n"), "%s", r.Text)
 
 			conf, problems := queuesyaml.Load(r.Text)
 			assert.Assert(t, conf != nil, "%v", problems)
@@ -128,7 +134,8 @@ func TestRun_OnARecording(t *testing.T) {
 			figure, asks := o.Objectives[0].figure(&got.Changed)
 			assert.Equal(t, figure, r.Proposal.Figures[0])
 			assert.Equal(t, asks, 12)
-			dev := got.Changed.Queues[slices.IndexFunc(got.Changed.Queues, func(g whatif.Group) bool { return g.Name == r.Proposal.Worst.Queue })]
+			dev := got.Changed.Queues[slices.IndexFunc(got.Changed.Queues,
+				func(g whatif.Group) bool { return g.Name == r.Proposal.Worst.Queue })]
 			assert.Equal(t, Wait(whatif.Quantile(dev.Waits, 0.5)), r.Proposal.Worst.Median[1])
 			again, err := Run([]byte(text), "default", o)
 			assert.NilError(t, err)

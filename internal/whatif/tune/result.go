@@ -11,10 +11,12 @@ import (
 
 // Trial is a change that was tried, and what it comes to on the recording.
 type Trial struct {
-	Change          Change `json:"change"`
-	Refused         string `json:"refused,omitempty"` // why the configuration with it is invalid: then it has no figures; empty: it is valid
-	Figures         []Wait `json:"figures,omitempty"` // those of the objectives, in their order, in seconds; null: an ask in it never ran
-	Worst           *Other `json:"worst,omitempty"`   // of the other leaf queues; nil: there are none
+	Change Change `json:"change"`
+	// why the configuration with it is invalid: then it has no figures; empty: it is valid
+	Refused string `json:"refused,omitempty"`
+	// those of the objectives, in their order, in seconds; null: an ask in it never ran
+	Figures         []Wait `json:"figures,omitempty"`
+	Worst           *Other `json:"worst,omitempty"` // of the other leaf queues; nil: there are none
 	MeetsObjectives bool   `json:"meetsObjectives"`
 	MeetsOthers     bool   `json:"meetsOthers"` // no other leaf waits more than is allowed
 
@@ -67,8 +69,8 @@ type Result struct {
 	Base   *Trial   `json:"base"`   // the given configuration
 	Trials []*Trial `json:"trials"` // in the order in which they were tried
 
-	// Proposal is the change that meets all; not found: the one that comes nearest to the objectives of those that the others bear; nil: none is
-	// nearer than the given configuration, or none is needed.
+	// Proposal is the change that meets all; not found: the one that comes nearest to the objectives of those that the
+	// others bear; nil: none is nearer than the given configuration, or none is needed.
 	Proposal    *Trial   `json:"proposal"`
 	Reasons     []string `json:"reasons,omitempty"` // why none was found, or why a smaller one may exist
 	Diff        []string `json:"diff,omitempty"`    // the lines of the text that the proposal changes
@@ -95,7 +97,8 @@ func (s *search) result(c *whatif.Comparison, base, found *Trial) *Result {
 		r.Reasons = s.reasons(r.Proposal, base)
 	}
 	if s.exhausted {
-		r.Reasons = append(r.Reasons, fmt.Sprintf("the search has ended after %d trials, as many as it may make", s.evaluated))
+		r.Reasons = append(r.Reasons,
+			fmt.Sprintf("the search has ended after %d trials, as many as it may make", s.evaluated))
 	}
 	if r.Proposal != nil {
 		r.Text, _ = r.Proposal.Change.apply(s.text, s.partition) // the trial has applied it already
@@ -104,7 +107,8 @@ func (s *search) result(c *whatif.Comparison, base, found *Trial) *Result {
 	return r
 }
 
-// nearest is the trial that comes nearest to the objectives, of those that the others bear; nil: none is nearer than the base.
+// nearest is the trial that comes nearest to the objectives, of those that the others bear; nil: none is nearer than
+// the base.
 func (s *search) nearest(base *Trial) (out *Trial) {
 	best := s.ratio(base)
 	for _, t := range s.trials {
@@ -115,7 +119,8 @@ func (s *search) nearest(base *Trial) (out *Trial) {
 	return out
 }
 
-// ratio is the largest ratio of a figure to its bound, of the objectives that do not hold with the given configuration; infinite: an ask never ran.
+// ratio is the largest ratio of a figure to its bound, of the objectives that do not hold with the given configuration;
+// infinite: an ask never ran.
 func (s *search) ratio(t *Trial) (out float64) {
 	for i, o := range s.Objectives {
 		switch {
@@ -138,7 +143,8 @@ func (s *search) reasons(nearest, base *Trial) (out []string) {
 	out = append(out, s.failures(nearest)...)
 	var met *Trial
 	for _, t := range s.trials {
-		if t.lowers && (met == nil || t.excess() < met.excess() || t.excess() == met.excess() && len(t.Change) <= len(met.Change)) {
+		if t.lowers &&
+			(met == nil || t.excess() < met.excess() || t.excess() == met.excess() && len(t.Change) <= len(met.Change)) {
 			met = t // of two that are as bad, the later has the smaller value
 		}
 	}
@@ -147,7 +153,8 @@ func (s *search) reasons(nearest, base *Trial) (out []string) {
 		if !met.MeetsOthers {
 			but = append(but, met.Worst.String())
 		}
-		out = append(out, fmt.Sprintf("%s would be enough for %s, but then %s", met.Change, s.unmetNames(), strings.Join(but, ", ")))
+		out = append(out,
+			fmt.Sprintf("%s would be enough for %s, but then %s", met.Change, s.unmetNames(), strings.Join(but, ", ")))
 	}
 	return out
 }

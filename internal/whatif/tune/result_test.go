@@ -98,10 +98,12 @@ lines of queues.yaml that it changes:
 	assert.NilError(t, json.Unmarshal(out, &all))
 	assert.Equal(t, all.Status, "found")
 	assert.Equal(t, len(all.Trials), 4)
-	assert.DeepEqual(t, all.Proposal.Change, []map[string]string{{"queue": "root.team.prod", "name": "priority.offset", "before": "-5", "after": "5"}})
+	assert.DeepEqual(t, all.Proposal.Change,
+		[]map[string]string{{"queue": "root.team.prod", "name": "priority.offset", "before": "-5", "after": "5"}})
 	assert.DeepEqual(t, all.Proposal.Figures, []float64{80})
 	assert.DeepEqual(t, all.Proposal.Worst, map[string]any{
-		"queue": "root.team.dev", "factor": 1.5, "median": map[string]any{"before": 20.0, "after": 30.0}, "neverRan": map[string]any{"before": 0.0, "after": 0.0},
+		"queue": "root.team.dev", "factor": 1.5, "median": map[string]any{"before": 20.0, "after": 30.0},
+		"neverRan": map[string]any{"before": 0.0, "after": 0.0},
 	})
 	assert.Equal(t, len(all.Diff), 2)
 }
@@ -115,14 +117,21 @@ func TestRun_SaysWhyNothingWasFound(t *testing.T) {
 	assert.Equal(t, r.Status, NotFound)
 	assert.Equal(t, r.Proposal.Change.String(), "root.team.prod priority.offset -5 > 5")
 	assert.Equal(t, r.Reasons[0], "root.team.prod p95 is 80.0s, not below 40s")
-	assert.Equal(t, r.Reasons[1], "root.team.prod priority.offset -5 > 95 would be enough for root.team.prod p95 < 40s, but then root.team.dev p50 20.0s > 1m50s (x5.50)")
-	assert.Assert(t, strings.Contains(textOf(t, r), "no change was found that meets all; the nearest is: root.team.prod priority.offset -5 > 5\n  - root.team.prod p95 is"))
+	assert.Equal(t, r.Reasons[1],
+		"root.team.prod priority.offset -5 > 95 would be enough for root.team.prod p95 < 40s, but then root.team.dev p50 "+
+			"20.0s > 1m50s (x5.50)")
+	assert.Assert(t,
+		strings.Contains(textOf(t, r),
+			"no change was found that meets all; the nearest is: root.team.prod priority.offset -5 > 5\n  - root.team.prod "+
+				"p95 is"))
 
 	o.Evaluate = fixed(group("root.team.prod", never))
 	r, err = Run([]byte(teams), "default", o)
 	assert.NilError(t, err)
 	assert.Assert(t, r.Status == NotFound && r.Proposal == nil)
-	assert.DeepEqual(t, r.Reasons, []string{"no change that the others bear, of those that were tried, comes nearer to the objective", "root.team.prod p95 is never, not below 40s"})
+	assert.DeepEqual(t, r.Reasons,
+		[]string{"no change that the others bear, of those that were tried, comes nearer to the objective",
+			"root.team.prod p95 is never, not below 40s"})
 }
 
 func TestRun_EndsAfterMaxTrials(t *testing.T) {
@@ -139,7 +148,8 @@ func TestRun_EndsAfterMaxTrials(t *testing.T) {
 	r, err = Run([]byte(teams), "default", o)
 	assert.NilError(t, err)
 	assert.Equal(t, r.Status, Found)
-	assert.Equal(t, r.Proposal.Change.String(), "root.team.prod priority.offset -5 > 995", "not the smallest, and Reasons says so")
+	assert.Equal(t, r.Proposal.Change.String(), "root.team.prod priority.offset -5 > 995",
+		"not the smallest, and Reasons says so")
 	assert.Equal(t, len(r.Reasons), 1)
 }
 
@@ -170,7 +180,9 @@ func TestRun_ShowsWhatIsRefused(t *testing.T) {
 			refused = append(refused, x.Verdict())
 		}
 	}
-	assert.DeepEqual(t, refused, []string{"refused: guaranteed vcore 50 is more than the queue's max 20", "refused: guaranteed vcore 30 is more than the queue's max 20"})
+	assert.DeepEqual(t, refused,
+		[]string{"refused: guaranteed vcore 50 is more than the queue's max 20",
+			"refused: guaranteed vcore 30 is more than the queue's max 20"})
 	assert.Equal(t, len(r.Trials), 6, "offsets of prod and of team, guarantees, both")
 	assert.Assert(t, strings.Contains(textOf(t, r), "refused: guaranteed vcore 50"))
 }
@@ -188,14 +200,18 @@ func TestWorstOf(t *testing.T) {
 		{"more is not", group("root.a", 10), group("root.a", 22), "root.a p50 10.0s > 22.0s (x2.20)", false},
 		{"nor is more than a second after nothing", group("root.a", 0), group("root.a", 2), "root.a p50 0 > 2.00s", false},
 		{"a median of for ever is none", group("root.a", 3), group("root.a", never), "root.a p50 3.00s > never", false},
-		{"what never ran cannot wait longer", group("root.a", never), group("root.a", never), "root.z p50 4.00s > 4.00s (x1.00)", true},
+		{"what never ran cannot wait longer", group("root.a", never), group("root.a", never),
+			"root.z p50 4.00s > 4.00s (x1.00)", true},
 		{"one more may never run", group("root.a", 9, 9, 9), group("root.a", 1, 1, never), "root.a never ran 0 > 1", true},
-		{"two may not", group("root.a", 9, 9, 9, 9, 9), group("root.a", 9, 9, 9, never, never), "root.a never ran 0 > 2", false},
-		{"queues of the objective are none of the others", group("root.team.dev", 1), group("root.team.dev", 99), "root.z p50 4.00s > 4.00s (x1.00)", true},
+		{"two may not", group("root.a", 9, 9, 9, 9, 9), group("root.a", 9, 9, 9, never, never), "root.a never ran 0 > 2",
+			false},
+		{"queues of the objective are none of the others", group("root.team.dev", 1), group("root.team.dev", 99),
+			"root.z p50 4.00s > 4.00s (x1.00)", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			z := group("root.z", 4)
-			got := worstOf(objectives, 2, &whatif.Outcome{Queues: []whatif.Group{c.before, z}}, &whatif.Outcome{Queues: []whatif.Group{c.after, z}})
+			got := worstOf(objectives, 2, &whatif.Outcome{Queues: []whatif.Group{c.before, z}},
+				&whatif.Outcome{Queues: []whatif.Group{c.after, z}})
 			assert.Equal(t, got.String(), c.want)
 			assert.Equal(t, got.excess <= 1, c.meets)
 		})
@@ -203,5 +219,6 @@ func TestWorstOf(t *testing.T) {
 	assert.Assert(t, worstOf(objectives, 2, &whatif.Outcome{}, &whatif.Outcome{}) == nil)
 	out, err := json.Marshal(Other{Queue: "root.a", Median: [2]Wait{0, Wait(whatif.Forever)}})
 	assert.NilError(t, err)
-	assert.Equal(t, string(out), `{"queue":"root.a","median":{"before":0,"after":null},"factor":null,"neverRan":{"before":0,"after":0}}`)
+	assert.Equal(t, string(out),
+		`{"queue":"root.a","median":{"before":0,"after":null},"factor":null,"neverRan":{"before":0,"after":0}}`)
 }

@@ -13,10 +13,12 @@ import (
 type Options struct {
 	Objectives []Objective // all must hold; at least one
 	Others     float64     // how many times as long other leaves may wait, apart from a second; at least 1
-	MaxTrials  int         // how many changes are tried at most, besides the given configuration; refused ones do not count; at least 1
-	Bounds     queuesyaml.Options
+	// how many changes are tried at most, besides the given configuration; refused ones do not count; at least 1
+	MaxTrials int
+	Bounds    queuesyaml.Options
 
-	// Evaluate says what a configuration comes to on the recording: the same for the same configuration. Its error ends the search.
+	// Evaluate says what a configuration comes to on the recording: the same for the same configuration. Its error ends
+	// the search.
 	Evaluate func(*configs.Config) (*whatif.Comparison, error)
 	Tried    func(*Trial) // is called with each trial; nil: it is not
 }
@@ -36,19 +38,23 @@ type search struct {
 	err       error
 }
 
-// Run searches a change of a valid queues.yaml, or of the one in a ConfigMap, that meets all objectives on a recording of a partition.
+// Run searches a change of a valid queues.yaml, or of the one in a ConfigMap, that meets all objectives on a recording
+// of a partition.
 //
-// Families of changes are tried in an order: priority offsets of the queues whose objectives do not hold, those of the queues above, guarantees,
-// and an offset and guarantees together. The first that has a change which meets all gives the result, the smallest of its ladder. Waits are taken
-// for monotone: a larger value does not make the queue wait longer, or others shorter. Where they are not, a smaller change may exist.
+// Families of changes are tried in an order: priority offsets of the queues whose objectives do not hold, those of the
+// queues above, guarantees, and an offset and guarantees together. The first that has a change which meets all gives
+// the result, the smallest of its ladder. Waits are taken for monotone: a larger value does not make the queue wait
+// longer, or others shorter. Where they are not, a smaller change may exist.
 //
-// Errors: the text is invalid, or has no such partition or queue; a queue of an objective has no ask in the recording; those of Evaluate.
+// Errors: the text is invalid, or has no such partition or queue; a queue of an objective has no ask in the recording;
+// those of Evaluate.
 func Run(text []byte, partition string, o Options) (*Result, error) {
 	conf, problems := queuesyaml.LoadWith(text, o.Bounds)
 	if conf == nil {
 		return nil, problems
 	}
-	s := &search{Options: o, text: queuesyaml.QueuesYAML(text), partition: partition, known: map[string]*Trial{}, trials: []*Trial{}}
+	s := &search{Options: o, text: queuesyaml.QueuesYAML(text), partition: partition, known: map[string]*Trial{},
+		trials: []*Trial{}}
 	for i := range conf.Partitions {
 		if conf.Partitions[i].Name == partition {
 			s.queues = queuesOf(&conf.Partitions[i])
@@ -113,8 +119,8 @@ func (s *search) inOrder(targets []string) *Trial {
 	return s.together(best, guarantees[:top+1])
 }
 
-// smallest is the trial of the smallest value of a family that meets all; nil: there is none. top is the index of the largest that is valid; below 0:
-// none is.
+// smallest is the trial of the smallest value of a family that meets all; nil: there is none. top is the index of the
+// largest that is valid; below 0: none is.
 func (s *search) smallest(f family) (found *Trial, top int) {
 	top = len(f) - 1
 	for ; top >= 0; top-- {
@@ -150,8 +156,9 @@ func (s *search) smallest(f family) (found *Trial, top int) {
 	return found, top
 }
 
-// together is the trial of the smallest value of guarantees, and then of offsets, that meets all when both are changed; nil: there is none. It goes
-// along the boundary of where the objectives hold, so that it tries no more than there are values in both.
+// together is the trial of the smallest value of guarantees, and then of offsets, that meets all when both are changed;
+// nil: there is none. It goes along the boundary of where the objectives hold, so that it tries no more than there are
+// values in both.
 func (s *search) together(offsets, guarantees family) (found *Trial) {
 	both := func(i, j int) *Trial { return s.try(append(append(Change{}, offsets[i]...), guarantees[j]...)) }
 	if t := both(len(offsets)-1, len(guarantees)-1); t == nil || !t.lowers {

@@ -23,8 +23,8 @@ func fixed(groups ...whatif.Group) func(*configs.Config) (*whatif.Comparison, er
 	}
 }
 
-// landscape has, by how far each of three ladders is climbed (0: not at all), how much less root.team.prod waits and how much more root.team.dev
-// does. All are monotone.
+// landscape has, by how far each of three ladders is climbed (0: not at all), how much less root.team.prod waits and
+// how much more root.team.dev does. All are monotone.
 type landscape struct {
 	offset, above, guarantee [][2]time.Duration // less, more
 	maxVcore                 int                // of root.team.prod; 0: none
@@ -36,18 +36,22 @@ func randomLandscape(g *rand.Rand) landscape {
 		scale := [2]int64{1 + g.Int64N(40), 1 + g.Int64N(25)}
 		for range n {
 			last := out[len(out)-1]
-			out = append(out, [2]time.Duration{last[0] + time.Duration(g.Int64N(scale[0]))*time.Second, last[1] + time.Duration(g.Int64N(scale[1]))*time.Second})
+			out = append(out,
+				[2]time.Duration{last[0] + time.Duration(g.Int64N(scale[0]))*time.Second,
+					last[1] + time.Duration(g.Int64N(scale[1]))*time.Second})
 		}
 		return out
 	}
-	return landscape{ladder(len(offsetLadder)), ladder(len(offsetLadder)), ladder(len(guaranteeLadder)), []int{0, 12, 16, 40}[g.IntN(4)]}
+	return landscape{ladder(len(offsetLadder)), ladder(len(offsetLadder)), ladder(len(guaranteeLadder)),
+		[]int{0, 12, 16, 40}[g.IntN(4)]}
 }
 
 func (l landscape) text() string {
 	if l.maxVcore == 0 {
 		return teams
 	}
-	return strings.Replace(teams, "guaranteed: {vcore: 10, gpu: 3}", "guaranteed: {vcore: 10, gpu: 3}, max: {vcore: "+strconv.Itoa(l.maxVcore)+"}", 1)
+	return strings.Replace(teams, "guaranteed: {vcore: 10, gpu: 3}",
+		"guaranteed: {vcore: 10, gpu: 3}, max: {vcore: "+strconv.Itoa(l.maxVcore)+"}", 1)
 }
 
 // at is the outcome at a point of the ladders.
@@ -74,7 +78,8 @@ var prodGuarantees = []int64{10_000, 13_000, 15_000, 20_000, 30_000, 50_000}
 func (l landscape) bruteForce(below, dev time.Duration) (point [3]int, ok bool) {
 	meets := func(i, j, k int) bool {
 		o := l.at(i, j, k)
-		return o.Queues[1].Waits[0] < below && o.Queues[0].Waits[0] <= dev && (l.maxVcore == 0 || prodGuarantees[k] <= int64(l.maxVcore)*1000)
+		return o.Queues[1].Waits[0] < below && o.Queues[0].Waits[0] <= dev &&
+			(l.maxVcore == 0 || prodGuarantees[k] <= int64(l.maxVcore)*1000)
 	}
 	tops := len(offsetLadder)
 	for i := 1; i <= tops; i++ {
@@ -111,7 +116,8 @@ func TestRun_FindsWhatBruteForceFinds(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	kinds := map[string]int{}
 	runs := testscale.Runs(1000)
-	for n := 0; n < runs || n < 10*runs && min(kinds["none"], kinds["one"], kinds["together"]) < 3; n++ { // few need both changes together
+	// few need both changes together
+	for n := 0; n < runs || n < 10*runs && min(kinds["none"], kinds["one"], kinds["together"]) < 3; n++ {
 		seed := first + uint64(n)
 		g := rand.New(rand.NewPCG(seed, 1))
 		l := randomLandscape(g)
@@ -121,7 +127,8 @@ func TestRun_FindsWhatBruteForceFinds(t *testing.T) {
 			dev = time.Duration(20+g.Int64N(40)) * time.Second
 			objectives = append(objectives, Objective{"root.team.dev", "max", dev + 1}) // it holds, and must hold still
 		}
-		r, err := Run([]byte(l.text()), "default", Options{Objectives: objectives, Others: 2, MaxTrials: 100, Evaluate: l.evaluate})
+		r, err := Run([]byte(l.text()), "default",
+			Options{Objectives: objectives, Others: 2, MaxTrials: 100, Evaluate: l.evaluate})
 		assert.NilError(t, err, "seed %d", seed)
 		want, ok := l.bruteForce(below, dev)
 		evaluated := 0
@@ -134,7 +141,8 @@ func TestRun_FindsWhatBruteForceFinds(t *testing.T) {
 		if !ok {
 			kinds["none"]++
 			assert.Equal(t, r.Status, NotFound, "seed %d: %v", seed, r.Proposal)
-			assert.Assert(t, r.Proposal == nil || r.Proposal.MeetsOthers && r.Proposal.Figures[0] < r.Base.Figures[0], "seed %d", seed)
+			assert.Assert(t, r.Proposal == nil || r.Proposal.MeetsOthers && r.Proposal.Figures[0] < r.Base.Figures[0], "seed %d",
+				seed)
 			continue
 		}
 		assert.Equal(t, r.Status, Found, "seed %d: %v", seed, want)

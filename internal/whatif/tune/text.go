@@ -11,12 +11,14 @@ import (
 // WriteText writes the objectives, every trial with its figures, the proposal and the lines that it changes.
 func (r *Result) WriteText(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "partition %s, %s to %s (%s), %d steps\n", r.Partition, r.From.UTC().Format(time.RFC3339), r.To.UTC().Format(time.RFC3339),
+	fmt.Fprintf(&b, "partition %s, %s to %s (%s), %d steps\n", r.Partition, r.From.UTC().Format(time.RFC3339),
+		r.To.UTC().Format(time.RFC3339),
 		r.To.Sub(r.From).Round(time.Second), r.Steps)
 	for _, o := range r.Objectives {
 		fmt.Fprintf(&b, "objective: %s\n", o)
 	}
-	fmt.Fprintf(&b, "others: a median of at most %g times what it was and 1 s, and at most %g times as many asks that never ran and 1\n\n", r.Others, r.Others)
+	fmt.Fprintf(&b,
+		"others: a median of at most %g times what it was and 1 s, and at most %g times as many asks that never ran and 1\n\n", r.Others, r.Others)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "TRIAL\tCHANGE")

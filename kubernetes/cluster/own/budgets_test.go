@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// A guarantee preempts no more of the pods of a PodDisruptionBudget than that allows, over all its preemptions, when budgets are
-// strict; others are preempted in their place, and what the budget keeps waiting goes on waiting.
+// A guarantee preempts no more of the pods of a PodDisruptionBudget than that allows, over all its preemptions, when
+// budgets are strict; others are preempted in their place, and what the budget keeps waiting goes on waiting.
 func TestPreemption_ObservesPodDisruptionBudgets(t *testing.T) {
 	const kept, all = 6, 16 // nodes have 16 CPU
 	budget := func(namespace string) *policyv1.PodDisruptionBudget {
@@ -22,7 +22,8 @@ func TestPreemption_ObservesPodDisruptionBudgets(t *testing.T) {
 		return &policyv1.PodDisruptionBudget{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 			ObjectMeta: metav1.ObjectMeta{Name: "protected", Namespace: namespace},
-			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &available, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"applicationId": "protected"}}},
+			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &available,
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"applicationId": "protected"}}},
 		}
 	}
 	var list []*policyv1.PodDisruptionBudget
@@ -47,7 +48,8 @@ partitions:
           - {name: urgent, resources: {guaranteed: {vcore: 12}}, properties: {preemption.delay: 1s}}
 `, text)
 	both(t, "disrupted", queues, func(t *testing.T, c *cluster, namespace string) {
-		_, err := c.client.PolicyV1().PodDisruptionBudgets(namespace).Create(t.Context(), budget(namespace), metav1.CreateOptions{})
+		_, err := c.client.PolicyV1().PodDisruptionBudgets(namespace).Create(t.Context(), budget(namespace),
+			metav1.CreateOptions{})
 		assert.NilError(t, err)
 		c.create(namespace, "protected", "root.low", all/2, "1")
 		c.create(namespace, "free", "root.low", all/2, "1")

@@ -19,8 +19,9 @@ const mayChangeClock = "CANOPY_SET_CLOCK"
 // clockAhead is less than tokens of service accounts last, which would end otherwise.
 const clockAhead = 10 * time.Minute
 
-// A clock that differs: pods that the API server dates ten minutes ahead wait and are bound like others, and none is lost or bound above the
-// max. Control plane and scheduler are on one machine, so its clock is set while such pods are created.
+// A clock that differs: pods that the API server dates ten minutes ahead wait and are bound like others, and none is
+// lost or bound above the max. Control plane and scheduler are on one machine, so its clock is set while such pods are
+// created.
 func TestFaults_ClockDiffers(t *testing.T) {
 	if os.Getenv(mayChangeClock) != "1" {
 		t.Skipf("it sets the clock of the machine for some seconds: allow it by %s=1, as root", mayChangeClock)
@@ -39,18 +40,22 @@ func TestFaults_ClockDiffers(t *testing.T) {
 		c.create(namespace, "ahead", "root.bounded", 30, "100m")
 		set(0)
 		c.create(namespace, "now", "root.bounded", 30, "100m")
-		pods, err := c.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "applicationId=ahead"})
+		pods, err := c.client.CoreV1().Pods(namespace).List(t.Context(),
+			metav1.ListOptions{LabelSelector: "applicationId=ahead"})
 		assert.NilError(t, err)
 		assert.Equal(t, len(pods.Items), 30)
 		for _, p := range pods.Items {
-			assert.Assert(t, p.CreationTimestamp.After(time.Now().Add(clockAhead/2)), "%s is of %v, so the clock of the API server was not ahead", p.Name, p.CreationTimestamp)
+			assert.Assert(t, p.CreationTimestamp.After(time.Now().Add(clockAhead/2)),
+				"%s is of %v, so the clock of the API server was not ahead", p.Name, p.CreationTimestamp)
 		}
 		c.untilPlaced(namespace, queueMaxPods)
 
 		zero := int64(0)
 		end := func(app string) {
 			t.Helper()
-			assert.NilError(t, c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{LabelSelector: "applicationId=" + app}))
+			assert.NilError(t,
+				c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
+					metav1.ListOptions{LabelSelector: "applicationId=" + app}))
 		}
 		end("first")
 		placed := c.untilPlaced(namespace, queueMaxPods)

@@ -70,7 +70,8 @@ func connectWith(t *testing.T, namespace, queues string) *cluster {
 	client, err := kubernetes.NewForConfig(config)
 	assert.NilError(t, err)
 	c := &cluster{t, folder, client, "yunikorn", "127.0.0.1:9080"}
-	_, err = client.CoreV1().Namespaces().Create(t.Context(), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	_, err = client.CoreV1().Namespaces().Create(t.Context(),
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	c.until("the namespace has its service account", func(ctx context.Context) error {
 		_, err := client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
@@ -79,7 +80,9 @@ func connectWith(t *testing.T, namespace, queues string) *cluster {
 	c.setQueues(queues)
 	t.Cleanup(func() {
 		ctx, zero := context.Background(), int64(0)
-		assert.Check(t, client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
+		assert.Check(t,
+			client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero},
+				metav1.ListOptions{}))
 	})
 	return c
 }
@@ -99,7 +102,8 @@ func (c *cluster) until(what string, check func(ctx context.Context) error) {
 func (c *cluster) setQueues(text string) {
 	c.t.Helper()
 	c.configMap(map[string]string{"queues.yaml": text})
-	c.until("root.bounded is in force", func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
+	c.until("root.bounded is in force",
+		func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
 }
 
 // addNode adds a node until the end of the test.
@@ -110,7 +114,8 @@ func (c *cluster) addNode(name string, labels map[string]string, taints ...v1.Ta
 	_, err := nodes.Create(c.t.Context(), &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Spec:       v1.NodeSpec{Taints: taints},
-		Status:     v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("64"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("200")}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{"cpu": resource.MustParse("64"),
+			"memory": resource.MustParse("64Gi"), "pods": resource.MustParse("200")}},
 	}, metav1.CreateOptions{})
 	assert.NilError(c.t, err)
 	c.t.Cleanup(func() {
@@ -118,7 +123,8 @@ func (c *cluster) addNode(name string, labels map[string]string, taints ...v1.Ta
 			assert.Check(c.t, err)
 		}
 	})
-	c.until("the node "+name+" is known", func(ctx context.Context) error { return c.rest(ctx, "node/"+name, &struct{}{}) })
+	c.until("the node "+name+" is known",
+		func(ctx context.Context) error { return c.rest(ctx, "node/"+name, &struct{}{}) })
 }
 
 // configMap replaces the content of the scheduler's ConfigMap.
@@ -134,7 +140,8 @@ func (c *cluster) configMap(data map[string]string) {
 
 // rest reads an answer of the scheduler about the partition.
 func (c *cluster) rest(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/ws/v1/partition/default/"+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/ws/v1/partition/default/"+path,
+		http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -167,7 +174,8 @@ func (c *cluster) createWith(namespace, name, queue string, n int, cpu string, c
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", name, i), Labels: labels},
 			Spec: v1.PodSpec{
 				SchedulerName: c.scheduler, RestartPolicy: v1.RestartPolicyNever,
-				Containers: []v1.Container{{Name: "c", Image: "none", Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
+				Containers: []v1.Container{{Name: "c", Image: "none",
+					Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
 			},
 		}
 		change(pod)
@@ -205,7 +213,8 @@ func (c *cluster) untilPlaced(namespace string, n int) map[string]string {
 	return c.placed(c.t.Context(), namespace)
 }
 
-// restart kills the scheduler, as kill -9 does, with another program in its place if there is one; waits until it is back.
+// restart kills the scheduler, as kill -9 does, with another program in its place if there is one; waits until it is
+// back.
 func (c *cluster) restart(program string) {
 	c.t.Helper()
 	if program != "" {

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What pods say about nodes holds with both shims: with YuniKorn's its predicates refuse nodes, with the native one the core does.
-// Four nodes are in two zones; the last one has a taint.
+// What pods say about nodes holds with both shims: with YuniKorn's its predicates refuse nodes, with the native one the
+// core does. Four nodes are in two zones; the last one has a taint.
 func TestConstraints_Hold(t *testing.T) {
 	both(t, "constrained", queues, func(t *testing.T, c *cluster, namespace string) {
 		zone := map[string]string{}
@@ -50,7 +50,8 @@ func TestConstraints_Hold(t *testing.T) {
 			ours(p)
 			tolerate(p)
 			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
-				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname", LabelSelector: selector(p)}},
+				RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{{TopologyKey: "kubernetes.io/hostname",
+					LabelSelector: selector(p)}},
 			}}
 		})
 		assert.Equal(t, distinctNodes(t, c.untilPlaced(namespace, 8+4), "apart-"), 4) // the fifth has no node left
@@ -65,7 +66,8 @@ func TestConstraints_Hold(t *testing.T) {
 			tolerate(p)
 			p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
 				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
-					{Key: "set", Operator: v1.NodeSelectorOpIn, Values: []string{namespace}}, {Key: "zone", Operator: v1.NodeSelectorOpNotIn, Values: []string{"b"}},
+					{Key: "set", Operator: v1.NodeSelectorOpIn, Values: []string{namespace}},
+					{Key: "zone", Operator: v1.NodeSelectorOpNotIn, Values: []string{"b"}},
 				}}},
 			}}}
 		})

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A node that disappears while pods are bound to it: the pods that were lost with it end, the others are bound elsewhere, and the
-// accounts are those of what is left.
+// A node that disappears while pods are bound to it: the pods that were lost with it end, the others are bound
+// elsewhere, and the accounts are those of what is left.
 func TestFaults_NodeGoneDuringBinding(t *testing.T) {
 	both(t, "leaving", queues, func(t *testing.T, c *cluster, namespace string) {
 		node := "leaving-" + namespace
@@ -58,7 +58,9 @@ func TestFaults_PodsDeletedWhileAskedFor(t *testing.T) {
 		zero := int64(0)
 		for i := range 4 {
 			c.create(namespace, fmt.Sprint("short", i), "root.bounded", 40, "100m")
-			assert.NilError(t, c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
+			assert.NilError(t,
+				c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
+					metav1.ListOptions{}))
 		}
 		c.create(namespace, "stays", "root.bounded", queueMaxPods, "100m")
 		c.untilPlaced(namespace, queueMaxPods) // the queue is full with these alone
@@ -82,9 +84,10 @@ func TestFaults_WrongConfigMap(t *testing.T) {
 	assert.Assert(t, c.logHas("refused"), "no line says that the configuration was refused")
 }
 
-// A minute without an API server loses nothing: what ran stays where it ran, and the queue is filled to its max after it. The pods that
-// were created just before it are bound after it by the native shim; YuniKorn's shim gives a pod up whose binding failed (event
-// PodBindFailure) and releases it in the core, so that the pods created anew have its place.
+// A minute without an API server loses nothing: what ran stays where it ran, and the queue is filled to its max after
+// it. The pods that were created just before it are bound after it by the native shim; YuniKorn's shim gives a pod up
+// whose binding failed (event PodBindFailure) and releases it in the core, so that the pods created anew have its
+// place.
 func TestFaults_APIServerAway(t *testing.T) {
 	both(t, "gone", queues, func(t *testing.T, c *cluster, namespace string) {
 		c.create(namespace, "before", "root.bounded", queueMaxPods-10, "100m")
@@ -94,7 +97,9 @@ func TestFaults_APIServerAway(t *testing.T) {
 		if strings.HasSuffix(namespace, "-yunikorn") {
 			zero := int64(0)
 			pending := metav1.ListOptions{FieldSelector: "spec.nodeName="}
-			assert.NilError(t, c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, pending))
+			assert.NilError(t,
+				c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
+					pending))
 			c.create(namespace, "after", "root.bounded", 20, "100m")
 		}
 		after := c.untilPlaced(namespace, queueMaxPods)
@@ -125,7 +130,9 @@ func (c *cluster) apiServerAway(d time.Duration) {
 	assert.NilError(c.t, err)
 	_, behindName, _ := strings.Cut(string(stat), ") ")
 	started := strings.Fields(behindName)[19] // the start time: lib.sh has the reason
-	assert.NilError(c.t, os.WriteFile(filepath.Join(c.folder, "run", "kube-apiserver.pid"), fmt.Appendln(nil, again.Process.Pid, started), 0o600))
+	assert.NilError(c.t,
+		os.WriteFile(filepath.Join(c.folder, "run", "kube-apiserver.pid"), fmt.Appendln(nil, again.Process.Pid, started),
+			0o600))
 	go func() { _ = again.Wait() }() // its end is that of the control plane
 	c.until("the API server is back", func(ctx context.Context) error {
 		_, err := c.client.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})

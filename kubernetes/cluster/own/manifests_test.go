@@ -29,8 +29,8 @@ func TestManifests_AreAccepted(t *testing.T) {
 	c.kubectl(secure, "apply", "--validate=strict", "--dry-run=server", "-f", "-")
 }
 
-// The roles of the manifests, with none of YuniKorn's, are enough to place pods, to preempt, and to create and replace the
-// placeholders of a gang.
+// The roles of the manifests, with none of YuniKorn's, are enough to place pods, to preempt, and to create and replace
+// the placeholders of a gang.
 func TestManifests_RolesAreEnough(t *testing.T) {
 	c := connect(t, "roles")
 	var roles strings.Builder // the service account is there already
@@ -54,7 +54,9 @@ func TestManifests_RolesAreEnough(t *testing.T) {
 		return nil
 	})
 	zero := int64(0)
-	assert.NilError(t, c.client.CoreV1().Pods("roles").DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero}, metav1.ListOptions{}))
+	assert.NilError(t,
+		c.client.CoreV1().Pods("roles").DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
+			metav1.ListOptions{}))
 	c.createWith("roles", "gang", "root.gang", 1, "1", func(p *v1.Pod) {
 		p.Annotations = map[string]string{
 			"yunikorn.apache.org/task-group-name": "workers",
@@ -78,7 +80,8 @@ func (c *cluster) dropRoles(account string) {
 			continue
 		}
 		dropped++
-		again := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: b.Name}, RoleRef: b.RoleRef, Subjects: b.Subjects}
+		again := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: b.Name}, RoleRef: b.RoleRef,
+			Subjects: b.Subjects}
 		assert.NilError(c.t, bindings.Delete(c.t.Context(), b.Name, metav1.DeleteOptions{}))
 		c.t.Cleanup(func() {
 			_, err := bindings.Create(context.Background(), again, metav1.CreateOptions{})

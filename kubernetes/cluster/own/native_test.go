@@ -88,7 +88,8 @@ func startNativeWith(t *testing.T, namespace, queues string) *native {
 	assert.NilError(t, os.WriteFile(config, []byte(queues), 0o600))
 	n.kubectl("", "apply", "-f", os.Getenv(envManifest))
 	programs, logs := os.Getenv(envPrograms), filepath.Join(n.folder, "log")
-	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve", "--config", config,
+	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve",
+		"--config", config,
 		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address)
 	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), filepath.Join(programs, "shim-kubernetes"),
 		"--address", "127.0.0.1:3333", "--kubeconfig", n.kubeconfig())
@@ -101,7 +102,8 @@ func (n *native) kubeconfig() (file string) {
 	n.t.Helper()
 	config, err := clientcmd.LoadFromFile(filepath.Join(n.folder, "kubeconfig"))
 	assert.NilError(n.t, err)
-	token, err := n.client.CoreV1().ServiceAccounts("canopy").CreateToken(n.t.Context(), "canopy", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := n.client.CoreV1().ServiceAccounts("canopy").CreateToken(n.t.Context(), "canopy",
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	assert.NilError(n.t, err)
 	config.AuthInfos = map[string]*api.AuthInfo{"admin": {Token: token.Status.Token}}
 	file = filepath.Join(n.t.TempDir(), "kubeconfig")
@@ -124,8 +126,8 @@ func (n *native) knowsNodes() {
 	})
 }
 
-// Kills of the server and of the shim, one after the other, while a queue is full and pods wait: nothing moves, the max holds, and
-// what waits takes the place of what has ended.
+// Kills of the server and of the shim, one after the other, while a queue is full and pods wait: nothing moves, the max
+// holds, and what waits takes the place of what has ended.
 func TestNativeShim_KeepsPodsAndTheMaxOverKills(t *testing.T) {
 	n := startNative(t, "native")
 	n.create("native", "full", "root.bounded", queueMaxPods+25, "100m")
@@ -150,8 +152,8 @@ func TestNativeShim_KeepsPodsAndTheMaxOverKills(t *testing.T) {
 	}
 }
 
-// A queue below its guarantee gets room from another one: pods are deleted, no more than needed, and those of YuniKorn, which
-// runs on the same nodes, are not touched.
+// A queue below its guarantee gets room from another one: pods are deleted, no more than needed, and those of YuniKorn,
+// which runs on the same nodes, are not touched.
 func TestNativeShim_PreemptsForAGuarantee(t *testing.T) {
 	n := startNative(t, "preempted")
 	n.scheduler = "yunikorn"

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A scheduler that is killed while a queue is full and more pods wait loses nothing, moves nothing, and keeps to the max of the
-// queue when it is back.
+// A scheduler that is killed while a queue is full and more pods wait loses nothing, moves nothing, and keeps to the
+// max of the queue when it is back.
 func TestKilledScheduler_KeepsPodsAndTheMax(t *testing.T) {
 	c := connect(t, "killed")
 	c.create("killed", "killed", "root.bounded", queueMaxPods+25, "100m")
@@ -51,8 +51,8 @@ func TestChangeOfTheCore_MovesNoPod(t *testing.T) {
 	}
 }
 
-// A pod that no node can take has the condition that the autoscaler looks for, an event, and an explanation; one that a quota
-// keeps says so, and is none of the autoscaler's business.
+// A pod that no node can take has the condition that the autoscaler looks for, an event, and an explanation; one that a
+// quota keeps says so, and is none of the autoscaler's business.
 func TestPendingPods_SayWhy(t *testing.T) {
 	c := connect(t, "pending")
 	c.create("pending", "large", "", 1, "1000")
@@ -71,7 +71,8 @@ func TestPendingPods_SayWhy(t *testing.T) {
 		return fmt.Errorf("%v", large.Status.Conditions)
 	})
 	c.until("the pod has an event", func(ctx context.Context) error {
-		all, err := c.client.CoreV1().Events("pending").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=large-0"})
+		all, err := c.client.CoreV1().Events("pending").List(ctx,
+			metav1.ListOptions{FieldSelector: "involvedObject.name=large-0"})
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,8 @@ func TestPendingPods_SayWhy(t *testing.T) {
 		if err := c.rest(ctx, "queue/root.bounded/application/bounded", &app); err != nil {
 			return err
 		}
-		if len(app.Requests) != 1 || len(app.Requests[0].Log) != 1 || app.Requests[0].Log[0].Message != "Not enough queue quota" {
+		if len(app.Requests) != 1 || len(app.Requests[0].Log) != 1 ||
+			app.Requests[0].Log[0].Message != "Not enough queue quota" {
 			return fmt.Errorf("%+v", app)
 		}
 		return nil

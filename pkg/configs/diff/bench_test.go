@@ -23,7 +23,8 @@ func manyQueues(queues, levels int, vcore resources.Quantity) *configs.Config {
 			Limits: []limits.Limit{{Users: []string{"ann"}, MaxApplications: 5}},
 		}
 		for i := first + levels - 2; i >= first; i-- {
-			chain = configs.Queue{Name: fmt.Sprintf("q%d", i), Parent: true, Settings: configs.DefaultSettings(), Children: []configs.Queue{chain}}
+			chain = configs.Queue{Name: fmt.Sprintf("q%d", i), Parent: true, Settings: configs.DefaultSettings(),
+				Children: []configs.Queue{chain}}
 		}
 		root.Children = append(root.Children, chain)
 	}

@@ -39,7 +39,8 @@ func countKind[T any](all []T, of func(T) Kind, kind Kind) (n int) {
 // diffNamed compares the named objects of a kind and calls report for each object that differs, in the order of the
 // texts of their keys.
 func diffNamed[T any, P registry.Object[T]](
-	was, is registry.Registry[T, P], values func(*T) map[string]string, report func(key string, kind Kind, values []ValueChange),
+	was, is registry.Registry[T, P], values func(*T) map[string]string,
+	report func(key string, kind Kind, values []ValueChange),
 ) {
 	before, after := byKey(was), byKey(is)
 	all := maps.Clone(before)
@@ -84,9 +85,10 @@ func diffClasses(old, new *configs.Config) (out []ClassChange) {
 
 // diffBudgets compares the disruption budgets of documents.
 func diffBudgets(old, new *configs.Config) (out []BudgetChange) {
-	diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues, func(name string, kind Kind, values []ValueChange) {
-		out = append(out, BudgetChange{name, kind, values})
-	})
+	diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues,
+		func(name string, kind Kind, values []ValueChange) {
+			out = append(out, BudgetChange{name, kind, values})
+		})
 	return out
 }
 

@@ -19,7 +19,8 @@ func TestDiff_EffectiveLimits(t *testing.T) {
 		{Users: []string{"ann", "*"}, MaxApplications: 5}, {Groups: []string{"dev"}, MaxResources: atMost("vcore", 9000)},
 	}}
 	a := &configs.Queue{Name: "a", Limits: []limits.Limit{
-		{Users: []string{"bob"}, MaxApplications: 4, MaxResources: atMost("vcore", 3000)}, {Groups: []string{"dev", "*"}, MaxApplications: 2},
+		{Users: []string{"bob"}, MaxApplications: 4, MaxResources: atMost("vcore", 3000)},
+		{Groups: []string{"dev", "*"}, MaxApplications: 2},
 	}}
 	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits, func() {})}
 	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits, func() {})}

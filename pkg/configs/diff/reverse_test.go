@@ -20,7 +20,8 @@ func TestDiff_ReverseIsTheInverse(t *testing.T) {
 		old, new := randomConfig(t, "old"), randomConfig(t, "new")
 		forward, reverse := diff.Compare(old, new), diff.Compare(new, old)
 		assert.DeepEqual(t, inverse(forward), inverse(inverse(reverse)))
-		for from, to := range map[diff.Kind]diff.Kind{diff.Created: diff.Removed, diff.Removed: diff.Created, diff.Changed: diff.Changed} {
+		for from, to := range map[diff.Kind]diff.Kind{diff.Created: diff.Removed, diff.Removed: diff.Created,
+			diff.Changed: diff.Changed} {
 			queues, limits := forward.Count(from)
 			otherQueues, otherLimits := reverse.Count(to)
 			assert.Equal(t, queues, otherQueues, from)
@@ -41,7 +42,8 @@ func randomConfig(t *rapid.T, label string) *configs.Config {
 		fmt.Fprintf(&b, "- name: %s\n  queues:\n  - name: root\n    submitacl: '*'\n", p)
 		randomQueues(&b, draw, "    ", 1)
 	}
-	b.WriteString("priorityclasses: [" + draw("", "{name: low, value: 1}", "{name: low, value: 2}, {name: high, value: 3}") + "]\n")
+	b.WriteString("priorityclasses: [" + draw("", "{name: low, value: 1}",
+		"{name: low, value: 2}, {name: high, value: 3}") + "]\n")
 	b.WriteString("disruptionbudgets: [" + draw("", "{name: x, minAvailable: 1, selector: {matchLabels: {a: b}}}") + "]\n")
 	c, problems := queuesyaml.Load([]byte(b.String()))
 	if c == nil {
@@ -52,10 +54,12 @@ func randomConfig(t *rapid.T, label string) *configs.Config {
 
 func randomQueues(b *strings.Builder, draw func(...string) string, indent string, level int) {
 	b.WriteString(draw("", indent+"limits: [{users: [ann], maxapplications: 5}]\n",
-		indent+"limits: [{users: [ann, '*'], maxapplications: 5, maxresources: {vcore: 4}}, {groups: [dev, ops], maxapplications: 9}]\n",
+		indent+"limits: [{users: [ann, '*'], maxapplications: 5, maxresources: {vcore: 4}}, {groups: [dev, ops], "+
+			"maxapplications: 9}]\n",
 		indent+"limits: [{users: [bob], maxapplications: 3, maxresources: {memory: 8Gi}}]\n"))
 	if level > 1 {
-		b.WriteString(draw("", indent+"resources: {max: {vcore: 10}}\n", indent+"resources: {max: {vcore: 10, memory: 64Gi}}\n"))
+		b.WriteString(draw("", indent+"resources: {max: {vcore: 10}}\n",
+			indent+"resources: {max: {vcore: 10, memory: 64Gi}}\n"))
 		b.WriteString(draw("", indent+"parent: true\n"))
 		b.WriteString(draw("", indent+"properties: {priority.offset: 5}\n", indent+"properties: {preemption.delay: 5s}\n"))
 	}

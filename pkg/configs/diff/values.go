@@ -55,8 +55,9 @@ func partitionValues(p *configs.Partition) map[string]string {
 		return nil
 	}
 	v := map[string]string{
-		"priority":   map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled],
-		"preemption": strconv.FormatBool(p.PreemptionEnabled), "quotapreemption": strconv.FormatBool(p.QuotaPreemptionEnabled),
+		"priority":          map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled],
+		"preemption":        strconv.FormatBool(p.PreemptionEnabled),
+		"quotapreemption":   strconv.FormatBool(p.QuotaPreemptionEnabled),
 		"nodepressure":      strconv.FormatBool(p.NodePressureEnabled),
 		"nodepressuregrace": p.NodePressureGrace.String(),
 		"nominationtimeout": p.NominationTimeout.String(),

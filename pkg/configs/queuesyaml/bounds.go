@@ -10,12 +10,14 @@ import (
 // exceeds the bound on bytes or on values (CFG-15).
 func (r *reader) checkTextSize(text []byte) bool {
 	if len(text) > r.options.MaxBytes {
-		r.Add(nil, validation.Position{}, "bound-bytes", fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
+		r.Add(nil, validation.Position{}, "bound-bytes",
+			fmt.Sprintf("the text is longer than max-config-bytes (%d)", r.options.MaxBytes), "")
 		return false
 	}
 	if n := countValues(text); n > r.options.MaxValues {
-		r.Add(nil, validation.Position{}, "bound-values", fmt.Sprintf("the text has about %d values, more than max-config-values (%d)",
-			n, r.options.MaxValues), "")
+		r.Add(nil, validation.Position{}, "bound-values",
+			fmt.Sprintf("the text has about %d values, more than max-config-values (%d)",
+				n, r.options.MaxValues), "")
 		return false
 	}
 	return true

@@ -113,7 +113,9 @@ disruptionbudgets:
 `
 
 func TestLoad_AcceptsPodDisruptionBudget(t *testing.T) {
-	c := mustLoad(t, someBudgets+"partitions: [{queues: [{name: root, submitacl: '*'}]}, {name: gpu, queues: [{name: root, submitacl: '*'}]}]\n")
+	c := mustLoad(t,
+		someBudgets+"partitions: [{queues: [{name: root, submitacl: '*'}]}, {name: gpu, queues: [{name: root, submitacl: "+
+			"'*'}]}]\n")
 	var got []string
 	for _, b := range c.Budgets.All() {
 		got = append(got, fmt.Sprintf("%s: %s, %s", b.ID(), b.Selector, b.Allowance))
@@ -124,7 +126,8 @@ func TestLoad_AcceptsPodDisruptionBudget(t *testing.T) {
 		"team-a/outside: app, allowed: 0",
 		"team-a/zk: app=zookeeper,app.kubernetes.io/instance=1,!canary,tier notin (dev,test), minAvailable: 2",
 	})
-	assert.Assert(t, c.HasBudgets && !mustLoad(t, onePartition).HasBudgets && mustLoad(t, "disruptionbudgets:"+onePartition).HasBudgets)
+	assert.Assert(t, c.HasBudgets && !mustLoad(t, onePartition).HasBudgets &&
+		mustLoad(t, "disruptionbudgets:"+onePartition).HasBudgets)
 	for _, p := range c.Partitions {
 		assert.Assert(t, p.Budgets.Equal(c.Budgets), "partition %s has other budgets", p.Name)
 	}

@@ -112,8 +112,11 @@ priorityclasses:
 		`system-node-critical 2000001000 false PreemptLowerPriority "" root`,
 	})
 	assert.Equal(t, c.Classes.Default().Name, "batch")
-	nulls := mustLoad(t, "priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]"+onePartition)
-	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes), "a null value is the same as a missing key")
+	nulls := mustLoad(t,
+		"priorityclasses: [{name: a, value: 1, preemptionPolicy: , submitacl: , globalDefault: null, metadata: ~}]"+
+			onePartition)
+	assert.Assert(t, nulls.Classes.Equal(mustLoad(t, "priorityclasses: [{name: a, value: 1}]"+onePartition).Classes),
+		"a null value is the same as a missing key")
 }
 
 func TestLoad_WithoutClassesHasSystemClasses(t *testing.T) {
@@ -124,7 +127,8 @@ func TestLoad_WithoutClassesHasSystemClasses(t *testing.T) {
 
 // S0-19: the error about two default classes names both classes, and the line of the first.
 func TestLoad_TwoDefaultClassesAreNamed_S0_19(t *testing.T) {
-	_, problems := Load([]byte("priorityclasses:\n- {name: a, value: 1, globalDefault: true}\n- {name: b, value: 2, globalDefault: true}\n"))
+	_, problems := Load([]byte("priorityclasses:\n- {name: a, value: 1, globalDefault: true}\n- {name: b, value: 2, " +
+		"globalDefault: true}\n"))
 	assert.Equal(t, problems.Error(), `3:38: error [class-second-global-default] priority class b: `+
 		`"a" (line 2) is the default already, and there can be only one`)
 }

@@ -118,12 +118,15 @@ func TestClassQuota_MayNameAnUnknownClass_S0_33(t *testing.T) {
 	mustLoad(t, text) // without the key priorityclasses the existing classes are unknown
 	c, problems := Load([]byte("priorityclasses: [{name: high, value: 1}]\n" + text))
 	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1)
-	assert.Equal(t, problems.Error(), `2:109: warning [classquota-class] root: there is no priority class "hig" (hint: did you mean "high"?)`)
+	assert.Equal(t, problems.Error(),
+		`2:109: warning [classquota-class] root: there is no priority class "hig" (hint: did you mean "high"?)`)
 
 	gone, err := c.Classes.Without((&priorities.Class{Name: "high"}).Key())
 	assert.NilError(t, err)
-	edited, err := PriorityClasses.Edit([]byte("priorityclasses: [{name: high, value: 1}]\n"+strings.Replace(text, "hig", "high", 1)), gone, Options{})
+	edited, err := PriorityClasses.Edit([]byte("priorityclasses: [{name: high, value: 1}]\n"+strings.Replace(text, "hig",
+		"high", 1)), gone, Options{})
 	assert.NilError(t, err)
 	c, problems = Load(edited)
-	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1, "deleting the class leaves the quota: %v", problems)
+	assert.Assert(t, c != nil && len(c.Partitions[0].Root.ClassQuotas) == 1, "deleting the class leaves the quota: %v",
+		problems)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
-// A queues.yaml is often part of another document: the value of a key of a Kubernetes ConfigMap, of a list of objects, or of
-// the values of a Helm chart. Wherever a queues.yaml is read, such a document may be given; its other keys are for the
-// resource manager and are ignored (CFG-18).
+// A queues.yaml is often part of another document: the value of a key of a Kubernetes ConfigMap, of a list of objects,
+// or of the values of a Helm chart. Wherever a queues.yaml is read, such a document may be given; its other keys are
+// for the resource manager and are ignored (CFG-18).
 const (
 	configMapKind = "ConfigMap"
 	configMapKey  = "queues.yaml"
@@ -134,8 +134,8 @@ func embeddedText(text []byte) (*yaml.Node, embedding) {
 	return n, e
 }
 
-// QueuesYAML returns the queues.yaml in a document of another kind, or the text itself. LoadWith reads it and computes the
-// checksum of it (CFG-18).
+// QueuesYAML returns the queues.yaml in a document of another kind, or the text itself. LoadWith reads it and computes
+// the checksum of it (CFG-18).
 func QueuesYAML(text []byte) []byte {
 	if n, _ := embeddedText(text); n != nil {
 		return []byte(n.Value)
@@ -143,8 +143,8 @@ func QueuesYAML(text []byte) []byte {
 	return text
 }
 
-// IgnoredConfigMapKeys returns the keys beside the queues.yaml in the data of a ConfigMap, or of a Helm chart, that are not
-// read, in their order; nil: the text is no such document, or has no other keys (CFG-18).
+// IgnoredConfigMapKeys returns the keys beside the queues.yaml in the data of a ConfigMap, or of a Helm chart, that are
+// not read, in their order; nil: the text is no such document, or has no other keys (CFG-18).
 func IgnoredConfigMapKeys(text []byte) (ignored []string) {
 	used, e := embeddedText(text)
 	if used == nil {
@@ -169,7 +169,8 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 		if _, own := lookupKey(top, "partitions"); kind == "" || own != nil {
 			return top
 		}
-		r.Add(nil, positionOf(top), "configmap", fmt.Sprintf("the document is a Kubernetes object of kind %s", validation.Quote(kind)),
+		r.Add(nil, positionOf(top), "configmap",
+			fmt.Sprintf("the document is a Kubernetes object of kind %s", validation.Quote(kind)),
 			"a queues.yaml is expected, or a ConfigMap that has one in data.queues.yaml")
 		return nil
 	}
@@ -199,7 +200,8 @@ func (r *reader) openDocument(text []byte) *yaml.Node {
 
 // embeddedPosition returns a function from positions in an embedded text to positions in its document.
 // They are exact for a literal block (|); of any other text only the beginning is known.
-func embeddedPosition(value *yaml.Node, document []byte) (move func(validation.Position) validation.Position, exact bool) {
+func embeddedPosition(value *yaml.Node, document []byte) (move func(validation.Position) validation.Position,
+	exact bool) {
 	start := positionOf(value)
 	if value.Style&yaml.LiteralStyle == 0 {
 		return func(validation.Position) validation.Position { return start }, false

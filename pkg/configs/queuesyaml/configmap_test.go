@@ -20,7 +20,8 @@ data:
 
 // asConfigMap is a ConfigMap with a text as a literal block, indented by indent.
 func asConfigMap(text, indent string) string {
-	return configMapHead + "  queues.yaml: |\n" + indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent) + "\n"
+	return configMapHead + "  queues.yaml: |\n" + indent + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n",
+		"\n"+indent) + "\n"
 }
 
 // helmValues are the values of YuniKorn's chart with a text, indented.
@@ -32,7 +33,8 @@ func helmValues(text, indent string) string {
 
 func TestConfigMap_IsMissing(t *testing.T) {
 	for document, want := range map[string]string{
-		"yunikornDefaults: {log.level: INFO}\n":  "1:1: error [configmap] the Helm chart's yunikornDefaults has no yunikornDefaults.queues.yaml",
+		"yunikornDefaults: {log.level: INFO}\n": "1:1: error [configmap] the Helm chart's yunikornDefaults has no " +
+			"yunikornDefaults.queues.yaml",
 		"kind: HelmRelease\nspec: {chart: x}\n":  "1:1: error [configmap] the HelmRelease has no yunikornDefaults",
 		"kind: List\nitems: [{kind: Service}]\n": "1:1: error [configmap] the list of objects has no data",
 		"kind: List\nitems:\n- {kind: ConfigMap, data: {queues.yaml: a}}\n- {kind: ConfigMap, data: {queues.yaml: b}}\n": "" +
@@ -58,7 +60,8 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 		"values of Helm":       helmValues(text, ""),
 		"values of a chart that has YuniKorn's as a part": "yunikorn:\n" + helmValues(text, "  "),
 		"a HelmRelease": "kind: HelmRelease\nspec:\n  values:\n" + helmValues(text, "    "),
-		"a list":        "kind: List\nitems:\n- kind: Service\n- " + strings.ReplaceAll(asConfigMap(text, "    "), "\n", "\n  "),
+		"a list": "kind: List\nitems:\n- kind: Service\n- " + strings.ReplaceAll(asConfigMap(text, "    "), "\n",
+			"\n  "),
 	} {
 		c := mustLoad(t, document)
 		assert.Equal(t, c.Checksum, plain.Checksum, name)
@@ -74,7 +77,8 @@ func TestConfigMap_ReadsQueuesYAML(t *testing.T) {
 func TestConfigMap_ProblemPositions(t *testing.T) {
 	for _, c := range allBadDocuments() {
 		text, _ := parseMarks(c.text)
-		if strings.ContainsAny(text, "\t\x01\u0085") || strings.TrimSpace(text) == "" || strings.HasPrefix(text, " ") || strings.Contains(text, "kind: ") {
+		if strings.ContainsAny(text, "\t\x01\u0085") || strings.TrimSpace(text) == "" || strings.HasPrefix(text, " ") ||
+			strings.Contains(text, "kind: ") {
 			continue // not possible in a literal block, or another document there
 		}
 		_, want := Load([]byte(text))
@@ -91,8 +95,10 @@ func TestConfigMap_ProblemPositions(t *testing.T) {
 }
 
 func TestConfigMap_QuotedTextHasPositionsInMessages(t *testing.T) {
-	_, problems := Load([]byte(`{"kind": "ConfigMap", "data": {"queues.yaml": "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    nonsense: 1\n"}}`))
-	assert.Equal(t, problems.Error(), `1:47: error [yaml-unknown-key] root: unknown key "nonsense" in a queue (line 5, column 5 of its queues.yaml)`)
+	_, problems := Load([]byte(`{"kind": "ConfigMap", "data": {"queues.yaml": "partitions:\n- queues:\n  - name: root\n ` +
+		`   submitacl: '*'\n    nonsense: 1\n"}}`))
+	assert.Equal(t, problems.Error(),
+		`1:47: error [yaml-unknown-key] root: unknown key "nonsense" in a queue (line 5, column 5 of its queues.yaml)`)
 }
 
 func badConfigMaps() []badDocument {
@@ -101,16 +107,19 @@ func badConfigMaps() []badDocument {
 		{"a ConfigMap without data", "«configmap»kind: ConfigMap\n"},
 		{"a ConfigMap without a queues.yaml", "«configmap»kind: ConfigMap\ndata: {log.level: INFO}\n"},
 		{"a ConfigMap with several candidates", "«configmap»kind: ConfigMap\ndata: {a.yaml: x, b.yaml: y}\n"},
-		{"a ConfigMap whose queues.yaml is a mapping", "«configmap»kind: ConfigMap\ndata:\n  queues.yaml: {partitions: []}\n"},
+		{"a ConfigMap whose queues.yaml is a mapping",
+			"«configmap»kind: ConfigMap\ndata:\n  queues.yaml: {partitions: []}\n"},
 		{"a ConfigMap with an empty queues.yaml", "kind: ConfigMap\ndata:\n  queues.yaml: «no-partition»''\n"},
-		{"a queues.yaml that is not YAML", configMapHead + "  queues.yaml: |\n    partitions:\n    «yaml-syntax»- queues: [}\n"},
+		{"a queues.yaml that is not YAML",
+			configMapHead + "  queues.yaml: |\n    partitions:\n    «yaml-syntax»- queues: [}\n"},
 	}
 }
 
 func TestConfigMap_IgnoredKeys(t *testing.T) {
 	const text = "kind: ConfigMap\ndata:\n  log.level: info\n  queues.yaml: |\n    partitions: []\n  other.yaml: x\n"
 	assert.DeepEqual(t, IgnoredConfigMapKeys([]byte(text)), []string{"log.level", "other.yaml"})
-	for _, none := range []string{"", "ConfigMap", "kind: ConfigMap", "kind: ConfigMap\ndata: {queues.yaml: x}", "{kind: Secret, data: {a: ConfigMap}}", "partitions: []", ": ConfigMap"} {
+	for _, none := range []string{"", "ConfigMap", "kind: ConfigMap", "kind: ConfigMap\ndata: {queues.yaml: x}",
+		"{kind: Secret, data: {a: ConfigMap}}", "partitions: []", ": ConfigMap"} {
 		assert.Equal(t, len(IgnoredConfigMapKeys([]byte(none))), 0, none)
 	}
 }

@@ -54,7 +54,8 @@ func editList(text []byte, e listEdit, wanted *configs.Config, o Options) ([]byt
 		switch {
 		case conf != nil && e.matches(conf) && diff.Compare(wanted, conf).IsEmpty():
 			return out, nil
-		case slices.ContainsFunc(problems, func(p validation.Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
+		case slices.ContainsFunc(problems,
+			func(p validation.Problem) bool { return p.RuleID == "bound-bytes" || p.RuleID == "bound-values" }):
 			return nil, problems
 		}
 	}

@@ -66,7 +66,8 @@ func queueNode(top *yaml.Node, partition, path string) *yaml.Node {
 			continue
 		}
 		levels := strings.Split(path, ".")
-		if _, top := lookupKey(p, "queues"); top != nil && (len(top.Content) != 1 || queueName(top.Content[0]) != configs.RootQueue) {
+		if _, top := lookupKey(p, "queues"); top != nil &&
+			(len(top.Content) != 1 || queueName(top.Content[0]) != configs.RootQueue) {
 			levels = levels[1:] // root is not written
 		}
 		n := p

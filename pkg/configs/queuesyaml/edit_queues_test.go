@@ -40,33 +40,50 @@ partitions:
               priority.offset: 7 # seven
           - name: dev
 `
-	const flow = "partitions:\n  - {queues: [{name: é, submitacl: \"*\", queues: [{name: b, resources: {guaranteed: {vcore: 5}, max: {}}, properties: {}}]}]}\n"
+	const flow = "partitions:\n  - {queues: [{name: é, submitacl: \"*\", queues: [{name: b, resources: {guaranteed: " +
+		"{vcore: 5}, max: {}}, properties: {}}]}]}\n"
 	for _, c := range []struct {
 		name, text string
 		values     []QueueValue
 		want       string
 	}{
-		{"numbers are replaced, and comments kept", block, []QueueValue{offset("root.prod", "17"), guarantee("root.prod", "vcore", "12"), guarantee("root.prod", "memory", "6G")},
+		{"numbers are replaced, and comments kept", block,
+			[]QueueValue{offset("root.prod", "17"), guarantee("root.prod", "vcore", "12"),
+				guarantee("root.prod", "memory", "6G")},
 			strings.NewReplacer("offset: 7", "offset: 17", "vcore: 10 ", "vcore: 12 ", "'5G'", "6G").Replace(block)},
 		{"a resource is added behind the last one", block, []QueueValue{guarantee("root.prod", "gpu", "1")},
 			strings.Replace(block, "'5G'\n", "'5G'\n                gpu: 1\n", 1)},
-		{"the mappings on the way are added", block, []QueueValue{offset("root.dev", "-3"), guarantee("root.dev", "vcore", "500m")},
-			block + "            resources:\n              guaranteed:\n                vcore: 500m\n            properties:\n              priority.offset: -3\n"},
-		{"a guarantee is added above a max in block style", "partitions:\n- queues:\n  - name: a\n    resources:\n      max:\n        vcore: 1\n", []QueueValue{guarantee("root.a", "vcore", "1")},
-			"partitions:\n- queues:\n  - name: a\n    resources:\n      guaranteed:\n        vcore: 1\n      max:\n        vcore: 1\n"},
-		{"flow style stays flow style", flow, []QueueValue{offset("root.é.b", "5"), guarantee("root.é.b", "memory", "1G"), offset("root.é", "1")},
-			"partitions:\n  - {queues: [{name: é, submitacl: \"*\", properties: {priority.offset: 1}, queues: [{name: b, resources: {guaranteed: {vcore: 5, memory: 1G}, max: {}}, properties: {priority.offset: 5}}]}]}\n"},
-		{"a mapping without a scalar", "partitions: [{queues: [{name: a, resources: {max: {vcore: 1}}}]}]", []QueueValue{guarantee("root.a", "vcore", "1")},
+		{"the mappings on the way are added", block,
+			[]QueueValue{offset("root.dev", "-3"), guarantee("root.dev", "vcore", "500m")},
+			block + "            resources:\n              guaranteed:\n                vcore: 500m\n            " +
+				"properties:\n              priority.offset: -3\n"},
+		{"a guarantee is added above a max in block style",
+			"partitions:\n- queues:\n  - name: a\n    resources:\n      max:\n        vcore: 1\n",
+			[]QueueValue{guarantee("root.a", "vcore", "1")},
+			"partitions:\n- queues:\n  - name: a\n    resources:\n      guaranteed:\n        vcore: 1\n      max:\n        " +
+				"vcore: 1\n"},
+		{"flow style stays flow style", flow,
+			[]QueueValue{offset("root.é.b", "5"), guarantee("root.é.b", "memory", "1G"), offset("root.é", "1")},
+			"partitions:\n  - {queues: [{name: é, submitacl: \"*\", properties: {priority.offset: 1}, queues: [{name: b, " +
+				"resources: {guaranteed: {vcore: 5, memory: 1G}, max: {}}, properties: {priority.offset: 5}}]}]}\n"},
+		{"a mapping without a scalar", "partitions: [{queues: [{name: a, resources: {max: {vcore: 1}}}]}]",
+			[]QueueValue{guarantee("root.a", "vcore", "1")},
 			"partitions: [{queues: [{name: a, resources: {guaranteed: {vcore: 1}, max: {vcore: 1}}}]}]"},
-		{"null is encoded anew", "partitions: # pools\n  - queues:   [{name: a, properties: ~}]\n", []QueueValue{offset("root.a", "1")},
+		{"null is encoded anew", "partitions: # pools\n  - queues:   [{name: a, properties: ~}]\n",
+			[]QueueValue{offset("root.a", "1")},
 			"partitions: # pools\n  - queues: [{name: a, properties: {priority.offset: 1}}]\n"},
-		{"lines are counted otherwise than by the parser", "# x\rpartitions:\n- queues:\n  - name: a\n  - name: ab\n", []QueueValue{offset("root.a", "1")},
-			"# x\npartitions:\n  - queues:\n      - name: a\n        properties:\n          priority.offset: 1\n      - name: ab\n"},
-		{"ends of lines are kept", "partitions:\r\n  - queues:\r\n      - name: a # x\r\n", []QueueValue{offset("root.a", "1")},
+		{"lines are counted otherwise than by the parser", "# x\rpartitions:\n- queues:\n  - name: a\n  - name: ab\n",
+			[]QueueValue{offset("root.a", "1")},
+			"# x\npartitions:\n  - queues:\n      - name: a\n        properties:\n          priority.offset: 1\n      - name: " +
+				"ab\n"},
+		{"ends of lines are kept", "partitions:\r\n  - queues:\r\n      - name: a # x\r\n",
+			[]QueueValue{offset("root.a", "1")},
 			"partitions:\r\n  - queues:\r\n      - name: a # x\r\n        properties:\r\n          priority.offset: 1\r\n"},
-		{"a text in a ConfigMap", "kind: ConfigMap\ndata:\n  queues.yaml: |\n    partitions: [{queues: [{name: a}]}] # all\n", []QueueValue{offset("root.a", "1")},
+		{"a text in a ConfigMap", "kind: ConfigMap\ndata:\n  queues.yaml: |\n    partitions: [{queues: [{name: a}]}] # all\n",
+			[]QueueValue{offset("root.a", "1")},
 			"partitions: [{queues: [{name: a, properties: {priority.offset: 1}}]}] # all\n"},
-		{"the partition of the name", "partitions: [{name: x, queues: [{name: a}]}, {queues: [{name: a}]}]", []QueueValue{offset("root.a", "1")},
+		{"the partition of the name", "partitions: [{name: x, queues: [{name: a}]}, {queues: [{name: a}]}]",
+			[]QueueValue{offset("root.a", "1")},
 			"partitions: [{name: x, queues: [{name: a}]}, {queues: [{name: a, properties: {priority.offset: 1}}]}]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

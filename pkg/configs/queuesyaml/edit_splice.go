@@ -7,8 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A value of a queue is written into the text where it belongs, so that nothing else changes. The positions are those of
-// the parser. What it does not say, such as where a text in several lines ends, is not guessed: ok is false then.
+// A value of a queue is written into the text where it belongs, so that nothing else changes. The positions are those
+// of the parser. What it does not say, such as where a text in several lines ends, is not guessed: ok is false then.
 
 // spliceValue is the text with a value below the mapping n.
 func spliceValue(text string, n *yaml.Node, keys []string, value string) (out string, ok bool) {

@@ -41,7 +41,8 @@ func TestProperties_Inheritance(t *testing.T) {
         properties: {preemption.policy: default}
         queues: [{name: below}]
 `))
-	assert.DeepEqual(t, positions(problems), []string{"14:34 fair-parent", "16:9 quota-delay", "17:9 property-unused", "19:9 property-unknown"})
+	assert.DeepEqual(t, positions(problems),
+		[]string{"14:34 fair-parent", "16:9 quota-delay", "17:9 property-unused", "19:9 property-unknown"})
 
 	b := mustFind(t, c, "root.a.b").Settings
 	assert.DeepEqual(t, b, configs.Settings{

@@ -17,7 +17,8 @@ type badDocument struct {
 }
 
 func allBadDocuments() []badDocument {
-	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(), badBudgets(), badClassQuotas(),
+	return slices.Concat(badYAML(), badNames(), badLimits(), badSizes(), badPlacement(), badPartitions(), badClasses(),
+		badBudgets(), badClassQuotas(),
 		badProperties(), badResources(), badConfigMaps(), beyondBounds())
 }
 
@@ -183,8 +184,10 @@ partitions:
     - name: c
       «yaml-alias»<<: *r
 `},
-		{"a second document", "partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n«yaml-documents»partitions: []\n"},
-		{"a second document that is not YAML", "«yaml-documents»partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n}\n"},
+		{"a second document",
+			"partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n«yaml-documents»partitions: []\n"},
+		{"a second document that is not YAML",
+			"«yaml-documents»partitions: [{queues: [{name: root, submitacl: '*'}]}]\n---\n}\n"},
 		{"an empty text", "«no-partition»"},
 		{"only a comment", "«no-partition»# partitions:\n"},
 		{"only null", "«no-partition»~"},

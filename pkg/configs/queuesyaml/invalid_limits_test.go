@@ -184,7 +184,8 @@ partitions:
 
 // The hint of V21 suggests values that V18 allows too.
 func TestLimitHint_RespectsTheQueuesOwnBound_V21(t *testing.T) {
-	for own, want := range map[string]string{"": "from 1 to 9", "maxapplications: 4, ": "from 1 to 4", "maxapplications: 20, ": "from 1 to 9"} {
+	for own, want := range map[string]string{"": "from 1 to 9", "maxapplications: 4, ": "from 1 to 4",
+		"maxapplications: 20, ": "from 1 to 9"} {
 		_, problems := Load([]byte(rootHead + "    limits: [{users: [ann], maxapplications: 9}]\n" +
 			"    queues: [{name: a, " + own + "limits: [{users: [ann], maxresources: {vcore: 1}}]}]\n"))
 		assert.Equal(t, len(problems), 1)

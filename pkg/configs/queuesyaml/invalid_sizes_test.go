@@ -258,7 +258,9 @@ func TestLoad_AllocationsAreBounded(t *testing.T) {
 		{"elements without a value", whole(rootHead+"    queues:\n", "    -\n", ""), "bound-values", 1 << 20},
 		{"keys without a value", whole(rootHead, "    a:\n", ""), "bound-values", 1 << 20},
 		{"unclosed mappings", whole("", "{", ""), "bound-values", 1 << 20},
-		{"queues with several errors each", whole(rootHead+"    queues:\n", "    - {name: a.b, submitacl: 'three words are one too many', wrong: 1}\n", ""), "bound-problems", 400 << 20},
+		{"queues with several errors each",
+			whole(rootHead+"    queues:\n", "    - {name: a.b, submitacl: 'three words are one too many', wrong: 1}\n", ""),
+			"bound-problems", 400 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats

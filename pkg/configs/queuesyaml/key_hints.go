@@ -45,7 +45,8 @@ func (r *reader) fields(o validation.Subject, what string, n *yaml.Node, known *
 		if near != "" && known.isQueuesYAMLOnly() {
 			misspelt = append(misspelt, pair{near, p.key, p.value})
 		}
-		r.Add(o, positionOf(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", validation.Quote(p.name), what), hint)
+		r.Add(o, positionOf(p.key), "yaml-unknown-key", fmt.Sprintf("unknown key %s in %s", validation.Quote(p.name), what),
+			hint)
 	}
 	for _, p := range misspelt {
 		if _, there := out[p.name]; !there && known.acceptsKind(p.name, p.value) {
@@ -85,8 +86,8 @@ var keyHints = map[string]string{
 	"disruption.budgets": `it belongs into "properties" of a queue`,
 }
 
-// foreignKeys are keys of queues in other schedulers, in lower case, with what to write instead: Hadoop's fair and capacity
-// scheduler, Volcano, Kueue.
+// foreignKeys are keys of queues in other schedulers, in lower case, with what to write instead: Hadoop's fair and
+// capacity scheduler, Volcano, Kueue.
 var foreignKeys = map[string]string{
 	"aclsubmitapps":               "write submitacl",
 	"aclsubmitapplications":       "write submitacl",
@@ -108,8 +109,9 @@ var foreignKeys = map[string]string{
 	"ordering-policy":             sortHint,
 	"schedulingmode":              sortHint,
 	"schedulingpolicy":            sortHint,
-	"priority":                    `write "properties: {priority.offset: ...}", which is added to the priorities of the asks in the queue`,
-	"weight":                      "queues are compared by usage divided by guarantee: " + guaranteedHint,
+	"priority": `write "properties: {priority.offset: ...}", which is added to the priorities of the ` +
+		`asks in the queue`,
+	"weight": "queues are compared by usage divided by guarantee: " + guaranteedHint,
 }
 
 const (
@@ -133,7 +135,8 @@ func misplacedKeyHint(name string, here *mapping) string {
 	if h, ok := keyHints[name]; ok {
 		return h
 	}
-	if _, ok := configs.FindProperty(name); ok && (here == &queueMapping || here == &templateMapping || here == &resourcesMapping) {
+	if _, ok := configs.FindProperty(name); ok &&
+		(here == &queueMapping || here == &templateMapping || here == &resourcesMapping) {
 		return `it belongs into "properties"`
 	}
 	deeper := func(of string) string { return fmt.Sprintf("it belongs into %s: indent it further", of) }
@@ -178,7 +181,8 @@ func (r *reader) findMissingDash(o validation.Subject, n *yaml.Node, known *mapp
 		name := n.Content[i].Value
 		if of != nil && of.has(name) && (!known.has(name) || names[name]) {
 			r.markMisread(n)
-			r.Add(o, positionOf(n.Content[i]), "yaml-type", fmt.Sprintf("key %s begins an element of %q, which is a list", validation.Quote(name), list),
+			r.Add(o, positionOf(n.Content[i]), "yaml-type",
+				fmt.Sprintf("key %s begins an element of %q, which is a list", validation.Quote(name), list),
 				fmt.Sprintf(`write "- %s", and indent the lines below as far as %s`, name, name))
 			n.Content = n.Content[:i]
 			return
@@ -205,7 +209,8 @@ func (r *reader) findMissingDash(o validation.Subject, n *yaml.Node, known *mapp
 // the misspelt key may exclude another key of the same mapping.
 func (m *mapping) isQueuesYAMLOnly() bool {
 	switch m {
-	case &documentMapping, &partitionMapping, &queueMapping, &resourcesMapping, &templateMapping, &limitMapping, &preemptionMapping:
+	case &documentMapping, &partitionMapping, &queueMapping, &resourcesMapping, &templateMapping, &limitMapping,
+		&preemptionMapping:
 		return true
 	}
 	return false
@@ -213,7 +218,8 @@ func (m *mapping) isQueuesYAMLOnly() bool {
 
 // wrongType reports a value of the wrong kind, with a hint at the probable intention (CFG-10).
 func (r *reader) wrongType(o validation.Subject, what string, n *yaml.Node, want string) {
-	r.Add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), typeHint(what, n, want))
+	r.Add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)),
+		typeHint(what, n, want))
 }
 
 func typeHint(what string, n *yaml.Node, want string) string {
@@ -229,14 +235,16 @@ func typeHint(what string, n *yaml.Node, want string) string {
 		return `leave out the "- "`
 	case want == "a mapping" && text && missingSpace.MatchString(n.Value):
 		return "put a space behind the colon"
-	case want == "a mapping" && text && (strings.HasSuffix(what, "max") || strings.HasSuffix(what, "guaranteed") || strings.HasSuffix(what, "maxresources")):
+	case want == "a mapping" && text &&
+		(strings.HasSuffix(what, "max") || strings.HasSuffix(what, "guaranteed") || strings.HasSuffix(what, "maxresources")):
 		if _, err := resources.Parse(resources.VCore, n.Value); err == nil {
 			return "write {vcore: " + n.Value + "}, or the resource that is meant"
 		}
 		return "write {vcore: 10, memory: 20Gi}, say"
 	case want == "a text" && n.Kind == yaml.SequenceNode && strings.HasSuffix(what, "acl"):
 		return "write users, one space, and groups, with commas between names: 'ann,bob dev,ops'"
-	case text && n.Tag == "!!str" && (strings.HasPrefix(want, "a whole number") || want == "true or false") && plainScalar(n.Value):
+	case text && n.Tag == "!!str" && (strings.HasPrefix(want, "a whole number") || want == "true or false") &&
+		plainScalar(n.Value):
 		return "leave out the quotes"
 	}
 	return ""

@@ -72,28 +72,37 @@ var mappings = map[string]*mapping{
 }
 
 var documentMapping = mapping{
-	{name: "partitions", value: mappingList, mappingName: "partition", description: "The partitions: pools of nodes, each with a queue tree of its own."},
+	{name: "partitions", value: mappingList, mappingName: "partition",
+		description: "The partitions: pools of nodes, each with a queue tree of its own."},
 	{name: "priorityclasses", value: mappingList, mappingName: "class",
 		description: "Names for priorities, for the whole cluster. A Kubernetes PriorityClass is accepted as it is."},
 	{name: budgetsKey, value: mappingList, mappingName: "budget",
-		description: "How many of the selected allocations may be preempted at the same time, in each partition. A Kubernetes PodDisruptionBudget is accepted as it is."},
+		description: "How many of the selected allocations may be preempted at the same time, in each partition. A " +
+			"Kubernetes PodDisruptionBudget is accepted as it is."},
 	{name: "checksum", value: textValue, description: "Ignored; it is computed."},
 }
 
 var partitionMapping = mapping{
 	{name: "name", value: textValue, description: "Name of the partition. Default: default."},
 	{name: "queues", value: mappingList, mappingName: "queue", required: true,
-		description: "The top of the queue tree. A single queue called root is the root queue; otherwise a root queue is added above all of them."},
+		description: "The top of the queue tree. A single queue called root is the root queue; otherwise a root queue is " +
+			"added above all of them."},
 	{name: "placementrules", value: mappingList, mappingName: "rule",
-		description: "Rules that place an application in a queue; the first one that matches decides. Default: the queue that the application names."},
+		description: "Rules that place an application in a queue; the first one that matches decides. Default: the queue " +
+			"that the application names."},
 	{name: "limits", value: mappingList, mappingName: "limit", description: "The limits of the root queue."},
 	{name: "priority", value: exactWordValue, words: []string{"enabled", "disabled"},
-		description: "disabled: priorities affect no order, asks do not preempt, and asks that name a class are rejected. Default: enabled."},
-	{name: "preemption", value: mappingValue, mappingName: "preemption", description: "Whether allocations may be preempted."},
-	{name: "reservation", value: mappingValue, mappingName: "reservation", description: "Whether and when an ask that fits no node reserves one."},
-	{name: "noderefusal", value: mappingValue, mappingName: "noderefusal", description: "How long an ask is kept from a node on which its binding failed."},
+		description: "disabled: priorities affect no order, asks do not preempt, and asks that name a class are rejected. " +
+			"Default: enabled."},
+	{name: "preemption", value: mappingValue, mappingName: "preemption",
+		description: "Whether allocations may be preempted."},
+	{name: "reservation", value: mappingValue, mappingName: "reservation",
+		description: "Whether and when an ask that fits no node reserves one."},
+	{name: "noderefusal", value: mappingValue, mappingName: "noderefusal",
+		description: "How long an ask is kept from a node on which its binding failed."},
 	{name: "nodesortpolicy", value: mappingValue, mappingName: "nodesort", description: "Which node is tried first."},
-	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver", description: "Where the groups of a user come from."},
+	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver",
+		description: "Where the groups of a user come from."},
 	{name: "classesneedingquota", value: mappingList, mappingName: "classselector",
 		description: "Asks that are rejected unless a class quota of their queue or of one above counts them. Default: none."},
 }
@@ -102,15 +111,20 @@ var classMapping = mapping{
 	{name: "name", value: textValue, description: "Name of the class, a DNS subdomain; here or in metadata."},
 	{name: "value", value: int32Value, required: true,
 		description: "The priority; a larger value is a higher priority. At most 1000000000, except for system classes."},
-	{name: "globalDefault", value: flagValue, description: "The class of asks that name none; at most one class. Default: false."},
+	{name: "globalDefault", value: flagValue,
+		description: "The class of asks that name none; at most one class. Default: false."},
 	{name: "preemptionPolicy", value: exactWordValue, words: classPolicies,
 		description: "Whether asks of the class may preempt allocations of lower priority. Default: PreemptLowerPriority."},
 	{name: "description", value: textValue, description: "When to use the class."},
 	{name: "submitacl", value: textValue,
-		description: "The users and groups that may name the class: users, one space, groups; commas within a list. Default: all users, and none for system classes."},
-	{name: "apiVersion", value: exactWordValue, words: []string{classVersion, ""}, description: "As in Kubernetes; may be left out."},
-	{name: "kind", value: exactWordValue, words: []string{classKind, ""}, description: "As in Kubernetes; may be left out."},
-	{name: "metadata", value: objectValue, words: []string{"name"}, description: "As in Kubernetes. Only the name is read."},
+		description: "The users and groups that may name the class: users, one space, groups; commas within a list. " +
+			"Default: all users, and none for system classes."},
+	{name: "apiVersion", value: exactWordValue, words: []string{classVersion, ""},
+		description: "As in Kubernetes; may be left out."},
+	{name: "kind", value: exactWordValue, words: []string{classKind, ""},
+		description: "As in Kubernetes; may be left out."},
+	{name: "metadata", value: objectValue, words: []string{"name"},
+		description: "As in Kubernetes. Only the name is read."},
 }
 
 var preemptionMapping = mapping{
@@ -120,31 +134,43 @@ var preemptionMapping = mapping{
 	{name: "nodepressureenabled", value: flagValue,
 		description: "Preempt allocations of a node whose capacity was lowered below what they use. Default: false."},
 	{name: "nodepressuregrace", value: durationValue, words: []string{"60s", "0s"},
-		description: "With nodepressureenabled, how long a node must lack capacity before its allocations are preempted. 0s: at once. Default: 60s."},
+		description: "With nodepressureenabled, how long a node must lack capacity before its allocations are preempted. " +
+			"0s: at once. Default: 60s."},
 	{name: "nominationtimeout", value: durationValue, words: []string{"5m", "0s"},
-		description: "How long an ask stays nominated for a node whose victims have not been released yet. 0s: for ever. Default: 5m."},
+		description: "How long an ask stays nominated for a node whose victims have not been released yet. 0s: for ever. " +
+			"Default: 5m."},
 	{name: "churnbreakerenabled", value: flagValue,
-		description: "Circuit breaker: leaf queues in a preemption cycle do not preempt each other during the cool-down. Default: true."},
-	{name: "churncycles", value: countValue, description: "How many preemption cycles within the window trip the breaker; at most 1000, 0: cycles are not detected. Default: 10."},
-	{name: "churnwindow", value: durationValue, words: []string{"30m"}, description: "The time window in which preemption cycles are counted. Default: 30m."},
-	{name: "churncooldown", value: durationValue, words: []string{"5m"}, description: "How long the cool-down lasts. Default: 5m."},
+		description: "Circuit breaker: leaf queues in a preemption cycle do not preempt each other during the cool-down. " +
+			"Default: true."},
+	{name: "churncycles", value: countValue,
+		description: "How many preemption cycles within the window trip the breaker; at most 1000, 0: cycles are not " +
+			"detected. Default: 10."},
+	{name: "churnwindow", value: durationValue, words: []string{"30m"},
+		description: "The time window in which preemption cycles are counted. Default: 30m."},
+	{name: "churncooldown", value: durationValue, words: []string{"5m"},
+		description: "How long the cool-down lasts. Default: 5m."},
 }
 
 var reservationMapping = mapping{
 	{name: "enabled", value: flagValue, description: "Whether asks that fit no node reserve one. Default: true."},
 	{name: "delay", value: durationValue, words: []string{"2s", "0s"},
 		description: "How old an ask is that reserves a node. An ask that requires one node does not wait. Default: 2s."},
-	{name: "timeout", value: durationValue, words: []string{"60m"}, description: "How long a reservation lasts. Default: 60m."},
-	{name: "nodepercent", value: countValue, description: "How many percent of the nodes may be reserved, from 1 to 100; one may always be. Default: 5."},
+	{name: "timeout", value: durationValue, words: []string{"60m"},
+		description: "How long a reservation lasts. Default: 60m."},
+	{name: "nodepercent", value: countValue,
+		description: "How many percent of the nodes may be reserved, from 1 to 100; one may always be. Default: 5."},
 }
 
 var nodeRefusalMapping = mapping{
 	{name: "backoff", value: durationValue, words: []string{"10s", "0s"},
-		description: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have no effect. Default: 10s."},
+		description: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have no " +
+			"effect. Default: 10s."},
 	{name: "maxbackoff", value: durationValue, words: []string{"5m"},
-		description: "Each further back-off is twice as long, up to this; at most 24h. Default: 5m, or backoff if that is longer."},
+		description: "Each further back-off is twice as long, up to this; at most 24h. Default: 5m, or backoff if that is " +
+			"longer."},
 	{name: "asks", value: countValue,
-		description: "After a node has refused so many different asks of equal requests and constraints, it gets none of them; from 1 to 1000. Default: 3."},
+		description: "After a node has refused so many different asks of equal requests and constraints, it gets none of " +
+			"them; from 1 to 1000. Default: 3."},
 }
 
 var nodeSortMapping = mapping{
@@ -155,54 +181,80 @@ var nodeSortMapping = mapping{
 }
 
 var resolverMapping = mapping{
-	{name: "type", value: textValue, words: resolvers, description: "os, ldap, or empty for one group of the user's name."},
+	{name: "type", value: textValue, words: resolvers,
+		description: "os, ldap, or empty for one group of the user's name."},
 }
 
 var queueMapping = mapping{
-	{name: "name", value: queueNameValue, required: true, description: "Name of this level of the queue's path, in any case."},
-	{name: "parent", value: flagValue, description: "The queue is a parent even without configured children. Default: false."},
-	{name: "resources", value: mappingValue, mappingName: "resources", description: "Max and guaranteed resources of the queue; not on root."},
-	{name: "maxapplications", value: countValue, description: "How many applications may run in the queue and below. Default: 0, any number."},
-	{name: "properties", value: settingsValue, description: "Sorting, priority and preemption properties of the queue. Most are inherited."},
-	{name: "adminacl", value: textValue, description: "The users and groups that may administer the queue, and submit to it: users, one space, groups; commas within a list. Default: none."},
-	{name: "submitacl", value: textValue, description: "The users and groups that may submit to the queue and those below: users, one space, groups; commas within a list. Default: none."},
-	{name: "childtemplate", value: mappingValue, mappingName: "template", description: "Settings of the dynamic leaf queues that placement rules create below."},
+	{name: "name", value: queueNameValue, required: true,
+		description: "Name of this level of the queue's path, in any case."},
+	{name: "parent", value: flagValue,
+		description: "The queue is a parent even without configured children. Default: false."},
+	{name: "resources", value: mappingValue, mappingName: "resources",
+		description: "Max and guaranteed resources of the queue; not on root."},
+	{name: "maxapplications", value: countValue,
+		description: "How many applications may run in the queue and below. Default: 0, any number."},
+	{name: "properties", value: settingsValue,
+		description: "Sorting, priority and preemption properties of the queue. Most are inherited."},
+	{name: "adminacl", value: textValue,
+		description: "The users and groups that may administer the queue, and submit to it: users, one space, groups; " +
+			"commas within a list. Default: none."},
+	{name: "submitacl", value: textValue,
+		description: "The users and groups that may submit to the queue and those below: users, one space, groups; commas " +
+			"within a list. Default: none."},
+	{name: "childtemplate", value: mappingValue, mappingName: "template",
+		description: "Settings of the dynamic leaf queues that placement rules create below."},
 	{name: "queues", value: mappingList, mappingName: "queue", description: "The child queues."},
-	{name: "limits", value: mappingList, mappingName: "limit", description: "Limits of users and groups in this queue and below."},
+	{name: "limits", value: mappingList, mappingName: "limit",
+		description: "Limits of users and groups in this queue and below."},
 	{name: "classquotas", value: mappingList, mappingName: "classquota",
-		description: "Quotas of the asks and allocations of some priority classes in this queue and below; asks beyond them are rejected."},
+		description: "Quotas of the asks and allocations of some priority classes in this queue and below; asks beyond " +
+			"them are rejected."},
 }
 
 var resourcesMapping = mapping{
-	{name: "guaranteed", value: quantitiesValue, description: "Guaranteed resources of the queue. A missing resource has no guarantee."},
-	{name: "max", value: quantitiesValue, description: "Max resources of the queue. A missing resource is not limited; zero forbids it."},
+	{name: "guaranteed", value: quantitiesValue,
+		description: "Guaranteed resources of the queue. A missing resource has no guarantee."},
+	{name: "max", value: quantitiesValue,
+		description: "Max resources of the queue. A missing resource is not limited; zero forbids it."},
 }
 
 var templateMapping = mapping{
-	{name: "maxapplications", value: countValue, description: "How many applications may run in the leaf. Default: 0, any number."},
+	{name: "maxapplications", value: countValue,
+		description: "How many applications may run in the leaf. Default: 0, any number."},
 	{name: "properties", value: settingsValue, description: "All properties of the leaf; it inherits none."},
-	{name: "resources", value: mappingValue, mappingName: "resources", description: "Max and guaranteed resources of the leaf."},
+	{name: "resources", value: mappingValue, mappingName: "resources",
+		description: "Max and guaranteed resources of the leaf."},
 }
 
 var limitMapping = mapping{
 	{name: "limit", value: textValue, description: "A description."},
-	{name: "users", value: textList, description: "The users that the limit is for, each separately; '*' is every user not named in this queue."},
-	{name: "groups", value: textList, description: "The groups that the limit is for, each as one pool; '*' is every group not named in this queue."},
-	{name: "maxresources", value: quantitiesValue, description: "Max resources of the user or group. A missing resource is not limited."},
-	{name: "maxapplications", value: countValue, description: "How many applications the user or group may run. Default: 0, any number."},
+	{name: "users", value: textList,
+		description: "The users that the limit is for, each separately; '*' is every user not named in this queue."},
+	{name: "groups", value: textList,
+		description: "The groups that the limit is for, each as one pool; '*' is every group not named in this queue."},
+	{name: "maxresources", value: quantitiesValue,
+		description: "Max resources of the user or group. A missing resource is not limited."},
+	{name: "maxapplications", value: countValue,
+		description: "How many applications the user or group may run. Default: 0, any number."},
 }
 
 var ruleMapping = mapping{
 	{name: "name", value: wordValue, words: ruleNames, required: true,
-		description: "The source of the queue name: the application (provided), its user, this rule's value (fixed), or a tag of the application."},
-	{name: "create", value: flagValue, description: "Whether the rule may create a queue that does not exist. Default: false."},
+		description: "The source of the queue name: the application (provided), its user, this rule's value (fixed), or a " +
+			"tag of the application."},
+	{name: "create", value: flagValue,
+		description: "Whether the rule may create a queue that does not exist. Default: false."},
 	{name: "value", value: textValue, description: "The queue of a fixed rule, the name of the tag of a tag rule."},
-	{name: "filter", value: mappingValue, mappingName: "filter", description: "The users and groups that the rule is for. Default: all users."},
-	{name: "parent", value: mappingValue, mappingName: "rule", description: "The rule that places the parent queue. Default: root."},
+	{name: "filter", value: mappingValue, mappingName: "filter",
+		description: "The users and groups that the rule is for. Default: all users."},
+	{name: "parent", value: mappingValue, mappingName: "rule",
+		description: "The rule that places the parent queue. Default: root."},
 }
 
 var filterMapping = mapping{
-	{name: "type", value: wordValue, words: filterTypes, description: "Whether matching users are allowed or denied. Default: allow."},
+	{name: "type", value: wordValue, words: filterTypes,
+		description: "Whether matching users are allowed or denied. Default: allow."},
 	{name: "users", value: textList, description: "Names, or one regular expression."},
 	{name: "groups", value: textList, description: "Names, or one regular expression."},
 }

@@ -56,8 +56,10 @@ func TestLoad_ProductionDocumentHasNoWarnings(t *testing.T) {
 	assert.Equal(t, p.NodePressureGrace, 30*time.Second)
 	assert.Equal(t, c.Partitions[1].NodePressureGrace, time.Minute)
 	assert.Assert(t, !p.PriorityDisabled && c.Partitions[1].PriorityDisabled)
-	assert.Equal(t, p.Churn, configs.Churn{CircuitBreaker: false, Cycles: 4, Window: time.Hour, CoolDown: 90 * time.Second})
-	assert.Equal(t, c.Partitions[1].Churn, configs.Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute})
+	assert.Equal(t, p.Churn,
+		configs.Churn{CircuitBreaker: false, Cycles: 4, Window: time.Hour, CoolDown: 90 * time.Second})
+	assert.Equal(t, c.Partitions[1].Churn,
+		configs.Churn{CircuitBreaker: true, Cycles: 10, Window: 30 * time.Minute, CoolDown: 5 * time.Minute})
 	assert.Equal(t, p.UserGroupResolver, "ldap")
 	assert.DeepEqual(t, p.NodeSortPolicy, policies.NodeSortPolicy{Sort: policies.NodeSortBinPacking,
 		Weights: []policies.Weight{{Resource: "nvidia.com/gpu", Weight: 4}, {Resource: "vcore", Weight: 1}}})
@@ -269,7 +271,8 @@ func TestProblem_NamesPositionPathAndHint(t *testing.T) {
 	assert.Equal(t, problems.Error(), `6:13: error [V5] [gpu]root.b%d: queue name "b%d" is not legal `+
 		`(hint: 1 to 64 letters, digits or any of _ : # / @ -)
 7:7: error [yaml-unknown-key] [gpu]root.b%d: unknown key "submitACL" in a queue (hint: did you mean "submitacl"?)`)
-	assert.Equal(t, validation.Problem{Line: 2, Col: 3, RuleID: "V1", Severity: validation.Warning, Message: "m"}.WithFile("a.yaml"),
+	assert.Equal(t,
+		validation.Problem{Line: 2, Col: 3, RuleID: "V1", Severity: validation.Warning, Message: "m"}.WithFile("a.yaml"),
 		"a.yaml:2:3: warning [V1] m")
 }
 

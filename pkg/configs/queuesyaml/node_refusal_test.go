@@ -17,12 +17,15 @@ func TestLoad_NodeRefusal(t *testing.T) {
 		"{backoff: 10m}":                         {Backoff: 10 * time.Minute, MaxBackoff: 10 * time.Minute, Asks: 3},
 		"{backoff: 2s, maxbackoff: 2s, asks: 1}": {Backoff: 2 * time.Second, MaxBackoff: 2 * time.Second, Asks: 1},
 	} {
-		conf, problems := Load([]byte("partitions: [{name: default, noderefusal: " + text + ", queues: [{name: root, submitacl: '*'}]}]"))
+		conf, problems := Load([]byte("partitions: [{name: default, noderefusal: " + text + ", queues: [{name: root, " +
+			"submitacl: '*'}]}]"))
 		assert.Equal(t, len(problems), 0, text)
 		assert.Equal(t, conf.Partitions[0].NodeRefusal, want, text)
 	}
-	for _, text := range []string{"{backoff: 10s, maxbackoff: 5s}", "{maxbackoff: 25h}", "{backoff: 25h}", "{maxbackoff: 0s}", "{asks: 1001}"} {
-		_, problems := Load([]byte("partitions: [{name: default, noderefusal: " + text + ", queues: [{name: root, submitacl: '*'}]}]"))
+	for _, text := range []string{"{backoff: 10s, maxbackoff: 5s}", "{maxbackoff: 25h}", "{backoff: 25h}",
+		"{maxbackoff: 0s}", "{asks: 1001}"} {
+		_, problems := Load([]byte("partitions: [{name: default, noderefusal: " + text + ", queues: [{name: root, " +
+			"submitacl: '*'}]}]"))
 		assert.Equal(t, len(problems), 1, text)
 		assert.Assert(t, strings.Contains(problems[0].String(), "from"), problems[0].String())
 	}

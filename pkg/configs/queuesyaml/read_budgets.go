@@ -61,7 +61,8 @@ func (r *reader) selector(d *validation.BudgetDraft, n *yaml.Node) budgets.Selec
 	var expressions []budgets.Expression
 	for _, x := range r.mappings(d, "matchExpressions", fields["matchExpressions"]) {
 		f := r.fields(d, "an expression", x, &expressionMapping)
-		e := budgets.Expression{Key: r.text(d, "key", f["key"]), Operator: budgets.Operator(r.text(d, "operator", f["operator"]))}
+		e := budgets.Expression{Key: r.text(d, "key", f["key"]),
+			Operator: budgets.Operator(r.text(d, "operator", f["operator"]))}
 		for _, v := range r.list(d, "values", f["values"]) {
 			if isNull(v) {
 				r.wrongType(d, "a value", v, "a text")
@@ -77,7 +78,8 @@ func (r *reader) selector(d *validation.BudgetDraft, n *yaml.Node) budgets.Selec
 		if n != nil {
 			where = positionOf(n)
 		}
-		r.Add(d, where, "budget-empty-selector", "without conditions the selector selects nothing, so the budget has no effect",
+		r.Add(d, where, "budget-empty-selector",
+			"without conditions the selector selects nothing, so the budget has no effect",
 			"name the labels of the allocations under matchLabels")
 	}
 	return s
@@ -100,7 +102,8 @@ func (r *reader) allowance(d *validation.BudgetDraft, fields map[string]*yaml.No
 		case isNull(n):
 			continue
 		case first != "":
-			r.AddNamed(d, f, budgets.OneAllowance, fmt.Sprintf("both %s (line %d) and %s are set", first, d.PositionOf(string(first)).Line, f),
+			r.AddNamed(d, f, budgets.OneAllowance,
+				fmt.Sprintf("both %s (line %d) and %s are set", first, d.PositionOf(string(first)).Line, f),
 				"a budget has one of minAvailable, maxUnavailable and allowed")
 		default:
 			first = f
@@ -112,12 +115,14 @@ func (r *reader) allowance(d *validation.BudgetDraft, fields map[string]*yaml.No
 // numberOrPercent reads a number such as 3 or, except for allowed, a percentage such as 50%.
 func (r *reader) numberOrPercent(d *validation.BudgetDraft, k budgets.AllowanceKind, n *yaml.Node) budgets.Allowance {
 	f := k.Field()
-	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" && k != budgets.Allowed {
+	if digits, ok := strings.CutSuffix(n.Value, "%"); ok && n.Kind == yaml.ScalarNode && n.Tag == "!!str" &&
+		k != budgets.Allowed {
 		share, err := strconv.ParseUint(digits, 10, 31)
 		if err == nil && share <= 100 {
 			return budgets.Allowance{Kind: k, N: int32(share), Percent: true}
 		}
-		r.AddNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)), "a percentage is a whole number from 0% to 100%")
+		r.AddNamed(d, f, budgets.InvalidAllowance, fmt.Sprintf("%s is %s", f, describe(n)),
+			"a percentage is a whole number from 0% to 100%")
 		return budgets.Allowance{Kind: k}
 	}
 	var count int64

@@ -36,7 +36,8 @@ func (r *reader) class(n *yaml.Node, given registry.Key) *validation.ClassDraft 
 
 func (r *reader) classValue(d *validation.ClassDraft, n *yaml.Node) {
 	if isNull(n) {
-		r.AddNamed(d, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`, "a larger value is a higher priority")
+		r.AddNamed(d, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`,
+			"a larger value is a higher priority")
 		return
 	}
 	var v int64

@@ -55,7 +55,8 @@ func (r *reader) classSelector(o validation.Subject, what string, n *yaml.Node) 
 		if hint == "" {
 			hint = validation.OperatorHint
 		}
-		r.Add(o, positionOf(fields["operator"]), "classquota-operator", fmt.Sprintf("unknown operator %s", validation.Quote(operator)), hint)
+		r.Add(o, positionOf(fields["operator"]), "classquota-operator",
+			fmt.Sprintf("unknown operator %s", validation.Quote(operator)), hint)
 	}
 	d.Broken = r.ErrorCount() > before
 	return d

@@ -27,17 +27,20 @@ func objectText(n *yaml.Node, key string) string {
 }
 
 // checkObjectKind refuses a Kubernetes object of another version or kind.
-func (r *reader) checkObjectKind(o validation.Subject, d *validation.ObjectDraft, fields map[string]*yaml.Node, version, kind string) {
+func (r *reader) checkObjectKind(o validation.Subject, d *validation.ObjectDraft, fields map[string]*yaml.Node, version,
+	kind string) {
 	for _, x := range []struct{ key, want string }{{"apiVersion", version}, {"kind", kind}} {
 		if got := r.text(o, x.key, fields[x.key]); got != "" && got != x.want {
-			r.Add(o, positionOf(fields[x.key]), d.RulePrefix+"invalid-kind", fmt.Sprintf("the %s is %s", x.key, validation.Quote(got)), "it is "+x.want)
+			r.Add(o, positionOf(fields[x.key]), d.RulePrefix+"invalid-kind",
+				fmt.Sprintf("the %s is %s", x.key, validation.Quote(got)), "it is "+x.want)
 		}
 	}
 }
 
 // objectNames reads texts, such as the name, that may be in the metadata or in the object itself, and
 // records their positions. Other keys of the metadata are ignored.
-func (r *reader) objectNames(o validation.Subject, d *validation.ObjectDraft, fields map[string]*yaml.Node, keys ...string) {
+func (r *reader) objectNames(o validation.Subject, d *validation.ObjectDraft, fields map[string]*yaml.Node,
+	keys ...string) {
 	inside := map[string]*yaml.Node{}
 	for _, p := range r.pairs(o, "metadata", fields["metadata"]) {
 		inside[p.name] = p.value
@@ -49,7 +52,8 @@ func (r *reader) objectNames(o validation.Subject, d *validation.ObjectDraft, fi
 		case within != nil && outer == nil:
 			d.Positions[key] = positionOf(within)
 		case full != "" && short != full:
-			r.AddObject(o, d, key, "invalid-"+key, fmt.Sprintf("the %ss %s and %s are different", key, validation.Quote(short), validation.Quote(full)), "")
+			r.AddObject(o, d, key, "invalid-"+key,
+				fmt.Sprintf("the %ss %s and %s are different", key, validation.Quote(short), validation.Quote(full)), "")
 		}
 	}
 }

@@ -59,8 +59,10 @@ func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
 	p.PreemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
 	p.QuotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
 	p.NodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
-	p.NodePressureGrace = r.duration(p, "nodepressuregrace", preemption["nodepressuregrace"], configs.DefaultNodePressureGrace)
-	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"], configs.DefaultNominationTimeout)
+	p.NodePressureGrace = r.duration(p, "nodepressuregrace", preemption["nodepressuregrace"],
+		configs.DefaultNodePressureGrace)
+	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"],
+		configs.DefaultNominationTimeout)
 	p.Churn = r.churn(p, preemption)
 	p.Reservation = r.reservation(p, r.fields(p, "reservation", fields["reservation"], &reservationMapping))
 	p.NodeRefusal = r.nodeRefusal(p, r.fields(p, "noderefusal", fields["noderefusal"], &nodeRefusalMapping))
@@ -136,7 +138,8 @@ func (r *reader) isDisabled(p *validation.PartitionDraft, what string, n *yaml.N
 }
 
 // positiveDuration reads a duration above zero.
-func (r *reader) positiveDuration(p *validation.PartitionDraft, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+func (r *reader) positiveDuration(p *validation.PartitionDraft, what string, n *yaml.Node,
+	defaultValue time.Duration) time.Duration {
 	d := r.duration(p, what, n, defaultValue)
 	if d == 0 {
 		r.wrongType(p, what, n, "a time above 0s, such as 5m")
@@ -157,7 +160,8 @@ func partitionName(s string) string {
 // or of the document could not be understood. A single top queue called root, in any case,
 // is the root queue; otherwise a root queue is added above all top queues (V4, L4, CFG-29).
 func (r *reader) tree(p *validation.PartitionDraft, n *yaml.Node, siblingsMisread bool) *validation.QueueDraft {
-	root := &validation.QueueDraft{Partition: p, Position: p.Position, Name: configs.RootQueue, Level: 1, MaxApplications: validation.Count{OK: true}}
+	root := &validation.QueueDraft{Partition: p, Position: p.Position, Name: configs.RootQueue, Level: 1,
+		MaxApplications: validation.Count{OK: true}}
 	written := n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 1 &&
 		strings.ToLower(peek(n.Content[0], "name")) == configs.RootQueue
 	if !written && !r.countQueue(root) {
@@ -196,7 +200,8 @@ func (r *reader) nodeSortPolicy(p *validation.PartitionDraft, n *yaml.Node) {
 		name := r.text(p, "type", t)
 		nodes, ok := policies.ParseNodeSort(name)
 		if !ok {
-			r.Add(p, positionOf(t), "V30", "unknown node sort policy "+validation.Quote(name), validation.DidYouMean(name, nodeSortPolicies))
+			r.Add(p, positionOf(t), "V30", "unknown node sort policy "+validation.Quote(name),
+				validation.DidYouMean(name, nodeSortPolicies))
 		}
 		p.NodeSortPolicy.Sort = nodes
 	}
@@ -211,7 +216,8 @@ func (r *reader) nodeSortPolicy(p *validation.PartitionDraft, n *yaml.Node) {
 		weight, ok := r.number(p, "the weight of "+validation.Quote(w.name), w.value)
 		switch {
 		case ok && weight < 0:
-			r.Add(p, positionOf(w.value), "V31", fmt.Sprintf("the weight of %s is negative: %v", validation.Quote(w.name), weight),
+			r.Add(p, positionOf(w.value), "V31",
+				fmt.Sprintf("the weight of %s is negative: %v", validation.Quote(w.name), weight),
 				"0 leaves the resource out")
 		case weight > 0:
 			p.NodeSortPolicy.Weights = append(p.NodeSortPolicy.Weights, policies.Weight{Resource: w.name, Weight: weight})
@@ -227,7 +233,8 @@ func (r *reader) userGroupResolver(p *validation.PartitionDraft, n *yaml.Node) {
 	name := r.text(p, "type", t)
 	if !slices.Contains(resolvers, name) {
 		r.Add(p, positionOf(t), "resolver-unknown",
-			"unknown user group resolver "+validation.Quote(name)+": users are not resolved", validation.DidYouMean(name, resolvers))
+			"unknown user group resolver "+validation.Quote(name)+": users are not resolved",
+			validation.DidYouMean(name, resolvers))
 		name = ""
 	}
 	p.UserGroupResolver = name

@@ -23,7 +23,8 @@ const maxRules = 1000
 var rulePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // rule reads a placement rule with its parents, or returns nil when it is past a bound.
-func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node, level int) *validation.PlacementRuleDraft {
+func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node,
+	level int) *validation.PlacementRuleDraft {
 	d := &validation.PlacementRuleDraft{Position: positionOf(n), Partition: p, Label: label}
 	if level > r.options.MaxDepth {
 		r.Add(p, d.Position, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
@@ -33,7 +34,8 @@ func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node, 
 	r.placementRuleCount++
 	if r.placementRuleCount > maxRules {
 		if r.placementRuleCount == maxRules+1 {
-			r.Add(p, d.Position, "bound-rules", fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
+			r.Add(p, d.Position, "bound-rules",
+				fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
 		}
 		return nil
 	}
@@ -42,7 +44,8 @@ func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node, 
 		d.Position = positionOf(name)
 	}
 	name := r.text(d, "name", fields["name"])
-	if misread := r.misreadMappings[n]; !misread || name != "" { // otherwise the name may be the part that was not understood
+	// otherwise the name may be the part that was not understood
+	if misread := r.misreadMappings[n]; !misread || name != "" {
 		d.Kind, d.Valid = r.ruleKind(d, name)
 		d.Valid = d.Valid && !misread
 	}
@@ -112,7 +115,8 @@ func (r *reader) fixedValue(d *validation.PlacementRuleDraft) bool {
 	levels, qualified := validation.SplitValue(d.Value.Text)
 	for _, name := range levels {
 		if !configs.IsQueueName(name) {
-			r.Add(d, d.Value.Position, "L3", "the value has the illegal queue name "+validation.Quote(name), validation.QueueNameHint)
+			r.Add(d, d.Value.Position, "L3", "the value has the illegal queue name "+validation.Quote(name),
+				validation.QueueNameHint)
 			return false
 		}
 	}
@@ -192,7 +196,8 @@ func (r *reader) filterName(
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 		reason = ": " + wrong.Code.String()
 	}
-	r.Add(d, w.Position, "V28", fmt.Sprintf("%s: %s is not a regular expression%s", what, validation.Quote(w.Text), reason),
+	r.Add(d, w.Position, "V28",
+		fmt.Sprintf("%s: %s is not a regular expression%s", what, validation.Quote(w.Text), reason),
 		expressionHint(w.Text))
 	return nil, nil
 }

@@ -28,8 +28,10 @@ func (r *reader) children(parent *validation.QueueDraft, list []*yaml.Node) []*v
 }
 
 // queue reads a queue and the queues below it, or returns nil if it is beyond a bound (CFG-15).
-func (r *reader) queue(p *validation.PartitionDraft, parent *validation.QueueDraft, n *yaml.Node) *validation.QueueDraft {
-	q := &validation.QueueDraft{Position: positionOf(n), Partition: p, ParentQueue: parent, Level: 1, Name: strings.ToLower(peek(n, "name"))}
+func (r *reader) queue(p *validation.PartitionDraft, parent *validation.QueueDraft,
+	n *yaml.Node) *validation.QueueDraft {
+	q := &validation.QueueDraft{Position: positionOf(n), Partition: p, ParentQueue: parent, Level: 1,
+		Name: strings.ToLower(peek(n, "name"))}
 	if parent != nil {
 		q.Level = parent.Level + 1
 	}
@@ -104,10 +106,12 @@ func (r *reader) dropRootResources(root *validation.QueueDraft) {
 }
 
 // resources reads a mapping with max and guaranteed.
-func (r *reader) resources(o validation.Subject, what string, n *yaml.Node, rule string) (max, guaranteed validation.Quantities) {
+func (r *reader) resources(o validation.Subject, what string, n *yaml.Node, rule string) (max,
+	guaranteed validation.Quantities) {
 	fields := r.fields(o, what, n, &resourcesMapping)
 	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
-	return r.quantities(o, prefix+"max", fields["max"], rule), r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
+	return r.quantities(o, prefix+"max", fields["max"], rule),
+		r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
 }
 
 // maxMappingResources is how many resources of one mapping are read: one more than a partition may
@@ -134,7 +138,8 @@ func (r *reader) quantities(o validation.Subject, what string, n *yaml.Node, rul
 			r.resourceUses.Record(r.currentPartition, o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
 			continue
 		case isText(p.value):
-			r.Add(o, positionOf(p.value), rule, fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
+			r.Add(o, positionOf(p.value), rule,
+				fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
 				quantityHint(p.name, text, err))
 		}
 		q.Broken = true
@@ -197,7 +202,8 @@ func (r *reader) acl(q *validation.QueueDraft, key string, n *yaml.Node) securit
 		if r.LimitReached("acl-name") {
 			continue
 		}
-		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, validation.Quote(name)), validation.UserNameHint
+		message, hint := fmt.Sprintf("%s has the illegal name %s, which is ignored", key, validation.Quote(name)),
+			validation.UserNameHint
 		switch {
 		case name == "":
 			message = key + " has an empty name in a list, which is ignored"

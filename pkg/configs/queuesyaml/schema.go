@@ -46,7 +46,8 @@ func Schema() []byte {
 	top := documentMapping.schema()
 	top.Schema = "https://json-schema.org/draft/2020-12/schema"
 	top.Title = "queues.yaml"
-	top.Description = "The partitions, queues, limits, placement rules, priority classes and disruption budgets of a cluster."
+	top.Description = "The partitions, queues, limits, placement rules, priority classes and disruption budgets of a " +
+		"cluster."
 	top.Defs = map[string]*schema{"quantities": quantitiesSchema(), "properties": settingsSchema()}
 	for name, m := range mappings {
 		if m != &documentMapping {
@@ -180,7 +181,8 @@ func settingsSchema() *schema {
 }
 
 // yamlFlags are the booleans of YAML 1.1 besides true and false.
-var yamlFlags = []string{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF"}
+var yamlFlags = []string{"y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off",
+	"OFF"}
 
 func anys(words []string) []any {
 	var out []any

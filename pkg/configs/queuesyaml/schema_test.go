@@ -116,13 +116,19 @@ func TestSchema_AgreesWithLoad(t *testing.T) {
 func TestSchema_ErrorsNameThePath(t *testing.T) {
 	s := compiledSchema(t)
 	for _, c := range []struct{ name, text, want string }{
-		{"an unknown key", "partitions: [{queues: [{name: root, submitACL: '*'}]}]", "at '/partitions/0/queues/0': additional properties 'submitACL' not allowed"},
+		{"an unknown key", "partitions: [{queues: [{name: root, submitACL: '*'}]}]",
+			"at '/partitions/0/queues/0': additional properties 'submitACL' not allowed"},
 		{"a missing key", "partitions: [{name: default}]", "at '/partitions/0': missing property 'queues'"},
-		{"a wrong kind", "partitions: [{queues: [{name: root, maxapplications: many}]}]", "at '/partitions/0/queues/0/maxapplications': got string, want null or integer"},
-		{"an unknown key in a nested rule", "partitions: [{queues: [], placementrules: [{name: user, parent: {name: fixed, value: a, filter: {user: [b]}}}]}]", "additional properties 'user' not allowed"},
+		{"a wrong kind", "partitions: [{queues: [{name: root, maxapplications: many}]}]",
+			"at '/partitions/0/queues/0/maxapplications': got string, want null or integer"},
+		{"an unknown key in a nested rule",
+			"partitions: [{queues: [], placementrules: [{name: user, parent: {name: fixed, value: a, filter: {user: [b]}}}]}]",
+			"additional properties 'user' not allowed"},
 		{"a quantity", "partitions: [{queues: [{name: a, resources: {max: {memory: 5m}}}]}]", "'5m' does not match pattern"},
-		{"a fraction", "partitions: [{queues: [{name: a, resources: {max: {memory: 1.5}}}]}]", "at '/partitions/0/queues/0/resources/max/memory': got number, want integer or string"},
-		{"an unknown placement rule", "partitions: [{queues: [], placementrules: [{name: tags}]}]", "at '/partitions/0/placementrules/0/name': 'anyOf' failed"},
+		{"a fraction", "partitions: [{queues: [{name: a, resources: {max: {memory: 1.5}}}]}]",
+			"at '/partitions/0/queues/0/resources/max/memory': got number, want integer or string"},
+		{"an unknown placement rule", "partitions: [{queues: [], placementrules: [{name: tags}]}]",
+			"at '/partitions/0/placementrules/0/name': 'anyOf' failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, _ := Load([]byte(c.text))
@@ -186,7 +192,8 @@ func TestSchema_DeprecatesMisnamedResources(t *testing.T) {
 		} `json:"$defs"`
 	}
 	assert.NilError(t, json.Unmarshal(Schema(), &s))
-	for name, want := range map[string]string{"cpu": "Probably vcore is meant", "mem": "Probably memory is meant", "Memory": "Probably memory is meant"} {
+	for name, want := range map[string]string{"cpu": "Probably vcore is meant", "mem": "Probably memory is meant",
+		"Memory": "Probably memory is meant"} {
 		p := s.Defs.Quantities.Properties[name]
 		assert.Assert(t, p.Deprecated && strings.HasPrefix(p.Description, want), "%s: %+v", name, p)
 	}

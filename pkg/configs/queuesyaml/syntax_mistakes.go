@@ -44,7 +44,8 @@ func likelyMistake(text []byte, line int, message string) *mistake {
 		// The parser also counts other line breaks than \n, so its line may be too large.
 		from := min(max(0, line-2), len(lines))
 		to := max(from, min(len(lines), line+1))
-		return firstMatch(lines[from:to], missingSpace, "there is no space behind the colon", "write key: value").shiftLines(from)
+		return firstMatch(lines[from:to], missingSpace, "there is no space behind the colon",
+			"write key: value").shiftLines(from)
 	}
 	return nil
 }
@@ -99,7 +100,8 @@ func findTab(lines []string, near int, anywhere bool) *mistake {
 		}
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t-"))]
 		if col := strings.IndexByte(indent, '\t'); col >= 0 && len(indent) < len(line) {
-			return &mistake{validation.At(i+1, col+1), "the line is indented with a tab", "YAML allows only spaces for indentation"}
+			return &mistake{validation.At(i+1, col+1), "the line is indented with a tab",
+				"YAML allows only spaces for indentation"}
 		}
 	}
 	return nil

@@ -69,8 +69,10 @@ func TestWarnings_SuggestTheProbableValue(t *testing.T) {
 		{"{cpu: 2}", `max is for a resource "cpu", which is not "vcore" (hint: did you mean "vcore"?)`},
 		{"{mem: 2Gi}", `max is for a resource "mem", which is not "memory" (hint: did you mean "memory"?)`},
 		{"{Memory: 2Gi}", `max is for a resource "Memory", which is not "memory" (hint: did you mean "memory"?)`},
-		{"{memory: 2Gi, Memory: 2Gi}", `max is for a resource "Memory", which is not "memory" (hint: did you mean "memory"?)`},
-		{"{gpu: 1, amd.com/gpu: 1}", `max is for a resource "gpu", and line 6 has another one, "amd.com/gpu" (hint: did you mean "amd.com/gpu"?)`},
+		{"{memory: 2Gi, Memory: 2Gi}",
+			`max is for a resource "Memory", which is not "memory" (hint: did you mean "memory"?)`},
+		{"{gpu: 1, amd.com/gpu: 1}",
+			`max is for a resource "gpu", and line 6 has another one, "amd.com/gpu" (hint: did you mean "amd.com/gpu"?)`},
 		{"{nvidia.com/gpu: 1, amd.com/gpu: 1}", ""},
 		{"{memory: 10}", "max memory 10 is only 10 bytes (hint: did you mean 10Gi?)"},
 		{"{memory: 1}", "max memory 1 is only 1 byte (hint: did you mean 1Gi?)"},
@@ -100,9 +102,11 @@ func TestWarnings_OnePerResourceName(t *testing.T) {
 		fmt.Fprintf(&b, "    - {name: q%d, resources: {max: {cpu: 2, memory: %d}}}\n", i, i+1)
 	}
 	_, problems := Load([]byte(b.String()))
-	assert.Equal(t, problems.Error(), `7:36: warning [resource-name] root.q0: max is for a resource "cpu", which is not "vcore"`+
-		` (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean "vcore"?)`+"\n"+
-		"7:52: warning [quantity-small] root.q0: max memory 1 is only 1 byte (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean 1Gi?)")
+	assert.Equal(t, problems.Error(),
+		`7:36: warning [resource-name] root.q0: max is for a resource "cpu", which is not "vcore"`+
+			` (also in lines 8, 9, 10, 11, 12 and 94 more) (hint: did you mean "vcore"?)`+"\n"+
+			"7:52: warning [quantity-small] root.q0: max memory 1 is only 1 byte (also in lines 8, 9, 10, 11, 12 and 94 more) "+
+			"(hint: did you mean 1Gi?)")
 }
 
 // With Options.NodeCapacity, names that nodes have are right and others are warned of (CFG-81).
@@ -120,12 +124,16 @@ func TestWarnings_CompareWithNodeCapacity(t *testing.T) {
 	nodes := []string{"memory", "nvidia.com/gpu", "vcore"}
 	for _, c := range []struct{ max, want string }{
 		{"{vcore: 1, nvidia.com/gpu: 1}", ""},
-		{"{nvidia.com/gpus: 1}", place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
+		{"{nvidia.com/gpus: 1}",
+			place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
 		{"{gpu: 1}", place + `max is for a resource "gpu", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
 		{"{cpu: 1}", place + `max is for a resource "cpu", which no node has (hint: did you mean "vcore"?)`},
-		{"{amd.com/gpu: 1}", place + `max is for a resource "amd.com/gpu", which no node has (hint: the nodes have "memory", "nvidia.com/gpu", "vcore")`},
+		{"{amd.com/gpu: 1}",
+			place + `max is for a resource "amd.com/gpu", which no node has (hint: the nodes have "memory", "nvidia.com/gpu", ` +
+				`"vcore")`},
 		{"{amd.com/gpu: 0, vcore: 1}", ""}, // zero forbids a future resource
-		{"{nvidia.com/gpus: 0, vcore: 1}", place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
+		{"{nvidia.com/gpus: 0, vcore: 1}",
+			place + `max is for a resource "nvidia.com/gpus", which no node has (hint: did you mean "nvidia.com/gpu"?)`},
 	} {
 		assert.Equal(t, load(c.max, nodes...), c.want, c.max)
 	}
@@ -146,9 +154,11 @@ func TestWarnings_CompareGuaranteesWithNodeCapacity(t *testing.T) {
 		"{name: a, resources: {guaranteed: {memory: 5700Gi}}}": "6:57: warning [guarantee-beyond-nodes] root.a: " +
 			"the queue is guaranteed memory 5700Gi, and all nodes together have 64Gi" + hint,
 		"{name: a, queues: [{name: b, resources: {guaranteed: {vcore: 17}}}]}, {name: c, resources: {guaranteed: {vcore: 1}}}": "" +
-			"6:75: warning [guarantee-beyond-nodes] root.a.b: the queue is guaranteed vcore 17, and all nodes together have 16" + hint,
+			"6:75: warning [guarantee-beyond-nodes] root.a.b: the queue is guaranteed vcore 17, and all nodes together have 16" +
+			hint,
 		"{name: a, resources: {guaranteed: {vcore: 9}}}, {name: b, resources: {guaranteed: {vcore: 8}}}": "" +
-			"4:11: warning [guarantee-beyond-nodes] root: the children are guaranteed vcore 17, and all nodes together have 16" + hint,
+			"4:11: warning [guarantee-beyond-nodes] root: the children are guaranteed vcore 17, and all nodes together have 16" +
+			hint,
 	} {
 		assert.Equal(t, load(queues), want, queues)
 	}
@@ -166,7 +176,8 @@ func TestWarnings_EqualOnesAreMergedForReaders(t *testing.T) {
 	assert.Equal(t, len(problems), 6)
 	const hint = ` (hint: did you mean "application.sort.policy"?)`
 	assert.Equal(t, problems.Merged().Error(), ""+
-		`7:30: warning [property-unknown] root.a: unknown property "application.sort.polcy" has no effect (also in lines 8, 9)`+hint+"\n"+
+		`7:30: warning [property-unknown] root.a: unknown property "application.sort.polcy" has no effect (also in lines `+
+		`8, 9)`+hint+"\n"+
 		`8:60: warning [property-unknown] root.b: unknown property "other" has no effect`+"\n"+
 		`9:61: error [yaml-unknown-key] root.c: unknown key "x" in a queue`+"\n"+
 		`10:17: error [yaml-unknown-key] root.d: unknown key "x" in a queue`)

@@ -31,7 +31,8 @@ func (r *reader) parseDocument(text []byte) *yaml.Node {
 		r.Add(nil, positionOf(second.Content[0]), "yaml-documents", "only the first document of the text is read",
 			"remove the line --- above and the other documents")
 	case err != nil && !errors.Is(err, io.EOF):
-		r.Add(nil, validation.Position{}, "yaml-documents", "only the first document of the text is read, and the rest is not YAML",
+		r.Add(nil, validation.Position{}, "yaml-documents",
+			"only the first document of the text is read, and the rest is not YAML",
 			"remove the rest")
 	}
 	top := first.Content[0]

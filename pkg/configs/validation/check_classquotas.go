@@ -85,8 +85,9 @@ func (c *classQuotaCheck) checkNeedingQuota(p *PartitionDraft, covered *classCov
 		}
 		for _, w := range s.Classes {
 			if !covered.covers(w.Text) {
-				c.Add(p, w.Position, "classquota-uncovered", fmt.Sprintf("no queue has a class quota that counts asks of class %s, "+
-					"so all of them are rejected", Quote(w.Text)), "")
+				c.Add(p, w.Position, "classquota-uncovered",
+					fmt.Sprintf("no queue has a class quota that counts asks of class %s, "+
+						"so all of them are rejected", Quote(w.Text)), "")
 			}
 		}
 	}
@@ -100,7 +101,8 @@ func (c *classQuotaCheck) checkQueue(q *QueueDraft, covered *classCoverage) {
 	for _, d := range q.ClassQuotas {
 		c.checkQuotaName(q, d, seen)
 		if d.Match == nil {
-			c.Add(q, d.Position, "classquota-operator", `key "match" is missing in a class quota`, "it selects the asks that the quota counts; "+OperatorHint)
+			c.Add(q, d.Position, "classquota-operator", `key "match" is missing in a class quota`,
+				"it selects the asks that the quota counts; "+OperatorHint)
 		} else {
 			c.checkSelector(q, d.Match)
 		}
@@ -125,7 +127,8 @@ func (c *classQuotaCheck) checkQuotaName(q *QueueDraft, d *ClassQuotaDraft, seen
 		return
 	}
 	if first, twice := seen[name]; twice {
-		c.Add(q, d.Name.Position, "classquota-name", fmt.Sprintf("the queue has a class quota %s in line %d already", Quote(name), first.Line), "")
+		c.Add(q, d.Name.Position, "classquota-name",
+			fmt.Sprintf("the queue has a class quota %s in line %d already", Quote(name), first.Line), "")
 		return
 	}
 	seen[name] = d.Name.Position
@@ -144,7 +147,8 @@ func (c *classQuotaCheck) checkSelector(o Subject, s *ClassSelectorDraft) {
 	case needs && len(s.Classes) == 0:
 		wrong(s.Position, fmt.Sprintf("operator %s needs classes", s.Operator), "classes: [a, b]")
 	case !needs && len(s.Classes) > 0:
-		wrong(s.Classes[0].Position, fmt.Sprintf("operator %s takes no classes", s.Operator), "only In and NotIn take classes")
+		wrong(s.Classes[0].Position, fmt.Sprintf("operator %s takes no classes", s.Operator),
+			"only In and NotIn take classes")
 	}
 	seen := map[string]bool{}
 	for _, w := range s.Classes {
@@ -232,7 +236,8 @@ func (c *classQuotaCheck) checkParentQuotas(q *QueueDraft, d *ClassQuotaDraft) {
 			}
 			if d.Hard.N[name] > most {
 				c.Add(q, d.Hard.Positions[name], "classquota-above", fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s",
-					name, resources.FormatQuantity(name, d.Hard.N[name]), resources.FormatQuantity(name, most), Quote(other.Name.Text), up.path()), "")
+					name, resources.FormatQuantity(name, d.Hard.N[name]), resources.FormatQuantity(name, most), Quote(other.Name.Text),
+					up.path()), "")
 			}
 			break
 		}

@@ -20,7 +20,8 @@ func (r *Report) checkHasPartition(d *DocumentDraft) {
 	if d.Empty {
 		message = "the document is empty"
 	}
-	r.Add(nil, Position{}, "no-partition", message, "the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
+	r.Add(nil, Position{}, "no-partition", message,
+		"the smallest one is partitions: [{queues: [{name: root, submitacl: '*'}]}]")
 }
 
 // checkPartitionNames applies V1 (CFG-26).
@@ -35,7 +36,8 @@ func (r *Report) checkPartitionNames(partitions []*PartitionDraft) {
 	}
 }
 
-// checkChildNames applies V6 (CFG-37), and warns of a configured recovery queue (CFG-136). Names are lower case here already.
+// checkChildNames applies V6 (CFG-37), and warns of a configured recovery queue (CFG-136). Names are lower case here
+// already.
 func (r *Report) checkChildNames(q *QueueDraft) {
 	seen := make(map[string]bool, len(q.Children))
 	for _, c := range q.Children {
@@ -45,8 +47,9 @@ func (r *Report) checkChildNames(q *QueueDraft) {
 		}
 		seen[c.Name] = true
 		if q.ParentQueue == nil && c.Name == placement.RecoveryQueueName {
-			r.Add(c, c.Position, "recovery-queue", "the recovery queue is for recovered applications that no other queue takes (PLC-28): "+
-				"no rule places an application there, and a max does not keep what runs from counting there",
+			r.Add(c, c.Position, "recovery-queue",
+				"the recovery queue is for recovered applications that no other queue takes (PLC-28): "+
+					"no rule places an application there, and a max does not keep what runs from counting there",
 				"leave it out: it is created when it is needed")
 		}
 	}
@@ -110,7 +113,8 @@ func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
 	}
 	if misspelt != nil {
 		r.Add(misspelt, misspelt.Position, "partition-default",
-			fmt.Sprintf("no partition is named %q, to which nodes, applications and asks belong that name no partition", configs.DefaultPartition),
+			fmt.Sprintf("no partition is named %q, to which nodes, applications and asks belong that name no partition",
+				configs.DefaultPartition),
 			fmt.Sprintf("did you mean %q?", configs.DefaultPartition))
 	}
 }
@@ -118,7 +122,8 @@ func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
 // checkSubmitters warns of a partition without any access list, to which no application can be submitted
 // (CFG-85). It is silent if a part of the document could not be read: that may be the access list.
 func (r *Report) checkSubmitters(p *PartitionDraft) {
-	misread := slices.ContainsFunc(r.Problems, func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
+	misread := slices.ContainsFunc(r.Problems,
+		func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
 	if !misread && !hasSubmitAccess(p.Root) {
 		r.Add(p.Root, p.Root.Position, "no-submit-access",
 			"no queue has a submitacl or adminacl, so no user can submit an application",

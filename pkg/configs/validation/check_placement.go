@@ -26,8 +26,10 @@ func (r *Report) checkPatternSize(p *PartitionDraft) {
 		for ; d != nil; d = d.Parent {
 			size += d.Filter.PatternSize()
 			if size > placement.MaxPatternSize {
-				r.Add(d, d.Position, "bound-filters", fmt.Sprintf("the regular expressions of the filters have a size of %d up to this rule, more than %d in one partition",
-					size, placement.MaxPatternSize), "list names instead, or let one expression stand for several rules")
+				r.Add(d, d.Position, "bound-filters",
+					fmt.Sprintf("the regular expressions of the filters have a size of %d up to this rule, more than %d in one "+
+						"partition",
+						size, placement.MaxPatternSize), "list names instead, or let one expression stand for several rules")
 				return
 			}
 		}

@@ -24,7 +24,8 @@ func (r *Report) checkQueueProperties(q *QueueDraft) {
 			r.checkPriorityPreemption(q, s)
 		}
 		if !q.Partition.QuotaPreemptionEnabled {
-			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition")
+			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max",
+				"set preemption: {quotapreemptionenabled: true} in the partition")
 		}
 	}
 	sort, ok := q.ownSetting(configs.SortPolicyProperty)
@@ -36,7 +37,8 @@ func (r *Report) checkQueueProperties(q *QueueDraft) {
 			"only leaf queues below inherit it; set it there")
 	case q.isParent() && sort.Value.Text == policies.Fair.String() && q.passesOnSort():
 		r.Add(q, sort.Value.Position, "fair-parent",
-			"leaf queues below inherit fair, and so reject applications with task groups (gangs); on the parent itself it has no effect",
+			"leaf queues below inherit fair, and so reject applications with task groups (gangs); on the parent itself it has "+
+				"no effect",
 			"leave it out: child queues are always sorted by fair share; or set fifo in the leaf queues of gangs")
 	case !q.isParent() && sort.Value.Text == policies.Fair.String() && q.Guaranteed.hasNoQuantity():
 		r.Add(q, sort.Value.Position, "fair-raw", "fair without guaranteed resources compares plain numbers, "+
@@ -110,7 +112,8 @@ func (r *Report) checkProperty(q *QueueDraft, prefix string, s Setting) {
 // checkBackoff warns of application.unschedasks.backoff above zero, which has no effect (CFG-134). Its delay alone
 // means nothing in YuniKorn either.
 func (r *Report) checkBackoff(q *QueueDraft, prefix string, s Setting) {
-	if s.Name.Text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 && !r.LimitReached("property-unused") {
+	if s.Name.Text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 &&
+		!r.LimitReached("property-unused") {
 		r.Add(q, s.Name.Position, "property-unused", prefix+configs.BackoffProperty+" has no effect: "+
 			"an ask that cannot be placed is tried again only after something has changed", "it may be left out")
 	}
@@ -119,8 +122,10 @@ func (r *Report) checkBackoff(q *QueueDraft, prefix string, s Setting) {
 // checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).
 // Requires: the partition of q has priorities disabled.
 func (r *Report) checkPriorityPreemption(q *QueueDraft, s Setting) {
-	if s.Name.Text == configs.PriorityPreemptionProperty && settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
-		r.Add(q, s.Name.Position, "priority-off", configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
+	if s.Name.Text == configs.PriorityPreemptionProperty &&
+		settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
+		r.Add(q, s.Name.Position, "priority-off",
+			configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
 	}
 }
 
@@ -128,7 +133,8 @@ func (r *Report) checkPriorityPreemption(q *QueueDraft, s Setting) {
 // the given reason (CFG-78).
 func (r *Report) checkQuotaPreemptionDelay(q *QueueDraft, prefix string, s Setting, reason, hint string) {
 	if s.Name.Text == configs.QuotaPreemptionDelayProperty && settingsOf(s).QuotaPreemptionDelay > 0 {
-		r.Add(q, s.Name.Position, "quota-delay", fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
+		r.Add(q, s.Name.Position, "quota-delay",
+			fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
 	}
 }
 
@@ -152,7 +158,8 @@ func (r *Report) checkTemplate(q *QueueDraft) {
 	for _, s := range t.Settings {
 		r.checkProperty(q, "childtemplate ", s)
 		if s.Name.Text == configs.ExistingLeavesProperty && !r.LimitReached("property-unused") {
-			r.Add(q, s.Name.Position, "property-unused", "childtemplate "+configs.ExistingLeavesProperty+" has no effect: a leaf has no child template",
+			r.Add(q, s.Name.Position, "property-unused",
+				"childtemplate "+configs.ExistingLeavesProperty+" has no effect: a leaf has no child template",
 				"set it in the properties of the queue itself")
 		}
 		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")

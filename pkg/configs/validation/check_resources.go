@@ -20,7 +20,8 @@ func (r *Report) checkGuarantees(root *QueueDraft) {
 //
 // An excess that is reported is cut off, so that the queues above do not report it
 // again.
-func (r *Report) checkGuaranteeTree(q *QueueDraft, parentMax resources.Limit, limitingQueue *QueueDraft) resources.Amounts {
+func (r *Report) checkGuaranteeTree(q *QueueDraft, parentMax resources.Limit,
+	limitingQueue *QueueDraft) resources.Amounts {
 	for _, name := range sortedKeys(q.Max.N) {
 		n := q.Max.N[name]
 		if most, ok := parentMax.Get(name); ok && n > most {
@@ -82,16 +83,16 @@ func (r *Report) checkChildGuarantees(
 	return resources.FromMap(out)
 }
 
-// WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135). capacity is what they
-// have, by partition and resource; a resource that no node has is warned of elsewhere (CFG-81).
+// WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135). capacity is what
+// they have, by partition and resource; a resource that no node has is warned of elsewhere (CFG-81).
 func (r *Report) WarnGuarantees(partitions []*PartitionDraft, capacity map[string]map[string]resources.Quantity) {
 	for _, p := range partitions {
 		r.warnGuaranteeTree(p.Root, resources.FromMap(capacity[p.Name]))
 	}
 }
 
-// warnGuaranteeTree returns what q counts against the guarantee of its parent, and warns of the deepest queues that count
-// more than capacity.
+// warnGuaranteeTree returns what q counts against the guarantee of its parent, and warns of the deepest queues that
+// count more than capacity.
 func (r *Report) warnGuaranteeTree(q *QueueDraft, capacity resources.Amounts) resources.Amounts {
 	var children resources.Amounts
 	warned := map[string]bool{}

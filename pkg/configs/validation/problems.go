@@ -80,8 +80,8 @@ func (p Problems) only(s Severity) Problems {
 	return out
 }
 
-// Merged returns the problems for a reader: equal warnings about different queues are one, the first, with the lines of the
-// others (CFG-83). Errors stay apart: each has to be mended.
+// Merged returns the problems for a reader: equal warnings about different queues are one, the first, with the lines of
+// the others (CFG-83). Errors stay apart: each has to be mended.
 func (p Problems) Merged() Problems {
 	type text struct{ rule, message, hint string }
 	found := map[text]*occurrences{}

@@ -17,8 +17,9 @@ var wellKnownNames = []string{
 var wellKnownAliases = map[string]string{
 	"cpu": resources.VCore, "cpus": resources.VCore, "vcpu": resources.VCore, "vcpus": resources.VCore,
 	"core": resources.VCore, "cores": resources.VCore, "virtualcores": resources.VCore,
-	"millicpu": resources.VCore, "millicores": resources.VCore, "requestscpu": resources.VCore, "limitscpu": resources.VCore,
-	"mem": resources.Memory, "ram": resources.Memory, "memorymb": resources.Memory, "memorybytes": resources.Memory,
+	"millicpu": resources.VCore, "millicores": resources.VCore, "requestscpu": resources.VCore,
+	"limitscpu": resources.VCore,
+	"mem":       resources.Memory, "ram": resources.Memory, "memorymb": resources.Memory, "memorybytes": resources.Memory,
 	"requestsmemory": resources.Memory, "limitsmemory": resources.Memory,
 }
 

@@ -96,7 +96,8 @@ func (u ResourceUses) use(partition, name string) *resourceUse {
 
 // Record records a quantity of a resource of the document. In a class quota, pods is the
 // number of asks and allocations and not a resource of nodes, so it is not recorded there.
-func (u ResourceUses) Record(partition string, o Subject, what, name string, key, value Position, n resources.Quantity, text string) {
+func (u ResourceUses) Record(partition string, o Subject, what, name string, key, value Position, n resources.Quantity,
+	text string) {
 	if what == hardKey && name == "pods" {
 		return
 	}
@@ -152,7 +153,8 @@ func resourcesOf(capacity map[string]resources.Quantity) (names []string) {
 	return names
 }
 
-// warnMisnamedResource warns of an empty name, and of one that resembles a well-known name or one that is used more often.
+// warnMisnamedResource warns of an empty name, and of one that resembles a well-known name or one that is used more
+// often.
 func (r *Report) warnMisnamedResource(x *resourceUse, near map[string]*resourceUse) {
 	if strings.TrimSpace(x.name) == "" {
 		r.Add(x.first.subject, x.first.Position, "resource-name", fmt.Sprintf("%s is for a resource without a name%s",
@@ -161,8 +163,10 @@ func (r *Report) warnMisnamedResource(x *resourceUse, near map[string]*resourceU
 		r.Add(x.first.subject, x.first.Position, "resource-name", fmt.Sprintf("%s is for a resource %s, which is not %q%s",
 			x.first.what, Quote(x.name), known, x.first.furtherLines()), suggestionText(known))
 	} else if other := near[x.name]; other != nil {
-		r.Add(x.first.subject, x.first.Position, "resource-similar", fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
-			x.first.what, Quote(x.name), other.first.Line, Quote(other.name), x.first.furtherLines()), suggestionText(other.name))
+		r.Add(x.first.subject, x.first.Position, "resource-similar",
+			fmt.Sprintf("%s is for a resource %s, and line %d has another one, %s%s",
+				x.first.what, Quote(x.name), other.first.Line, Quote(other.name), x.first.furtherLines()),
+			suggestionText(other.name))
 	}
 }
 

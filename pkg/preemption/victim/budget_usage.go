@@ -52,7 +52,8 @@ func (s *budgetUsage) refund(u *victimUnit) {
 
 // forbids reports whether u is beyond a budget in a leaf with disruption.budgets: strict. If not, u is charged.
 func (s *budgetUsage) forbids(u *victimUnit) bool {
-	if s.hasNoBudgets() || !s.charge(u) || u.first.Application().Queue().Settings().BudgetPolicy != policies.BudgetsStrict {
+	if s.hasNoBudgets() || !s.charge(u) ||
+		u.first.Application().Queue().Settings().BudgetPolicy != policies.BudgetsStrict {
 		return false
 	}
 	s.refund(u)
@@ -70,5 +71,6 @@ func (s *budgetUsage) sortViolatingFirst(units []victimUnit) {
 	for i := range units {
 		units[i].violatesBudget = s.charge(&units[i])
 	}
-	slices.SortStableFunc(units, func(a, b victimUnit) int { return boolToInt(b.violatesBudget) - boolToInt(a.violatesBudget) })
+	slices.SortStableFunc(units,
+		func(a, b victimUnit) int { return boolToInt(b.violatesBudget) - boolToInt(a.violatesBudget) })
 }

@@ -30,9 +30,12 @@ const (
 
 func (l IneligibleReason) String() string {
 	return [...]string{
-		"eligible", "is already being preempted", "is a placeholder that ends already", "requires this node", "holds no requested resource",
-		"has system priority", "is in another leaf queue", "is in the queue whose guarantee is enforced", "is beyond a preemption fence",
-		"is in a queue with preemption disabled", "is in a queue that cools down with the queue of the ask", "has too high a priority", "is protected by a queue guarantee",
+		"eligible", "is already being preempted", "is a placeholder that ends already", "requires this node",
+		"holds no requested resource",
+		"has system priority", "is in another leaf queue", "is in the queue whose guarantee is enforced",
+		"is beyond a preemption fence",
+		"is in a queue with preemption disabled", "is in a queue that cools down with the queue of the ask",
+		"has too high a priority", "is protected by a queue guarantee",
 		"is protected by a disruption budget",
 	}[l]
 }
@@ -54,7 +57,8 @@ type victimSearch struct {
 	victimOrder policies.VictimOrder
 	qosCounts   bool // preemption.victim.qos is enabled
 
-	protected map[*objects.Allocation]IneligibleReason // units kept by a guarantee or a budget, for reports; nil: not recorded
+	// units kept by a guarantee or a budget, for reports; nil: not recorded
+	protected map[*objects.Allocation]IneligibleReason
 
 	generation uint64              // incremented by each resetLeafCache
 	leafCache  []cachedEligibility // by index of the leaf in the node cache; entries of earlier generations are stale
@@ -76,7 +80,8 @@ type cachedEligibility struct {
 	priority        int32  // of the last candidate
 	exposedPriority int32  // priority, as commonAncestor sees it
 
-	guaranteed      []int32            // the queues from the leaf up to commonAncestor with a guarantee, in guaranteeTotals
+	// the queues from the leaf up to commonAncestor with a guarantee, in guaranteeTotals
+	guaranteed      []int32
 	quotas          quotaSet           // the shortfalls that any allocation of the leaf reduces
 	checkedShape    *feasibility.Shape // of the candidate that was checked last, as the next two; nil: none was
 	checkedPriority int32
@@ -223,7 +228,8 @@ func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility 
 // outOfScopeReason is the check of PRE-19 and PRE-26 to PRE-28 that all allocations of a leaf fail.
 func (h *victimSearch) outOfScopeReason(askLeaf, leaf *objects.Queue) IneligibleReason {
 	switch {
-	case h.reason == ReasonPriority && askLeaf.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf && leaf != askLeaf:
+	case h.reason == ReasonPriority && askLeaf.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf &&
+		leaf != askLeaf:
 		return IneligibleOtherLeaf
 	case h.guaranteedQueue != nil && h.guaranteedQueue.IsSelfOrAncestorOf(leaf):
 		return IneligibleGuaranteedQueue

@@ -27,7 +27,8 @@ func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal
 		minimal = append(minimal, slices.Clone(plan.Victims))
 		fromFull, foundFull := s.selector.selectVictimsOnNode(n)
 		full = append(full, slices.Clone(fromFull.Victims))
-		if found != foundFull || found && (plan.cost != fromFull.cost || plan.Reason != fromFull.Reason || plan.Node != fromFull.Node) {
+		if found != foundFull || found &&
+			(plan.cost != fromFull.cost || plan.Reason != fromFull.Reason || plan.Node != fromFull.Node) {
 			full[len(full)-1] = append(fromFull.Victims, nil) // the plans differ
 		}
 	}
@@ -46,14 +47,16 @@ func NodeCacheDump(s *Search) (lines []string) {
 	l.sync()
 	for i, n := range l.nodes {
 		c := &l.summaries[i]
-		line := fmt.Sprint(n.ID(), l.indexOf[n] == i, c.available, c.freedInAll, c.priorityLevels, c.hasGroups, c.hasBudgets, c.mixedProtection, c.undisturbed, l.singlePriority[i], " ",
+		line := fmt.Sprint(n.ID(), l.indexOf[n] == i, c.available, c.freedInAll, c.priorityLevels, c.hasGroups, c.hasBudgets,
+			c.mixedProtection, c.undisturbed, l.singlePriority[i], " ",
 			l.quantities[2*l.resourceKinds*i:2*l.resourceKinds*(i+1)])
 		for level := range c.priorityLevels {
 			v := c.freedBy(level) // shorter than width, if resources were added since
 			line += fmt.Sprint(append(slices.Clone(v), make(resources.Vector, l.resourceKinds-len(v))...))
 		}
 		for _, w := range c.sortedCandidates() {
-			line += fmt.Sprint(" ", w.allocation.Key(), w.shape.Vector(), w.startedAt, w.priority, w.softProtection, l.leaves[w.leafIndex].Path())
+			line += fmt.Sprint(" ", w.allocation.Key(), w.shape.Vector(), w.startedAt, w.priority, w.softProtection,
+				l.leaves[w.leafIndex].Path())
 		}
 		lines = append(lines, line)
 	}

@@ -49,7 +49,8 @@ func (d generator) amounts(limit int) resources.Amounts {
 
 // queue is a queue with a random guarantee, max and settings; root has none.
 func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
-	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}
+	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, SubmitACL: security.Everyone(),
+		Settings: configs.DefaultSettings()}
 	if name == "root" {
 		return q
 	}
@@ -60,13 +61,17 @@ func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 		q.Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(8 + d.IntN(20))})
 	}
 	if d.limits && d.oneIn(2) {
-		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard}, MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + d.IntN(12))})}}
+		q.Limits = []limits.Limit{{Users: []string{limits.Wildcard},
+			MaxResources: resources.LimitFromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + d.IntN(12))})}}
 	}
-	q.PreemptionPolicy = pick(d, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled)
+	q.PreemptionPolicy = pick(d, policies.PreemptDefault, policies.PreemptDefault, policies.PreemptDefault,
+		policies.PreemptFence, policies.PreemptDisabled)
 	q.PriorityPolicy = pick(d, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence)
 	q.PriorityOffset = pick[int32](d, 0, 0, 0, 2, -2)
-	q.PriorityPreemption = pick(d, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence, policies.PriorityPreemptionFence)
-	q.VictimUnit = pick(d, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication)
+	q.PriorityPreemption = pick(d, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence,
+		policies.PriorityPreemptionFence)
+	q.VictimUnit = pick(d, policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup,
+		policies.VictimUnitApplication)
 	if d.noGroups {
 		q.VictimUnit = policies.VictimUnitAllocation
 	}
@@ -113,7 +118,8 @@ func (d generator) tree() configs.Queue {
 // cluster is a partition that is nearly full and has some preempting allocations and nominated asks.
 func (d generator) cluster(t *testing.T) *objects.Partition {
 	p := objects.NewPartition(configs.Partition{
-		Name: "default", Root: d.tree(), PreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy(), Budgets: d.budgets(t),
+		Name: "default", Root: d.tree(), PreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy(),
+		Budgets: d.budgets(t),
 	})
 	for i, leaf := range leaves {
 		for j := range 2 {
@@ -173,9 +179,11 @@ func (d generator) cluster(t *testing.T) *objects.Partition {
 
 func (d generator) ask(key string) *objects.Ask {
 	return &objects.Ask{
-		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))), Amounts: d.amounts(4),
-		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: objects.TimestampOf(epoch), Originator: d.oneIn(6),
-		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther,
+		Key: objects.AllocationKey(key), App: objects.AppID(fmt.Sprint("app", d.IntN(len(leaves)), d.IntN(2))),
+		Amounts:  d.amounts(4),
+		Priority: pick[int32](d, 0, 1, 2, 3, 4, 5, 2_000_000_000), Created: objects.TimestampOf(epoch),
+		Originator: d.oneIn(6),
+		Policy:     objects.PolicySent | objects.PolicyAllowPreemptOther,
 		Details: &objects.AskDetails{
 			TaskGroup: pick(d, "", "", "g", "h"), Tags: map[string]string{budgets.LabelTag + "app": pick(d, "x", "y", "z")},
 		},

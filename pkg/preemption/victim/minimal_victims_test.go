@@ -54,7 +54,8 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 		}
 	}
 	t.Logf("%d nodes, %d plans, %d of them with several victims", nodes, plans, several)
-	assert.Assert(t, nodes > clusters/3 && plans > clusters/10 && several > clusters/60, "%d nodes, %d plans, %d with several victims", nodes, plans, several)
+	assert.Assert(t, nodes > clusters/3 && plans > clusters/10 && several > clusters/60,
+		"%d nodes, %d plans, %d with several victims", nodes, plans, several)
 }
 
 // victimKeys are the keys of a list, up to a nil (see VictimsByBothSelectors).
@@ -81,11 +82,13 @@ func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partiti
 	for _, n := range nodes {
 		assert.NilError(t, p.AddNode(n, resources.FromMap(map[string]resources.Quantity{"vcore": 3}), nil, true))
 		for i, key := range []objects.AllocationKey{"low-", "neighbour-", "other-"} {
-			_, err := p.AddReported(&objects.Ask{Key: key + objects.AllocationKey(n), App: "app", Amounts: amounts, Priority: int32(i)}, n, epoch)
+			_, err := p.AddReported(&objects.Ask{Key: key + objects.AllocationKey(n), App: "app", Amounts: amounts,
+				Priority: int32(i)}, n, epoch)
 			assert.NilError(t, err)
 		}
 	}
-	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "app", Amounts: amounts, Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
+	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "app", Amounts: amounts, Priority: 9,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(t, err)
 	return p, x
 }
@@ -94,10 +97,11 @@ func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partiti
 func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 	p, x := predicateCluster(t, "n")
 	var asked [][]objects.AllocationKey
-	plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
-		asked = append(asked, victimKeys(victims))
-		return slices.Contains(asked[len(asked)-1], "neighbour-n")
-	})
+	plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority,
+		func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
+			asked = append(asked, victimKeys(victims))
+			return slices.Contains(asked[len(asked)-1], "neighbour-n")
+		})
 	assert.Assert(t, ok)
 	assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{"neighbour-n"})
 	assert.DeepEqual(t, asked[:2], [][]objects.AllocationKey{{"low-n"}, {"other-n", "neighbour-n", "low-n"}})
@@ -108,9 +112,10 @@ func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 func TestVictimSelector_S3_43_S3_44_AffinityNeighbourStays(t *testing.T) {
 	p, x := predicateCluster(t, "a", "b")
 	for _, c := range []struct{ affinity, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
-		plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
-			return !slices.Contains(victimKeys(victims), c.affinity)
-		})
+		plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority,
+			func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
+				return !slices.Contains(victimKeys(victims), c.affinity)
+			})
 		assert.Assert(t, ok)
 		assert.DeepEqual(t, victimKeys(plan.Victims), []objects.AllocationKey{c.victim})
 	}

@@ -98,13 +98,16 @@ func (l *nodeCache) regroup() {
 func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
 	if before == nil {
 		l.part.TakeChangedNodes() // all nodes are refreshed
-		l.leaves, l.victimUnits, l.leafIndex, l.configVersion = nil, nil, map[*objects.Queue]int32{}, l.part.ConfigGeneration()
+		l.leaves, l.victimUnits, l.leafIndex, l.configVersion = nil, nil, map[*objects.Queue]int32{},
+			l.part.ConfigGeneration()
 	}
 	l.nodeSetVersion, l.nodes = l.part.NodeSetGeneration(), l.part.Nodes()
-	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)), l.updates[:0]
+	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)),
+		l.updates[:0]
 	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
 	l.resourceKinds = l.part.ResourceCount()
-	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)), make([]int64, len(l.nodes))
+	l.quantities, l.singlePriority = make([]resources.Quantity, 2*l.resourceKinds*len(l.nodes)),
+		make([]int64, len(l.nodes))
 	l.repels = make([]bool, len(l.nodes))
 	l.rebuilds++
 	for i, n := range l.nodes {
@@ -139,7 +142,8 @@ func (l *nodeCache) refreshNode(i int) {
 // setQuantities stores the vectors of the summary at i in its rows of quantities.
 func (l *nodeCache) setQuantities(i int, available, freed resources.Vector) {
 	c, at := &l.summaries[i], 2*l.resourceKinds*i
-	row, freedRow := l.quantities[at:at+l.resourceKinds:at+l.resourceKinds], l.quantities[at+l.resourceKinds:at+2*l.resourceKinds:at+2*l.resourceKinds]
+	row, freedRow := l.quantities[at:at+l.resourceKinds:at+l.resourceKinds],
+		l.quantities[at+l.resourceKinds:at+2*l.resourceKinds:at+2*l.resourceKinds]
 	clear(row[copy(row, available):])
 	clear(freedRow[copy(freedRow, freed):])
 	c.available, c.freedInAll = row, freedRow

@@ -55,7 +55,8 @@ func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed
 	switch d.IntN(9) {
 	case 0:
 		changed = "node added"
-		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint(pick(d, "a", "n", "z"), 10+step)), d.amounts(12), nil, !d.oneIn(6)))
+		assert.NilError(t,
+			p.AddNode(objects.NodeID(fmt.Sprint(pick(d, "a", "n", "z"), 10+step)), d.amounts(12), nil, !d.oneIn(6)))
 	case 1:
 		if changed = "node removed"; len(p.Nodes()) > 2 {
 			_, err := p.RemoveNode(n.ID(), now)
@@ -143,16 +144,19 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
 	for _, leaf := range []string{"home", "off", "open"} {
-		assert.NilError(t, p.AddApplication(objects.AppID(leaf), security.User{Name: "ann"}, objects.QueuePath("root."+leaf), nil, epoch))
+		assert.NilError(t,
+			p.AddApplication(objects.AppID(leaf), security.User{Name: "ann"}, objects.QueuePath("root."+leaf), nil, epoch))
 	}
 	for i := range 4 {
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts(4), nil, true))
 	}
 	s := victim.NewSearch(p, 0, nil)
 	for i, x := range []struct{ app, node string }{
-		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"}, {"open", "n3"},
+		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"},
+		{"open", "n3"},
 	} { // the cache meets the leaves in another order than a rebuild does
-		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run", i)), App: objects.AppID(x.app), Amounts: amounts(2)}, objects.NodeID(x.node), epoch)
+		_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run", i)), App: objects.AppID(x.app),
+			Amounts: amounts(2)}, objects.NodeID(x.node), epoch)
 		assert.NilError(t, err)
 		victim.NodeCacheDump(s)
 	}
@@ -160,7 +164,8 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	for _, n := range p.Nodes() {
 		assert.NilError(t, p.SetCapacity(n.ID(), amounts(4)))
 	}
-	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "home", Amounts: amounts(4), Priority: 9, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
+	x, err := p.AddAsk(&objects.Ask{Key: "x", App: "home", Amounts: amounts(4), Priority: 9,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(t, err)
 	got, ok := s.Find(x, victim.ReasonPriority, nil)
 	want, wantFound := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, nil)

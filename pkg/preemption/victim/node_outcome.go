@@ -76,7 +76,8 @@ func (h *victimSearch) mayProtect(n *objects.Node) bool {
 	}
 	for y := range n.EachAllocation {
 		leaf := y.Application().Queue()
-		if g := h.eligibility(leaf); h.reason != ReasonRequiredNode && g.ineligible == Eligible && h.hasGuaranteeBelow(leaf, g.commonAncestor) {
+		if g := h.eligibility(leaf); h.reason != ReasonRequiredNode && g.ineligible == Eligible &&
+			h.hasGuaranteeBelow(leaf, g.commonAncestor) {
 			return true
 		}
 	}

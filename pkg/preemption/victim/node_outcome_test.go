@@ -70,5 +70,6 @@ func TestSearch_CandidatesEqualFullSelection(t *testing.T) {
 		}
 	}
 	t.Logf("%d plans, %d protected allocations, %d plans without victims", plans, protected, selected)
-	assert.Assert(t, plans > clusters/20 && protected > clusters/100 && selected > clusters/50, "%d plans, %d protected, %d without victims", plans, protected, selected)
+	assert.Assert(t, plans > clusters/20 && protected > clusters/100 && selected > clusters/50,
+		"%d plans, %d protected, %d without victims", plans, protected, selected)
 }

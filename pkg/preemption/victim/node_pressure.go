@@ -41,7 +41,8 @@ func EvictionOrder(work []*objects.Ask, resource string) []ResourceUsage {
 	}
 	slices.SortFunc(claims, func(a, b ResourceUsage) int {
 		return cmp.Or(
-			cmp.Compare(boolToInt(a.AboveRequest() <= 0), boolToInt(b.AboveRequest() <= 0)), cmp.Compare(a.Ask.Priority, b.Ask.Priority),
+			cmp.Compare(boolToInt(a.AboveRequest() <= 0), boolToInt(b.AboveRequest() <= 0)),
+			cmp.Compare(a.Ask.Priority, b.Ask.Priority),
 			cmp.Compare(b.AboveRequest(), a.AboveRequest()), cmp.Compare(a.Ask.Key, b.Ask.Key),
 		)
 	})
@@ -80,7 +81,8 @@ func ForNodePressure(l NodeLoad) (victims []*objects.Ask) {
 	if !hasShortage {
 		return nil
 	}
-	order := slices.DeleteFunc(EvictionOrder(l.Allocations, resource), func(c ResourceUsage) bool { return c.Ask.RequiredNode() != "" })
+	order := slices.DeleteFunc(EvictionOrder(l.Allocations, resource),
+		func(c ResourceUsage) bool { return c.Ask.RequiredNode() != "" })
 	slices.SortStableFunc(order, func(a, b ResourceUsage) int {
 		return boolToInt(hasSystemPriority(a.Ask.Priority)) - boolToInt(hasSystemPriority(b.Ask.Priority))
 	})

@@ -74,7 +74,8 @@ func (r *nodeRanking) fill(l *nodeCache, x *objects.Allocation) {
 }
 
 // rank computes the rank of the node at index for x, an ask of shape s, which requests v.
-func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation, s *feasibility.Shape, v resources.Vector) int64 {
+func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation, s *feasibility.Shape,
+	v resources.Vector) int64 {
 	l.ranked++
 	if (s.Constraints() != nil || l.repels[index]) && !s.Admits(l.nodes[index].Constraints()) {
 		return rankInfeasible

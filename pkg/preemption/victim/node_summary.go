@@ -9,8 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeSummary has the candidates of a node: its allocations that pass ineligibleForAll, by ascending priority, and in full victim order once sortedCandidates was called. Releasing all candidates up to
-// priorityLevels[i] frees freedBy(i), releasing all of them frees freedInAll.
+// nodeSummary has the candidates of a node: its allocations that pass ineligibleForAll, by ascending priority, and in
+// full victim order once sortedCandidates was called. Releasing all candidates up to priorityLevels[i] frees
+// freedBy(i), releasing all of them frees freedInAll.
 type nodeSummary struct {
 	candidates      []nodeCandidate
 	priorityLevels  []int32              // ascending
@@ -62,11 +63,15 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 		if ineligibleForAll(l.part, y) != Eligible {
 			continue
 		}
-		w := nodeCandidate{allocation: y, shape: y.Shape(), startedAt: y.BoundAt().UnixNano(), leafIndex: l.leafIndexOf(y.Application().Queue()), priority: y.VictimPriority(), softProtection: softProtectionOf(!y.Ask().Policy.AllowPreemptSelf(), y.Ask().Originator)}
+		w := nodeCandidate{allocation: y, shape: y.Shape(), startedAt: y.BoundAt().UnixNano(),
+			leafIndex: l.leafIndexOf(y.Application().Queue()), priority: y.VictimPriority(),
+			softProtection: softProtectionOf(!y.Ask().Policy.AllowPreemptSelf(), y.Ask().Originator)}
 		l.sortKeys = append(l.sortKeys, (int64(w.priority)<<32)|int64(len(l.scratchCandidates)))
 		l.scratchCandidates = append(l.scratchCandidates, w)
 		c.hasBudgets = c.hasBudgets || len(l.part.BudgetsOf(y)) > 0
-		c.hasGroups, c.mixedProtection, severalLevels = c.hasGroups || y.PreemptedAsUnit(), c.mixedProtection || w.softProtection != l.scratchCandidates[0].softProtection, severalLevels || w.priority != l.scratchCandidates[0].priority
+		c.hasGroups, c.mixedProtection, severalLevels = c.hasGroups || y.PreemptedAsUnit(), c.mixedProtection ||
+			w.softProtection != l.scratchCandidates[0].softProtection, severalLevels ||
+			w.priority != l.scratchCandidates[0].priority
 	}
 	c.candidates = slices.Grow(c.candidates[:0], len(l.scratchCandidates))
 	if !severalLevels {

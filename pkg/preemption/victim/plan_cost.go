@@ -45,9 +45,11 @@ func (h *victimSearch) isBetterPlan(a, b *Plan) bool {
 		return x.budgetViolations < y.budgetViolations
 	}
 	byPriority := cmp.Or(
-		cmp.Compare(x.highestPriority, y.highestPriority), cmp.Compare(x.prioritySum, y.prioritySum), cmp.Compare(x.victims, y.victims), cmp.Compare(y.earliestStart, x.earliestStart),
+		cmp.Compare(x.highestPriority, y.highestPriority), cmp.Compare(x.prioritySum, y.prioritySum),
+		cmp.Compare(x.victims, y.victims), cmp.Compare(y.earliestStart, x.earliestStart),
 	)
-	byProtection := cmp.Or(cmp.Compare(boolToInt(x.optedOut), boolToInt(y.optedOut)), cmp.Compare(boolToInt(x.originator), boolToInt(y.originator)))
+	byProtection := cmp.Or(cmp.Compare(boolToInt(x.optedOut), boolToInt(y.optedOut)),
+		cmp.Compare(boolToInt(x.originator), boolToInt(y.originator)))
 	byNode := cmp.Compare(a.nodeIndex, b.nodeIndex) // indexes are in the order of the node IDs
 	switch {
 	case h.reason == ReasonPriority:

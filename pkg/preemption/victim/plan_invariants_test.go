@@ -60,7 +60,8 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 			victims += len(plan.Victims)
 			for _, invariant := range invariants {
 				invariant.check(t, p, plan)
-				assert.Assert(t, !t.Failed(), "seed %d, %s, by %s: %v on %s for %v", seed, invariant.name, r, describeAllocations(plan.Victims), plan.Node.ID(), describeAllocations([]*objects.Allocation{x}))
+				assert.Assert(t, !t.Failed(), "seed %d, %s, by %s: %v on %s for %v", seed, invariant.name, r,
+					describeAllocations(plan.Victims), plan.Node.ID(), describeAllocations([]*objects.Allocation{x}))
 			}
 			coolDownHits += checkCoolDowns(t, cycles, x, search.Candidates(plan))
 			assert.NilError(t, p.Check())
@@ -76,14 +77,16 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 
 func describeAllocations(list []*objects.Allocation) (text []string) {
 	for _, y := range list {
-		text = append(text, fmt.Sprintf("%s of %s, %d, %s", y.Key(), y.Application().Queue().Path(), y.Ask().Priority, y.Ask().TaskGroup()))
+		text = append(text,
+			fmt.Sprintf("%s of %s, %d, %s", y.Key(), y.Application().Queue().Path(), y.Ask().Priority, y.Ask().TaskGroup()))
 	}
 	return text
 }
 
 // checkCoolDowns compares candidates with the cool-downs of their leaves (PRE-105) and returns how many a
 // cool-down protects.
-func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation, candidates []victim.Candidate) (protected int) {
+func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.Allocation,
+	candidates []victim.Candidate) (protected int) {
 	askLeaf := x.Application().Queue().Path()
 	for _, y := range candidates {
 		coolingDown := false
@@ -161,7 +164,8 @@ func exposedPriority(n int32, through []*objects.Queue) int64 {
 func victimsAreLessImportant(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	x := plan.Ask
 	for _, y := range plan.Victims {
-		own, other := exposedPriority(x.Ask().Priority, queuesOnlyOf(y, x)), exposedPriority(groupPriority(p, y), queuesOnlyOf(x, y))
+		own, other := exposedPriority(x.Ask().Priority, queuesOnlyOf(y, x)),
+			exposedPriority(groupPriority(p, y), queuesOnlyOf(x, y))
 		switch plan.Reason {
 		case victim.ReasonRequiredNode:
 			assert.Check(t, groupPriority(p, y) <= x.Ask().Priority)
@@ -195,7 +199,8 @@ func guaranteesHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
 			remaining := held(p, q, plan.Victims)
 			for name, n := range y.Ask().Amounts.All() {
 				if g, ok := q.Guaranteed().Get(name); ok && n > 0 {
-					assert.Check(t, remaining.Get(name) >= g, "%s keeps %d of %d guaranteed %s", q.Path(), remaining.Get(name), g, name)
+					assert.Check(t, remaining.Get(name) >= g, "%s keeps %d of %d guaranteed %s", q.Path(), remaining.Get(name), g,
+						name)
 				}
 			}
 		}
@@ -274,9 +279,11 @@ func victimsAreInScope(t *testing.T, _ *objects.Partition, plan victim.Plan) {
 		leaf := y.Application().Queue()
 		assert.Check(t, leaf.Settings().PreemptionPolicy != policies.PreemptDisabled)
 		for _, q := range queuesOnlyOf(y, x) {
-			assert.Check(t, q.Settings().PreemptionPolicy != policies.PreemptFence, "%s is outside the fence %s", y.Key(), q.Path())
+			assert.Check(t, q.Settings().PreemptionPolicy != policies.PreemptFence, "%s is outside the fence %s", y.Key(),
+				q.Path())
 		}
-		if plan.Reason == victim.ReasonPriority && x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
+		if plan.Reason == victim.ReasonPriority &&
+			x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
 			assert.Check(t, leaf == x.Application().Queue())
 		}
 	}
@@ -311,9 +318,10 @@ func shortfall(p *objects.Partition, q *objects.Queue, plan victim.Plan, after b
 	if after {
 		also = plan.Victims
 	}
-	common := q.IsSelfOrAncestorOf(plan.Ask.Application().Queue()) && slices.ContainsFunc(plan.Victims, func(y *objects.Allocation) bool {
-		return q.IsSelfOrAncestorOf(y.Application().Queue())
-	})
+	common := q.IsSelfOrAncestorOf(plan.Ask.Application().Queue()) &&
+		slices.ContainsFunc(plan.Victims, func(y *objects.Allocation) bool {
+			return q.IsSelfOrAncestorOf(y.Application().Queue())
+		})
 	used := held(p, q, also)
 	if after && q.IsSelfOrAncestorOf(plan.Ask.Application().Queue()) {
 		used = used.Add(plan.Ask.Ask().Amounts)
@@ -356,6 +364,7 @@ func strictBudgetsHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
 		}
 	}
 	for b, n := range strict {
-		assert.Check(t, n <= max(b.DisruptionsAllowed(), 0), "%d victims of budget %s, %d are allowed", n, b.Name(), b.DisruptionsAllowed())
+		assert.Check(t, n <= max(b.DisruptionsAllowed(), 0), "%d victims of budget %s, %d are allowed", n, b.Name(),
+			b.DisruptionsAllowed())
 	}
 }

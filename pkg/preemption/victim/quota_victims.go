@@ -116,7 +116,8 @@ func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees 
 		if y.PreemptedAsUnit() {
 			groups = append(groups, y)
 		}
-		if c := s.newCandidate(s.groups.unitOf(y), guarantees); !hasSystemPriority(c.priority) && !c.requiresNode && s.reducesExcess(&c) {
+		if c := s.newCandidate(s.groups.unitOf(y), guarantees); !hasSystemPriority(c.priority) && !c.requiresNode &&
+			s.reducesExcess(&c) {
 			s.candidates = append(s.candidates, c)
 		}
 	}
@@ -124,7 +125,8 @@ func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees 
 
 // newCandidate computes the sort keys of a unit.
 func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) quotaCandidate {
-	c := quotaCandidate{victimUnit: u, guarantees: guarantees, boundAt: u.startedAt, softProtection: softProtectionOf(u.optedOut, u.originator)}
+	c := quotaCandidate{victimUnit: u, guarantees: guarantees, boundAt: u.startedAt,
+		softProtection: softProtectionOf(u.optedOut, u.originator)}
 	c.held = u.first.Shape().Vector()
 	if u.group != nil {
 		c.held = nil
@@ -148,7 +150,8 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 // key.
 func compareQuotaCandidates(a, b quotaCandidate) int {
 	if order := cmp.Or(
-		cmp.Compare(a.softProtection, b.softProtection), cmp.Compare(a.priority, b.priority), cmp.Compare(len(a.group), len(b.group)),
+		cmp.Compare(a.softProtection, b.softProtection), cmp.Compare(a.priority, b.priority),
+		cmp.Compare(len(a.group), len(b.group)),
 		cmp.Compare(b.boundAt, a.boundAt), a.share.Compare(b.share),
 	); order != 0 {
 		return order

@@ -39,7 +39,9 @@ func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 			now := time.Unix(1_000_000_000, 0).UTC()
 			assert.NilError(b, p.AddNode("n", resources.FromMap(map[string]quantity{"vcore": 1 << 40}), nil, true))
 			for i := range 10 {
-				assert.NilError(b, p.AddApplication(objects.AppID(fmt.Sprint(i)), security.User{Name: "u"}, objects.QueuePath(fmt.Sprint("root.q.l", i)), nil, now))
+				assert.NilError(b,
+					p.AddApplication(objects.AppID(fmt.Sprint(i)), security.User{Name: "u"},
+						objects.QueuePath(fmt.Sprint("root.q.l", i)), nil, now))
 			}
 			for i := range c.allocations {
 				n := quantity(1 + i/10%3) // 2 on average

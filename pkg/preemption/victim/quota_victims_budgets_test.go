@@ -30,7 +30,8 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 			})
 			assert.NilError(t, err)
 			p := objects.NewPartition(configs.Partition{
-				Name: "default", Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{leaf}}, Budgets: all, QuotaPreemptionEnabled: true,
+				Name: "default", Root: configs.Queue{Name: "root", Parent: true, Children: []configs.Queue{leaf}}, Budgets: all,
+				QuotaPreemptionEnabled: true,
 			})
 			four := resources.FromMap(map[string]resources.Quantity{"vcore": 4})
 			assert.NilError(t, p.AddNode("n", four, nil, true))
@@ -46,11 +47,13 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 			victims := victim.ForQuota(p, q)
 			assert.Equal(t, len(victims), x.victims)
 			p.MarkPreempting(victims, epoch)
-			assert.Equal(t, len(victim.ForQuota(p, q)), 0, "there are more victims although the budget is used up, or enough are preempting")
+			assert.Equal(t, len(victim.ForQuota(p, q)), 0,
+				"there are more victims although the budget is used up, or enough are preempting")
 			for _, y := range victims {
 				p.Release(y.Key(), epoch)
 			}
-			assert.Equal(t, len(victim.ForQuota(p, q)) > 0, x.policy == policies.BudgetsStrict, "the next victim after the first has ended")
+			assert.Equal(t, len(victim.ForQuota(p, q)) > 0, x.policy == policies.BudgetsStrict,
+				"the next victim after the first has ended")
 		})
 	}
 }

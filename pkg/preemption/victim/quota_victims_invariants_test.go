@@ -35,19 +35,24 @@ func drawQuotaCluster(t *rapid.T) quotaCluster {
 		if !rapid.Bool().Draw(t, label) {
 			return resources.Guarantee{}
 		}
-		return resources.GuaranteeFromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(0, 6), 1, 2).Draw(t, label+" of"))
+		return resources.GuaranteeFromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(0, 6), 1, 2).Draw(t,
+			label+" of"))
 	}
 	leaf := func(name string) configs.Queue {
 		settings := settings
 		settings.VictimUnit = rapid.SampledFrom([]policies.VictimUnit{
-			policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication,
+			policies.VictimUnitAllocation, policies.VictimUnitAllocation, policies.VictimUnitTaskGroup,
+			policies.VictimUnitApplication,
 		}).Draw(t, "unit of "+name)
 		return configs.Queue{Name: name, Settings: settings, Guaranteed: guarantee(name)}
 	}
 	q := configs.Queue{
 		Name: "q", Parent: true, Settings: settings, Guaranteed: guarantee("q"),
-		Max:      resources.LimitFromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(0, 12), 1, 2).Draw(t, "max")),
-		Children: []configs.Queue{leaf("a"), {Name: "p", Parent: true, Settings: settings, Guaranteed: guarantee("p"), Children: []configs.Queue{leaf("b"), leaf("c")}}},
+		Max: resources.LimitFromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(0, 12), 1, 2).Draw(t,
+			"max")),
+		Children: []configs.Queue{leaf("a"),
+			{Name: "p", Parent: true, Settings: settings, Guaranteed: guarantee("p"),
+				Children: []configs.Queue{leaf("b"), leaf("c")}}},
 	}
 	p := objects.NewPartition(configs.Partition{Name: "default", Root: configs.Queue{
 		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: settings, Children: []configs.Queue{q},
@@ -61,11 +66,13 @@ func drawQuotaCluster(t *rapid.T) quotaCluster {
 	for i := range rapid.IntRange(0, 8).Draw(t, "allocations") {
 		ask := &objects.Ask{
 			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: objects.AppID(fmt.Sprint(rapid.IntRange(0, 2).Draw(t, "leaf"))),
-			Amounts:    resources.FromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(1, 5), 1, 2).Draw(t, "amounts")),
+			Amounts: resources.FromMap(rapid.MapOfN(rapid.SampledFrom(resourceNames), quantityIn(1, 5), 1, 2).Draw(t,
+				"amounts")),
 			Priority:   rapid.SampledFrom([]int32{0, 0, 0, 1, -1, 2_000_000_000}).Draw(t, "priority"),
 			Details:    &objects.AskDetails{TaskGroup: rapid.SampledFrom([]string{"", "g", "h"}).Draw(t, "group")},
 			Originator: rapid.IntRange(0, 5).Draw(t, "originator") == 0,
-			Policy:     rapid.SampledFrom([]objects.PreemptionPolicy{0, objects.PolicySent | objects.PolicyAllowPreemptSelf}).Draw(t, "policy"),
+			Policy: rapid.SampledFrom([]objects.PreemptionPolicy{0,
+				objects.PolicySent | objects.PolicyAllowPreemptSelf}).Draw(t, "policy"),
 		}
 		if rapid.IntRange(0, 8).Draw(t, "bound") == 0 {
 			ask.Details.RequiredNode = "n"
@@ -76,7 +83,8 @@ func drawQuotaCluster(t *rapid.T) quotaCluster {
 	}
 	w.queue, _ = p.Queue("root.q")
 	if rapid.Bool().Draw(t, "some are preempting") {
-		w.part.MarkPreempting(subset(w.allocations, rapid.IntRange(0, 1<<len(w.allocations)-1).Draw(t, "which are preempting")), time.Time{})
+		w.part.MarkPreempting(subset(w.allocations,
+			rapid.IntRange(0, 1<<len(w.allocations)-1).Draw(t, "which are preempting")), time.Time{})
 	}
 	return w
 }
@@ -119,7 +127,8 @@ func (w quotaCluster) areLegalVictims(victims []*objects.Allocation) bool {
 		if w.part.Preempting(x) || x.Ask().RequiredNode() != "" || x.Ask().Priority >= 2_000_000_000 {
 			return false
 		}
-		if x.PreemptedAsUnit() && slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
+		if x.PreemptedAsUnit() &&
+			slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
 			return false // its group is not complete
 		}
 		for q := x.Application().Queue(); q.Path() != "root"; q = q.Parent() {
@@ -145,10 +154,12 @@ func (w quotaCluster) excess(victims []*objects.Allocation) resources.Amounts {
 func TestQuotaVictims_Invariants(t *testing.T) {
 	met, unmet := 0, 0
 	for invariant, holds := range map[string]func(t *rapid.T, w quotaCluster, victims []*objects.Allocation){
-		"every victim is eligible, and no queue falls below its guarantee": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+		"every victim is eligible, and no queue falls below its guarantee": func(t *rapid.T, w quotaCluster,
+			victims []*objects.Allocation) {
 			assert.Assert(t, w.areLegalVictims(victims))
 		},
-		"the queue is within its max afterwards if that is possible": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+		"the queue is within its max afterwards if that is possible": func(t *rapid.T, w quotaCluster,
+			victims []*objects.Allocation) {
 			if w.excess(victims).IsZero() {
 				met++
 				return
@@ -156,30 +167,36 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 			unmet++
 			for bits := range 1 << len(w.allocations) {
 				other := subset(w.allocations, bits)
-				assert.Assert(t, !w.areLegalVictims(other) || !w.excess(other).IsZero(), "the victims %v would be a solution", keys(other))
+				assert.Assert(t, !w.areLegalVictims(other) || !w.excess(other).IsZero(), "the victims %v would be a solution",
+					keys(other))
 			}
 		},
 		"no victim can be left out without a larger excess": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
 			for _, x := range victims {
-				fewer := slices.DeleteFunc(slices.Clone(victims), func(y *objects.Allocation) bool { return y == x || x.PreemptedAsUnit() && x.SameVictimUnit(y) })
+				fewer := slices.DeleteFunc(slices.Clone(victims),
+					func(y *objects.Allocation) bool { return y == x || x.PreemptedAsUnit() && x.SameVictimUnit(y) })
 				assert.Assert(t, !w.excess(fewer).Equal(w.excess(victims)), "victim %s is not needed", x.Key())
 			}
 		},
 		"a queue within its max has no victims": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
 			assert.Assert(t, !w.excess(nil).IsZero() || len(victims) == 0)
 		},
-		"an opted-in allocation is preempted before an equal opted-out one": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+		"an opted-in allocation is preempted before an equal opted-out one": func(t *rapid.T, w quotaCluster,
+			victims []*objects.Allocation) {
 			for _, x := range victims {
 				for _, y := range w.allocations {
-					alike := !x.PreemptedAsUnit() && !y.PreemptedAsUnit() && x.Application() == y.Application() && x.Ask().Amounts.Equal(y.Ask().Amounts)
-					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() && !slices.Contains(victims, y) {
+					alike := !x.PreemptedAsUnit() && !y.PreemptedAsUnit() && x.Application() == y.Application() &&
+						x.Ask().Amounts.Equal(y.Ask().Amounts)
+					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() &&
+						!slices.Contains(victims, y) {
 						assert.Assert(t, w.part.Preempting(y) || y.Ask().RequiredNode() != "" || y.Ask().Priority >= 2_000_000_000,
 							"%s is preempted instead of %s", x.Key(), y.Key())
 					}
 				}
 			}
 		},
-		"repeated calls end, and no allocation is preempted twice": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
+		"repeated calls end, and no allocation is preempted twice": func(t *rapid.T, w quotaCluster,
+			victims []*objects.Allocation) {
 			preempted := map[*objects.Allocation]bool{}
 			for range len(w.allocations) + 1 {
 				if len(victims) == 0 {
@@ -212,7 +229,8 @@ func keys(list []*objects.Allocation) (keys []objects.AllocationKey) {
 
 // partitionWithLeaf is a partition whose leaf root.q has this max and guarantee and these allocations, all of the
 // same age.
-func partitionWithLeaf(t *testing.T, max, guaranteed map[string]quantity, asks ...*objects.Ask) (*objects.Partition, *objects.Queue) {
+func partitionWithLeaf(t *testing.T, max, guaranteed map[string]quantity, asks ...*objects.Ask) (*objects.Partition,
+	*objects.Queue) {
 	settings := configs.DefaultSettings()
 	p := objects.NewPartition(configs.Partition{Name: "default", Root: configs.Queue{
 		Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: settings, Children: []configs.Queue{{
@@ -231,7 +249,8 @@ func partitionWithLeaf(t *testing.T, max, guaranteed map[string]quantity, asks .
 }
 
 func ask(key objects.AllocationKey, vcore, memory quantity, priority int32) *objects.Ask {
-	return &objects.Ask{Key: key, App: "x", Priority: priority, Amounts: resources.FromMap(map[string]quantity{"vcore": vcore, "memory": memory})}
+	return &objects.Ask{Key: key, App: "x", Priority: priority,
+		Amounts: resources.FromMap(map[string]quantity{"vcore": vcore, "memory": memory})}
 }
 
 // Of two equal candidates the one with the smaller share of the max is the victim, although it has more vcores

@@ -27,18 +27,22 @@ func BenchmarkSearch_First(b *testing.B) {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n, "memory": n})
 	}
 	for i := range 100 {
-		assert.NilError(b, p.AddApplication(objects.AppID(fmt.Sprint("app-", i)), security.User{Name: "ann"}, objects.QueuePath(fmt.Sprint("root.q", i)), nil, epoch))
+		assert.NilError(b,
+			p.AddApplication(objects.AppID(fmt.Sprint("app-", i)), security.User{Name: "ann"},
+				objects.QueuePath(fmt.Sprint("root.q", i)), nil, epoch))
 	}
 	node := func(i int) objects.NodeID { return objects.NodeID(fmt.Sprint("node-", i)) }
 	for i := range 10_000 {
 		assert.NilError(b, p.AddNode(node(i), amounts(10), nil, true))
 		for j := range 10 {
 			k := i*10 + j
-			_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run-", k)), App: objects.AppID(fmt.Sprint("app-", k*7%100)), Amounts: amounts(1), Priority: int32(k % 3)}, node(i), epoch)
+			_, err := p.AddReported(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("run-", k)),
+				App: objects.AppID(fmt.Sprint("app-", k*7%100)), Amounts: amounts(1), Priority: int32(k % 3)}, node(i), epoch)
 			assert.NilError(b, err)
 		}
 	}
-	x, err := p.AddAsk(&objects.Ask{Key: "high", App: "app-0", Amounts: amounts(1), Priority: 100, Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
+	x, err := p.AddAsk(&objects.Ask{Key: "high", App: "app-0", Amounts: amounts(1), Priority: 100,
+		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(b, err)
 	b.Run("of a new Search", func(b *testing.B) {
 		for b.Loop() {

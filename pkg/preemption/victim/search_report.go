@@ -40,7 +40,8 @@ const (
 )
 
 func (o NoPlanReason) String() string {
-	return [...]string{"no eligible victim", "eligible victims hold too little", "queue guarantees protect the needed victims",
+	return [...]string{"no eligible victim", "eligible victims hold too little",
+		"queue guarantees protect the needed victims",
 		"disruption budgets protect the needed victims", "a quota blocks the ask"}[o]
 }
 

@@ -62,7 +62,9 @@ func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns)
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
 	}
-	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p}, rankings: map[rankingKey]*nodeRanking{}, victims: map[*objects.Allocation]bool{}, current: victimSearch{coolDowns: coolDowns}}
+	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p},
+		rankings: map[rankingKey]*nodeRanking{}, victims: map[*objects.Allocation]bool{},
+		current: victimSearch{coolDowns: coolDowns}}
 }
 
 // Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may
@@ -133,7 +135,8 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	}
 	ranks := s.rankingFor(x)
 	for index := range s.candidateNodes(ranks) {
-		if ok && best.cost.budgetViolations == 0 && (s.outcomes[OutcomeCompared] >= s.maxCandidateNodes || s.current.cannotImprove(&best, ranks, index)) {
+		if ok && best.cost.budgetViolations == 0 &&
+			(s.outcomes[OutcomeCompared] >= s.maxCandidateNodes || s.current.cannotImprove(&best, ranks, index)) {
 			break
 		}
 		tryNode(index)
@@ -222,7 +225,8 @@ func (s *Search) collectNearby(ranks *nodeRanking) (isFew bool) {
 // victimScope is the highest queue whose allocations may be victims of the ask.
 func (s *Search) victimScope() *objects.Queue {
 	h := &s.current
-	if home := h.ask.Application().Queue(); h.reason == ReasonPriority && home.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
+	if home := h.ask.Application().Queue(); h.reason == ReasonPriority &&
+		home.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf {
 		return home
 	}
 	return h.scope

@@ -14,10 +14,11 @@ type victimSelector struct {
 	node       *objects.Node
 	shortfalls []quotaShortfall
 
-	limitBlocks         bool             // a shortfall is that of a limit of a user or group
-	minimal             minimalSelection // of minimalVictims, as the next
-	guarantees          guaranteeTotals
-	free                resources.Vector // of the node, with the removed allocations released; scratch, like the next three
+	limitBlocks bool             // a shortfall is that of a limit of a user or group
+	minimal     minimalSelection // of minimalVictims, as the next
+	guarantees  guaranteeTotals
+	// of the node, with the removed allocations released; scratch, like the next three
+	free                resources.Vector
 	removable, selected []victimUnit
 	initiallySelected   []victimUnit // selected, before any of it was reprieved
 	victims             []*objects.Allocation
@@ -98,7 +99,8 @@ func (t *victimSelector) reselectForPredicates(predicates Predicates) (Plan, boo
 		return Plan{}, false // the RM has refused just that
 	}
 	for i := range t.initiallySelected {
-		if u := &t.initiallySelected[i]; !slices.ContainsFunc(t.selected, func(v victimUnit) bool { return v.first == u.first }) {
+		if u := &t.initiallySelected[i]; !slices.ContainsFunc(t.selected,
+			func(v victimUnit) bool { return v.first == u.first }) {
 			t.removeUnit(u)
 		}
 	}
@@ -144,7 +146,8 @@ func (t *victimSelector) plan() Plan {
 
 // hasUnitOf reports whether y belongs to a victim group that is removed already.
 func (t *victimSelector) hasUnitOf(y *objects.Allocation) bool {
-	return y.PreemptedAsUnit() && slices.ContainsFunc(t.removable, func(u victimUnit) bool { return y.SameVictimUnit(u.first) })
+	return y.PreemptedAsUnit() &&
+		slices.ContainsFunc(t.removable, func(u victimUnit) bool { return y.SameVictimUnit(u.first) })
 }
 
 // protectedByGuarantee reports whether a guarantee protects a member of u when t.victims and the members before

@@ -36,7 +36,8 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
 		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
-		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator, requiresNode: y.Ask().RequiredNode() != "",
+		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator,
+		requiresNode: y.Ask().RequiredNode() != "",
 	}
 	if h.qosCounts {
 		u.qos = priorities.QoSOf(y.Ask().Tags())
@@ -66,7 +67,8 @@ func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	f = &one
 	for _, z := range group {
 		one := h.singleUnit(z)
-		f.priority, f.optedOut, f.originator = max(f.priority, one.priority), f.optedOut || one.optedOut, f.originator || one.originator
+		f.priority, f.optedOut, f.originator = max(f.priority, one.priority), f.optedOut || one.optedOut, f.originator ||
+			one.originator
 		f.qos, f.requiresNode = max(f.qos, one.qos), f.requiresNode || one.requiresNode
 		f.startedAt = min(f.startedAt, one.startedAt)
 	}
@@ -100,7 +102,8 @@ func (h *victimSearch) sortByImportance(list []victimUnit) {
 // the one with the smaller key.
 func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 	byPriority := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.qos, b.qos))
-	byProtection := cmp.Or(cmp.Compare(boolToInt(a.optedOut), boolToInt(b.optedOut)), cmp.Compare(boolToInt(a.originator), boolToInt(b.originator)))
+	byProtection := cmp.Or(cmp.Compare(boolToInt(a.optedOut), boolToInt(b.optedOut)),
+		cmp.Compare(boolToInt(a.originator), boolToInt(b.originator)))
 	switch {
 	case h.reason == ReasonPriority:
 		byProtection, byPriority = byPriority, byProtection

@@ -1,7 +1,7 @@
 package dao
 
-// Asks and allocations are most of the text of an answer: package webservice writes their JSON without these types. Its tests
-// compare it with what encoding/json writes of them, and the description of the interface is made from them.
+// Asks and allocations are most of the text of an answer: package webservice writes their JSON without these types. Its
+// tests compare it with what encoding/json writes of them, and the description of the interface is made from them.
 
 // Ask is a pending ask.
 type Ask struct {
@@ -16,12 +16,16 @@ type Ask struct {
 	TaskGroupName       string            `json:"taskGroupName,omitempty"`
 	Originator          bool              `json:"originator,omitempty"`
 	TriggeredPreemption bool              `json:"triggeredPreemption,omitempty"` // the ask is nominated for a node
-	SchedulingAttempted bool              `json:"schedulingAttempted,omitempty"` // the resource manager was told why the ask waits
-	TriggeredScaleUp    bool              `json:"triggeredScaleUp,omitempty"`    // and that more nodes help it
-	NominatedNode       string            `json:"nominatedNode,omitempty"`       // ours: that node
-	ReservedNode        string            `json:"reservedNode,omitempty"`        // ours: the node that the ask has reserved
-	PriorityClass       string            `json:"priorityClass,omitempty"`       // ours: the class under which class quotas count it
-	AllocationLog       []AskLog          `json:"allocationLog,omitempty"`       // why it was not placed, the last reason at the end
+	// the resource manager was told why the ask waits
+	SchedulingAttempted bool   `json:"schedulingAttempted,omitempty"`
+	TriggeredScaleUp    bool   `json:"triggeredScaleUp,omitempty"` // and that more nodes help it
+	NominatedNode       string `json:"nominatedNode,omitempty"`    // ours: that node
+	// ours: the node that the ask has reserved
+	ReservedNode string `json:"reservedNode,omitempty"`
+	// ours: the class under which class quotas count it
+	PriorityClass string `json:"priorityClass,omitempty"`
+	// why it was not placed, the last reason at the end
+	AllocationLog []AskLog `json:"allocationLog,omitempty"`
 }
 
 // Allocation is an allocation that is bound.

@@ -108,7 +108,8 @@ func keyTexts(keys []objects.AllocationKey) (texts []string) {
 // application that never ran has no start; YuniKorn shows the year 1 (APP-46).
 func (v *Application) setStateLog(changes []lifecycle.Change) {
 	for _, c := range changes {
-		v.StateLog = append(v.StateLog, State{Time: Nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
+		v.StateLog = append(v.StateLog,
+			State{Time: Nanos(c.At()), ApplicationState: c.State.String(), Reason: c.Reason.String()})
 		if c.State == lifecycle.Running && v.StartTime == 0 {
 			v.StartTime = c.At().UnixMilli()
 		}
@@ -152,6 +153,7 @@ func NewEndedApplication(partition string, e *lifecycle.Ended) Application {
 
 func (v *Application) setPlaceholderData(groups []gangs.TaskGroup) {
 	for _, t := range groups {
-		v.PlaceholderData = append(v.PlaceholderData, TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
+		v.PlaceholderData = append(v.PlaceholderData,
+			TaskGroup{t.Name, t.Count, QuantitiesOf(t.MinResources.All()), t.Replaced, t.TimedOut})
 	}
 }

@@ -56,10 +56,11 @@ type Budget struct {
 
 // BudgetCounts are the counts of a budget in a partition.
 type BudgetCounts struct {
-	Partition          string `json:"partition"`
-	Matching           int    `json:"matching"`           // allocations that the budget selects
-	Preempting         int    `json:"preempting"`         // of these, preempted and not confirmed yet
-	DisruptionsAllowed int    `json:"disruptionsAllowed"` // how many more may be preempted now; negative: too many were, or too few run
+	Partition  string `json:"partition"`
+	Matching   int    `json:"matching"`   // allocations that the budget selects
+	Preempting int    `json:"preempting"` // of these, preempted and not confirmed yet
+	// how many more may be preempted now; negative: too many were, or too few run
+	DisruptionsAllowed int `json:"disruptionsAllowed"`
 }
 
 // budgetObject is a disruption budget as a Kubernetes object.
@@ -123,7 +124,8 @@ func specOf(b *budgets.Budget) (spec budgetSpec, allowed *int32) {
 	}
 	spec.Selector = &selectorSpec{MatchLabels: b.Selector.Labels()}
 	for _, e := range b.Selector.Expressions() {
-		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions, expressionSpec{e.Key, string(e.Operator), e.Values})
+		spec.Selector.MatchExpressions = append(spec.Selector.MatchExpressions,
+			expressionSpec{e.Key, string(e.Operator), e.Values})
 	}
 	return spec, allowed
 }

@@ -2,8 +2,9 @@ package dao
 
 // Cluster is what a page of YuniKorn shows of the scheduler behind a partition.
 type Cluster struct {
-	StartTime   int64               `json:"startTime,omitempty"`          // of the process; nanoseconds
-	BuildInfo   []map[string]string `json:"rmBuildInformation,omitempty"` // of the registered resource manager, with its rmId
+	StartTime int64 `json:"startTime,omitempty"` // of the process; nanoseconds
+	// of the registered resource manager, with its rmId
+	BuildInfo   []map[string]string `json:"rmBuildInformation,omitempty"`
 	Partition   string              `json:"partition"`
 	ClusterName string              `json:"clusterName"` // always kubernetes, as in YuniKorn
 }

@@ -50,23 +50,27 @@ type OverGuarantee struct {
 func (e *Entitlement) OverText() (text string) {
 	for _, o := range e.Over {
 		amount := func(n int64) string { return resources.FormatQuantity(o.Resource, resources.Quantity(n)) }
-		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used), amount(o.Requested))
+		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used),
+			amount(o.Requested))
 	}
 	return text
 }
 
 // VictimSearch is the result of a victim search for one reason.
 type VictimSearch struct {
-	PreemptionReason string          `json:"preemptionReason"`
-	Found            bool            `json:"found"`
-	TotalNodes       int             `json:"totalNodes"`
-	Nodes            *NodeOutcomes   `json:"nodes"`
-	Infeasible       int             `json:"infeasible"`               // nodes on which the ask would not fit if all candidates were preempted
-	NotEvaluated     int             `json:"notEvaluated"`             // nodes without candidates, or that cannot have a better plan
-	NoPlanReasons    map[string]int  `json:"noPlanReasons,omitempty"`  // of the nodes without a plan
-	BlockingQuotas   []BlockingQuota `json:"blockingQuotas,omitempty"` // quotas that block the ask
-	CrossNode        bool            `json:"crossNode"`                // no single node has enough victims for a quota: victims on other nodes are needed
-	Plans            []Plan          `json:"plans,omitempty"`          // the best plans, the chosen one first
+	PreemptionReason string        `json:"preemptionReason"`
+	Found            bool          `json:"found"`
+	TotalNodes       int           `json:"totalNodes"`
+	Nodes            *NodeOutcomes `json:"nodes"`
+	// nodes on which the ask would not fit if all candidates were preempted
+	Infeasible int `json:"infeasible"`
+	// nodes without candidates, or that cannot have a better plan
+	NotEvaluated   int             `json:"notEvaluated"`
+	NoPlanReasons  map[string]int  `json:"noPlanReasons,omitempty"`  // of the nodes without a plan
+	BlockingQuotas []BlockingQuota `json:"blockingQuotas,omitempty"` // quotas that block the ask
+	// no single node has enough victims for a quota: victims on other nodes are needed
+	CrossNode bool   `json:"crossNode"`
+	Plans     []Plan `json:"plans,omitempty"` // the best plans, the chosen one first
 }
 
 // BlockingQuota is a quota that no set of victims frees.
@@ -89,8 +93,9 @@ type Plan struct {
 // NewDryRunResult shows s.
 func NewDryRunResult(s *scheduler.DryRunResult) *DryRunResult {
 	body := &DryRunResult{
-		Time: Nanos(s.At), Outcome: s.Outcome.String(), Verdict: s.Verdict.String(), Ask: viewPreemptor(&s.Ask), Pending: s.Pending,
-		NodeID: string(s.Node), Victims: viewVictims(s.Victims), MoreVictims: s.MoreVictims,
+		Time: Nanos(s.At), Outcome: s.Outcome.String(), Verdict: s.Verdict.String(), Ask: viewPreemptor(&s.Ask),
+		Pending: s.Pending,
+		NodeID:  string(s.Node), Victims: viewVictims(s.Victims), MoreVictims: s.MoreVictims,
 		CandidatesNode: string(s.CandidatesNode), Candidates: NewCandidates(s.Candidates), MoreCandidates: s.MoreCandidates,
 	}
 	body.Entitlements = viewEntitlements(s.Entitlements)
@@ -101,7 +106,8 @@ func NewDryRunResult(s *scheduler.DryRunResult) *DryRunResult {
 }
 
 func viewVictimSearch(q *preemption.DryRunSearch) VictimSearch {
-	body := VictimSearch{PreemptionReason: ReasonNames[q.Reason], Found: q.Found, TotalNodes: q.TotalNodes, Nodes: viewNodeOutcomes(q.NodeOutcomes), Infeasible: q.Infeasible, CrossNode: q.CrossNode}
+	body := VictimSearch{PreemptionReason: ReasonNames[q.Reason], Found: q.Found, TotalNodes: q.TotalNodes,
+		Nodes: viewNodeOutcomes(q.NodeOutcomes), Infeasible: q.Infeasible, CrossNode: q.CrossNode}
 	body.NotEvaluated = q.TotalNodes - q.Infeasible - body.Nodes.Compared - body.Nodes.NoPlan - body.Nodes.Rejected
 	for o, n := range q.NoPlanReasons {
 		if n > 0 {
@@ -115,7 +121,8 @@ func viewVictimSearch(q *preemption.DryRunSearch) VictimSearch {
 		body.BlockingQuotas = append(body.BlockingQuotas, BlockingQuota{w.Verdict, amountsOf(w.Shortfall), w.Nodes})
 	}
 	for _, p := range q.BestPlans {
-		body.Plans = append(body.Plans, Plan{string(p.Node), viewVictims(p.Victims), p.MoreVictims, p.BudgetViolations, p.OptedOut, p.Originator})
+		body.Plans = append(body.Plans,
+			Plan{string(p.Node), viewVictims(p.Victims), p.MoreVictims, p.BudgetViolations, p.OptedOut, p.Originator})
 	}
 	return body
 }

@@ -8,15 +8,17 @@ import (
 
 // ExpectedStart is when a pending ask is expected to start (EXP-9), or why that is not known (EXP-13).
 type ExpectedStart struct {
-	Code        string           `json:"code"`          // expected, or why there are no quantiles: see docs/EXPLAIN.md
-	Message     string           `json:"message"`       // the answer in one sentence
-	Time        int64            `json:"time"`          // when it was made
-	P10         *float64         `json:"p10,omitempty"` // seconds from time on within which it starts with a probability of 10 %
-	P50         *float64         `json:"p50,omitempty"` // of 50 %
-	P90         *float64         `json:"p90,omitempty"` // of 90 %; missing: beyond the horizon of 30 days
-	Runs        int              `json:"runs"`
-	Started     int              `json:"started"`               // runs in which it started
-	Corrected   bool             `json:"corrected"`             // the quantiles are corrected by how right earlier ones were (EXP-17)
+	Code    string `json:"code"`    // expected, or why there are no quantiles: see docs/EXPLAIN.md
+	Message string `json:"message"` // the answer in one sentence
+	Time    int64  `json:"time"`    // when it was made
+	// seconds from time on within which it starts with a probability of 10 %
+	P10     *float64 `json:"p10,omitempty"`
+	P50     *float64 `json:"p50,omitempty"` // of 50 %
+	P90     *float64 `json:"p90,omitempty"` // of 90 %; missing: beyond the horizon of 30 days
+	Runs    int      `json:"runs"`
+	Started int      `json:"started"` // runs in which it started
+	// the quantiles are corrected by how right earlier ones were (EXP-17)
+	Corrected   bool             `json:"corrected"`
 	BasedOn     []DurationGroup  `json:"basedOn,omitempty"`     // the groups that most durations are from
 	Assumptions []string         `json:"assumptions,omitempty"` // in words
 	Calibration StartCalibration `json:"calibration"`           // how right earlier answers of the partition were
@@ -46,8 +48,10 @@ type StartCalibration struct {
 // NewExpectedStart is the view of an answer. tag is the tag by which durations are learnt; empty: none.
 func NewExpectedStart(a *forecast.Answer, tag string, c forecast.Calibration) *ExpectedStart {
 	v := &ExpectedStart{
-		Code: a.Code.String(), Message: a.String(), Time: Nanos(a.At), P10: secondsOf(a.P10), P50: secondsOf(a.P50), P90: secondsOf(a.P90), Runs: a.Runs, Started: a.Started, Corrected: a.Corrected,
-		Calibration: StartCalibration{c.Started, c.WithinP10, c.WithinP50, c.WithinP90, c.MedianError.Seconds(), c.Open, c.Withdrawn, c.Forgotten},
+		Code: a.Code.String(), Message: a.String(), Time: Nanos(a.At), P10: secondsOf(a.P10), P50: secondsOf(a.P50),
+		P90: secondsOf(a.P90), Runs: a.Runs, Started: a.Started, Corrected: a.Corrected,
+		Calibration: StartCalibration{c.Started, c.WithinP10, c.WithinP50, c.WithinP90, c.MedianError.Seconds(), c.Open,
+			c.Withdrawn, c.Forgotten},
 	}
 	if a.Runs > 0 {
 		v.Assumptions = forecast.Assumptions()

@@ -36,18 +36,23 @@ type Explanation struct {
 	Rank         []Rank        `json:"rank,omitempty"`           // its place in selection order, from root down
 	Entitlements []Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
 
-	Searches   []VictimSearch `json:"searches,omitempty"`   // what preemption would do for it, or lacks; missing: the request did not want it, or the ask is not entitled, or victims are no help
-	SearchedAt int64          `json:"searchedAt,omitempty"` // the time that searches are about: it is later than time if a preemption delay has to end first
+	// what preemption would do for it, or lacks; missing: the request did not want it, or the ask is not entitled, or
+	// victims are no help
+	Searches []VictimSearch `json:"searches,omitempty"`
+	// the time that searches are about: it is later than time if a preemption delay has to end first
+	SearchedAt int64 `json:"searchedAt,omitempty"`
 
-	ExpectedStart *ExpectedStart `json:"expectedStart,omitempty"` // when it is expected to start; missing: the request did not want it
+	// when it is expected to start; missing: the request did not want it
+	ExpectedStart *ExpectedStart `json:"expectedStart,omitempty"`
 }
 
 // Verdict says why an ask is not placed now (OBS-40).
 type Verdict struct {
-	Code        string     `json:"code"` // see docs/EXPLAIN.md
-	Subject     string     `json:"subject,omitempty"`
-	Permanent   bool       `json:"permanent"`             // no end of an allocation can help (OBS-41)
-	Listening   bool       `json:"listening"`             // the resource manager reads decisions; while it does not, none are made
+	Code      string `json:"code"` // see docs/EXPLAIN.md
+	Subject   string `json:"subject,omitempty"`
+	Permanent bool   `json:"permanent"` // no end of an allocation can help (OBS-41)
+	// the resource manager reads decisions; while it does not, none are made
+	Listening   bool       `json:"listening"`
 	MayPreempt  bool       `json:"mayPreempt"`            // the ask is entitled to preempt, or will be after a delay
 	Shortages   []Shortage `json:"shortages,omitempty"`   // the resources of the verdict
 	Running     int        `json:"running,omitempty"`     // running applications, if their number is the reason
@@ -74,9 +79,10 @@ type Shortage struct {
 
 // Availability is how much of a resource is available to the ask, by what bounds it.
 type Availability struct {
-	Resource      string    `json:"resource"`
-	Requested     int64     `json:"requested"`
-	Queue         *Headroom `json:"queue,omitempty"` // of the queue that leaves the least; missing: no queue below root has a max
+	Resource  string `json:"resource"`
+	Requested int64  `json:"requested"`
+	// of the queue that leaves the least; missing: no queue below root has a max
+	Queue         *Headroom `json:"queue,omitempty"`
 	Limit         *Headroom `json:"limit,omitempty"` // of the user or the group; missing: there is no limit
 	Cluster       *Headroom `json:"cluster"`
 	MaxFreeOnNode int64     `json:"maxFreeOnNode"`
@@ -128,14 +134,17 @@ type UnknownKey struct {
 func NewExplanation(e *scheduler.Explanation) *Explanation {
 	body := &Explanation{
 		Time: Nanos(e.At), Partition: e.Partition, AllocationKey: string(e.Key), State: e.State.String(), Message: e.String(),
-		ApplicationID: string(e.App), User: e.User.Name, Groups: e.User.Groups, QueueName: string(e.Queue), Priority: e.Priority,
-		Placeholder: e.Placeholder, RequiredNodeID: string(e.RequiredNode), Resource: amountsOf(e.Requested), Since: Nanos(e.Since), NodeID: string(e.Node),
+		ApplicationID: string(e.App), User: e.User.Name, Groups: e.User.Groups, QueueName: string(e.Queue),
+		Priority:    e.Priority,
+		Placeholder: e.Placeholder, RequiredNodeID: string(e.RequiredNode), Resource: amountsOf(e.Requested),
+		Since: Nanos(e.Since), NodeID: string(e.Node),
 	}
 	if e.State != scheduler.KeyPending {
 		return body
 	}
 	v := &Verdict{
-		Code: e.Verdict.Reason.Code(), Subject: e.Verdict.Subject, Permanent: e.Permanent, Listening: e.Listening, MayPreempt: e.MayPreempt, Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
+		Code: e.Verdict.Reason.Code(), Subject: e.Verdict.Subject, Permanent: e.Permanent, Listening: e.Listening,
+		MayPreempt: e.MayPreempt, Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
 	}
 	for _, s := range e.Shortages {
 		v.Shortages = append(v.Shortages, Shortage{s.Resource, int64(s.Requested), int64(s.Free), int64(s.Max)})
@@ -146,7 +155,8 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	body.Verdict = v
 	for _, r := range e.Resources {
 		body.Resources = append(body.Resources, Availability{
-			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster), int64(r.MaxFreeOnNode), int64(r.LargestNode),
+			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster),
+			int64(r.MaxFreeOnNode), int64(r.LargestNode),
 			r.NodesLacking, int64(r.LeastMissing),
 		})
 	}
@@ -156,7 +166,8 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 		body.Searches = append(body.Searches, viewVictimSearch(&e.Searches[i]))
 	}
 	body.SearchedAt = Nanos(e.SearchedAt)
-	body.Gates, body.Largest, body.Rank, body.Entitlements = viewGates(e.Gates), viewLargest(e.Largest), viewRank(e.Rank), viewEntitlements(e.Entitlements)
+	body.Gates, body.Largest, body.Rank, body.Entitlements = viewGates(e.Gates), viewLargest(e.Largest), viewRank(e.Rank),
+		viewEntitlements(e.Entitlements)
 	return body
 }
 
@@ -191,10 +202,12 @@ type AskGroupExplanation struct {
 	First       *Explanation `json:"first"` // the first of them
 }
 
-// NewApplicationExplanation is the answer of GET .../application/{application}/explain. Requires: the application is known.
+// NewApplicationExplanation is the answer of GET .../application/{application}/explain. Requires: the application is
+// known.
 func NewApplicationExplanation(e *scheduler.ApplicationExplanation) *ApplicationExplanation {
 	body := &ApplicationExplanation{
-		Time: Nanos(e.At), Partition: e.Partition, ApplicationID: string(e.App), State: e.State.String(), User: e.User.Name, QueueName: string(e.Queue),
+		Time: Nanos(e.At), Partition: e.Partition, ApplicationID: string(e.App), State: e.State.String(), User: e.User.Name,
+		QueueName:   string(e.Queue),
 		PendingAsks: e.Pending, Groups: []AskGroupExplanation{}, MoreGroups: e.MoreGroups,
 	}
 	for _, group := range e.Groups {

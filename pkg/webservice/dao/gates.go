@@ -77,9 +77,10 @@ type Rank struct {
 
 // Member is a queue, an application or an ask, with what it is ordered by.
 type Member struct {
-	Name      string  `json:"name"`
-	Priority  int32   `json:"priority"`
-	Share     float64 `json:"share"`               // the fair share of a queue; of an application in a Fair leaf its largest share, or usage without a guarantee
+	Name     string `json:"name"`
+	Priority int32  `json:"priority"`
+	// the fair share of a queue; of an application in a Fair leaf its largest share, or usage without a guarantee
+	Share     float64 `json:"share"`
 	Submitted int64   `json:"submitted,omitempty"` // of an application, or when an ask was created
 }
 
@@ -91,9 +92,11 @@ type Ahead struct {
 
 func viewGates(gates []explain.Gate) (out []Gate) {
 	for _, g := range gates {
-		v := Gate{Kind: g.Kind.Code(), Subject: g.Subject, Closed: g.Closed, Permanent: g.Permanent, Message: g.String(), NodeID: string(g.Node), Running: g.Running, MaxRunning: g.MaxRunning, Until: Nanos(g.Until)}
+		v := Gate{Kind: g.Kind.Code(), Subject: g.Subject, Closed: g.Closed, Permanent: g.Permanent, Message: g.String(),
+			NodeID: string(g.Node), Running: g.Running, MaxRunning: g.MaxRunning, Until: Nanos(g.Until)}
 		for _, f := range g.Figures {
-			v.Resources = append(v.Resources, Figure{f.Resource, int64(f.Requested), int64(g.Left(f)), int64(f.Max), int64(f.Held), max(0, int64(f.Missing()))})
+			v.Resources = append(v.Resources,
+				Figure{f.Resource, int64(f.Requested), int64(g.Left(f)), int64(f.Max), int64(f.Held), max(0, int64(f.Missing()))})
 		}
 		v.HeldFor = viewHolders(g.HeldFor)
 		for _, c := range g.Changes {
@@ -106,7 +109,8 @@ func viewGates(gates []explain.Gate) (out []Gate) {
 
 func viewChange(c explain.Change) GateChange {
 	v := GateChange{
-		Action: c.Action.Code(), Message: c.String(), Subject: c.Subject, QueueName: string(c.Queue), NodeID: string(c.Node), Count: c.Count,
+		Action: c.Action.Code(), Message: c.String(), Subject: c.Subject, QueueName: string(c.Queue), NodeID: string(c.Node),
+		Count:      c.Count,
 		Candidates: c.Candidates, MoreCandidates: c.MoreCandidates,
 	}
 	if !c.Amounts.IsZero() {
@@ -152,7 +156,8 @@ func viewMember(m explain.Member) Member {
 
 func viewEntitlements(all []preemption.DryRunEntitlement) (out []Entitlement) {
 	for _, c := range all {
-		v := Entitlement{PreemptionReason: ReasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled, QueueName: string(c.Queue), EntitledAt: Nanos(c.Due)}
+		v := Entitlement{PreemptionReason: ReasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled,
+			QueueName: string(c.Queue), EntitledAt: Nanos(c.Due)}
 		if !v.Entitled {
 			v.Reason = c.NotEntitled.String()
 		}

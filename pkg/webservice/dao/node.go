@@ -13,8 +13,9 @@ const (
 
 // Foreign is an allocation of another scheduler, or an orphaned one of this scheduler.
 type Foreign struct {
-	AllocationKey  string            `json:"allocationKey"`
-	ApplicationID  string            `json:"applicationID,omitempty"` // of an orphaned allocation: the application that has not taken it
+	AllocationKey string `json:"allocationKey"`
+	// of an orphaned allocation: the application that has not taken it
+	ApplicationID  string            `json:"applicationID,omitempty"`
 	AllocationTags map[string]string `json:"allocationTags,omitempty"`
 	Resource       Quantities        `json:"resource,omitempty"`
 	NodeID         string            `json:"nodeId,omitempty"`
@@ -23,24 +24,27 @@ type Foreign struct {
 
 // Node is a node with its allocations.
 type Node struct {
-	NodeID             string            `json:"nodeID"`
-	HostName           string            `json:"hostName,omitempty"`
-	RackName           string            `json:"rackName,omitempty"`
-	Attributes         map[string]string `json:"attributes,omitempty"`
-	Capacity           Quantities        `json:"capacity,omitempty"`
-	Allocated          Quantities        `json:"allocated,omitempty"`
-	Occupied           Quantities        `json:"occupied,omitempty"`
-	Available          Quantities        `json:"available,omitempty"`
-	Overcommitted      Quantities        `json:"overcommitted,omitempty"` // what the allocations and foreign ones exceed the capacity by; missing: nothing
-	Utilized           Quantities        `json:"utilized,omitempty"`      // percent
-	Allocations        any               `json:"allocations,omitempty"`   // what runs on it
-	ForeignAllocations []Foreign         `json:"foreignAllocations,omitempty"`
-	Schedulable        bool              `json:"schedulable"`
-	Cordoned           bool              `json:"cordoned,omitempty"`    // by an operator
-	Drain              string            `json:"drain,omitempty"`       // by an operator: draining, or drained when nothing is left
-	LeftToDrain        int               `json:"leftToDrain,omitempty"` // allocations that the drain ends, and that have not ended
-	IsReserved         bool              `json:"isReserved"`
-	Reservations       []string          `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
+	NodeID     string            `json:"nodeID"`
+	HostName   string            `json:"hostName,omitempty"`
+	RackName   string            `json:"rackName,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Capacity   Quantities        `json:"capacity,omitempty"`
+	Allocated  Quantities        `json:"allocated,omitempty"`
+	Occupied   Quantities        `json:"occupied,omitempty"`
+	Available  Quantities        `json:"available,omitempty"`
+	// what the allocations and foreign ones exceed the capacity by; missing: nothing
+	Overcommitted      Quantities `json:"overcommitted,omitempty"`
+	Utilized           Quantities `json:"utilized,omitempty"`    // percent
+	Allocations        any        `json:"allocations,omitempty"` // what runs on it
+	ForeignAllocations []Foreign  `json:"foreignAllocations,omitempty"`
+	Schedulable        bool       `json:"schedulable"`
+	Cordoned           bool       `json:"cordoned,omitempty"` // by an operator
+	// by an operator: draining, or drained when nothing is left
+	Drain string `json:"drain,omitempty"`
+	// allocations that the drain ends, and that have not ended
+	LeftToDrain  int      `json:"leftToDrain,omitempty"`
+	IsReserved   bool     `json:"isReserved"`
+	Reservations []string `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
 
 // NewNode shows n with a placeholder for its allocations.

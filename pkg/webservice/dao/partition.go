@@ -24,7 +24,8 @@ type Capacity struct {
 	Capacity     Quantities `json:"capacity,omitempty"`
 	UsedCapacity Quantities `json:"usedCapacity,omitempty"`
 	Utilization  Quantities `json:"utilization,omitempty"` // percent
-	Deficit      Quantities `json:"deficit,omitempty"`     // what the allocations of nodes, without foreign ones, exceed their capacities by; missing: nothing
+	// what the allocations of nodes, without foreign ones, exceed their capacities by; missing: nothing
+	Deficit Quantities `json:"deficit,omitempty"`
 }
 
 // NodeSort is the order of nodes.

@@ -38,7 +38,8 @@ func NewPlacementRules(rules []placement.Rule, recoveryQueue string) []Placement
 }
 
 func newPlacementRule(r *placement.Rule) PlacementRule {
-	v := PlacementRule{Name: r.Kind.String(), Parameters: map[string]string{"create": strconv.FormatBool(r.Create)}, Filter: newPlacementFilter(&r.Filter)}
+	v := PlacementRule{Name: r.Kind.String(), Parameters: map[string]string{"create": strconv.FormatBool(r.Create)},
+		Filter: newPlacementFilter(&r.Filter)}
 	switch r.Kind {
 	case placement.Fixed:
 		v.Parameters["queue"] = r.Value
@@ -54,7 +55,8 @@ func newPlacementRule(r *placement.Rule) PlacementRule {
 
 // newPlacementFilter shows a filter; nil: it is for everyone.
 func newPlacementFilter(f *placement.Filter) *PlacementFilter {
-	v := PlacementFilter{Type: "allow", UserList: f.Users, GroupList: f.Groups, UserExp: textOfPattern(f.UserPattern), GroupExp: textOfPattern(f.GroupPattern)}
+	v := PlacementFilter{Type: "allow", UserList: f.Users, GroupList: f.Groups, UserExp: textOfPattern(f.UserPattern),
+		GroupExp: textOfPattern(f.GroupPattern)}
 	if f.Deny {
 		v.Type = "deny"
 	} else if len(f.Users)+len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil {

@@ -9,11 +9,13 @@ import (
 
 // PreemptionList has the latest preemptions of a partition.
 type PreemptionList struct {
-	Total                uint64       `json:"total"`                // since the partition was created
-	Remembered           int          `json:"remembered"`           // how many of them are kept
-	UnknownConfirmations uint64       `json:"unknownConfirmations"` // confirmed preemptions of unknown allocations, since then
-	CoolDowns            []CoolDown   `json:"coolDowns"`            // pairs of leaf queues that do not preempt each other for now
-	Preemptions          []Preemption `json:"preemptions"`
+	Total      uint64 `json:"total"`      // since the partition was created
+	Remembered int    `json:"remembered"` // how many of them are kept
+	// confirmed preemptions of unknown allocations, since then
+	UnknownConfirmations uint64 `json:"unknownConfirmations"`
+	// pairs of leaf queues that do not preempt each other for now
+	CoolDowns   []CoolDown   `json:"coolDowns"`
+	Preemptions []Preemption `json:"preemptions"`
 }
 
 // CoolDown is the time in which two leaf queues do not preempt each other.
@@ -37,11 +39,12 @@ type Preemption struct {
 	Nodes            *NodeOutcomes   `json:"nodes,omitempty"`
 	Victims          []Victim        `json:"victims"`
 	MoreVictims      int             `json:"moreVictims,omitempty"` // victims that are not listed
-	Candidates       []Candidate     `json:"candidates,omitempty"`  // with moreCandidates: in the answer about one preemption only
-	MoreCandidates   int             `json:"moreCandidates,omitempty"`
-	Nomination       *Nomination     `json:"nomination,omitempty"`
-	Placed           *Placed         `json:"placed,omitempty"`
-	Cancelled        int64           `json:"cancelled,omitempty"`
+	// with moreCandidates: in the answer about one preemption only
+	Candidates     []Candidate `json:"candidates,omitempty"`
+	MoreCandidates int         `json:"moreCandidates,omitempty"`
+	Nomination     *Nomination `json:"nomination,omitempty"`
+	Placed         *Placed     `json:"placed,omitempty"`
+	Cancelled      int64       `json:"cancelled,omitempty"`
 }
 
 // ViolatingQueue is a queue above its enforced max.
@@ -112,7 +115,9 @@ type Placed struct {
 }
 
 // ReasonNames are the reasons of preemptions as the REST interface names them.
-var ReasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", victim.ReasonOperator: "operator"}
+var ReasonNames = [...]string{victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee",
+	victim.ReasonPriority: "priority", victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure",
+	victim.ReasonOperator: "operator"}
 
 // NewCoolDowns shows the cool-downs of a list.
 func NewCoolDowns(list []preemption.CoolDown) []CoolDown {
@@ -126,7 +131,8 @@ func NewCoolDowns(list []preemption.CoolDown) []CoolDown {
 // NewPreemption shows r.
 func NewPreemption(r *preemption.Preemption) Preemption {
 	body := Preemption{
-		Number: r.Number, Time: Nanos(r.At), PreemptionReason: ReasonNames[r.Reason], Victims: viewVictims(r.Victims), MoreVictims: r.MoreVictims,
+		Number: r.Number, Time: Nanos(r.At), PreemptionReason: ReasonNames[r.Reason], Victims: viewVictims(r.Victims),
+		MoreVictims: r.MoreVictims,
 	}
 	body.NodeID = string(r.Node)
 	switch r.Reason {
@@ -141,7 +147,8 @@ func NewPreemption(r *preemption.Preemption) Preemption {
 		return body
 	}
 	body.Ask, body.Nodes, body.Cancelled = viewPreemptor(&r.Ask), viewNodeOutcomes(r.NodeOutcomes), Nanos(r.CancelledAt)
-	body.Nomination = &Nomination{State: r.Nomination.State.String(), Until: Nanos(r.Nomination.EndedAt), LostTo: string(r.Nomination.LostTo)}
+	body.Nomination = &Nomination{State: r.Nomination.State.String(), Until: Nanos(r.Nomination.EndedAt),
+		LostTo: string(r.Nomination.LostTo)}
 	for _, v := range r.TriedReasons {
 		body.TriedReasons = append(body.TriedReasons, ReasonNames[v])
 	}
@@ -157,12 +164,14 @@ func NewPreemption(r *preemption.Preemption) Preemption {
 func viewPreemptor(a *preemption.Preemptor) *Preemptor {
 	return &Preemptor{
 		AllocationKey: string(a.Key), ApplicationID: string(a.App), User: a.User, QueueName: string(a.Queue),
-		Priority: a.Priority, Resource: amountsOf(a.Amounts), RequestTime: Nanos(a.Created), RequiredNodeID: string(a.RequiredNode),
+		Priority: a.Priority, Resource: amountsOf(a.Amounts), RequestTime: Nanos(a.Created),
+		RequiredNodeID: string(a.RequiredNode),
 	}
 }
 
 func viewNodeOutcomes(s victim.OutcomeCounts) *NodeOutcomes {
-	return &NodeOutcomes{Compared: s[victim.OutcomeCompared], NoPlan: s[victim.OutcomeNoPlan], Rejected: s[victim.OutcomeRejected]}
+	return &NodeOutcomes{Compared: s[victim.OutcomeCompared], NoPlan: s[victim.OutcomeNoPlan],
+		Rejected: s[victim.OutcomeRejected]}
 }
 
 func viewVictims(list []preemption.Victim) []Victim {
@@ -172,7 +181,8 @@ func viewVictims(list []preemption.Victim) []Victim {
 		out[i] = Victim{
 			AllocationKey: string(v.Key), ApplicationID: string(v.App), QueueName: string(v.Queue), NodeID: string(v.Node),
 			Priority: v.Priority, Resource: amountsOf(v.Amounts), AllocationTime: Nanos(v.BoundAt),
-			RuntimeSeconds: int64(v.RunTime.Seconds()), GraceSeconds: int64(v.Grace.Seconds()), LostWork: amountsOf(v.LostWork()), State: v.End.State.String(), Ended: Nanos(v.End.At),
+			RuntimeSeconds: int64(v.RunTime.Seconds()), GraceSeconds: int64(v.Grace.Seconds()),
+			LostWork: amountsOf(v.LostWork()), State: v.End.State.String(), Ended: Nanos(v.End.At),
 		}
 		if v.End.State == preemption.VictimReleased {
 			out[i].Termination = v.End.Termination
@@ -185,7 +195,8 @@ func viewVictims(list []preemption.Victim) []Victim {
 func NewCandidates(list []preemption.Candidate) []Candidate {
 	out := make([]Candidate, len(list))
 	for i, c := range list {
-		out[i] = Candidate{string(c.Key), string(c.App), string(c.Queue), c.Priority, c.Victim, candidateOutcome(c.Victim, c.Ineligible)}
+		out[i] = Candidate{string(c.Key), string(c.App), string(c.Queue), c.Priority, c.Victim,
+			candidateOutcome(c.Victim, c.Ineligible)}
 	}
 	return out
 }

@@ -43,7 +43,8 @@ type Queue struct {
 	RemainingApplications []RemainingApplication `json:"remainingApplications,omitempty"`
 	QuotaViolation        *QuotaViolation        `json:"quotaViolation,omitempty"`
 	ClassQuotas           []ClassQuota           `json:"classQuotas,omitempty"` // ours
-	QuotaTags             []string               `json:"quotaTags,omitempty"`   // ours: of applications, that set quotas of a dynamic leaf
+	// ours: of applications, that set quotas of a dynamic leaf
+	QuotaTags []string `json:"quotaTags,omitempty"`
 }
 
 // RemainingApplication is ours: an application for which a draining leaf queue is kept.
@@ -109,7 +110,8 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 			v.RunningApps++
 		}
 		if q.Draining || q.Drained {
-			v.RemainingApplications = append(v.RemainingApplications, RemainingApplication{string(a.ID), a.State.String(), a.User.Name})
+			v.RemainingApplications = append(v.RemainingApplications,
+				RemainingApplication{string(a.ID), a.State.String(), a.User.Name})
 		}
 	}
 	return v

@@ -10,24 +10,26 @@ import (
 
 // UsageWindow is the usage of queues, users or groups over a window of time.
 type UsageWindow struct {
-	Partition      string        `json:"partition"`
-	By             string        `json:"by"` // queue, user or group
-	Since          string        `json:"since"`
-	Until          string        `json:"until"`
-	Step           string        `json:"step,omitempty"` // length of the intervals of points
-	WindowSeconds  float64       `json:"windowSeconds"`
-	CoveredSeconds float64       `json:"coveredSeconds"`    // of the window: for the rest nothing is known
-	Omitted        int           `json:"omitted,omitempty"` // further queues, users or groups that had less than those of series
-	Series         []UsageSeries `json:"series"`
+	Partition      string  `json:"partition"`
+	By             string  `json:"by"` // queue, user or group
+	Since          string  `json:"since"`
+	Until          string  `json:"until"`
+	Step           string  `json:"step,omitempty"` // length of the intervals of points
+	WindowSeconds  float64 `json:"windowSeconds"`
+	CoveredSeconds float64 `json:"coveredSeconds"` // of the window: for the rest nothing is known
+	// further queues, users or groups that had less than those of series
+	Omitted int           `json:"omitted,omitempty"`
+	Series  []UsageSeries `json:"series"`
 }
 
 // UsageSeries is the usage of one queue, user or group. Sums are quantities times seconds, over the covered time.
 type UsageSeries struct {
-	Name              string       `json:"name"`
-	AllocatedSeconds  Quantities   `json:"allocatedSeconds"`
-	OwedSeconds       Quantities   `json:"owedSeconds,omitempty"` // of queues, like the next two
-	GuaranteedSeconds Quantities   `json:"guaranteedSeconds,omitempty"`
-	Fairness          *float64     `json:"fairness,omitempty"` // the least of allocated/owed over all resources, 1 at most; absent: nothing was owed
+	Name              string     `json:"name"`
+	AllocatedSeconds  Quantities `json:"allocatedSeconds"`
+	OwedSeconds       Quantities `json:"owedSeconds,omitempty"` // of queues, like the next two
+	GuaranteedSeconds Quantities `json:"guaranteedSeconds,omitempty"`
+	// the least of allocated/owed over all resources, 1 at most; absent: nothing was owed
+	Fairness          *float64     `json:"fairness,omitempty"`
 	PendingSeconds    Quantities   `json:"pendingSeconds,omitempty"`
 	PendingAskSeconds int64        `json:"pendingAskSeconds"`
 	RunningSeconds    int64        `json:"runningSeconds"` // applications
@@ -52,7 +54,8 @@ func NewUsageSeries(x *usage.Series, since time.Time, step time.Duration) UsageS
 	v := UsageSeries{
 		Name: x.Name, AllocatedSeconds: rounded(t.Allocated, 1), OwedSeconds: rounded(t.Owed, 1),
 		GuaranteedSeconds: rounded(t.Guaranteed, 1), PendingSeconds: rounded(t.Pending, 1),
-		PendingAskSeconds: usage.Rounded(t.PendingAsks), RunningSeconds: usage.Rounded(t.Running), Fairness: fairnessOf(&t.Values),
+		PendingAskSeconds: usage.Rounded(t.PendingAsks), RunningSeconds: usage.Rounded(t.Running),
+		Fairness: fairnessOf(&t.Values),
 	}
 	for i := range x.Points {
 		p := &x.Points[i]
@@ -60,7 +63,8 @@ func NewUsageSeries(x *usage.Series, since time.Time, step time.Duration) UsageS
 		if p.Covered > 0 {
 			f := 1 / p.Covered
 			one.Allocated, one.Owed, one.Guaranteed = rounded(p.Allocated, f), rounded(p.Owed, f), rounded(p.Guaranteed, f)
-			one.Pending, one.PendingAsks, one.Running = rounded(p.Pending, f), hundredths(p.PendingAsks*f), hundredths(p.Values.Running*f)
+			one.Pending, one.PendingAsks, one.Running = rounded(p.Pending, f), hundredths(p.PendingAsks*f),
+				hundredths(p.Values.Running*f)
 		}
 		v.Points = append(v.Points, one)
 	}
@@ -107,7 +111,8 @@ type QueueFairness struct {
 	Pending     Quantities `json:"pending,omitempty"`
 	PendingAsks int        `json:"pendingAsks"`
 	RunningApps int        `json:"runningApps"`
-	OldestAsk   int64      `json:"oldestPendingAsk,omitempty"` // when it was made, in nanoseconds since 1970; absent: none is pending
-	WaitSeconds float64    `json:"longestWaitSeconds"`         // of that ask until now
-	Starved     bool       `json:"starved"`                    // see USG-5
+	// when it was made, in nanoseconds since 1970; absent: none is pending
+	OldestAsk   int64   `json:"oldestPendingAsk,omitempty"`
+	WaitSeconds float64 `json:"longestWaitSeconds"` // of that ask until now
+	Starved     bool    `json:"starved"`            // see USG-5
 }

@@ -9,8 +9,8 @@ import (
 	"runtime"
 )
 
-// Build builds etcd into a directory, and returns the path of the program. The version is that of test/etcdserver/go.mod. The first build on
-// a machine downloads and compiles for minutes, the others link for seconds.
+// Build builds etcd into a directory, and returns the path of the program. The version is that of
+// test/etcdserver/go.mod. The first build on a machine downloads and compiles for minutes, the others link for seconds.
 func Build(ctx context.Context, dir string) (program string, err error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {

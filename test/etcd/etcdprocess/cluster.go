@@ -26,8 +26,8 @@ type Cluster struct {
 	Members []*Member
 }
 
-// Start starts all members of a new cluster, and waits until each is ready. ctx ends the waiting, not the processes. They
-// must be ended by Stop or Kill.
+// Start starts all members of a new cluster, and waits until each is ready. ctx ends the waiting, not the processes.
+// They must be ended by Stop or Kill.
 func Start(ctx context.Context, c Config) (*Cluster, error) {
 	n := max(c.Members, 1)
 	ports, err := freePorts(2 * n)
@@ -37,7 +37,8 @@ func Start(ctx context.Context, c Config) (*Cluster, error) {
 	cluster := &Cluster{}
 	var initial []string
 	for i := range n {
-		m := &Member{name: fmt.Sprintf("etcd-%d", i), program: c.Program, client: "http://" + ports[2*i], peer: "http://" + ports[2*i+1]}
+		m := &Member{name: fmt.Sprintf("etcd-%d", i), program: c.Program, client: "http://" + ports[2*i],
+			peer: "http://" + ports[2*i+1]}
 		m.log = filepath.Join(c.Dir, m.name+".log")
 		cluster.Members = append(cluster.Members, m)
 		initial = append(initial, m.name+"="+m.peer)

@@ -1,7 +1,7 @@
 // Command load creates pods of several applications for a scheduler, and measures by a watch when each is bound.
 //
-// It prints one line of JSON. Latencies are from the answer to the creation of a pod until the watch shows its node, so they
-// have the lag of the watch in them, which is the same for every scheduler.
+// It prints one line of JSON. Latencies are from the answer to the creation of a pod until the watch shows its node, so
+// they have the lag of the watch in them, which is the same for every scheduler.
 package main
 
 import (
@@ -97,7 +97,8 @@ func run(ctx context.Context, o options) (r result, err error) {
 
 // makeNamespace creates a namespace, and waits until pods can be created in it.
 func makeNamespace(ctx context.Context, client kubernetes.Interface, name string) error {
-	_, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	_, err := client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+		metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -151,7 +152,8 @@ func (l *load) pod(i int) *v1.Pod {
 	requests := v1.ResourceList{"cpu": resource.MustParse(l.cpu), "memory": resource.MustParse(l.memory)}
 	return &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: fmt.Sprintf("load-%d-%d", i%l.apps, i/l.apps), Labels: map[string]string{"applicationId": fmt.Sprintf("load-%d", i%l.apps), "load": l.namespace},
+			Name:   fmt.Sprintf("load-%d-%d", i%l.apps, i/l.apps),
+			Labels: map[string]string{"applicationId": fmt.Sprintf("load-%d", i%l.apps), "load": l.namespace},
 		},
 		Spec: v1.PodSpec{
 			SchedulerName: l.scheduler, RestartPolicy: v1.RestartPolicyNever,

@@ -1,11 +1,11 @@
-// Command share says which part of a scheduler's process used the CPU of a profile: the core, the shim, the client of the API
-// server, or the runtime of Go.
+// Command share says which part of a scheduler's process used the CPU of a profile: the core, the shim, the client of
+// the API server, or the runtime of Go.
 //
 //	share FILE    one line of JSON with the percentage of each part
 //
-// A sample belongs to the innermost function of its stack that is of the core, of the shim or of a library that one of them calls for
-// the API server; so what the shim does in a callback of the core is the shim's. What has none of these, such as the garbage
-// collector, is the runtime's, whichever part made the garbage.
+// A sample belongs to the innermost function of its stack that is of the core, of the shim or of a library that one of
+// them calls for the API server; so what the shim does in a callback of the core is the shim's. What has none of these,
+// such as the garbage collector, is the runtime's, whichever part made the garbage.
 package main
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// parts are the parts, by the beginnings of package paths. The interface's messages are made and read by both sides, and are no part.
+// parts are the parts, by the beginnings of package paths. The interface's messages are made and read by both sides,
+// and are no part.
 var parts = []struct{ name, prefix string }{
 	{"core", "github.com/canopy-scheduler/canopy/"},
 	{"core", "github.com/apache/yunikorn-core/"},

@@ -17,7 +17,9 @@ func sample(value int64, functions ...string) *profile.Sample {
 }
 
 func TestShares_InnermostPartOwnsASample(t *testing.T) {
-	const callback, core, apply = "github.com/apache/yunikorn-k8shim/pkg/cache.(*AsyncRMCallback).UpdateAllocation", "github.com/canopy-scheduler/canopy/pkg/rmproxy.deliver", "github.com/apache/yunikorn-core/pkg/scheduler.(*Scheduler).run"
+	const callback, core, apply = "github.com/apache/yunikorn-k8shim/pkg/cache.(*AsyncRMCallback).UpdateAllocation",
+		"github.com/canopy-scheduler/canopy/pkg/rmproxy.deliver",
+		"github.com/apache/yunikorn-core/pkg/scheduler.(*Scheduler).run"
 	p := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "samples"}, {Type: "cpu"}},
 		Sample: []*profile.Sample{

@@ -33,8 +33,8 @@ type ServiceContext struct {
 	log    *zap.Logger
 }
 
-// StartAllServices starts the scheduler with a logger of its own: JSON lines on standard error. It ends the process when
-// a setting of the environment is wrong.
+// StartAllServices starts the scheduler with a logger of its own: JSON lines on standard error. It ends the process
+// when a setting of the environment is wrong.
 func StartAllServices() *ServiceContext {
 	config := zap.NewProductionConfig()
 	config.Sampling = nil // an operator counts lines
@@ -45,9 +45,9 @@ func StartAllServices() *ServiceContext {
 	return StartAllServicesWithLogger(log, &config)
 }
 
-// StartAllServicesWithLogger starts the scheduler with the shim's logger. Canopy logs nothing below the level info until
-// the key log.level of the ConfigMap says otherwise; the configuration of the logger, which the shim changes itself, is
-// not used. It ends the process when a setting of the environment is wrong.
+// StartAllServicesWithLogger starts the scheduler with the shim's logger. Canopy logs nothing below the level info
+// until the key log.level of the ConfigMap says otherwise; the configuration of the logger, which the shim changes
+// itself, is not used. It ends the process when a setting of the environment is wrong.
 func StartAllServicesWithLogger(logger *zap.Logger, _ *zap.Config) *ServiceContext {
 	s, err := start(context.Background(), os.LookupEnv, logger)
 	if err != nil {
@@ -56,7 +56,8 @@ func StartAllServicesWithLogger(logger *zap.Logger, _ *zap.Config) *ServiceConte
 	return s
 }
 
-// StartAllServicesWithManualScheduler is StartAllServices: Canopy decides when something changes, and cannot be stepped.
+// StartAllServicesWithManualScheduler is StartAllServices: Canopy decides when something changes, and cannot be
+// stepped.
 func StartAllServicesWithManualScheduler() *ServiceContext { return StartAllServices() }
 
 // StopAll ends the scheduler and its listeners.

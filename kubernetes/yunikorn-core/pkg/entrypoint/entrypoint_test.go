@@ -75,21 +75,25 @@ func TestStart_SchedulesAndShowsTheState(t *testing.T) {
 		return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: n}}}
 	}
 	assert.NilError(t, s.RMProxy.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{
-		NodeID: "n1", Action: si.NodeInfo_CREATE, SchedulableResource: vcore(4000), Attributes: map[string]string{"si/node-partition": "[rm]default"},
+		NodeID: "n1", Action: si.NodeInfo_CREATE, SchedulableResource: vcore(4000),
+		Attributes: map[string]string{"si/node-partition": "[rm]default"},
 	}}}))
 	assert.NilError(t, s.RMProxy.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
-		ApplicationID: "app", PartitionName: "[rm]default", Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}}, Tags: map[string]string{"namespace": "team"},
+		ApplicationID: "app", PartitionName: "[rm]default",
+		Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}}, Tags: map[string]string{"namespace": "team"},
 	}}}))
 	assert.NilError(t, s.RMProxy.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{
 		{AllocationKey: "fits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcore(3000)},
 		{AllocationKey: "waits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcore(3000)},
-		{AllocationKey: "foreign", NodeID: "n1", PartitionName: "[rm]default", ResourcePerAlloc: vcore(500), AllocationTags: map[string]string{"foreign": "default"}},
+		{AllocationKey: "foreign", NodeID: "n1", PartitionName: "[rm]default", ResourcePerAlloc: vcore(500),
+			AllocationTags: map[string]string{"foreign": "default"}},
 	}}))
 
 	cluster := s.Scheduler.GetClusterContext()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
 		app, node := cluster.GetApplication("app", "[rm]default"), cluster.GetNode("n1", "[rm]default")
-		if app != nil && len(app.GetAllAllocations()) == 1 && len(app.GetAllRequests()) == 1 && node != nil && len(node.GetForeignAllocations()) == 1 {
+		if app != nil && len(app.GetAllAllocations()) == 1 && len(app.GetAllRequests()) == 1 && node != nil &&
+			len(node.GetForeignAllocations()) == 1 {
 			return poll.Success()
 		}
 		return poll.Continue("the state is %+v and %+v", app, node)
@@ -112,7 +116,8 @@ func TestStart_SchedulesAndShowsTheState(t *testing.T) {
 // get is the status and the headers of an answer to a page of another origin, under another name of the host.
 func get(t *testing.T, s *ServiceContext) (int, http.Header) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.server.HTTPAddress().String()+"/ws/v1/partitions", http.NoBody)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+s.server.HTTPAddress().String()+"/ws/v1/partitions", http.NoBody)
 	assert.NilError(t, err)
 	r.Host = "scheduler.example.org"
 	r.Header.Set("Origin", "https://page.example.org")
@@ -136,7 +141,8 @@ func TestStart_RESTIsOpenWithOneWarning(t *testing.T) {
 }
 
 func TestStart_RESTCanBeClosed(t *testing.T) {
-	s, _ := running(t, environment{envHTTPAddress: "127.0.0.1:0", envHostNames: "other.example.org", envAllowedOrigins: "none"})
+	s, _ := running(t,
+		environment{envHTTPAddress: "127.0.0.1:0", envHostNames: "other.example.org", envAllowedOrigins: "none"})
 	status, header := get(t, s)
 	assert.Assert(t, status != http.StatusOK)
 	assert.Equal(t, header.Get("Access-Control-Allow-Origin"), "")

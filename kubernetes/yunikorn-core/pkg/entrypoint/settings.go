@@ -39,11 +39,12 @@ const (
 	everything         = "*"
 )
 
-// defaultRecoveryQuiet is longer than the shim takes from an application to the first report of a pod that runs: it looks at its
-// applications once a second, and needs two or three looks, after it has enabled the nodes.
+// defaultRecoveryQuiet is longer than the shim takes from an application to the first report of a pod that runs: it
+// looks at its applications once a second, and needs two or three looks, after it has enabled the nodes.
 const defaultRecoveryQuiet = 5 * time.Second
 
-// defaultPlacements is above what an API server on two processors binds in a second; docs/KUBERNETES.md has what it measured.
+// defaultPlacements is above what an API server on two processors binds in a second; docs/KUBERNETES.md has what it
+// measured.
 const defaultPlacements = 400
 
 // variables are the fields of canopy.Options, by the names in its errors, with the variables that set them.
@@ -51,7 +52,8 @@ var variables = map[string]string{
 	"HTTP.Address": envHTTPAddress, "HTTP.HostNames": envHostNames, "HTTP.AllowedOrigins": envAllowedOrigins,
 	"AdminAddress": envAdminAddress, "DataDir": envDataDir,
 	"Security.CertFile": envTLSCert, "Security.KeyFile": envTLSKey, "Security.ClientCAFile": envTLSClientCA,
-	"RecoveryQuiet": envRecoveryQuiet, "PlacementsPerSecond": envPlacements, "Security.TokensFile": envTokens, "Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
+	"RecoveryQuiet": envRecoveryQuiet, "PlacementsPerSecond": envPlacements, "Security.TokensFile": envTokens,
+	"Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
 // settings are what an environment sets.
@@ -110,7 +112,8 @@ func settingsFrom(lookup func(name string) (string, bool)) (settings, error) {
 			AllowedOrigins: list(cmp.Or(text(envAllowedOrigins), everything)),
 		},
 		Security: canopy.Security{
-			CertFile: text(envTLSCert), KeyFile: text(envTLSKey), ClientCAFile: text(envTLSClientCA), TokensFile: text(envTokens),
+			CertFile: text(envTLSCert), KeyFile: text(envTLSKey), ClientCAFile: text(envTLSClientCA),
+			TokensFile:    text(envTokens),
 			AnonymousRead: isTrue(envAnonymousRead), AnonymousMetrics: isTrue(envAnonymousMetrics),
 		},
 		OptionName: func(field string) string { return cmp.Or(variables[field], field) },

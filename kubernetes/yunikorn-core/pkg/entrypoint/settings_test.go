@@ -33,16 +33,21 @@ func TestSettingsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 
 func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
 	opt, err := settingsFrom(environment{
-		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org", envAllowedOrigins: "https://page.example.org",
-		envAdminAddress: "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem", envTLSClientCA: "ca.pem",
-		envTokens: "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s", envDebug: "true", envPlacements: "70", envDefaultRegistry: "true",
+		envHTTPAddress: "127.0.0.1:0", envHostNames: "a.example.org, b.example.org",
+		envAllowedOrigins: "https://page.example.org",
+		envAdminAddress:   "127.0.0.1:9081", envDataDir: "data", envTLSCert: "cert.pem", envTLSKey: "key.pem",
+		envTLSClientCA: "ca.pem",
+		envTokens:      "tokens.yaml", envAnonymousRead: "true", envAnonymousMetrics: "1", envRecoveryQuiet: "0s",
+		envDebug: "true", envPlacements: "70", envDefaultRegistry: "true",
 	}.lookup)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, opt.HTTP, canopy.HTTP{
-		Address: "127.0.0.1:0", HostNames: []string{"a.example.org", "b.example.org"}, AllowedOrigins: []string{"https://page.example.org"},
+		Address: "127.0.0.1:0", HostNames: []string{"a.example.org", "b.example.org"},
+		AllowedOrigins: []string{"https://page.example.org"},
 	})
 	assert.Equal(t, opt.Security, canopy.Security{
-		CertFile: "cert.pem", KeyFile: "key.pem", ClientCAFile: "ca.pem", TokensFile: "tokens.yaml", AnonymousRead: true, AnonymousMetrics: true,
+		CertFile: "cert.pem", KeyFile: "key.pem", ClientCAFile: "ca.pem", TokensFile: "tokens.yaml", AnonymousRead: true,
+		AnonymousMetrics: true,
 	})
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
 	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))

@@ -19,7 +19,8 @@ import (
 
 // The environment variables of the detection.
 const (
-	EnvDeadlockDetectionEnabled = "DEADLOCK_DETECTION_ENABLED"  // true: locks are watched; otherwise they cost what those of sync do
+	// true: locks are watched; otherwise they cost what those of sync do
+	EnvDeadlockDetectionEnabled = "DEADLOCK_DETECTION_ENABLED"
 	EnvDeadlockTimeoutSeconds   = "DEADLOCK_TIMEOUT_SECONDS"    // how long a lock may be waited for; default 60
 	EnvExitOnDeadlock           = "DEADLOCK_EXIT"               // true: a deadlock ends the process
 	EnvDisableLockOrder         = "DEADLOCK_DISABLE_LOCK_ORDER" // true: only the time of waiting is watched
@@ -80,8 +81,8 @@ func (d detection) apply() {
 	}
 }
 
-// IsTrackingEnabled reports whether locks are watched. The first call sets up the detection: the shim makes it before it
-// uses a lock.
+// IsTrackingEnabled reports whether locks are watched. The first call sets up the detection: the shim makes it before
+// it uses a lock.
 func IsTrackingEnabled() bool { return configured().enabled }
 
 // GetDeadlockTimeoutSeconds is how long a lock may be waited for.

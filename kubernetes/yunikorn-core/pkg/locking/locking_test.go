@@ -16,7 +16,8 @@ func TestDetection_Settings(t *testing.T) {
 	}{
 		{"nothing is set: locks are not watched", nil, detection{timeoutSeconds: 60}},
 		{"all is set", map[string]string{
-			EnvDeadlockDetectionEnabled: "true", EnvDeadlockTimeoutSeconds: "10", EnvExitOnDeadlock: "true", EnvDisableLockOrder: "1",
+			EnvDeadlockDetectionEnabled: "true", EnvDeadlockTimeoutSeconds: "10", EnvExitOnDeadlock: "true",
+			EnvDisableLockOrder: "1",
 		}, detection{enabled: true, exit: true, noLockOrder: true, timeoutSeconds: 10}},
 		{"a malformed value counts as none", map[string]string{
 			EnvDeadlockDetectionEnabled: "maybe", EnvDeadlockTimeoutSeconds: "-3",

@@ -42,5 +42,6 @@ func TestClusterContext_ReadsAtEachCall(t *testing.T) {
 // What cannot be read is not there: with credentials that are required, all of it.
 func TestClusterContext_NothingIsFoundWithoutAnAnswer(t *testing.T) {
 	cluster := scheduler.NewScheduler(rest{"/ws/v1/partition/p/node/n": "no JSON"}).GetClusterContext()
-	assert.Assert(t, cluster.GetPartition("p") == nil && cluster.GetApplication("a", "p") == nil && cluster.GetNode("n", "p") == nil)
+	assert.Assert(t, cluster.GetPartition("p") == nil && cluster.GetApplication("a", "p") == nil &&
+		cluster.GetNode("n", "p") == nil)
 }

@@ -1,9 +1,9 @@
-// Package configs has the types of queues.yaml, for programs that read, change and write one: the shim's tests, and tools
-// around a scheduler.
+// Package configs has the types of queues.yaml, for programs that read, change and write one: the shim's tests, and
+// tools around a scheduler.
 //
 // The package owns how a text becomes these types and back. It leaves the rules about a configuration to Canopy
-// (canopy.CheckConfig), and the configuration in force to the running scheduler, which never reads these types. Settings
-// that only Canopy has, such as priorityclasses, are not in the types: they are checked and then dropped.
+// (canopy.CheckConfig), and the configuration in force to the running scheduler, which never reads these types.
+// Settings that only Canopy has, such as priorityclasses, are not in the types: they are checked and then dropped.
 //
 // Invariant: LoadSchedulerConfigFromByteArray returns a configuration exactly if a scheduler would accept the text.
 package configs
@@ -87,8 +87,9 @@ type UserGroupResolver struct {
 
 // QueueConfig is a queue with those below it.
 type QueueConfig struct {
-	Name            string            `yaml:"name"`
-	Parent          bool              `yaml:"parent,omitempty" json:",omitempty"` // it is no leaf queue, even without children
+	Name string `yaml:"name"`
+	// it is no leaf queue, even without children
+	Parent          bool              `yaml:"parent,omitempty" json:",omitempty"`
 	Resources       Resources         `yaml:"resources,omitempty" json:",omitzero"`
 	MaxApplications uint64            `yaml:"maxapplications,omitempty" json:",omitempty"`
 	Properties      map[string]string `yaml:"properties,omitempty" json:",omitempty"`

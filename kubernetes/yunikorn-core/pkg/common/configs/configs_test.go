@@ -73,9 +73,11 @@ func TestDefaultSchedulerConfig_IsThatOfTheScheduler(t *testing.T) {
 }
 
 func TestLoad_InvalidTextHasAllProblems(t *testing.T) {
-	_, err := configs.LoadSchedulerConfigFromByteArray([]byte("partitions: [{queues: [{name: root, queues: [{name: a.b}, {name: c.d}]}]}]"))
+	_, err := configs.LoadSchedulerConfigFromByteArray([]byte("partitions: [{queues: [{name: root, queues: [{name: " +
+		"a.b}, {name: c.d}]}]}]"))
 	assert.ErrorContains(t, err, "a.b")
 	assert.ErrorContains(t, err, "c.d")
-	_, err = configs.LoadSchedulerConfigFromByteArray([]byte("kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\ndata: {queues.yaml: 'partitions: [{queues: [{name: root}]}]'}\n"))
+	_, err = configs.LoadSchedulerConfigFromByteArray([]byte("kind: ConfigMap\napiVersion: v1\nmetadata: {name: " +
+		"x}\ndata: {queues.yaml: 'partitions: [{queues: [{name: root}]}]'}\n"))
 	assert.ErrorContains(t, err, "ConfigMap")
 }

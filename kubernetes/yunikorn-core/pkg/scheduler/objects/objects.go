@@ -1,7 +1,7 @@
 // Package objects has applications, nodes and allocations as a program in the scheduler's process reads them.
 //
-// The package owns the Go names that the shim's tests use. It leaves reading to pkg/scheduler: a value is what REST said
-// at one time, and has to be read again to see a change.
+// The package owns the Go names that the shim's tests use. It leaves reading to pkg/scheduler: a value is what REST
+// said at one time, and has to be read again to see a change.
 //
 // Invariant: values do not change.
 package objects

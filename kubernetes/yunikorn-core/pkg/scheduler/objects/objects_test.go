@@ -12,8 +12,9 @@ import (
 func TestNewApplication_HasAsksAndAllocations(t *testing.T) {
 	a := objects.NewApplication(&dao.ApplicationDAOInfo{
 		ApplicationID: "app-1", State: "Running",
-		Requests:    []*dao.AllocationAskDAOInfo{{AllocationKey: "waits", ResourcePerAlloc: map[string]int64{"vcore": 100}}},
-		Allocations: []*dao.AllocationDAOInfo{{AllocationKey: "runs", NodeID: "n1"}, {AllocationKey: "runs too", NodeID: "n2"}},
+		Requests: []*dao.AllocationAskDAOInfo{{AllocationKey: "waits", ResourcePerAlloc: map[string]int64{"vcore": 100}}},
+		Allocations: []*dao.AllocationDAOInfo{{AllocationKey: "runs", NodeID: "n1"},
+			{AllocationKey: "runs too", NodeID: "n2"}},
 	})
 	assert.Equal(t, a.ApplicationID+" "+a.CurrentState(), "app-1 Running")
 	assert.Equal(t, len(a.GetAllAllocations()), 2)

@@ -65,7 +65,8 @@ type FilterDAO struct {
 	GroupExp  string   `json:"groupExp,omitempty"`
 }
 
-// ConfigDAOInfo is the configuration in force, in JSON or YAML. JSON needs the request header "Accept: application/json".
+// ConfigDAOInfo is the configuration in force, in JSON or YAML. JSON needs the request header "Accept:
+// application/json".
 type ConfigDAOInfo struct {
 	*configs.SchedulerConfig `yaml:",inline"`
 	Extra                    map[string]string `yaml:"extra,omitempty" json:",omitempty"`

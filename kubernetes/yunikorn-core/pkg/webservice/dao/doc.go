@@ -4,8 +4,8 @@
 // them, with fields that these types do not have. Quantities are in the unit of the scheduler interface; times are in
 // nanoseconds since 1970.
 //
-// Invariant: a field is in answers of Canopy under the name of its tag, unless docs/YUNIKORN.md lists it as absent; then it
-// stays zero.
+// Invariant: a field is in answers of Canopy under the name of its tag, unless docs/YUNIKORN.md lists it as absent;
+// then it stays zero.
 package dao
 
 import "net/http"

@@ -12,10 +12,12 @@ import (
 
 func TestNames_AreAcceptedInAConfiguration(t *testing.T) {
 	for _, name := range []string{types.Fixed, types.Provided, types.User, types.Tag} {
-		text := fmt.Sprintf("partitions: [{placementrules: [{name: %s, value: a}], queues: [{name: root, queues: [{name: a}]}]}]", name)
+		text := fmt.Sprintf("partitions: [{placementrules: [{name: %s, value: a}], queues: [{name: root, queues: [{name: "+
+			"a}]}]}]", name)
 		_, err := canopy.CheckConfig("", text, canopy.ConfigLimits{})
 		assert.NilError(t, err)
 	}
-	_, err := canopy.CheckConfig("", "partitions: [{placementrules: [{name: other}], queues: [{name: root}]}]", canopy.ConfigLimits{})
+	_, err := canopy.CheckConfig("", "partitions: [{placementrules: [{name: other}], queues: [{name: root}]}]",
+		canopy.ConfigLimits{})
 	assert.ErrorContains(t, err, "other")
 }
