@@ -220,4 +220,7 @@ func TestRecording_InvalidArguments(t *testing.T) {
 	assert.Equal(t, code, 2)
 	assert.Equal(t, strings.Count(errs, "must be above 0"), 2, errs)
 	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 0, and must be from 1 to 268435456"), errs)
+	code, _, errs = runCanopy("serve", "--record", dir, "--record-segment-size", "268435457")
+	assert.Equal(t, code, 2)
+	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 268435457, and must be from 1 to 268435456"), errs)
 }

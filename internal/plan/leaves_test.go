@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,10 +23,11 @@ func TestCompute_Leaves(t *testing.T) {
 		return DynamicLeaf{configs.ChildTemplate{Max: resources.LimitFromMap(amounts{"vcore": max}),
 			Settings: configs.DefaultSettings()}, tags}
 	}
+	tagged := leaf(9000, configs.TagMax, configs.TagGuaranteed, configs.TagMaxApplications)
+	tagged.Settings.Guaranteed, tagged.Settings.MaxApplications = resources.GuaranteeFromMap(amounts{"vcore": 1000}), 3
 	s := NewPartition()
-	s.Dynamic["root.t.a"], s.Dynamic["root.t.new"], s.Dynamic["root.t.x.tagged"] = leaf(2000), leaf(6000),
-		leaf(9000, configs.TagMax)
-	s.Allocated["root.t.a"] = amounts{"vcore": 2000}
+	s.Dynamic["root.t.a"], s.Dynamic["root.t.new"], s.Dynamic["root.t.x.tagged"] = leaf(2000), leaf(6000), tagged
+	s.Allocated["root.t.a"], s.Allocated["root.t.new"] = amounts{"vcore": 3000}, amounts{"gpu": 3}
 	for _, c := range []struct {
 		name, before, after string
 		want                []string
@@ -33,12 +35,23 @@ func TestCompute_Leaves(t *testing.T) {
 		{"the same", conf("keep", "vcore: 6"), conf("keep", "vcore: 6"), nil},
 		{"kept", conf("keep", "vcore: 4"), conf("keep", "vcore: 6"),
 			[]string{"dynamic leaf root.t.a keeps its settings, unlike new leaves: max vcore 2, new leaves 6"}},
+		{"kept, with less than it holds for new leaves", conf("keep", "vcore: 6"), conf("keep", "vcore: 1"), []string{
+			"dynamic leaf root.t.a keeps its settings, unlike new leaves: max vcore 2, new leaves 1",
+			"dynamic leaf root.t.new keeps its settings, unlike new leaves: max vcore 6, new leaves 1",
+		}},
+		{"configured from now on", conf("keep", "vcore: 4"),
+			strings.Replace(conf("keep", "vcore: 6"), "childtemplate:", "queues: [{name: a}], childtemplate:", 1), nil},
 		{"updated", conf("keep", "vcore: 6"), conf("update", "vcore: 6"),
 			[]string{"dynamic leaf root.t.a gets the child template: max vcore 2 -> 6"}},
 		{"updated to less than it holds", conf("update", "vcore: 6"), conf("update", "vcore: 1, gpu: 2"), []string{
-			"root.t.a is over its new max by vcore 1: it holds 2, and may hold 1",
+			"root.t.a is over its new max by vcore 2: it holds 3, and may hold 1",
+			"root.t.new is over its new max by gpu 1: it holds 3, and may hold 2",
 			"dynamic leaf root.t.a gets the child template: max gpu not set -> 2; max vcore 2 -> 1",
 			"dynamic leaf root.t.new gets the child template: max gpu not set -> 2; max vcore 6 -> 1",
+		}},
+		{"over a max that stays", conf("update", "vcore: 6"), conf("update", "vcore: 2, pods: 9"), []string{
+			"dynamic leaf root.t.a gets the child template: max pods not set -> 9",
+			"dynamic leaf root.t.new gets the child template: max pods not set -> 9; max vcore 6 -> 2",
 		}},
 		{"kept again", conf("update", "vcore: 6"), conf("keep", "vcore: 6"), []string{
 			"dynamic leaf root.t.a gets back what it was created with",
@@ -55,6 +68,7 @@ func TestCompute_Leaves(t *testing.T) {
 			}
 			for _, l := range p.Leaves {
 				got = append(got, l.String())
+				assert.Equal(t, l.Kept, strings.Contains(l.String(), "keeps its settings"), l.Queue)
 			}
 			assert.DeepEqual(t, got, c.want)
 		})

@@ -145,7 +145,7 @@ func TestReader_NamesMissingSegments(t *testing.T) {
 	assert.Equal(t, items[5].Gap.Steps, uint64(2))
 }
 
-// What is larger than a segment can be, and what has no end, is not read: it is a gap.
+// What is larger than a segment can be, and what is no file, is not read: it is a gap.
 func TestReader_RefusesWhatIsLargerThanASegment(t *testing.T) {
 	dir := t.TempDir()
 	record(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(1, 20))
@@ -154,10 +154,10 @@ func TestReader_RefusesWhatIsLargerThanASegment(t *testing.T) {
 	next := strings.Replace(whole, "-000000.", "-000001.", 1)
 	assert.Assert(t, next != whole)
 	for why, make := range map[string]func() error{
-		"it has 2147483648 bytes, and a segment at most": func() error {
-			return errors.Join(os.WriteFile(next, nil, 0o600), os.Truncate(next, 2<<30))
+		"it has 285212673 bytes, and a segment at most 285212672": func() error {
+			return errors.Join(os.WriteFile(next, nil, 0o600), os.Truncate(next, 285212673))
 		},
-		"it is no regular file": func() error { return os.Symlink("/dev/zero", next) },
+		"it is no regular file": func() error { return os.Symlink(os.DevNull, next) },
 	} {
 		assert.NilError(t, make())
 		items := read(t, dir)
@@ -176,7 +176,7 @@ func TestOpen_OneStoreHasADirectory(t *testing.T) {
 	assert.ErrorContains(t, err,
 		dir+" is in use by another server, whose recordings would be removed: name another directory")
 	assert.NilError(t, first.Close())
-	openStore(t, recording.Options{Dir: dir})
+	openStore(t, recording.Options{Dir: dir, SegmentBytes: recording.MaxSegmentBytes})
 	_, err = recording.Open(recording.Options{Dir: t.TempDir(), SegmentBytes: recording.MaxSegmentBytes + 1})
 	assert.ErrorContains(t, err, "a segment of 268435457 bytes is too long: at most 268435456")
 }

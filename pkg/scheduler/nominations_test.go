@@ -57,6 +57,11 @@ func TestExplain_OfANominatedAsk(t *testing.T) {
 	e = w.core.Explain("other", w.now)
 	assert.DeepEqual(t, e.HeldFor, []objects.Holder{{Node: "n", Key: "high", App: "high"}})
 	assert.Equal(t, e.Nodes, scheduler.NodeCounts{Total: 1, Reserved: 1})
+	w.apply(scheduler.Release{App: "low", Key: "low-1", Type: scheduler.PreemptedByScheduler})
+	e = w.core.Explain("high", w.now) // all that it requests is held, and for nobody else
+	assert.Equal(t, e.Nodes.Reserved, 0)
+	assert.Equal(t, len(e.HeldFor), 0)
+	assert.Equal(t, e.Resources[0].MaxFreeOnNode, resources.Quantity(10))
 }
 
 func (w *nominationCore) conf(timeout string) configs.Partition {
