@@ -1,17 +1,16 @@
 package webservice_test
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,25 +22,36 @@ import (
 
 const restDocIntro = `# REST
 
-Every path of the REST interface, made by a test from the table that also checks parameters, and from the types of the answers.
-` + "`GET /ws/v1/openapi.json`" +
-	` has the same as an OpenAPI 3.1 document (RST-13). The rules are in [rest.md](behaviour/rest.md) and
+Every path of the REST interface and every object of its answers. A test makes this file from the route table, which also
+checks parameters, and from the types of the answers. ` + "`GET /ws/v1/openapi.json`" +
+	` has the same as an OpenAPI 3.1 document, and
+` + "`pkg/webservice/testdata/golden`" + ` has complete answers. The rules are in [rest.md](behaviour/rest.md) and
 [observability.md](behaviour/observability.md).
 
-- Paths marked *YuniKorn* are those of Apache YuniKorn: a parameter that they do not know is ignored, and the header ` + "`Warning`" + `
-  names it. The others refuse it with status 400.
+- *YuniKorn* marks the paths of Apache YuniKorn: they ignore an unknown parameter and name it in the header ` + "`Warning`" + `.
+  The other paths refuse it with status 400.
+- *Admin* marks the paths of the admin listener (` + "`canopy serve --admin`" + `).
 - Names in paths are decoded like queries; a slash in a name is ` + "`%2F` or `%252F`" + ` (OBS-13).
 - Times are nanoseconds since 1970, quantities are in the smallest unit: ` + "`vcore`" + ` in thousandths, ` +
 	"`memory`" + ` in bytes.
-- An error is an [Error](#error). Besides the statuses of a path there are 405 for another method, 500 for a fault, 503 with
-  ` + "`Retry-After`" +
-	` when too many large answers are written or an answer takes too long to make (OBS-103), and 421 or, on the admin listener,
-  403 for a host name that is not of the server (RST-4). Every path also answers OPTIONS.
-- In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part of it, and the header ` + "`Link`" +
+- Answers are JSON with status 200 unless something else is said.
+- An error is an [Error](#error): 400 for a malformed request, 403 for one that is not permitted, 404 for an unknown name,
+  405 for another method, 421 (403 on the admin listener) for a host name that is not the server's (RST-4), 500 for a fault,
+  and 503 with ` + "`Retry-After`" +
+	` when too many large answers are being written or an answer takes too long (OBS-103). A path
+  names the other statuses that it has. Every path also answers OPTIONS.
+- In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part, and the header ` + "`Link`" +
 	` leads to the next one (RST-9).
 - An answer of 1,400 bytes or more is compressed for a client that accepts gzip.
 
-The examples are answers about a small cluster, indented here; long ones are cut.
+For example, two fields of the first node, and the error for a name that is unknown:
+
+` + "```" + `
+$ curl -s 'localhost:9080/ws/v1/partition/default/nodes?limit=1&fields=nodeID,schedulable'
+NODES
+$ curl -s localhost:9080/ws/v1/partition/default/node/n9
+ERROR
+` + "```" + `
 `
 
 // docs/REST.md is what the route table, the types and the answers say. Run with -rewrite after a change, and read the
@@ -49,21 +59,31 @@ The examples are answers about a small cluster, indented here; long ones are cut
 func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 	o := newContractFixture(t)
 	var out strings.Builder
-	out.WriteString(restDocIntro)
+	answer := func(target string) string {
+		return strings.TrimSpace(o.get("/ws/v1/partition/default/" + target).Body.String())
+	}
+	out.WriteString(strings.NewReplacer(
+		"NODES", answer("nodes?limit=1&fields=nodeID,schedulable"), "ERROR", answer("node/n9"),
+	).Replace(restDocIntro))
 	d := described()
+	operationOf := func(route webservice.DocumentedRoute) map[string]any {
+		return d.document["paths"].(map[string]any)[route.Path].(map[string]any)[strings.ToLower(route.Method)].(map[string]any)
+	}
+	var all []map[string]any
 	for _, section := range webservice.DocumentedRoutes() {
-		fmt.Fprintf(&out, "\n## %s\n", section.Title)
 		for _, route := range section.Routes {
-			operation := d.document["paths"].(map[string]any)[route.Path].(map[string]any)[strings.ToLower(route.Method)].(map[string]any)
-			writeOperation(&out, route, operation)
-			if route.Example != "" {
-				w := o.get(route.Example)
-				assert.Equal(t, w.Code, 200, route.Example)
-				fmt.Fprintf(&out, "\n```\n$ curl -s '%s%s'\n%s```\n", "localhost:9080", route.Example, exampleText(w.Body.Bytes()))
-			}
+			all = append(all, operationOf(route))
 		}
 	}
-	out.WriteString("\n## Objects\n\nA field that is not always there is left out when it is empty, zero or false.\n")
+	shared := writeSharedParameters(&out, all)
+	for _, section := range webservice.DocumentedRoutes() {
+		fmt.Fprintf(&out, "\n## %s\n\n", section.Title)
+		for _, route := range section.Routes {
+			writeOperation(&out, route, operationOf(route), shared)
+		}
+	}
+	out.WriteString("\n## Objects\n\n" +
+		"`field?` is left out when it is empty, zero or false. Fields that need no explanation come first, by their types.\n")
 	comments := fieldComments(t)
 	types := webservice.DocumentedTypes()
 	schemas := d.document["components"].(map[string]any)["schemas"].(map[string]any)
@@ -80,64 +100,166 @@ func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 		"docs/REST.md is not what the code says: go test ./pkg/webservice -run RESTDoc -rewrite")
 }
 
-func writeOperation(out *strings.Builder, route webservice.DocumentedRoute, operation map[string]any) {
-	fmt.Fprintf(out, "\n### %s %s\n\n%s.", route.Method, route.Path, operation["summary"])
-	if operation["x-yunikorn"] == true {
-		out.WriteString(" *YuniKorn*")
-	}
-	out.WriteString("\n")
-	parameters, _ := operation["parameters"].([]any)
-	if len(parameters) > 0 {
-		out.WriteString("\n| Parameter | In | Type | Meaning |\n|---|---|---|---|\n")
-	}
-	for _, p := range parameters {
-		p := p.(map[string]any)
-		value := p["schema"].(map[string]any)
-		kind := fmt.Sprint(value["type"])
-		if values, ok := value["enum"].([]any); ok {
-			kind = strings.Trim(fmt.Sprintf("%q", values), "[]")
-			kind = strings.ReplaceAll(strings.ReplaceAll(kind, `" "`, ", "), `"`, "")
+// parametersOf returns the parameters of an operation in the path, or those in the query.
+func parametersOf(operation map[string]any, in string) (selected []map[string]any) {
+	all, _ := operation["parameters"].([]any)
+	for _, p := range all {
+		if p := p.(map[string]any); p["in"] == in {
+			selected = append(selected, p)
 		}
-		fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", p["name"], p["in"], kind, p["description"])
 	}
+	return selected
+}
+
+// writeSharedParameters writes the parameters of paths, and those of queries that three paths or more have. It returns
+// the texts of the latter.
+func writeSharedParameters(out *strings.Builder, operations []map[string]any) map[string]bool {
+	inPaths, uses := map[string]bool{}, map[string]int{}
+	for _, operation := range operations {
+		for _, p := range parametersOf(operation, "path") {
+			inPaths[parameterText(p)] = true
+		}
+		for _, p := range parametersOf(operation, "query") {
+			uses[parameterText(p)]++
+		}
+	}
+	shared := map[string]bool{}
+	for text, n := range uses {
+		if n >= 3 {
+			shared[text] = true
+		}
+	}
+	out.WriteString("\n## Parameters\n\nIn paths:\n\n")
+	for _, text := range slices.Sorted(maps.Keys(inPaths)) {
+		writeItem(out, text+".")
+	}
+	out.WriteString("\nIn queries of several paths:\n\n")
+	for _, text := range slices.Sorted(maps.Keys(shared)) {
+		writeItem(out, text+".")
+	}
+	return shared
+}
+
+// parameterText returns the name of a parameter, its type or values, and its description.
+func parameterText(p map[string]any) string {
+	value := p["schema"].(map[string]any)
+	text := fmt.Sprintf("`%s`", p["name"])
+	if values, ok := value["enum"].([]any); ok {
+		var names []string
+		for _, v := range values {
+			names = append(names, fmt.Sprint(v))
+		}
+		text += " (" + strings.Join(names, ", ") + ")"
+	} else if value["type"] != "string" {
+		text += fmt.Sprintf(" (%s)", value["type"])
+	}
+	return fmt.Sprintf("%s: %s", text, p["description"])
+}
+
+// Statuses of errors that the introduction explains.
+var commonErrors = []string{"400", "403", "404", "500", "503"}
+
+func writeOperation(out *strings.Builder, route webservice.DocumentedRoute, operation map[string]any,
+	shared map[string]bool) {
+	full := fmt.Sprint(operation["summary"])
+	summary := strings.Replace(full, ", on the admin listener", "", 1)
+	text := fmt.Sprintf("`%s %s`", route.Method, route.Path)
+	if operation["x-yunikorn"] == true {
+		text += " *YuniKorn*"
+	}
+	if summary != full {
+		text += " *Admin*"
+	}
+	text += ": " + summary + "."
 	if body, ok := operation["requestBody"].(map[string]any); ok {
-		fmt.Fprintf(out, "\nBody: %s. ", body["description"])
-		writeContent(out, body["content"].(map[string]any))
+		text += fmt.Sprintf(" Body: %s; %s.", body["description"], contentText(body["content"].(map[string]any)))
 	}
-	responses := operation["responses"].(map[string]any)
+	text += answerText(operation["responses"].(map[string]any))
+	var known, own []string
+	for _, p := range parametersOf(operation, "query") {
+		if parameter := parameterText(p); shared[parameter] {
+			known = append(known, fmt.Sprintf("`%s`", p["name"]))
+		} else {
+			own = append(own, parameter)
+		}
+	}
+	if len(known) > 0 {
+		text += " Query: " + strings.Join(known, ", ") + "."
+	}
+	writeItem(out, text)
+	for _, parameter := range own {
+		writeWrapped(out, "  - ", "    ", parameter+".")
+	}
+}
+
+// answerText returns what an operation answers with, and the statuses of its errors.
+func answerText(responses map[string]any) (text string) {
 	var failures []string
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
 		switch {
-		case status == "default":
+		case status == "default" || slices.Contains(commonErrors, status):
 		case status < "400":
-			fmt.Fprintf(out, "\nAnswer: status %s. ", status)
-			if content, ok := responses[status].(map[string]any)["content"].(map[string]any); ok {
-				writeContent(out, content)
-			} else {
-				out.WriteString("\n")
-			}
+			content, _ := responses[status].(map[string]any)["content"].(map[string]any)
+			parts := slices.DeleteFunc([]string{status, contentText(content)},
+				func(part string) bool { return part == "" || part == "200" })
+			text = " Answer: " + strings.Join(parts, ", ") + "."
 		default:
 			failures = append(failures, status)
 		}
 	}
 	if len(failures) > 0 {
-		fmt.Fprintf(out, "\nErrors: %s.\n", strings.Join(failures, ", "))
+		text += " Errors: " + strings.Join(failures, ", ") + "."
 	}
+	return text
 }
 
-// writeContent writes the content types and what they have.
-func writeContent(out *strings.Builder, content map[string]any) {
-	var parts []string
-	for _, media := range slices.Sorted(maps.Keys(content)) {
-		kind := typeText(content[media].(map[string]any)["schema"].(map[string]any))
-		name, _, _ := strings.Cut(media, ";")
-		if name == "*/*" {
-			parts = append(parts, "any content type: "+kind)
-			continue
+// contentText returns what a body has, and its content types if they are not JSON alone. Types of YAML count as one.
+func contentText(content map[string]any) string {
+	var kinds, media []string
+	for _, full := range slices.Sorted(maps.Keys(content)) {
+		name, _, _ := strings.Cut(full, ";")
+		if kind := typeText(content[full].(map[string]any)["schema"].(map[string]any)); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
 		}
-		parts = append(parts, fmt.Sprintf("`%s`: %s", name, kind))
+		switch {
+		case strings.HasSuffix(name, "json"):
+			name = "JSON"
+		case strings.HasSuffix(name, "yaml"):
+			name = "YAML"
+		case name == "*/*":
+			name = "any content type"
+		}
+		if !slices.Contains(media, name) {
+			media = append(media, name)
+		}
 	}
-	out.WriteString(strings.Join(parts, "; ") + ".\n")
+	text := strings.Join(kinds, " or ")
+	if len(media) > 0 && !slices.Equal(media, []string{"JSON"}) {
+		text += " (" + strings.Join(media, ", ") + ")"
+	}
+	return text
+}
+
+// docColumns is how long the lines of the document may be, where they have spaces.
+const docColumns = 110
+
+// writeItem writes an item of a list, on lines of docColumns.
+func writeItem(out *strings.Builder, text string) { writeWrapped(out, "- ", "  ", text) }
+
+func writeWrapped(out *strings.Builder, first, next, text string) {
+	line := first
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += word
+		case len(line)+1+len(word) > docColumns:
+			out.WriteString(line + "\n")
+			line = next + word
+		default:
+			line += " " + word
+		}
+	}
+	out.WriteString(line + "\n")
 }
 
 // typeText is a schema in words.
@@ -174,61 +296,64 @@ func typeText(schema map[string]any) string {
 	return fmt.Sprint(schema["type"])
 }
 
-// exampleLines is how many lines of an answer an example has.
-const exampleLines = 24
-
-var (
-	instance = regexp.MustCompile(`"InstanceUUID": "[^"]+"`)
-	checksum = regexp.MustCompile(`((?:c|C)hecksum"?: )"?[0-9A-F]{64}"?`)
-)
-
-// exampleText is an answer as an example: indented, without what differs between runs, and cut.
-func exampleText(answer []byte) string {
-	text := withoutAudits(string(answer))
-	var pretty bytes.Buffer
-	if json.Indent(&pretty, []byte(text), "", "  ") == nil {
-		text = pretty.String()
-	}
-	text = instance.ReplaceAllString(text, `"InstanceUUID": "6f1e1f4c-7d5e-4b0a-9a53-0d6b3c1f2a77"`)
-	text = checksum.ReplaceAllString(text, `$1"5D..."`)
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) > exampleLines {
-		lines = append(lines[:exampleLines], "...")
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
 func writeObject(out *strings.Builder, name string, typ reflect.Type, schema map[string]any,
 	comments map[string]map[string]string) {
 	fmt.Fprintf(out, "\n### %s\n\n", name)
 	required, _ := schema["required"].([]any)
 	properties := schema["properties"].(map[string]any)
-	out.WriteString("| Field | Type | Always | Meaning |\n|---|---|---|---|\n")
-	var visit func(typ reflect.Type)
-	visit = func(typ reflect.Type) {
-		for i := range typ.NumField() {
-			field := typ.Field(i)
+	var kinds, explained []string
+	plain := map[string][]string{}
+	for field := range fieldsOf(typ) {
+		value, ok := properties[field.key].(map[string]any)
+		if !ok {
+			continue
+		}
+		key := fmt.Sprintf("`%s?`", field.key)
+		if slices.Contains(required, any(field.key)) {
+			key = fmt.Sprintf("`%s`", field.key)
+		}
+		kind := typeText(value)
+		comment := comments[field.owner][field.name]
+		if comment != "" {
+			explained = append(explained, fmt.Sprintf("%s (%s): %s", key, kind, comment))
+			continue
+		}
+		if plain[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		plain[kind] = append(plain[kind], key)
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%s (%s)", strings.Join(plain[kind], ", "), kind)
+	}
+	if len(kinds) > 0 {
+		writeItem(out, strings.Join(kinds, "; "))
+	}
+	for _, text := range explained {
+		writeItem(out, text)
+	}
+}
+
+// documentedField is a field of a struct: its name in JSON and in Go, and the struct that declares it.
+type documentedField struct{ key, name, owner string }
+
+// fieldsOf returns the fields of a struct, with those of embedded ones in their place.
+func fieldsOf(typ reflect.Type) iter.Seq[documentedField] {
+	return func(yield func(documentedField) bool) {
+		for _, field := range reflect.VisibleFields(typ) {
 			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			switch {
-			case field.Anonymous && key == "":
-				visit(field.Type)
-				continue
-			case key == "":
-				key = field.Name
-			}
-			value, ok := properties[key].(map[string]any)
-			if !ok {
+			if field.Anonymous && key == "" {
 				continue
 			}
-			always := ""
-			if slices.Contains(required, any(key)) {
-				always = "yes"
+			owner := typ
+			if len(field.Index) > 1 {
+				owner = typ.FieldByIndex(field.Index[:len(field.Index)-1]).Type
 			}
-			fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", key, typeText(value), always,
-				strings.ReplaceAll(comments[typ.Name()][field.Name], "|", "\\|"))
+			if !yield(documentedField{cmp.Or(key, field.Name), field.Name, owner.Name()}) {
+				return
+			}
 		}
 	}
-	visit(typ)
 }
 
 // fieldComments are the comments of fields by type, from the source.

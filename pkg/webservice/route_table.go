@@ -37,7 +37,7 @@ type routeInfo struct {
 	answer  any          // a value of the type of the JSON answer; nil: it is not JSON, or any JSON
 	media   []string     // the content types of the answer; nil: JSON
 	errors  []int        // statuses of errors that a client has to expect, besides those of all routes
-	example string       // a request target; empty: docs/REST.md shows none
+	example string       // a request target that the tests use; empty: none
 
 	errorBodies map[int]any // values of the types of errors that have more than a dao.Error
 }
