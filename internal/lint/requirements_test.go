@@ -13,6 +13,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// requirementsFile has the tables of requirements.
+const requirementsFile = "pkg/scheduler/testdata/scenarios/REQUIREMENTS.md"
+
 // requirements are the numbers of requirements in each document. Those of S1 repeat those of S0, and
 // are listed together.
 var requirements = map[string]int{"S0": 35, "S2": 34, "S3": 65, "S4": 83}
@@ -70,11 +73,11 @@ func requirementsOf(text string) (evidenceOf map[string]string, problems []strin
 
 // Every requirement is in the table.
 func TestRequirements_AreInTheTable(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "PRIORITY.md"))
+	text, err := os.ReadFile(filepath.Join(root, requirementsFile))
 	assert.NilError(t, err)
 	evidenceOf, problems := requirementsOf(string(text))
 	for _, p := range problems {
-		t.Errorf("docs/PRIORITY.md: %s", p)
+		t.Errorf("%s: %s", requirementsFile, p)
 	}
 	assert.Assert(t, len(problems) > 0 || len(evidenceOf) == 35+1+34+65+83, "%d requirements", len(evidenceOf))
 }
@@ -122,13 +125,13 @@ func TestTables_NameExistingScenarios(t *testing.T) {
 		return err
 	})
 	assert.NilError(t, err)
-	text, err := os.ReadFile(filepath.Join(root, "docs", "PRIORITY.md"))
+	text, err := os.ReadFile(filepath.Join(root, requirementsFile))
 	assert.NilError(t, err)
 	cited := scenarioPattern.FindAllString(string(text), -1)
 	assert.Assert(t, len(cited) > 30, "only %d scenarios are cited: were the tables really read?", len(cited))
 	for _, name := range cited {
 		if !existing[name] {
-			t.Errorf("docs/PRIORITY.md cites %s, which is in no testdata/scenarios", name)
+			t.Errorf("%s cites %s, which is in no testdata/scenarios", requirementsFile, name)
 		}
 	}
 }

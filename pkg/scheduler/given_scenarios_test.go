@@ -14,7 +14,7 @@ import (
 )
 
 // givenChecksum is that of given.json: the given expectations must not be changed. Where Canopy differs,
-// docs/PRIORITY.md has the reasons.
+// testdata/scenarios/REQUIREMENTS.md has the reasons.
 const givenChecksum = "557fd422183c68d95f270a5c88a7eaa72f56584dbafc93600b10987dc968529f"
 
 // scenarioHeader is the fields that all scenarios have besides given and expect.

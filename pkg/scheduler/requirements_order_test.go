@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// orderRequirement is a row of docs/PRIORITY.md about the scheduling order.
+// orderRequirement is a row of testdata/scenarios/REQUIREMENTS.md about the scheduling order.
 type orderRequirement struct {
 	name            string // requirement numbers, and the requirement in short
 	queues          string // below root, one for each line; empty: a and b

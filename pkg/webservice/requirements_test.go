@@ -14,7 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Requirements of docs/PRIORITY.md about fields of the REST interface.
+// Requirements of REQUIREMENTS.md of package scheduler about fields of the REST interface.
 func TestRequirements_RESTFields(t *testing.T) {
 	const text = `
 partitions:
