@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +30,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// protocolDoc is the document for shim authors. Its transcripts are replayed over gRPC.
+// protocolDoc is the document for shim authors. Its transcripts, and those of testdata/protocol.md, are replayed over
+// gRPC.
 const protocolDoc = "../../docs/PROTOCOL.md"
 
 var (
@@ -305,14 +307,16 @@ func compact(e any) string {
 	return string(text)
 }
 
-// Each transcript of docs/PROTOCOL.md is what this server says, and all that it says.
+// Each transcript of docs/PROTOCOL.md and testdata/protocol.md is what this server says, and all that it says.
 func TestProtocol_Transcripts(t *testing.T) {
 	doc, err := os.ReadFile(protocolDoc)
 	assert.NilError(t, err)
 	config := yamlBlock.FindStringSubmatch(string(doc))
 	assert.Assert(t, config != nil, "there is no configuration")
-	all := readTranscripts(t, string(doc))
-	assert.Assert(t, len(all) >= 15, "only %d transcripts", len(all))
+	further, err := os.ReadFile(filepath.Join("testdata", "protocol.md"))
+	assert.NilError(t, err)
+	all := readTranscripts(t, string(doc)+string(further))
+	assert.Assert(t, len(all) >= 30, "only %d transcripts", len(all))
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
 			steps := [][]transcriptLine{c.lines}
