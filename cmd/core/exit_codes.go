@@ -8,51 +8,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitCodes says what the exit codes of each command mean. It is the help topic exit-codes and the
+// exitCodes says what the exit codes of commands mean. It is the help topic exit-codes and the
 // table of docs/EXIT_CODES.md; a test compares them.
-var exitCodes = []struct{ command, zero, one, two string }{
-	{"serve", "a signal ended it", "the configuration has errors, or a port cannot be opened", "a file cannot be read"},
+var exitCodes = []struct{ commands, zero, one, two string }{
+	{"serve", "a signal ended it", "errors in the configuration, or a port cannot be opened", "a file cannot be read"},
 	{"validate", "all files are valid, perhaps with warnings", "a file has errors, or with --strict warnings",
 		"a file cannot be read, or the server cannot be reached"},
-	{"plan", "nothing would change",
-		"a file has errors or cannot be read, the server cannot be reached, or the arguments are invalid",
+	{"plan", "nothing would change", "a file has errors, a file or the server cannot be read, or invalid arguments",
 		"something would change"},
 	{"place", "the application would be placed", "it would be rejected", "the file has errors or cannot be read"},
 	{"test", "all assertions hold", "an assertion fails", "a file has mistakes or cannot be read"},
 	{"usage", "the usage was printed", "the name is unknown, or the server does not answer", ""},
-	{"queues", "the queues were printed", "the queue is unknown, or the server does not answer", ""},
-	{"apps", "the applications were printed", "the queue is unknown, or the server does not answer", ""},
-	{"nodes", "the nodes were printed", "the node is unknown, or the server does not answer", ""},
-	{"top", "they were printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer",
-		""},
-	{"explain", "the key or the application is known", "it is unknown, or the server does not answer", ""},
-	{"queue stop", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"queue drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"queue start", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"app cancel", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"app hold", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"app move", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"app release", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"node cordon", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"node drain", "it is so, also if it was so before", "the name is unknown, or the server refuses or does not answer",
-		""},
-	{"node uncordon", "it is so, also if it was so before",
-		"the name is unknown, or the server refuses or does not answer", ""},
-	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: the ask would not be placed",
+	{"queues, apps, nodes", "they were printed", "the queue is unknown, or the server does not answer", ""},
+	{"top", "it was printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer", ""},
+	{"explain", "the key or application is known", "it is unknown, or the server does not answer", ""},
+	{
+		"queue stop, queue drain, queue start, app cancel, app hold, app move, app release, node cordon, node drain, node " +
+			"uncordon",
+		"done, or already the case", "the name is unknown, or the server refuses or does not answer", "",
+	},
+	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: it would not",
 		"the ask is invalid, or the server does not answer"},
 	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
-	{"demo", "every invariant held", "an invariant was violated", ""},
+	{"demo", "every invariant held", "one was violated", ""},
 	{"replay", "every invariant held, and every task that could be placed was",
-		"an invariant was violated, a task that could be placed was not, or kills of the scheduler have changed how many " +
-			"were placed", "a file cannot be read, or the server does not answer or refuses the registration"},
+		"an invariant was violated, such a task was not placed, or kills have changed how many were",
+		"a file cannot be read, or the server refuses or does not answer"},
 	{"recording play", "all steps that could be compared are equal", "a step differs, or none could be compared",
 		"the recording cannot be read"},
 	{"what-if", "the comparison was printed", "the configuration has errors, or the recorded decisions are not made",
@@ -63,33 +44,28 @@ var exitCodes = []struct{ command, zero, one, two string }{
 	{"recording show", "everything was shown", "the replay differs", "the recording cannot be read"},
 	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it",
 		"the recording cannot be read"},
-	{"conformance", "all cases passed, or were listed",
-		"a case failed, or the endpoint does not answer or refuses the registration", ""},
+	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint refuses or does not answer", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
-	{"bench run", "everything was measured", "a cell failed, a decision was out of order, or it was interrupted", ""},
+	{"bench run", "everything was measured", "a cell failed, decisions were out of order, or it was interrupted", ""},
 	{"bench compare", "no figure is worse", "a figure is worse",
 		"nothing was compared, or a file cannot be read or is no report"},
-	{"bench list", "it was printed", "", ""},
 	{"token new", "a token was made", "the file of --append cannot be written, or has errors", ""},
 	{"token check", "the file is right", "the file has errors", "the file cannot be read"},
-	{"schema", "it was printed", "", ""},
-	{"version", "it was printed", "", ""},
+	{"bench list, schema, version", "it was printed", "", ""},
 	{"help", "it was printed", "", "there is no such command or topic"},
 }
 
-const exitCodesIntro = `The exit code of every command is 0 for success, 1 for a negative verdict or a failure,
-also when the output cannot be written, and 2 when the arguments are invalid: an unknown
-command or flag, a missing flag, an invalid value. For plan, 2 means that something would
-change, and invalid arguments are 1. For commands that give a verdict, such as validate or
-place, 2 means that there is no verdict, also because the output cannot be written. serve
-has 3 when its termination took too long, and 128 plus the number of the signal when a
-second signal came.`
+const exitCodesIntro = `0 is success, 1 a negative verdict or a failure, also when the output cannot be written,
+and 2 invalid arguments: an unknown command or flag, a missing flag, an invalid value. For
+plan, 2 means that something would change, and invalid arguments are 1. For commands that
+give a verdict, such as validate or place, 2 means that there is none. serve has 3 when its
+termination took too long, and 128 plus the number of the signal when a second one came.`
 
 func exitCodesCommand() *cobra.Command {
 	var b strings.Builder
 	b.WriteString(exitCodesIntro + "\n")
 	for _, c := range exitCodes {
-		fmt.Fprintf(&b, "\n%s\n", c.command)
+		fmt.Fprintf(&b, "\n%s\n", c.commands)
 		for i, means := range []string{c.zero, c.one, c.two} {
 			if means != "" {
 				fmt.Fprintf(&b, "  %d  %s\n", i, means)
@@ -147,7 +123,7 @@ func writeExitCodes(out io.Writer) error {
 	l.add("# Exit codes\n\n" + exitCodesIntro + "\n\n`canopy help exit-codes` prints the same.\n\n| Command | 0 | 1 | 2 " +
 		"|\n|---|---|---|---|")
 	for _, c := range exitCodes {
-		l.add(fmt.Sprintf("| `%s` | %s | %s | %s |", c.command, c.zero, c.one, c.two))
+		l.add(fmt.Sprintf("| `%s` | %s | %s | %s |", strings.ReplaceAll(c.commands, ", ", "`, `"), c.zero, c.one, c.two))
 	}
 	return l.err
 }

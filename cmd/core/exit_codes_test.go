@@ -27,7 +27,7 @@ func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
 	var want, got []string
 	eachCommand(rootCommand(), func(_ *cobra.Command, args []string) { want = append(want, strings.Join(args, " ")) })
 	for _, c := range exitCodes {
-		got = append(got, c.command)
+		got = append(got, strings.Split(c.commands, ", ")...)
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -68,7 +68,7 @@ func TestExitCodes_InvalidCommandLines(t *testing.T) {
 		assert.Assert(t, code == 0 && again == out, "help %v: %d", args, code)
 		count++
 	})
-	assert.Equal(t, count, len(exitCodes))
+	assert.Assert(t, count > len(exitCodes))
 	for _, args := range [][]string{{"nonsense"}, {"--nonsense"}, {"bench", "nonsense"}, {"help", "nonsense"},
 		{"help", "bench", "nonsense"}, {"completion", "nonsense"}} {
 		wrong(exitUsage, args...)
