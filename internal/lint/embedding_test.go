@@ -2,9 +2,6 @@ package lint
 
 import (
 	"go/ast"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,62 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// supported are the packages that programs outside may import.
+// supported are the packages that programs outside may import, which docs/EMBEDDING.md says.
 var supported = []string{"pkg/canopy"}
-
-// packageRow is a row of the table of packages in docs/EMBEDDING.md.
-var packageRow = regexp.MustCompile("(?m)^\\| `(pkg/[a-z/]+)` \\| (supported|no) \\|")
-
-// docs/EMBEDDING.md lists every package of pkg, and says which ones are supported for importing.
-func TestEmbedding_EveryPackageIsListed(t *testing.T) {
-	all, err := allSources()
-	assert.NilError(t, err)
-	packages := map[string]bool{}
-	for _, s := range all {
-		if isBelow(s.dir(), "pkg") && !s.isTest() {
-			packages[s.dir()] = true
-		}
-	}
-	assert.Assert(t, len(packages) > 15, "%v", packages)
-	text, err := os.ReadFile(filepath.Join(root, "docs", "EMBEDDING.md"))
-	assert.NilError(t, err)
-	for _, problem := range unlistedPackages(packages, string(text)) {
-		t.Error(problem)
-	}
-}
-
-// unlistedPackages compares packages with the table of a document.
-func unlistedPackages(packages map[string]bool, text string) (problems []string) {
-	listed := map[string]bool{}
-	for _, row := range packageRow.FindAllStringSubmatch(text, -1) {
-		name, support := row[1], row[2] == "supported"
-		listed[name] = true
-		if !packages[name] {
-			problems = append(problems, "docs/EMBEDDING.md lists "+name+", which is no package")
-		}
-		if support != slices.Contains(supported, name) {
-			problems = append(problems, "docs/EMBEDDING.md is wrong about the support of "+name)
-		}
-	}
-	for name := range packages {
-		if !listed[name] {
-			problems = append(problems, "docs/EMBEDDING.md does not list "+name)
-		}
-	}
-	slices.Sort(problems)
-	return problems
-}
-
-func TestUnlistedPackages(t *testing.T) {
-	packages := map[string]bool{"pkg/canopy": true, "pkg/objects": true, "pkg/new": true}
-	assert.DeepEqual(t,
-		unlistedPackages(packages, "| `pkg/canopy` | no | x |\n| `pkg/objects` | supported | x |\n| `pkg/gone` | no | x |\n"),
-		[]string{
-			"docs/EMBEDDING.md does not list pkg/new", "docs/EMBEDDING.md is wrong about the support of pkg/canopy",
-			"docs/EMBEDDING.md is wrong about the support of pkg/objects",
-			"docs/EMBEDDING.md lists pkg/gone, which is no package",
-		})
-}
 
 // The signatures of a supported package have no type of another package of this module: an importer
 // could not name it, or would depend on what may change.
