@@ -27,8 +27,8 @@ run: build ## build and serve
 demo: build ## build and show a cluster at work
 	bin/canopy demo
 
-tour: testrun ## do what README.md says, line by line, in a fresh copy of the repository
-	bin/tour README.md
+tour: testrun ## do what README.md and docs/TOUR.md say, line by line, in fresh copies of the repository
+	bin/tour README.md docs/TOUR.md
 
 # Four packages at the same time: some wait for time-outs while others work.
 test: test-tools ## run all tests, random ones with a tenth of the runs: about 50 s

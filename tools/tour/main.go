@@ -1,6 +1,6 @@
-// Command tour runs the commands of a README, in order, in a fresh copy of the repository.
+// Command tour runs the commands of Markdown files, in order, each file in a fresh copy of the repository.
 //
-// It uses the blocks of a Markdown file that are fenced as console. A line that begins with "$ " is a
+// It uses the blocks that are fenced as console. A line that begins with "$ " is a
 // command, with the lines after it if it ends with a backslash; the lines up to the next command are
 // its output. All commands run in one bash, so directories, variables and background jobs carry over.
 // Each must exit with 0, or with N if it contains "# exit code N". Shown output must be all output, on
@@ -28,19 +28,21 @@ import (
 func main() {
 	timeout := flag.Duration("timeout", 5*time.Minute, "how long a command may take")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "usage: tour [--timeout DURATION] README.md\n")
+		fmt.Fprintf(flag.CommandLine.Output(), "usage: tour [--timeout DURATION] FILE...\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 {
+	if flag.NArg() == 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := tour(ctx, flag.Arg(0), *timeout, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "tour:", err)
-		os.Exit(1)
+	for _, name := range flag.Args() {
+		if err := tour(ctx, name, *timeout, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "tour:", err)
+			os.Exit(1)
+		}
 	}
 }
 
