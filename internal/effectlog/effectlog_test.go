@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -368,12 +369,12 @@ func TestOnAudit_LogsFailureAndRecovery(t *testing.T) {
 	})
 }
 
-// The items of docs/LOGGING.md have all fields of the lines, except for the names of what they are about, and no
-// others.
+// The items of docs/LOGGING.md have all fields of the lines, but for the names of what they are about, and no others.
 func TestLoggingDoc_HasTheFieldsOfEachLine(t *testing.T) {
 	text, err := os.ReadFile("../../docs/LOGGING.md")
 	assert.NilError(t, err)
 	text = bytes.ReplaceAll(text, []byte("\n  "), []byte(" "))
+	unlisted := strings.Fields("level msg partition rm node application queue key priority")
 	fields := map[string]map[string]bool{} // by message
 	l, out := newRecordedLog(zapcore.DebugLevel)
 	for _, c := range deliveries() {
@@ -408,10 +409,7 @@ func TestLoggingDoc_HasTheFieldsOfEachLine(t *testing.T) {
 			assert.Check(t, names[string(f[1])], "%s: no line has the field %s", message, f[1])
 			delete(names, string(f[1]))
 		}
-		for _, unlisted := range []string{"level", "msg", "partition", "rm", "node", "application", "queue", "key",
-			"priority"} {
-			delete(names, unlisted)
-		}
+		maps.DeleteFunc(names, func(name string, _ bool) bool { return slices.Contains(unlisted, name) })
 		assert.Check(t, len(names) == 0, "%s: the item does not have the fields %v", message, names)
 	}
 }

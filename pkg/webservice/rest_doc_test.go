@@ -20,38 +20,36 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
+// restDocIntro begins the document. A ^ is a backtick; NODES and ERROR are answers.
 const restDocIntro = `# REST
 
-Every path of the REST interface and every object of its answers. A test makes this file from the route table, which also
-checks parameters, and from the types of the answers. ` + "`GET /ws/v1/openapi.json`" +
-	` has the same as an OpenAPI 3.1 document, and
-` + "`pkg/webservice/testdata/golden`" + ` has complete answers. The rules are in [rest.md](behaviour/rest.md) and
+Every path of the REST interface and every object of its answers. A test makes this file from the route table, which
+also checks parameters, and from the types of the answers. ^GET /ws/v1/openapi.json^ has the same as an OpenAPI 3.1
+document, and ^pkg/webservice/testdata^ has complete answers. The rules are in [rest.md](behaviour/rest.md) and
 [observability.md](behaviour/observability.md).
 
-- *YuniKorn* marks the paths of Apache YuniKorn: they ignore an unknown parameter and name it in the header ` + "`Warning`" + `.
-  The other paths refuse it with status 400.
-- *Admin* marks the paths of the admin listener (` + "`canopy serve --admin`" + `).
-- Names in paths are decoded like queries; a slash in a name is ` + "`%2F` or `%252F`" + ` (OBS-13).
-- Times are nanoseconds since 1970, quantities are in the smallest unit: ` + "`vcore`" + ` in thousandths, ` +
-	"`memory`" + ` in bytes.
+- *YuniKorn* marks the paths of Apache YuniKorn: they ignore an unknown parameter and name it in the header
+  ^Warning^. The other paths refuse it with status 400.
+- *Admin* marks the paths of the admin listener (^canopy serve --admin^).
+- Names in paths are decoded like queries; a slash in a name is ^%2F^ or ^%252F^ (OBS-13).
+- Times are nanoseconds since 1970, quantities are in the smallest unit: ^vcore^ in thousandths, ^memory^ in bytes.
 - Answers are JSON with status 200 unless something else is said.
-- An error is an [Error](#error): 400 for a malformed request, 403 for one that is not permitted, 404 for an unknown name,
-  405 for another method, 421 (403 on the admin listener) for a host name that is not the server's (RST-4), 500 for a fault,
-  and 503 with ` + "`Retry-After`" +
-	` when too many large answers are being written or an answer takes too long (OBS-103). A path
-  names the other statuses that it has. Every path also answers OPTIONS.
-- In a list with pages, ` + "`limit`, `after` and `fields`" + ` select a part, and the header ` + "`Link`" +
-	` leads to the next one (RST-9).
+- An error is an [Error](#error): 400 for a malformed request, 403 for one that is not permitted, 404 for an unknown
+  name, 405 for another method, 421 (403 on the admin listener) for a host name that is not the server's (RST-4), 500
+  for a fault, and 503 with ^Retry-After^ when too many large answers are being written or an answer takes too long
+  (OBS-103). A path names the other statuses that it has. Every path also answers OPTIONS.
+- In a list with pages, ^limit^, ^after^ and ^fields^ select a part, and the header ^Link^ leads to the next one
+  (RST-9).
 - An answer of 1,400 bytes or more is compressed for a client that accepts gzip.
 
 For example, two fields of the first node, and the error for a name that is unknown:
 
-` + "```" + `
+^^^
 $ curl -s 'localhost:9080/ws/v1/partition/default/nodes?limit=1&fields=nodeID,schedulable'
 NODES
 $ curl -s localhost:9080/ws/v1/partition/default/node/n9
 ERROR
-` + "```" + `
+^^^
 `
 
 // docs/REST.md is what the route table, the types and the answers say. Run with -rewrite after a change, and read the
@@ -63,11 +61,12 @@ func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 		return strings.TrimSpace(o.get("/ws/v1/partition/default/" + target).Body.String())
 	}
 	out.WriteString(strings.NewReplacer(
-		"NODES", answer("nodes?limit=1&fields=nodeID,schedulable"), "ERROR", answer("node/n9"),
+		"^", "`", "NODES", answer("nodes?limit=1&fields=nodeID,schedulable"), "ERROR", answer("node/n9"),
 	).Replace(restDocIntro))
 	d := described()
+	paths := d.document["paths"].(map[string]any)
 	operationOf := func(route webservice.DocumentedRoute) map[string]any {
-		return d.document["paths"].(map[string]any)[route.Path].(map[string]any)[strings.ToLower(route.Method)].(map[string]any)
+		return paths[route.Path].(map[string]any)[strings.ToLower(route.Method)].(map[string]any)
 	}
 	var all []map[string]any
 	for _, section := range webservice.DocumentedRoutes() {
@@ -159,8 +158,10 @@ func parameterText(p map[string]any) string {
 // Statuses of errors that the introduction explains.
 var commonErrors = []string{"400", "403", "404", "500", "503"}
 
-func writeOperation(out *strings.Builder, route webservice.DocumentedRoute, operation map[string]any,
-	shared map[string]bool) {
+// writeOperation writes what a route does, its body, its answer and its parameters.
+func writeOperation(
+	out *strings.Builder, route webservice.DocumentedRoute, operation map[string]any, shared map[string]bool,
+) {
 	full := fmt.Sprint(operation["summary"])
 	summary := strings.Replace(full, ", on the admin listener", "", 1)
 	text := fmt.Sprintf("`%s %s`", route.Method, route.Path)
@@ -200,9 +201,7 @@ func answerText(responses map[string]any) (text string) {
 		case status == "default" || slices.Contains(commonErrors, status):
 		case status < "400":
 			content, _ := responses[status].(map[string]any)["content"].(map[string]any)
-			parts := slices.DeleteFunc([]string{status, contentText(content)},
-				func(part string) bool { return part == "" || part == "200" })
-			text = " Answer: " + strings.Join(parts, ", ") + "."
+			text = " Answer: " + strings.Trim(strings.TrimPrefix(status, "200")+", "+contentText(content), ", ") + "."
 		default:
 			failures = append(failures, status)
 		}
@@ -296,8 +295,10 @@ func typeText(schema map[string]any) string {
 	return fmt.Sprint(schema["type"])
 }
 
-func writeObject(out *strings.Builder, name string, typ reflect.Type, schema map[string]any,
-	comments map[string]map[string]string) {
+// writeObject writes the fields of an object: those without a comment by their types, then the others.
+func writeObject(
+	out *strings.Builder, name string, typ reflect.Type, schema map[string]any, comments map[string]map[string]string,
+) {
 	fmt.Fprintf(out, "\n### %s\n\n", name)
 	required, _ := schema["required"].([]any)
 	properties := schema["properties"].(map[string]any)
