@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +35,8 @@ type fixture struct {
 	t       *testing.T
 	client  *fake.Clientset
 	address string
+	queues  string // the configuration of the servers to come
+	http    string // the address of REST
 	server  *exec.Cmd
 	stop    func()        // ends the shim
 	watched chan struct{} // the shim has begun to watch a kind of objects
@@ -61,7 +65,16 @@ partitions:
 // start starts a server and the shim, with the objects in the cluster.
 func start(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	f := &fixture{t: t, client: fake.NewClientset(objects...), bindings: map[string]int{}, watched: make(chan struct{}, 8)}
+	return startWith(t, testQueues, objects...)
+}
+
+// startWith is start with another configuration.
+func startWith(t *testing.T, queues string, objects ...runtime.Object) *fixture {
+	t.Helper()
+	f := &fixture{
+		t: t, client: fake.NewClientset(objects...), queues: queues, bindings: map[string]int{},
+		watched: make(chan struct{}, 8),
+	}
 	f.client.PrependReactor("create", "pods", f.bind)
 	f.client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
 		w, err := f.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
@@ -91,7 +104,7 @@ func (f *fixture) startServer() {
 		f.t.Fatal("CANOPY_PROGRAM must name the program canopy: make example-kubernetes sets it")
 	}
 	config := filepath.Join(f.t.TempDir(), "queues.yaml")
-	assert.NilError(f.t, os.WriteFile(config, []byte(testQueues), 0o600))
+	assert.NilError(f.t, os.WriteFile(config, []byte(f.queues), 0o600))
 	f.server = exec.Command(program, "serve", "--config", config, "--grpc-address", f.address, "--http-address",
 		"127.0.0.1:0")
 	out, err := f.server.StdoutPipe()
@@ -101,6 +114,7 @@ func (f *fixture) startServer() {
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "canopy ready") {
 	}
 	assert.NilError(f.t, lines.Err())
+	_, f.http, _ = strings.Cut(lines.Text(), "http=")
 	f.t.Cleanup(f.killServer)
 }
 
@@ -184,6 +198,31 @@ func (f *fixture) placed() map[string]string {
 		}
 	}
 	return nodes
+}
+
+// boundCores returns the cores of all pods that are bound to a node. Pods that have ended count, too.
+func (f *fixture) boundCores(node string) float64 {
+	f.t.Helper()
+	pods, err := f.client.CoreV1().Pods("").List(f.t.Context(), metav1.ListOptions{})
+	assert.NilError(f.t, err)
+	var sum resource.Quantity
+	for _, p := range pods.Items {
+		if p.Spec.NodeName == node {
+			sum.Add(*p.Spec.Containers[0].Resources.Requests.Cpu())
+		}
+	}
+	return sum.AsApproximateFloat64()
+}
+
+// rest returns what the server answers to a path of REST.
+func (f *fixture) rest(path string) string {
+	f.t.Helper()
+	answer, err := http.Get("http://" + f.http + path)
+	assert.NilError(f.t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	assert.NilError(f.t, err)
+	return string(body)
 }
 
 // untilPlaced waits until so many pods have a node.

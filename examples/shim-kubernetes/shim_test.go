@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +155,35 @@ func TestShim_RecoversWhatRuns(t *testing.T) {
 	for name, times := range f.bindings {
 		assert.Equal(t, times, 1, name)
 	}
+}
+
+// What runs counts after a restart with a configuration that has no place for it: no more is bound to a node than it
+// has. The application is in the recovery queue, as the parent of its queue is a leaf now, so that the placement rule
+// fails (PLC-28).
+func TestShim_CountsWhatRunsInNoQueueOfTheRules(t *testing.T) {
+	const queues = `
+partitions:
+  - name: default
+    placementrules: [{name: provided}, {name: tag, value: namespace, create: true, parent: {name: user}}]
+    queues: [{name: root, submitacl: '*', queues: [{name: default}, {name: ann%s}]}]
+`
+	f := startWith(t, fmt.Sprintf(queues, ", parent: true"), testNode("n1", nil))
+	f.create(testPod("old", "3", func(p *v1.Pod) { p.Labels[labelUser] = "ann" }))
+	f.untilPlaced(1)
+	assert.Assert(t, strings.Contains(f.rest("/ws/v1/partition/default/queue/root.ann.work/applications"), `"app"`))
+
+	f.killServer()
+	f.queues = fmt.Sprintf(queues, "")
+	f.startServer()
+	for i := range 3 {
+		f.create(testPod(fmt.Sprint("new-", i), "900m", in("root.default")))
+	}
+	f.staysAt(2, testPod("last-0", "50m", in("root.default")))
+	placed := f.staysAt(3, testPod("last-1", "50m", in("root.default")))
+	assert.Equal(t, placed["old"], "n1")
+	assert.Equal(t, f.boundCores("n1"), 4.0, "n1 has 4 cores: %v", f.placed())
+	recovered := f.rest("/ws/v1/partition/default/queue/root.@recovery@/applications")
+	assert.Assert(t, strings.Contains(recovered, `"app"`) && strings.Contains(recovered, `"uid-old"`), recovered)
 }
 
 // A node that goes takes its pods with it, and may come back; what changes about one counts at once.
