@@ -164,7 +164,7 @@ test-yunikorn-core: # vet and test what stands in for yunikorn-core in the shim,
 
 test-shim: test-yunikorn-core kubernetes ## test the shim for Kubernetes with Canopy as its core: minutes, many downloads
 	cd kubernetes/shim && go vet ./...
-	go test -C kubernetes/shim -vet=off -timeout 5m $(SHIM_TESTS)
+	go test -C kubernetes/shim -vet=off -timeout 5m . $(SHIM_TESTS)
 
 test-deploy: # vet and test the manifests for Kubernetes and the Dockerfile, a module of its own with many downloads
 	cd test/deploy && go vet ./... && go test -count=1 ./...

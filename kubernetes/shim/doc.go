@@ -2,8 +2,8 @@
 // core.
 //
 // The package owns the versions in its go.mod: those of the shim's own go.mod, except where Canopy needs later ones. It
-// leaves the core to kubernetes/yunikorn-core, and has no code: "make kubernetes" builds the program of the shim, and
-// "make test-shim" runs the shim's unit tests.
+// leaves the core to kubernetes/yunikorn-core, and has no code but a test of both together: "make kubernetes" builds
+// the program of the shim, and "make test-shim" runs that test and the shim's unit tests.
 //
 // Invariant: go.sum has all that the shim's programs, its unit tests and its end-to-end tests need, so that no build
 // changes it.

@@ -3,7 +3,9 @@ module github.com/canopy-scheduler/canopy/kubernetes/shim
 go 1.26.0
 
 require (
+	github.com/apache/yunikorn-core v1.8.0-1
 	github.com/apache/yunikorn-k8shim v1.8.0
+	github.com/apache/yunikorn-scheduler-interface v1.9.0
 	github.com/google/go-cmp v0.7.0
 	github.com/looplab/fsm v1.0.3
 	github.com/onsi/ginkgo/v2 v2.27.2
@@ -28,8 +30,6 @@ require (
 	github.com/Masterminds/semver/v3 v3.4.0 // indirect
 	github.com/NYTimes/gziphandler v1.1.1 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
-	github.com/apache/yunikorn-core v1.8.0-1 // indirect
-	github.com/apache/yunikorn-scheduler-interface v1.9.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/canopy-scheduler/canopy v0.0.0 // indirect

@@ -97,7 +97,8 @@ func start(ctx context.Context, lookup func(name string) (string, bool), logger 
 			zap.Strings("hostNames", opt.HTTP.HostNames))
 	}
 	return &ServiceContext{
-		RMProxy: server.Scheduler(), Scheduler: scheduler.NewScheduler(server.Handler()), server: server, log: opt.Log,
+		RMProxy:   &nodeRefusals{SchedulerAPI: server.Scheduler(), refused: map[string]string{}},
+		Scheduler: scheduler.NewScheduler(server.Handler()), server: server, log: opt.Log,
 	}, nil
 }
 

@@ -63,6 +63,30 @@ func (s *shim) UpdateAllocation(r *si.AllocationResponse) error {
 	return nil
 }
 
+func vcores(n int64) *si.Resource {
+	return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: n}}}
+}
+
+// addNodes adds nodes of 4 cores.
+func addNodes(t *testing.T, s *ServiceContext, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		assert.NilError(t, s.RMProxy.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{
+			NodeID: name, Action: si.NodeInfo_CREATE, SchedulableResource: vcores(4000),
+			Attributes: map[string]string{"si/node-partition": "[rm]default"},
+		}}}))
+	}
+}
+
+// addApplication adds the application app.
+func addApplication(t *testing.T, s *ServiceContext) {
+	t.Helper()
+	assert.NilError(t, s.RMProxy.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
+		ApplicationID: "app", PartitionName: "[rm]default",
+		Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}}, Tags: map[string]string{"namespace": "team"},
+	}}}))
+}
+
 // A shim registers with its configuration, and what it asks for is placed and can be read.
 func TestStart_SchedulesAndShowsTheState(t *testing.T) {
 	s, _ := running(t, environment{envHTTPAddress: "none", envRecoveryQuiet: "0"})
@@ -71,21 +95,12 @@ func TestStart_SchedulesAndShowsTheState(t *testing.T) {
 		RmID: "rm", PolicyGroup: "queues", Version: "1", Config: configs.DefaultSchedulerConfig,
 	}, rm)
 	assert.NilError(t, err)
-	vcore := func(n int64) *si.Resource {
-		return &si.Resource{Resources: map[string]*si.Quantity{"vcore": {Value: n}}}
-	}
-	assert.NilError(t, s.RMProxy.UpdateNode(&si.NodeRequest{RmID: "rm", Nodes: []*si.NodeInfo{{
-		NodeID: "n1", Action: si.NodeInfo_CREATE, SchedulableResource: vcore(4000),
-		Attributes: map[string]string{"si/node-partition": "[rm]default"},
-	}}}))
-	assert.NilError(t, s.RMProxy.UpdateApplication(&si.ApplicationRequest{RmID: "rm", New: []*si.AddApplicationRequest{{
-		ApplicationID: "app", PartitionName: "[rm]default",
-		Ugi: &si.UserGroupInformation{User: "ann", Groups: []string{"dev"}}, Tags: map[string]string{"namespace": "team"},
-	}}}))
+	addNodes(t, s, "n1")
+	addApplication(t, s)
 	assert.NilError(t, s.RMProxy.UpdateAllocation(&si.AllocationRequest{RmID: "rm", Allocations: []*si.Allocation{
-		{AllocationKey: "fits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcore(3000)},
-		{AllocationKey: "waits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcore(3000)},
-		{AllocationKey: "foreign", NodeID: "n1", PartitionName: "[rm]default", ResourcePerAlloc: vcore(500),
+		{AllocationKey: "fits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcores(3000)},
+		{AllocationKey: "waits", ApplicationID: "app", PartitionName: "[rm]default", ResourcePerAlloc: vcores(3000)},
+		{AllocationKey: "foreign", NodeID: "n1", PartitionName: "[rm]default", ResourcePerAlloc: vcores(500),
 			AllocationTags: map[string]string{"foreign": "default"}},
 	}}))
 
