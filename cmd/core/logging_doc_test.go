@@ -126,17 +126,17 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-// textOf is the text of a string literal; empty: the expression is none.
+// textOf returns the text of a string literal or of several that are added; empty: the expression is neither.
 func textOf(e ast.Expr) string {
-	lit, ok := e.(*ast.BasicLit)
-	if !ok || lit.Kind != token.STRING {
-		return ""
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return textOf(e.X) + textOf(e.Y)
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil {
+			return text
+		}
 	}
-	text, err := strconv.Unquote(lit.Value)
-	if err != nil {
-		return ""
-	}
-	return text
+	return ""
 }
 
 // TestLoggingDoc_HasEveryRejectionKind compares the list of kinds with the code.
