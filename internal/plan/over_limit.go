@@ -67,9 +67,9 @@ func (t queueTree) limitsOf(path string) *limits.Index {
 // listOverLimit lists the users and groups whose usage exceeds a limit that changes.
 func (p *Plan) listOverLimit(yield func(), c *diff.PartitionChange, old, new queueTree, s *Partition) {
 	changed := map[string][2]*limits.Index{} // by queue, before and after
-	for _, l := range c.Limits {
-		if _, ok := changed[l.Queue]; !ok {
-			changed[l.Queue] = [2]*limits.Index{old.limitsOf(l.Queue), new.limitsOf(l.Queue)}
+	for i := range c.Limits {
+		if path := c.Limits[i].Queue; i == 0 || path != c.Limits[i-1].Queue {
+			changed[path] = [2]*limits.Index{old.limitsOf(path), new.limitsOf(path)}
 		}
 	}
 	for i := range s.Usage {

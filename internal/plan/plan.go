@@ -70,7 +70,7 @@ type Partition struct {
 	AboveMax     map[string]time.Duration                 // how long a queue has been above its enforced max, by path
 	Allocated    map[string]map[string]resources.Quantity // by queue path, then resource
 	Applications []Application                            // the active ones
-	Usage        []Usage                                  // of users and groups
+	Usage        []Usage                                  // at least of users and groups with applications
 	Workloads    []Workload                               // asks and allocations of the active applications
 }
 

@@ -139,7 +139,8 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 		}
 	})
 	for _, groups := range []bool{false, true} {
-		for _, n := range sumUsages(snap, groups, nil, slot).root.byName {
+		used := usageSummer{groups: groups, slot: slot, index: map[string]int{}} // who has no application is above no limit
+		for _, n := range used.queue(snap.Root, nil).byName {
 			slot.Yield()
 			p.Usage = appendUsage(p.Usage, n, groups)
 		}

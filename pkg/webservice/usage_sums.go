@@ -52,7 +52,7 @@ func (u *usages) find(name string) *queueUsage {
 
 // sumUsages is the usage in a snapshot. last is that in an earlier one; nil: there is none.
 func sumUsages(snap *scheduler.Snapshot, groups bool, last *usages, slot *cpushare.Slot) *usages {
-	s := &usageSummer{groups: groups, slot: slot, index: map[string]int{}}
+	s := &usageSummer{groups: groups, named: true, slot: slot, index: map[string]int{}}
 	var before *queueUsages
 	if last != nil {
 		before = last.root
@@ -60,9 +60,10 @@ func sumUsages(snap *scheduler.Snapshot, groups bool, last *usages, slot *cpusha
 	return &usages{groups, s.queue(snap.Root, before)}
 }
 
-// usageSummer adds up usages. Its fields but the first two are scratch, for one queue at a time.
+// usageSummer adds up usages. Its fields but the first three are scratch, for one queue at a time.
 type usageSummer struct {
 	groups bool
+	named  bool // those that a limit names are listed without an application too
 	slot   *cpushare.Slot
 
 	index map[string]int // positions in found, by name
@@ -140,7 +141,11 @@ func (s *usageSummer) gather(x *queueUsages) {
 			f.children = append(f.children, below)
 		}
 	}
-	for _, rule := range x.view.LimitRules.All() {
+	rules := x.view.LimitRules
+	if !s.named {
+		rules = nil
+	}
+	for _, rule := range rules.All() {
 		names := rule.Users
 		if s.groups {
 			names = rule.Groups

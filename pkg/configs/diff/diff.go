@@ -149,16 +149,10 @@ func CompareAndYield(old, new *configs.Config, yield func()) Change {
 	maps.Copy(names, is)
 	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if p := diffPartition(was[name], is[name], yield); !p.isEmpty() {
+		d := &treeDiff{yield: yield, respell: func(values []ValueChange) { restoreSpelling(values, old, new) }}
+		if p := d.comparePartitions(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name
-			for i := range p.Queues {
-				restoreSpelling(p.Queues[i].Values, old, new)
-			}
-			for i := range p.Limits {
-				yield()
-				restoreSpelling(p.Limits[i].Values, old, new)
-			}
-			out.Partitions = append(out.Partitions, p)
+			out.Partitions = append(out.Partitions, *p)
 		}
 	}
 	return out
@@ -178,10 +172,10 @@ func (p *PartitionChange) isEmpty() bool {
 	return p.Kind == Changed && len(p.Settings)+len(p.Queues)+len(p.Limits) == 0
 }
 
-// diffPartition compares partitions; nil: the partition does not exist on that side.
-func diffPartition(old, new *configs.Partition, yield func()) PartitionChange {
-	out := PartitionChange{Kind: kindOf(old, new)}
-	d := &treeDiff{out: &out, yield: yield}
+// comparePartitions compares partitions; nil: the partition does not exist on that side.
+func (d *treeDiff) comparePartitions(old, new *configs.Partition) *PartitionChange {
+	out := &d.out
+	out.Kind = kindOf(old, new)
 	var before, after *diffQueue
 	if old != nil {
 		before = &diffQueue{q: &old.Root}
@@ -195,7 +189,7 @@ func diffPartition(old, new *configs.Partition, yield func()) PartitionChange {
 	d.compareQueues(configs.RootQueue, before, after)
 	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })
 	slices.SortFunc(out.Limits, func(a, b LimitChange) int { // no two are of the same queue and name
-		yield()
+		d.yield()
 		if a.Queue != b.Queue {
 			return strings.Compare(a.Queue, b.Queue)
 		}

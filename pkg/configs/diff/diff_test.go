@@ -135,6 +135,21 @@ func changedDocuments() []struct{ name, old, new, want string } {
 			root("limits: [{users: [ann], maxapplications: 2, maxresources: {vcore: 8}}, {users: ['*'], maxapplications: 2, " +
 				"maxresources: {vcore: 3}}]"),
 			`changed root user "ann" group "" | maxapplications: 2 -> 2 | maxresources vcore: 3 -> 8` + "\n"},
+		{"of two users with the same values one had no limit of its own",
+			root("limits: [{users: [ann, '*'], maxapplications: 5, maxresources: {vcore: 1}}]"),
+			root("limits: [{users: [ann, bob], maxapplications: 4, maxresources: {vcore: 1}}, {users: ['*'], maxapplications: " +
+				"5, maxresources: {vcore: 1}}]"),
+			`changed root user "ann" group "" | maxapplications: 5 -> 4` + "\n" +
+				`changed root user "bob" group "" | maxapplications: 5 -> 4 | maxresources vcore: 1 -> 1` + "\n"},
+		{"of two users with the same values one inherits them",
+			root("limits: [{users: [ann, bob], maxresources: {vcore: 5}}], queues: [{name: a, limits: [{users: [ann], " +
+				"maxapplications: 3}, {users: [bob], maxapplications: 3, maxresources: {vcore: 5}}]}]"),
+			root("limits: [{users: [ann, bob], maxresources: {vcore: 4}}], queues: [{name: a, limits: [{users: [ann], " +
+				"maxapplications: 3}, {users: [bob], maxapplications: 3, maxresources: {vcore: 4}}]}]"),
+			`changed root user "ann" group "" | maxresources vcore: 5 -> 4` + "\n" +
+				`changed root user "bob" group "" | maxresources vcore: 5 -> 4` + "\n" +
+				`changed root.a user "ann" group "" | maxresources vcore: 5 -> 4 (inherited)` + "\n" +
+				`changed root.a user "bob" group "" | maxresources vcore: 5 -> 4` + "\n"},
 		{"a limit below another one", root("limits: [{users: [ann], maxapplications: 5}], queues: [{name: a}]"),
 			root("limits: [{users: [ann], maxapplications: 5}], queues: [{name: a, limits: [{users: [ann], maxapplications: " +
 				"3}, {groups: [dev], maxapplications: 1}]}]"),

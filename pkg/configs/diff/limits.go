@@ -11,14 +11,25 @@ import (
 // The limits of a created queue are created and those of a removed queue removed, so that the
 // reverse Change has as many changes.
 func (d *treeDiff) compareLimits(path string, before, after *diffQueue) {
-	for key := range before.ownLimits() {
-		d.compareLimit(path, key, before, after)
+	for _, l := range before.ownLimits() {
+		d.compareLimit(path, l.limitKey, before, after)
 	}
-	for key := range after.ownLimits() {
-		if _, compared := before.ownLimits()[key]; !compared {
-			d.compareLimit(path, key, before, after)
+	for _, l := range after.ownLimits() {
+		if _, compared := before.ownLimits().find(l.limitKey); !compared {
+			d.compareLimit(path, l.limitKey, before, after)
 		}
 	}
+}
+
+// boundChange is a change of an effective limit. Most users that one limit names have the same, with the same values.
+type boundChange struct {
+	was, is   limits.Bound
+	replaced  bool // the queue names the user or group on one side only
+	inherited bool
+}
+
+func (c *boundChange) equal(o *boundChange) bool {
+	return c.was.Equal(o.was) && c.is.Equal(o.is) && c.replaced == o.replaced && c.inherited == o.inherited
 }
 
 // compareLimit compares the effective limits of one user or group.
@@ -29,32 +40,44 @@ func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQu
 	if was.Equal(is) {
 		return
 	}
-	from, to := boundValues(was), boundValues(is)
-	c := LimitChange{Queue: path, Kind: Changed}
-	switch {
-	case len(from) == 0: // neither named nor bounded by a wildcard or a queue above
-		c.Kind = Created
-	case len(to) == 0:
-		c.Kind = Removed
+	b := &boundChange{was, is, had != has, had && has && ownBefore.Equal(ownAfter)}
+	if d.last == nil || !d.last.equal(b) {
+		d.last = b
+		d.kind, d.values = b.compute()
+		d.respell(d.values)
 	}
+	c := LimitChange{Queue: path, Kind: d.kind, Values: d.values}
 	if key.group {
 		c.Group = key.name
 	} else {
 		c.User = key.name
 	}
-	c.Values = diffValues(from, to, nil, nil)
-	if had != has { // it takes the place of another limit, or another one its place: the reader knows none of its values
+	d.out.Limits = append(d.out.Limits, c)
+}
+
+// compute returns the kind of the change, and its values in the spelling of resources.FormatQuantity.
+func (c *boundChange) compute() (kind Kind, values []ValueChange) {
+	from, to := boundValues(c.was), boundValues(c.is)
+	kind = Changed
+	switch {
+	case len(from) == 0: // neither named nor bounded by a wildcard or a queue above
+		kind = Created
+	case len(to) == 0:
+		kind = Removed
+	}
+	values = diffValues(from, to, nil, nil)
+	if c.replaced { // it takes the place of another limit, or another one its place: the reader knows none of its values
 		for name, value := range to {
 			if from[name] == value {
-				c.Values = append(c.Values, ValueChange{Name: name, Before: value, After: value})
+				values = append(values, ValueChange{Name: name, Before: value, After: value})
 			}
 		}
-		slices.SortFunc(c.Values, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(values, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
 	}
-	for i := range c.Values {
-		c.Values[i].Inherited = had && has && ownBefore.Equal(ownAfter)
+	for i := range values {
+		values[i].Inherited = c.inherited
 	}
-	d.out.Limits = append(d.out.Limits, c)
+	return kind, values
 }
 
 func (s *diffQueue) ownLimits() limitsByHolder {
@@ -76,38 +99,63 @@ func (s *diffQueue) effectiveBound(key limitKey) (b, own limits.Bound, ok bool) 
 	if s == nil {
 		return b, own, false
 	}
-	own, ok = s.limits[key]
+	own, ok = s.limits.find(key)
 	for ; s != nil; s = s.parent {
-		at, named := s.limits[key]
+		at, named := s.limits.find(key)
 		if !named && !key.group {
-			at = s.limits[limitKey{false, limits.Wildcard}]
+			at, _ = s.limits.find(limitKey{false, limits.Wildcard})
 		}
 		b = b.Tighten(at)
 	}
 	return b, own, ok
 }
 
-// limitsByHolder are the limits of one queue by user and group. Lookups agree with limits.ForUser and
+// holderLimit is a user or a group with the limit that names it.
+type holderLimit struct {
+	limitKey
+	limit *limits.Limit
+}
+
+func (h holderLimit) compare(key limitKey) int {
+	switch {
+	case h.group == key.group:
+		return strings.Compare(h.name, key.name)
+	case h.group:
+		return 1
+	}
+	return -1
+}
+
+// limitsByHolder are the limits of one queue, those of users first, by name. Lookups agree with limits.ForUser and
 // limits.ForGroup, and are fast for documents with very many names.
-type limitsByHolder map[limitKey]limits.Bound
+type limitsByHolder []holderLimit
 
 func limitsByHolderOf(rules []limits.Limit, yield func()) limitsByHolder {
-	l := limitsByHolder{}
-	put := func(key limitKey, b limits.Bound) {
+	var l limitsByHolder
+	put := func(group bool, names []string, limit *limits.Limit) {
+		for _, name := range names {
+			yield()
+			l = append(l, holderLimit{limitKey{group, name}, limit})
+		}
+	}
+	for i := range rules {
+		put(false, rules[i].Users, &rules[i])
+		put(true, rules[i].Groups, &rules[i])
+	}
+	slices.SortFunc(l, func(a, b holderLimit) int { // a valid queue names nobody twice (CFG-56)
 		yield()
-		if _, ok := l[key]; !ok { // the first rule counts
-			l[key] = b
-		}
-	}
-	for _, r := range rules {
-		for _, u := range r.Users {
-			put(limitKey{false, u}, r.Bound())
-		}
-		for _, g := range r.Groups {
-			put(limitKey{true, g}, r.Bound())
-		}
-	}
+		return a.compare(b.limitKey)
+	})
 	return l
+}
+
+// find returns the limit that names the user or group.
+func (l limitsByHolder) find(key limitKey) (b limits.Bound, ok bool) {
+	i, ok := slices.BinarySearchFunc(l, key, holderLimit.compare)
+	if ok {
+		b = l[i].limit.Bound()
+	}
+	return b, ok
 }
 
 func boundValues(b limits.Bound) map[string]string {

@@ -21,8 +21,13 @@ type diffQueue struct {
 
 // treeDiff compares two queue trees in one walk.
 type treeDiff struct {
-	out   *PartitionChange
-	yield func()
+	out     PartitionChange
+	yield   func()
+	respell func([]ValueChange) // restores the spelling of quantities
+
+	last   *boundChange  // the last change of a limit; nil: there was none
+	kind   Kind          // of last
+	values []ValueChange // of last; LimitChanges share them
 }
 
 // compareQueues compares a queue of both configurations, and the queues below it. nil: the queue does not
@@ -36,6 +41,7 @@ func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 	if kind != Removed {
 		change.Values = diffValues(before.ownValues(), after.ownValues(), before.parentValues(), after.parentValues())
 	}
+	d.respell(change.Values)
 	if kind != Changed || len(change.Values) > 0 {
 		d.out.Queues = append(d.out.Queues, change)
 	}
