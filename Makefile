@@ -46,8 +46,8 @@ race: testrun ## run all tests with the race detector: minutes
 test-ldap: ## test the ldap resolver against a real slapd, which root gets installed
 	@PATH=$$PATH:/usr/sbin; command -v slapd >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
 		apt-get update -q; DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends slapd; }
-	go vet -tags slapd ./internal/usergroup
-	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/usergroup
+	go vet -tags slapd ./internal/server/usergroup
+	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/server/usergroup
 
 CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-ha-short test-tools race test-full tour
 
@@ -57,7 +57,7 @@ check: ## everything CI checks, with the time that each part took
 	done
 
 nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
-	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/twin ./internal/chaos -count=1
+	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/testing/twin ./internal/testing/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
 	$(MAKE) --no-print-directory test-etcd
@@ -68,7 +68,7 @@ nightly: check ## check, three times the random runs, every fuzz target for a mi
 	$(MAKE) --no-print-directory test-kube-scheduler
 	bin/canopy bench run --quick
 
-lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/lint
+lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/testing/lint
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	bin/staticcheck ./...
@@ -89,10 +89,10 @@ fuzz: ## run every fuzz target for FUZZTIME
 		echo "$$ran fuzz targets"; [ $$ran -gt 0 ]; }
 
 twin: testrun ## run N random runs from SEED against the naive twin
-	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/twin -run RandomRuns -count=1 -v
+	CANOPY_TWIN_SEED=$(SEED) CANOPY_TWIN_RUNS=$(N) bin/testrun ./internal/testing/twin -run RandomRuns -count=1 -v
 
-mutants: testrun ## plant every fault of internal/mutants/testdata, one at a time: each must make a test fail; an hour or two
-	CANOPY_MUTANTS='$(MUTANTS)' bin/testrun -timeout 4h ./internal/mutants -run Caught -count=1 -v
+mutants: testrun ## plant every fault of internal/testing/mutants/testdata, one at a time: each must make a test fail; an hour or two
+	CANOPY_MUTANTS='$(MUTANTS)' bin/testrun -timeout 4h ./internal/testing/mutants -run Caught -count=1 -v
 
 bench: ## run the benchmarks that match BENCH
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./pkg/...

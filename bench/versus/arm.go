@@ -12,7 +12,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/measure"
+	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 )
 
 // Sample is the measurement of one process.

@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"text/tabwriter"
 
-	"github.com/canopy-scheduler/canopy/internal/measure"
+	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 )
 
 // Report is the result of a comparison, with its circumstances.

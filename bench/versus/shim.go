@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/api"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"github.com/canopy-scheduler/canopy/internal/measure"
+	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 )
 
 // shim counts messages and accepts everything at once. It is the same code in both arms, and its part

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench"
 )
 
 const benchHelp = `Measure the cost of scheduling decisions.

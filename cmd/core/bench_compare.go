@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
 )
 
 const benchCompareHelp = `Compare two files that canopy bench run --output json has written.

@@ -13,7 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
 )
 
 // runBenchCompare runs the command and returns its exit code.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
-	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
 // Samples of each cell.

@@ -9,9 +9,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
-	"github.com/canopy-scheduler/canopy/internal/bench/workload"
-	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 )
 
 // The memory of a server stays below 500 MiB: without the limits of rmproxy this message took

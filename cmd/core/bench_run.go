@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
-	"github.com/canopy-scheduler/canopy/internal/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
 )
 
 const benchRunHelp = `Measure suites of workloads, or one workload that the flags describe.

@@ -15,9 +15,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/bench"
-	"github.com/canopy-scheduler/canopy/internal/bench/report"
-	"github.com/canopy-scheduler/canopy/internal/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
 func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
 )
 
 // tokenFileVariable is the environment variable for --token-file.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
-	"github.com/canopy-scheduler/canopy/internal/conformance"
+	"github.com/canopy-scheduler/canopy/internal/lab/conformance"
 )
 
 const conformanceHelp = `Drive an endpoint of the scheduler interface through named cases, and say which it fails and why.

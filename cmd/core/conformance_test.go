@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/conformance"
+	"github.com/canopy-scheduler/canopy/internal/lab/conformance"
 )
 
 func TestConformanceCommand_RunsCasesAgainstAServer(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/canopy-scheduler/canopy/internal/serverprocess"
+	"github.com/canopy-scheduler/canopy/internal/lab/serverprocess"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 

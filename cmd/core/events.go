@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/answer"
+	"github.com/canopy-scheduler/canopy/internal/server/answer"
 )
 
 const eventsHelp = `Print the events of a running server, one line each: the time, the object

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/canopy-scheduler/canopy/internal/answer"
+	"github.com/canopy-scheduler/canopy/internal/server/answer"
 )
 
 // event is an event record as REST has it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/forecast"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

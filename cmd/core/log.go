@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
 )
 
 // newLog returns a log that writes to out (OBS-68), and its level, which is that of --log-level until

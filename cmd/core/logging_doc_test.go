@@ -190,9 +190,10 @@ func documentedLines(t *testing.T) (rows []loggedLine) {
 func TestLoggingDoc_HasEveryMessage(t *testing.T) {
 	var calls []loggedLine
 	for _, dir := range []string{
-		"cmd/core", "internal/auth", "internal/configwatch", "internal/effectlog", "internal/engine", "internal/httpserver",
-		"internal/logging", "internal/loop",
-		"internal/reload", "internal/usage", "internal/usergroup", "pkg",
+		"cmd/core", "internal/server/auth", "internal/server/configwatch", "internal/server/effectlog",
+		"internal/server/engine", "internal/server/httpserver",
+		"internal/server/logging", "internal/server/loop",
+		"internal/server/reload", "internal/server/usage", "internal/server/usergroup", "pkg",
 	} {
 		calls = append(calls, logCalls(t, filepath.Join(moduleRoot, dir))...)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/offline"
+	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 )
 

@@ -21,7 +21,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 
-	"github.com/canopy-scheduler/canopy/internal/testcert"
+	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 )
 
 // quietQueries are parts of queries of the dashboard that have no data in a cluster in which nothing goes wrong.

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/answer"
+	"github.com/canopy-scheduler/canopy/internal/server/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

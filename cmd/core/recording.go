@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 )
 
 const recordingHelp = `Read a recording that 'canopy serve --record' has written: make its decisions again, show

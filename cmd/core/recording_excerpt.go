@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/excerpt"
+	"github.com/canopy-scheduler/canopy/internal/lab/excerpt"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -26,15 +26,15 @@ Steps are left out and the rest is replayed, as long as the same effect comes. A
 which no step can be left out may take thousands of replays: --max-replays bounds them. With
 --whole nothing is left out.
 
-In internal/recording/excerpt/testdata the text is a test: its effects are compared with those
-of the scheduler, and rewritten by 'go test ./internal/recording/excerpt -rewrite'.
+In internal/lab/excerpt/testdata the text is a test: its effects are compared with those
+of the scheduler, and rewritten by 'go test ./internal/lab/excerpt -rewrite'.
 
 The exit code is 0 when the excerpt was printed, 1 when there is no such effect or the replay
 differs from the recording before it, and 2 when the recording cannot be read or the arguments
 are invalid.`
 
 const recordingExcerptExamples = `  canopy recording excerpt rec --until-effect job-7-3 --matching preempted
-  canopy recording excerpt rec --until-panic >internal/recording/excerpt/testdata/issue-42.txt`
+  canopy recording excerpt rec --until-panic >internal/lab/excerpt/testdata/issue-42.txt`
 
 // excerptFlags say where an excerpt ends, and how short it is.
 type excerptFlags struct {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
 )
 
 const recordingPlayHelp = `Make the decisions of a recording again, and compare their effects with those of the recorded

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 )
 
 const recordingShowHelp = `Show the steps of a recording, each with its time and its number, and below it the effects. A

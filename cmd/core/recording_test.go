@@ -10,9 +10,9 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/excerpt"
-	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/internal/lab/excerpt"
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -134,7 +134,7 @@ func TestRecordingShow_StepsAndEffects(t *testing.T) {
 `)
 }
 
-// The excerpt is a text that internal/recording/excerpt replays, and has no step too many.
+// The excerpt is a text that internal/lab/excerpt replays, and has no step too many.
 func TestRecordingExcerpt_IsShort(t *testing.T) {
 	dir := recordedSession(t, -1)
 	code, out, errs := runCanopy("recording", "excerpt", dir, "--until-effect", "x", "--matching", "Accepted")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 )
 
 const replayHelp = `Replay an openb trace of a GPU cluster over gRPC, in virtual time.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/forecast"
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -40,7 +40,7 @@ func TestReplay_KillCore(t *testing.T) {
 				assert.Assert(t, x.RestartMillis > 0 && x.RecoveryMillis > 0, "%+v", x)
 			}
 			assert.Equal(t, strings.Count(errs, "kill "), r.Kills.Restarts, errs)
-			want, err := os.ReadFile("../../internal/sim/testdata/" + mode + ".txt")
+			want, err := os.ReadFile("../../internal/lab/sim/testdata/" + mode + ".txt")
 			assert.NilError(t, err)
 			got, err := os.ReadFile(decisions)
 			assert.NilError(t, err)

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -21,8 +21,8 @@ import (
 type quantity = resources.Quantity
 
 const (
-	sampleNodes = "../../internal/sim/testdata/nodes.csv"
-	samplePods  = "../../internal/sim/testdata/pods.csv"
+	sampleNodes = "../../internal/lab/sim/testdata/nodes.csv"
+	samplePods  = "../../internal/lab/sim/testdata/pods.csv"
 )
 
 // narrowYAML has a small max for the queue of class LS.
@@ -83,7 +83,7 @@ func TestReplay_Lifetimes(t *testing.T) {
 func TestReplay_IsDeterministic(t *testing.T) {
 	for _, mode := range []string{"fill", "lifetimes"} {
 		t.Run(mode, func(t *testing.T) {
-			want, err := os.ReadFile("../../internal/sim/testdata/" + mode + ".txt")
+			want, err := os.ReadFile("../../internal/lab/sim/testdata/" + mode + ".txt")
 			assert.NilError(t, err)
 			for range 2 {
 				name := filepath.Join(t.TempDir(), "decisions")

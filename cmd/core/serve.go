@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/testcert"
+	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 )
 
 // The flags of a server that other machines can reach, and of its clients.

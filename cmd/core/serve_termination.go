@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
 )
 
 const (

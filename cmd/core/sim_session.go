@@ -5,9 +5,9 @@ import (
 	"errors"
 	"math"
 
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/sim"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"

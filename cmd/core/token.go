@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
 )
 
 const tokenHelp = `Make tokens for the clients of 'canopy serve --tokens FILE', and check such a file.

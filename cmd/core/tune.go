@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/whatif"
-	"github.com/canopy-scheduler/canopy/internal/whatif/tune"
+	"github.com/canopy-scheduler/canopy/internal/lab/tune"
+	"github.com/canopy-scheduler/canopy/internal/lab/whatif"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )

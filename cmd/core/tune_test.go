@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/whatif"
+	"github.com/canopy-scheduler/canopy/internal/lab/whatif"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"

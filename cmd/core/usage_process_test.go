@@ -9,7 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/serverprocess"
+	"github.com/canopy-scheduler/canopy/internal/lab/serverprocess"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 )
 
 // userFlags are the flags of the user group resolvers (ACL-31).

@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/whatif"
+	"github.com/canopy-scheduler/canopy/internal/lab/whatif"
 )
 
 // A replay is recorded with its virtual time, and compared with a smaller max, more nodes and nothing changed.

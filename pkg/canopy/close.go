@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 )
 

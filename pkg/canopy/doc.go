@@ -13,7 +13,7 @@
 // package of the module that is supported for importing.
 //
 // The package owns how the parts of a running scheduler are put together, and in which order they begin
-// and end. It leaves the configuration in force to internal/engine and internal/reload, and decisions to
+// and end. It leaves the configuration in force to internal/server/engine and internal/server/reload, and decisions to
 // pkg/scheduler.
 //
 // Invariant: everything that Start began has ended when Close returns nil.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 

@@ -1,7 +1,7 @@
 package canopy
 
 import (
-	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )

@@ -3,7 +3,7 @@ package canopy
 import (
 	"context"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
 )
 
 // CloseHTTPListener closes the listener of HTTP behind the back of its server.

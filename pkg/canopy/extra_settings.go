@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/logging"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 )
 
 // The loggers of a Server besides those of package effectlog. Names are those of YuniKorn where it has such a logger
@@ -60,8 +60,8 @@ func (s *Server) onInForce() func(*reload.Generation) {
 }
 
 // levelKeys are the keys of the extra configuration that set the log level (CFG-100): the first that is set counts. The
-// second one is that of a linked shim too. The event.* keys are read in internal/history (CFG-101); other keys have no
-// effect.
+// second one is that of a linked shim too. The event.* keys are read in internal/server/history (CFG-101); other keys
+// have no effect.
 var levelKeys = []string{"log.core.level", "log.level"}
 
 // extraLevel is the level that an extra configuration sets; otherwise when the keys are missing, empty or

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
-	"github.com/canopy-scheduler/canopy/internal/reload"
-	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
-	"github.com/canopy-scheduler/canopy/internal/election/etcd"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
+	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
 )
 
 // HA makes a Server a member of a group, of which one leads (docs/HA.md).

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"github.com/canopy-scheduler/canopy/internal/etcdstore"
-	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
+	"github.com/canopy-scheduler/canopy/internal/server/operators"
 )
 
 // groupStores opens, for a term, what the members of a group share (HAS-1): of an earlier term nothing is written any

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
 )
 
 // The metadata of gRPC and the header of HTTP that say which member has answered, and where the leader is (docs/HA.md).

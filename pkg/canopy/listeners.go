@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 

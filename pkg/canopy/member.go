@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
-	"github.com/canopy-scheduler/canopy/internal/election/etcd"
-	"github.com/canopy-scheduler/canopy/internal/etcdstore"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
+	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
+	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
 )
 
 // Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
 )
 
 // memberTerm is a term of a Member: from the election until its Server has ended.

@@ -27,9 +27,9 @@ import (
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/election"
-	"github.com/canopy-scheduler/canopy/internal/election/memstore"
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/ha/election"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/memstore"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
 )
 
 // Options configure a Server. The zero value is valid. A number or duration that is zero means its

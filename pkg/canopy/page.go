@@ -3,7 +3,7 @@ package canopy
 import (
 	"io"
 
-	"github.com/canopy-scheduler/canopy/internal/webui"
+	"github.com/canopy-scheduler/canopy/internal/server/webui"
 )
 
 // page is the page that is served beside REST: the embedded one, or the files of HTTP.WebRoot.

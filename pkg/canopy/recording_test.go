@@ -8,8 +8,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/recording"
-	"github.com/canopy-scheduler/canopy/internal/recording/playback"
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 

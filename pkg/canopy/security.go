@@ -14,10 +14,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/configwatch"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 )
 

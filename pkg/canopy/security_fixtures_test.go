@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/testcert"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 

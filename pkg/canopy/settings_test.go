@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/logging"
+	"github.com/canopy-scheduler/canopy/internal/server/logging"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

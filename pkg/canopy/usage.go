@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
-	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 

@@ -2,7 +2,7 @@
 // ones.
 //
 // It owns the numbers of the event interface (OBS-24). Which records there are, their times and their
-// readers are the subject of internal/history.
+// readers are the subject of internal/server/history.
 //
 // The rule that must hold: a Record never changes, and its ID is never used again.
 package events

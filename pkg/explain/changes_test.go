@@ -10,8 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/randomrun"
-	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
+	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"github.com/canopy-scheduler/canopy/internal/forecast"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 )
 
 // SetForecastSource sets what has the calibration of the expected starts of a partition. It must be called before the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 )
 
 // SetHealthSource sets what says whether /healthz answers 200, from memory. It must be called before the first scrape.

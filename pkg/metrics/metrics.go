@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/forecast"
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

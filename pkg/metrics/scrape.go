@@ -17,10 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/coalesce"
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/coalesce"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // One scheduler serves both APIs, for one RM at a time: an RM that registers over the other API starts

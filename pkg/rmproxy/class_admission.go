@@ -3,7 +3,7 @@ package rmproxy
 import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 	"github.com/canopy-scheduler/canopy/pkg/names"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc/peer"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
 )
 
 // client is what is known of the sender of a registration, for audit lines (SEC-12).

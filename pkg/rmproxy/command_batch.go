@@ -6,9 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/engine"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // leafPriorityConfig is a configuration in which an ask of high priority preempts one of low priority.

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )

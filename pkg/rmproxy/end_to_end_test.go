@@ -6,7 +6,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 func TestStreams_EndToEnd(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // assertDecodedAsGenerated compares a decoding with that of the protobuf library, which knows the messages of all

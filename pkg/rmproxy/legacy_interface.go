@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

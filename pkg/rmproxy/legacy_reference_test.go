@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 )
 
 // The messages of all versions of the interface, decoded by the protobuf library: what the fast codec is compared

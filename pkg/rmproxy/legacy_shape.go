@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 )
 
 // requestShapes are the shapes of the messages of an RM, by kind of stream. They have the fields of the interface

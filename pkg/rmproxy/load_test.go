@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // loadClient is a client with little overhead: its messages are copies of encoded ones in which

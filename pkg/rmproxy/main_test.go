@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

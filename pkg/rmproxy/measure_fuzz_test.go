@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/wire"
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 )
 
 // measuredMessages are the messages that are measured before they are decoded, in the interface 1.9 and with the

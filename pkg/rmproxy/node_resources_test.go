@@ -7,8 +7,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // A configuration is compared with the nodes, except at a registration.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/security"

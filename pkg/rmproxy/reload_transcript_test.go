@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // TestReload_Transcripts reads the files as configurations of a shim and rollbacks of an

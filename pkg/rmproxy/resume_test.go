@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

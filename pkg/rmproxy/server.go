@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
 )
 
 // ServiceName is the name of the gRPC service, for health and reflection.

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
 )
 
 // After the RM has half-closed a stream, it stays open while answers come (RMI-28): until none came for

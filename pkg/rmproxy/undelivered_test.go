@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // An RM that sends asks without end and does not read is not read either, and after a timeout its

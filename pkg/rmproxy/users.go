@@ -6,7 +6,7 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"

@@ -15,9 +15,9 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/engine"
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
-	"github.com/canopy-scheduler/canopy/internal/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/server/engine"
+	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 

@@ -1,5 +1,5 @@
 // Package security has users with their groups, and access lists (docs/behaviour/access.md). Package
-// internal/usergroup resolves the groups of users, package objects checks the access lists of queues.
+// internal/server/usergroup resolves the groups of users, package objects checks the access lists of queues.
 //
 // The invariant: a list is parsed once, when the configuration is loaded; checking it cannot fail, and the cost
 // does not grow linearly with the list.

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )

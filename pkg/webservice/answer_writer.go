@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/auth"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 )
 
 // openPaths need no credentials: they have no state of the scheduler.

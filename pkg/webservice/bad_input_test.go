@@ -19,8 +19,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
-// Slow clients, unfinished requests and too many connections are in the tests of internal/httpserver: a handler does
-// not see them.
+// Slow clients, unfinished requests and too many connections are in the tests of internal/server/httpserver: a handler
+// does not see them.
 
 var pathName = regexp.MustCompile(`\{(\w+)\}`)
 

@@ -17,10 +17,10 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/operators"
-	"github.com/canopy-scheduler/canopy/internal/totals"
-	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
+	"github.com/canopy-scheduler/canopy/internal/server/operators"
+	"github.com/canopy-scheduler/canopy/internal/server/totals"
+	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"

@@ -1,6 +1,6 @@
 // Package webservice is the REST interface of the scheduler, in the paths and JSON of YuniKorn.
 // Handler only reads. Admin, on a listener of its own, also changes the configuration and ends
-// registrations of resource managers, through internal/reload and ResourceManagers; this package
+// registrations of resource managers, through internal/server/reload and ResourceManagers; this package
 // decides nothing itself.
 //
 // A request takes a Snapshot of a partition from its loop and turns it into JSON; it waits no

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 )
 
 // The elements of an encoded list are compressed one by one as well. Each becomes a run of deflate

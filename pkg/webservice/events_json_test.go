@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
 
-	"github.com/canopy-scheduler/canopy/internal/history"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
 	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )

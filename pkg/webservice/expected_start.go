@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/internal/forecast"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/internal/operators"
+	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// Operators carries out actions of operators; see package internal/operators.
+// Operators carries out actions of operators; see package internal/server/operators.
 type Operators interface {
 	Do(ctx context.Context, partition string, m scheduler.Operate) (changed bool, err error)
 	State(ctx context.Context, partition string) (scheduler.OperatorState, error)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/httpserver"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )

@@ -3,7 +3,7 @@ package webservice
 import (
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/internal/plan"
+	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/canopy-scheduler/canopy/internal/coalesce"
-	"github.com/canopy-scheduler/canopy/internal/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/coalesce"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/history"
-	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/server/history"
+	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/internal/loop"
-	"github.com/canopy-scheduler/canopy/internal/totals"
+	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 

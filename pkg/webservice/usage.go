@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 

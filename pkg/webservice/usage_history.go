@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"

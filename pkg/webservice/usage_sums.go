@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/internal/cpushare"
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"

@@ -14,9 +14,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/etcdstore"
-	"github.com/canopy-scheduler/canopy/internal/etcdstore/storetest"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/internal/testing/storetest"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/test/etcd/etcdprocess"

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/etcdstore"
+	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
 	"github.com/canopy-scheduler/canopy/test/etcd/etcdprocess"
 )
 

@@ -10,10 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/etcdstore"
-	"github.com/canopy-scheduler/canopy/internal/etcdstore/storetest"
-	"github.com/canopy-scheduler/canopy/internal/operators"
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
+	"github.com/canopy-scheduler/canopy/internal/server/operators"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/internal/testing/storetest"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )

@@ -23,7 +23,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 
-	"github.com/canopy-scheduler/canopy/internal/serverprocess"
+	"github.com/canopy-scheduler/canopy/internal/lab/serverprocess"
 )
 
 // ttl is that of the leases of all groups: the least.

@@ -13,7 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/testcert"
+	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 )
 
 // client is a client of an etcd, and a context that bounds its calls.

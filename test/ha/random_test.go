@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 )
 
 // Random faults of members and of etcd while tasks are submitted: every task is placed once, none is lost, and no

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/canopy-scheduler/canopy/internal/fakerm"
+	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 )
 
 // shim is a resource manager that follows the leader: it goes where the trailer of a standby says, or else to the next

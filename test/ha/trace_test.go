@@ -12,8 +12,8 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/sim"
-	"github.com/canopy-scheduler/canopy/internal/testscale"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 

@@ -191,7 +191,8 @@ func TestWarnings_NoneForExamples(t *testing.T) {
 	assert.NilError(t, err)
 	files = append(files, shims...)
 	checked := 0
-	for _, name := range append(files, "../../../internal/sim/openb.yaml", "default.yaml", "testdata/production.yaml") {
+	for _, name := range append(files, "../../../internal/lab/sim/openb.yaml", "default.yaml",
+		"testdata/production.yaml") {
 		text, err := os.ReadFile(name)
 		assert.NilError(t, err)
 		if strings.HasSuffix(name, "_test.yaml") {

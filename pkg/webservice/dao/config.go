@@ -5,7 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 )
 
 // The configuration as YuniKorn shows it: what the text of queues.yaml has, under the names of Go

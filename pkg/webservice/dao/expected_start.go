@@ -3,7 +3,7 @@ package dao
 import (
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/forecast"
+	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 )
 
 // ExpectedStart is when a pending ask is expected to start (EXP-9), or why that is not known (EXP-13).

@@ -3,7 +3,7 @@ package dao
 import (
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/reload"
+	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/usage"
+	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
