@@ -19,9 +19,9 @@ import (
 
 var (
 	ruleHeading  = regexp.MustCompile(`^### ([A-Z]{2,3})-(\d+) (\S.*)$`)
-	ruleLine     = regexp.MustCompile(`^- (Implemented in|Shown by|Differs from YuniKorn 1\.9): (.+)$`)
-	ruleCitation = regexp.MustCompile(
-		`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HA)-\d+\b`)
+	ruleLine     = regexp.MustCompile(`^- (Implemented in|Shown by|Differs from YuniKorn 1\.9):(.*)$`)
+	ruleCitation = regexp.MustCompile(`\b(?:CFG|QUE|PLC|ACL|ORD|PRI|APP|ASK|NOD|QUO|LIM|PRE|RMI|OBS|CON|GAN|RES|EXP|` +
+		`OPS|RST|SEC|USG|WEB|REC|WIF|HAS|HA)-\d+\b`)
 	quoted = regexp.MustCompile("`([^`]+)`")
 )
 
@@ -40,7 +40,8 @@ func rulesOf(document, text string) (rules []behaviourRule, problems []string) {
 		problems = append(problems, fmt.Sprintf("%s:%d: ", document, line)+fmt.Sprintf(format, args...))
 	}
 	prefix := ""
-	for i, line := range strings.Split(text, "\n") {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
 		if m := ruleHeading.FindStringSubmatch(line); m != nil {
 			id := m[1] + "-" + m[2]
 			if prefix == "" {
@@ -60,12 +61,20 @@ func rulesOf(document, text string) (rules []behaviourRule, problems []string) {
 		if m == nil || len(rules) == 0 {
 			continue
 		}
+		evidence, next := m[2], i+1
+		for next < len(lines) && strings.HasPrefix(lines[next], "  ") {
+			evidence += lines[next]
+			next++
+		}
+		if next < len(lines) && strings.HasPrefix(lines[next], "`") {
+			wrong(next+1, "a line that continues another begins with two spaces")
+		}
 		rule := &rules[len(rules)-1]
 		switch m[1] {
 		case "Implemented in":
-			rule.implemented = places(m[2])
+			rule.implemented = places(evidence)
 		case "Shown by":
-			rule.shown = places(m[2])
+			rule.shown = places(evidence)
 		}
 	}
 	for _, r := range rules {
@@ -303,7 +312,7 @@ func TestBehaviour_CommentsCiteWhatIsInTheRepository(t *testing.T) {
 
 func TestBehaviour_FormOfRules(t *testing.T) {
 	const good = "# Preemption\n\n### PRE-1 A victim has lower priority\nText.\n" +
-		"- Implemented in: `pkg/a/b.go` `T.m`, `U`, `pkg/a/c.go`\n- Shown by: `pkg/a` `TestA/x.txt`\n"
+		"- Implemented in: `pkg/a/b.go` `T.m`,\n  `U`,\n  `pkg/a/c.go`\n- Shown by: `pkg/a` `TestA/x.txt`\n"
 	rules, problems := rulesOf("d.md", good)
 	assert.DeepEqual(t, problems, []string(nil))
 	assert.Equal(t, rules[0].title, "A victim has lower priority")
@@ -320,6 +329,8 @@ func TestBehaviour_FormOfRules(t *testing.T) {
 		"another prefix": {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n### QUO-2 B\n- " +
 			"Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`\n",
 			[]string{"d.md:4: rule QUO-2 should be PRE-2: numbers follow each other"}},
+		"a continuation without spaces": {"### PRE-1 A\n- Implemented in: `pkg/a`\n- Shown by: `pkg/a` `TestA`,\n`TestB`\n",
+			[]string{"d.md:4: a line that continues another begins with two spaces"}},
 		"no number": {"### Victims\n", []string{`d.md:1: "### Victims" is no rule number and title`}},
 		"no file, no test": {"### PRE-1 A\nText.\n",
 			[]string{"d.md: PRE-1 names no file that implements it", "d.md: PRE-1 names no test that shows it"}},
