@@ -17,7 +17,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/conformance"
 )
 
-const conformanceHelp = `Drive an endpoint of the scheduler interface through named cases, and say which it fails and why.
+const conformanceHelp = `Drive an endpoint of the scheduler interface through named cases, and say
+which it fails and why.
 
 The command is a resource manager with a virtual cluster. It registers for each case anew, which
 makes the scheduler forget what was reported before: do not run it against a scheduler in use. It

@@ -21,11 +21,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-const operatorHelp = `They need the admin listener of the server (canopy serve --admin), and, where the server has tokens, one of the
-role admin. What is switched is kept over a restart with --data-dir, and canopy explain says which asks wait because of it.
+const operatorHelp = `They need the admin listener of the server (canopy serve --admin), and, where the
+server has tokens, one of the role admin. What is switched is kept over a restart with
+--data-dir, and canopy explain says which asks wait because of it.
 
-The exit code is 0 when it is done or already the case, 1 when a name is unknown or the server refuses or does not
-answer, and 2 when the arguments are invalid.`
+The exit code is 0 when it is done or already the case, 1 when a name is unknown or the
+server refuses or does not answer, and 2 when the arguments are invalid.`
 
 // operatorAction is an action about one kind of object.
 type operatorAction struct {

@@ -88,7 +88,8 @@ partition default
 - partition gpu (drains, and is removed when it is empty)
   - root (drains, and is removed when it is empty)
 without --address the impact on applications is not known
-1 partition created, 1 partition removed, 1 partition changed, 2 queues created, 2 queues removed, 2 queues changed, 1 limit created, 1 limit removed
+1 partition created, 1 partition removed, 1 partition changed, ` +
+		`2 queues created, 2 queues removed, 2 queues changed, 1 limit created, 1 limit removed
 `
 	assert.Equal(t, out, want)
 

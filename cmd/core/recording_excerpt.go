@@ -14,9 +14,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-const recordingExcerptHelp = `Take from a recording what leads to an effect, as few steps and queues as still do, and print it
-as a text that is a test of this version of Canopy: what the scheduler is called with, and what
-it answers.
+const recordingExcerptHelp = `Take from a recording what leads to an effect, as few steps and queues as still
+do, and print it as a text that is a test of this version of Canopy: what the scheduler is
+called with, and what it answers.
 
 --until-effect names an ask, an allocation, an application or a node: the excerpt ends with the
 last effect about it in the window, or the last one whose text has --matching. With

@@ -74,7 +74,8 @@ func TestRecordingPlay_Equal(t *testing.T) {
 	code, out, errs := runCanopy("recording", "play", dir)
 	assert.Equal(t, code, 0, errs)
 	assert.Equal(t, out,
-		`partition default, recorded since 2026-01-02T15:04:05Z by canopy v7: 4 steps from 2026-01-02T15:04:05Z to 2026-01-02T15:04:08Z
+		`partition default, recorded since 2026-01-02T15:04:05Z by canopy v7: `+
+			`4 steps from 2026-01-02T15:04:05Z to 2026-01-02T15:04:08Z
   equal: 4 steps with 5 effects
 `)
 	code, out, _ = runCanopy("recording", "play", dir, "--from", "2026-01-02T15:04:06Z", "--to", "2026-01-02T15:04:07Z",
@@ -93,7 +94,8 @@ func TestRecordingPlay_FirstDifference(t *testing.T) {
 	assert.Equal(t, code, 1)
 	_, difference, _ := strings.Cut(out, "\n")
 	assert.Equal(t, difference,
-		`step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: the number of effects is the same, 2, but not what they say
+		`step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: `+
+			`the number of effects is the same, 2, but not what they say
   schedule budget=256
   this version of Canopy makes these effects:
     application x is Running
@@ -130,7 +132,8 @@ func TestRecordingShow_StepsAndEffects(t *testing.T) {
 	code, out, _ = runCanopy("recording", "show", dir, "--output", "json", "--to", "2026-01-02T15:04:05Z")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out,
-		`{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
+		`{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node",`+
+			`"fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
 `)
 }
 

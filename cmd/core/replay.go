@@ -83,8 +83,9 @@ sent to it, which it ignores if it runs with --config. It discards the state of 
 replay.
 
 The exit code is 0 when every invariant held, the accounting balances, every task that could
-be placed was, and kills have changed no count of placements, 1 when not, and 2 when the replay was not possible: invalid arguments, files that
-cannot be read, an address without a scheduler, a scheduler that refuses the registration.`
+be placed was, and kills have changed no count of placements; 1 when not; and 2 when the
+replay was not possible: invalid arguments, files that cannot be read, an address without a
+scheduler, a scheduler that refuses the registration.`
 
 const replayExamples = `  canopy replay --nodes examples/trace/nodes.csv --pods examples/trace/pods.csv
   canopy replay --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv

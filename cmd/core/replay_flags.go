@@ -52,7 +52,8 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.decisions, "decisions", "",
 		"write a line 'task node' for each allocation, and 'task node preempted' for each victim, to `FILE`")
 	flags.StringVar(&f.order, "order", "age",
-		"order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, the lowest priority first)")
+		"order of the tasks in a fill: age (all at once, the oldest first) or qos (class by class, "+
+			"the lowest priority first)")
 	flags.StringVar(&f.priorities, "priority-from", "none", "source of the priority of a task: none (all have 0) or qos")
 	flags.Var(&f.qosNumbers, "qos-priorities",
 		"priorities of QoS classes, as `CLASS=N,...`; default: BE=0,Burstable=100,Guaranteed=200,LS=300")

@@ -107,7 +107,8 @@ func oneDecimal(x float64) string {
 func counted(number, many string) string {
 	if number == "1" {
 		noun, rest, more := strings.Cut(many, " ")
-		if many = strings.TrimSuffix(noun, "s"); more {
+		many = strings.TrimSuffix(noun, "s")
+		if more {
 			many += " " + rest
 		}
 	}

@@ -56,8 +56,9 @@ SIGHUP. A configuration with errors, or one that a partition cannot apply, chang
 the one in force stays, and the log has the reason.
 
 An application whose asks and allocations have all ended completes after --completing-timeout,
-one that never had an ask after --new-timeout, or never without that flag. Completed and rejected applications are shown for --completed-retention and --rejected-retention, at
-most --ended-limit of each.
+one that never had an ask after --new-timeout, or never without that flag. Completed and
+rejected applications are shown for --completed-retention and --rejected-retention, at most
+--ended-limit of each.
 
 With --data-dir accepted configurations survive a restart, and the latest one is in force
 until another is accepted. A --config that differs from it becomes a new generation. A
@@ -92,7 +93,8 @@ const serveExamples = `  canopy serve
   canopy serve --demo --demo-load 1.5
   canopy serve --admin --admin-listen unix:/run/canopy/admin.sock
   canopy serve --config queues.yaml --log-format json
-  canopy serve --ha etcd --etcd-endpoints etcd1:2379,etcd2:2379,etcd3:2379 --advertise-grpc node1:3333 --advertise-http node1:9080
+  canopy serve --ha etcd --etcd-endpoints etcd1:2379,etcd2:2379,etcd3:2379 \
+    --advertise-grpc node1:3333 --advertise-http node1:9080
   canopy serve --grpc-address :3333 --http-address :9080 --tls-cert tls.crt --tls-key tls.key --tokens tokens.yaml`
 
 // serveName is the name of the command.

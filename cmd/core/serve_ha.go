@@ -56,7 +56,8 @@ func (f *haFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Name, "ha-name", "",
 		"`NAME` of this member in logs and answers (default: what --advertise-grpc is)")
 	flags.StringVar(&f.AdvertiseGRPC, "advertise-grpc", "",
-		"`HOST:PORT` at which resource managers reach --grpc-address of this member (default: the address that it listens on)")
+		"`HOST:PORT` at which resource managers reach --grpc-address of this member (default: the address that it "+
+			"listens on)")
 	flags.StringVar(&f.AdvertiseHTTP, "advertise-http", "",
 		"`HOST:PORT` at which clients reach --http-address of this member (default: the address that it listens on)")
 }

@@ -25,7 +25,8 @@ type httpFlags struct {
 
 func (f *httpFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.connections, "http-max-connections", httpserver.DefaultConnections,
-		"open HTTP connections; a further one closes an idle one, or has status 503 (/healthz and /readyz are still answered)")
+		"open HTTP connections; a further one closes an idle one, "+
+			"or has status 503 (/healthz and /readyz are still answered)")
 	flags.IntVar(&f.largeAnswers, "http-max-large-answers", httpserver.DefaultLargeAnswers,
 		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then have status 503")
 	flags.DurationVar(&f.stall, "http-stall-timeout", httpserver.DefaultStall,

@@ -85,7 +85,8 @@ root    8.00         0.00              1.00      1.0           2.0
 root.b  6.00         0.00              1.00      0.0           1.0
 root.a  2.00         0.00              0.40      1.0           1.0
 `,
-		"usage --by user --since 1h --resource vcore --limit 1": `partition default, 2026-01-02T11:00:00Z to 2026-01-02T12:00:00Z, 100 % covered
+		"usage --by user --since 1h --resource vcore --limit 1": `partition default, ` +
+			`2026-01-02T11:00:00Z to 2026-01-02T12:00:00Z, 100 % covered
 
 USER  VCORE-HOURS  PENDING ASKS  RUNNING APPS
 bob   6.00         0.0           1.0

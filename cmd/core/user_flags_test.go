@@ -14,8 +14,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-const ldapQueues = "partitions: [{name: gpu, usergroupresolver: {type: ldap}, queues: [{name: root, submitacl: '*'}]}," +
-	" {name: default, queues: [{name: root, submitacl: '*'}]}]\n"
+const ldapQueues = "partitions: [{name: gpu, usergroupresolver: {type: ldap}, " +
+	"queues: [{name: root, submitacl: '*'}]}, {name: default, queues: [{name: root, submitacl: '*'}]}]\n"
 
 func TestServe_ConfigWithoutLDAPSettingsIsRejected(t *testing.T) {
 	dir := t.TempDir()

@@ -23,8 +23,9 @@ Every problem is listed with its line, column, rule and queue, not only the firs
 with errors is not loaded. A warning does not prevent that, but the file may not have the
 intended effect: a max of "cpu" limits nothing where nodes have "vcore". With --strict,
 warnings are errors. With --address there is a warning for every quantity of a resource
-that no node of a running server has, and for guarantees of more than all of its nodes have. A file named - is standard input, and can be given
-once; of a ConfigMap of Kubernetes its queues.yaml is read.
+that no node of a running server has, and for guarantees of more than all of its nodes
+have. A file named - is standard input, and can be given once; of a ConfigMap of
+Kubernetes its queues.yaml is read.
 
 The exit code is 0 when all files are valid, perhaps with warnings, 1 when a file
 has errors, and 2 when a file cannot be read, the server cannot be reached or the

@@ -52,7 +52,9 @@ type fixture struct {
 const testQueues = `
 partitions:
   - name: default
-    placementrules: [{name: provided}, {name: tag, value: namespace, create: true, filter: {type: deny, users: [mallory]}}]
+    placementrules:
+      - {name: provided}
+      - {name: tag, value: namespace, create: true, filter: {type: deny, users: [mallory]}}
     preemption: {enabled: true}
     queues:
       - name: root

@@ -85,10 +85,10 @@ func TestShim_KeepsConstraints(t *testing.T) {
 	for i := range 3 {
 		f.create(testPod(fmt.Sprint("apart-", i), "100m", func(p *v1.Pod) {
 			p.Labels["app"] = "apart"
-			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []v1.PodAffinityTerm{
-				{TopologyKey: v1.LabelHostname,
-					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "apart"}}},
-			}}}
+			apart := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "apart"}}
+			terms := []v1.PodAffinityTerm{{TopologyKey: v1.LabelHostname, LabelSelector: apart}}
+			p.Spec.Affinity = &v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: terms}}
 		}))
 	}
 	placed := f.untilPlaced(5) // with foreign; a third one apart has no node, as gpu is tainted
@@ -100,10 +100,12 @@ func TestShim_KeepsConstraints(t *testing.T) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d",
 			Controller: &controller}}
 		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
-		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name",
-				Operator: v1.NodeSelectorOpIn, Values: []string{"gpu"}}}}},
-		}}}
+		named := []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: v1.NodeSelectorOpIn, Values: []string{"gpu"}}}
+		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchFields: named}},
+			},
+		}}
 	}))
 	assert.Equal(t, f.untilPlaced(7)["daemon"], "gpu")
 }

@@ -38,7 +38,8 @@ func TestParse_RefusesWithAReason(t *testing.T) {
 		{PodAffinityTag, preferred(`{"weight":0,"podAffinityTerm":{"topologyKey":"zone"}}`),
 			"preferred term 1: weight 0 is not from 1 to 100"},
 		{PodAffinityTag,
-			preferred(`{"weight":1,"podAffinityTerm":{"topologyKey":"zone"}},{"weight":101,"podAffinityTerm":{"topologyKey":"zone"}}`), "preferred term 2: weight 101"},
+			preferred(`{"weight":1,"podAffinityTerm":{"topologyKey":"zone"}},` +
+				`{"weight":101,"podAffinityTerm":{"topologyKey":"zone"}}`), "preferred term 2: weight 101"},
 		{PodAntiAffinityTag, preferred(`{"weight":-5,"podAffinityTerm":{"topologyKey":"zone"}}`), "weight -5"},
 		{PodAntiAffinityTag, preferred(`{"weight":1}`), "preferred term 1: topologyKey is missing"},
 		{PodAntiAffinityTag,
@@ -102,8 +103,10 @@ func TestParse_ResolvesTermsWithTheAsk(t *testing.T) {
 	a, err := Parse(map[string]string{
 		budgets.NamespaceTag: "team", budgets.LabelTag + "app": "db", budgets.LabelTag + "hash": "1",
 		PodAffinityTag: required(
-			`{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"db"}},"matchLabelKeys":["hash","none"],"mismatchLabelKeys":["app"]},` +
-				`{"topologyKey":"zone","namespaces":["y","x","y"]},{"topologyKey":"zone","namespaceSelector":{},"namespaces":["x"]}`),
+			`{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"db"}},"matchLabelKeys":["hash","none"],` +
+				`"mismatchLabelKeys":["app"]},` +
+				`{"topologyKey":"zone","namespaces":["y","x","y"]},` +
+				`{"topologyKey":"zone","namespaceSelector":{},"namespaces":["x"]}`),
 	}, nil)
 	assert.NilError(t, err)
 	in := func(key string, operator constraints.Operator, value string) constraints.Expression {

@@ -112,10 +112,11 @@ func TestHandler_AnswersWhatYuniKornsPageCalls(t *testing.T) {
 	web := httptest.NewServer(s.Handler())
 	defer web.Close()
 	for path, part := range map[string]string{
-		"clusters":                       `"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm"}],"partition":"default","clusterName":"kubernetes"}]`,
-		"partitions":                     `"applications":{"total":0}`,
-		"partition/default/queues":       `"queuename":"root"`,
-		"partition/default/queue/root.a": `"queuename":"root.a"`,
+		"clusters": `"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm"}],` +
+			`"partition":"default","clusterName":"kubernetes"}]`,
+		"partitions":                                  `"applications":{"total":0}`,
+		"partition/default/queues":                    `"queuename":"root"`,
+		"partition/default/queue/root.a":              `"queuename":"root.a"`,
 		"partition/default/queue/root.a/applications": `[]`,
 		"partition/default/nodes":                     `[]`,
 		"partition/default/placementrules":            `"name":"provided"`,

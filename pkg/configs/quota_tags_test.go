@@ -58,7 +58,8 @@ func TestReadQuotaTags_Values(t *testing.T) {
 		},
 		{
 			name: "too large", tags: map[string]string{TagMax: amounts(`"x":{"value":9223372036854775808}`)}, want: "- - 0",
-			problems: []string{"tag namespace.resourcequota: 9223372036854775808 of resource x is not a whole number of 64 bits"},
+			problems: []string{"tag namespace.resourcequota: 9223372036854775808 " +
+				"of resource x is not a whole number of 64 bits"},
 		},
 		{
 			name: "a fraction", tags: map[string]string{TagMax: amounts(`"x":{"value":1.5}`)}, want: "- - 0",

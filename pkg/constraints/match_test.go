@@ -24,7 +24,8 @@ func node(t *testing.T, name, taints string, labels ...string) *constraints.Node
 }
 
 func required(terms string) map[string]string {
-	return map[string]string{constraints.AffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[` + terms + `]}}`}
+	return map[string]string{constraints.AffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":{` +
+		`"nodeSelectorTerms":[` + terms + `]}}`}
 }
 
 func expression(key, operator, values string) map[string]string {
@@ -53,7 +54,8 @@ func TestMatch_Operators(t *testing.T) {
 
 // Terms are alternatives, expressions of a term hold together, and so do selector and affinity (CON-2, CON-3).
 func TestMatch_TermsAndSelector(t *testing.T) {
-	tags := required(`{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"Exists"}]},{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]},{}`)
+	tags := required(`{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"Exists"}]},` +
+		`{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]},{}`)
 	tags[constraints.SelectorTag] = `{"zone":"z"}`
 	ask, err := constraints.Parse(tags)
 	assert.NilError(t, err)
@@ -114,7 +116,8 @@ func preferred(terms string) map[string]string {
 func TestScore_PreferredTerms(t *testing.T) {
 	ask, err := constraints.Parse(
 		preferred(`{"weight":100,"preference":{"matchExpressions":[{"key":"a","operator":"Exists"}]}},` +
-			`{"weight":7,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]}},{"weight":50,"preference":{}}`))
+			`{"weight":7,"preference":{"matchFields":[{"key":"metadata.name","operator":"In","values":["named"]}]}},` +
+			`{"weight":50,"preference":{}}`))
 	assert.NilError(t, err)
 	assert.Assert(t, ask.Prefers())
 	for want, n := range map[int64]*constraints.Node{0: node(t, "n", ""), 100: node(t, "n", "", "a", ""),
@@ -128,7 +131,8 @@ func TestScore_PreferredTerms(t *testing.T) {
 // A taint with PreferNoSchedule that is not tolerated takes as much as a term can give; others take nothing (CON-30).
 func TestScore_Taints(t *testing.T) {
 	n := node(t, "n",
-		`[{"key":"k","value":"v","effect":"PreferNoSchedule"},{"key":"j","effect":"PreferNoSchedule"},{"key":"h","effect":"NoSchedule"}]`)
+		`[{"key":"k","value":"v","effect":"PreferNoSchedule"},{"key":"j","effect":"PreferNoSchedule"},`+
+			`{"key":"h","effect":"NoSchedule"}]`)
 	assert.Assert(t, n.SoftTainted() && !node(t, "n", `[{"key":"h","effect":"NoSchedule"}]`).SoftTainted())
 	assert.Equal(t, (*constraints.Ask)(nil).Score(n), int64(-200))
 	for tolerations, want := range map[string]int64{
@@ -223,7 +227,9 @@ func FuzzParse(f *testing.F) {
 		required(`{"matchExpressions":[{"key":"a","operator":"Lt","values":["5"]}]}`)[constraints.AffinityTag],
 		`[{"operator":"Exists"}]`, `[{"key":"k","effect":"NoSchedule"}]`)
 	f.Add(``,
-		preferred(`{"weight":1,"preference":{"matchExpressions":[{"key":"a","operator":"Gt","values":["0"]}]}}`)[constraints.AffinityTag], `[{"key":"k"}]`, `[{"key":"k","effect":"PreferNoSchedule"}]`)
+		preferred(`{"weight":1,"preference":` +
+			`{"matchExpressions":[{"key":"a","operator":"Gt","values":["0"]}]}}`)[constraints.AffinityTag],
+		`[{"key":"k"}]`, `[{"key":"k","effect":"PreferNoSchedule"}]`)
 	f.Add(`{}`, `{}`, `[]`, `[]`)
 	f.Add(`null`, `null`, `null`, `null`)
 	f.Fuzz(func(t *testing.T, selector, affinity, tolerations, taints string) {

@@ -185,7 +185,8 @@ func (t *Table) add(s *Shape) {
 		t.variantSlots[v].Set(s.slot, v > 0 && Variant(v) == s.variant)
 	}
 	t.pinnedSlots.Set(s.slot, s.request.RequiredNode != "" || s.pinned)
-	if t.requiredNodeSlots.Set(s.slot, s.request.RequiredNode != ""); s.request.RequiredNode != "" {
+	t.requiredNodeSlots.Set(s.slot, s.request.RequiredNode != "")
+	if s.request.RequiredNode != "" {
 		t.byRequiredNode[s.request.RequiredNode] = append(t.byRequiredNode[s.request.RequiredNode], s.slot)
 	}
 	for k := range t.requests {
@@ -203,7 +204,8 @@ func (t *Table) remove(s *Shape) {
 	if s.request.RequiredNode != "" {
 		t.removeRequired(s)
 	}
-	if t.removedShapes++; t.removedShapes > len(t.shapes)+64 { // their amounts are still in requests
+	t.removedShapes++
+	if t.removedShapes > len(t.shapes)+64 { // their amounts are still in requests
 		t.removedShapes, t.requests = 0, t.requests[:0]
 	}
 }

@@ -50,7 +50,8 @@ func TestReadVirtual_Tags(t *testing.T) {
 			`tag yunikorn.apache.org/task-groups: minResource of task group g: vcore: invalid quantity: "a lot"`},
 		{virtual(`[{"name":"g","minMember":1,"minResource":{"memory":{}}}]`),
 			`tag yunikorn.apache.org/task-groups: minResource of task group g: memory: invalid quantity: "{}"`},
-		{virtual(`[{"name":"g","minMember":2,"minResource":{"cpu":"500m","memory":"1Gi","nvidia.com/gpu":1},"nodeSelector":{"a":"b"}},{"name":"h","minMember":3}]`),
+		{virtual(`[{"name":"g","minMember":2,"minResource":{"cpu":"500m","memory":"1Gi","nvidia.com/gpu":1},` +
+			`"nodeSelector":{"a":"b"}},{"name":"h","minMember":3}]`),
 			"g 2 {memory=1073741824 nvidia.com/gpu=1 vcore=500} h 3 {}"},
 	} {
 		groups, err := gangs.ReadVirtual(c.tags)

@@ -35,8 +35,9 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 	assert.Assert(t, !tracking(), "labels alone are no constraint")
 
 	tags := map[string]string{
-		"kubernetes.io/label/app":   "web",
-		affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"db"}}}]}`,
+		"kubernetes.io/label/app": "web",
+		affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host",` +
+			`"labelSelector":{"matchLabels":{"app":"db"}}}]}`,
 	}
 	parsed, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)

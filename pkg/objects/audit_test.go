@@ -19,7 +19,8 @@ func auditPartition(t *testing.T) *Partition {
 	t.Helper()
 	conf, problems := queuesyaml.Load(
 		[]byte(`partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
-		{name: a, resources: {max: {vcore: 50}, guaranteed: {vcore: 5}}, limits: [{limit: l, users: ['*'], maxresources: {vcore: 40}, maxapplications: 3}],
+		{name: a, resources: {max: {vcore: 50}, guaranteed: {vcore: 5}},
+		 limits: [{limit: l, users: ['*'], maxresources: {vcore: 40}, maxapplications: 3}],
 		 classquotas: [{name: q, match: {operator: Exists}, hard: {pods: 100}}]},
 		{name: b, properties: {application.sort.policy: fair}}]}]}]`))
 	assert.Assert(t, conf != nil, problems)

@@ -13,7 +13,8 @@ import (
 // within the max of the dynamic leaf must still fit the queue above.
 func TestCreateLeaf_TemplateMaxMayExceedMaxAbove(t *testing.T) {
 	conf, problems := queuesyaml.Load([]byte(`partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
-		{name: team, parent: true, resources: {max: {vcore: 2}}, childtemplate: {resources: {max: {vcore: 8}, guaranteed: {vcore: 4}}}}]}]}]`))
+		{name: team, parent: true, resources: {max: {vcore: 2}},
+		 childtemplate: {resources: {max: {vcore: 8}, guaranteed: {vcore: 4}}}}]}]}]`))
 	assert.Assert(t, conf != nil, problems)
 	assert.Equal(t, len(problems), 0, "%v", problems)
 	p := NewPartition(conf.Partitions[0])

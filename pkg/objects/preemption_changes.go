@@ -127,7 +127,8 @@ func (c *preemptionChanges) addChangedNode(n *Node) {
 		return
 	}
 	n.inChangedNodes = true
-	if c.changedNodes = append(c.changedNodes, n); len(c.changedNodes) > 2*c.nodeCount+64 { // not taken for long
+	c.changedNodes = append(c.changedNodes, n)
+	if len(c.changedNodes) > 2*c.nodeCount+64 { // not taken for long
 		c.changedNodes = slices.DeleteFunc(c.changedNodes, func(n *Node) bool { return !n.registered })
 	}
 }

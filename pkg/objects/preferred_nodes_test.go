@@ -173,10 +173,12 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 	}
 	for name, tags := range map[string]func(app string) map[string]string{
 		"spread over zones": func(app string) map[string]string {
-			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"zone","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"zone","maxSkew":1,` +
+				`"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
 		},
 		"spread over nodes": func(app string) map[string]string {
-			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+			return map[string]string{affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,` +
+				`"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
 		},
 		"anti-affinity": func(app string) map[string]string {
 			return map[string]string{affinity.PodAntiAffinityTag: term("preferred", "host", app)}
@@ -186,7 +188,8 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 		},
 		"a mix, with node affinity of its own": func(app string) map[string]string {
 			return map[string]string{
-				constraints.AffinityTag:     `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"pool","operator":"In","values":["` + app + `"]}]}}]}`,
+				constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,` +
+					`"preference":{"matchExpressions":[{"key":"pool","operator":"In","values":["` + app + `"]}]}}]}`,
 				affinity.PodAffinityTag:     term("preferred", "zone", app),
 				affinity.PodAntiAffinityTag: term("preferred", "host", app),
 			}
@@ -286,7 +289,8 @@ func BenchmarkPreferredNodes_Kinds(b *testing.B) {
 				kind := i % kinds
 				app := fmt.Sprint(kind)
 				tags := map[string]string{"kubernetes.io/label/app": app,
-					affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
+					affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway",` +
+						`"labelSelector":{"matchLabels":{"app":"` + app + `"}}}]`}
 				if constraints[kind] == nil {
 					around, err := affinity.Parse(tags, nil)
 					assert.NilError(b, err)
@@ -367,7 +371,8 @@ func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 				true))
 	}
 	tags := map[string]string{"kubernetes.io/label/app": "a",
-		affinity.PodAffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
+		affinity.PodAffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,` +
+			`"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
 	around, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
 	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: around}})
@@ -403,8 +408,10 @@ func TestPreferredNodes_AllowedAgainWithoutAChange(t *testing.T) {
 	}
 	tags := map[string]string{
 		"kubernetes.io/label/app": "a",
-		affinity.PodAffinityTag:   `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}]}`,
-		constraints.AffinityTag:   `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"In","values":["n2"]}]}}]}`,
+		affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host",` +
+			`"labelSelector":{"matchLabels":{"app":"a"}}}]}`,
+		constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,` +
+			`"preference":{"matchExpressions":[{"key":"host","operator":"In","values":["n2"]}]}}]}`,
 	}
 	nodes, err := constraints.Parse(tags)
 	assert.NilError(t, err)
@@ -458,7 +465,8 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	place(nil)
 	place(map[string]string{constraints.SelectorTag: `{"host":"3"}`})
 	assert.Equal(t, kept(), 0)
-	prefers := map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"Exists"}]}}]}`}
+	prefers := map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{` +
+		`"weight":1,"preference":{"matchExpressions":[{"key":"host","operator":"Exists"}]}}]}`}
 	place(prefers)
 	groups := grouped.shared[0].groups
 	place(prefers)

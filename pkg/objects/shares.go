@@ -46,7 +46,8 @@ func (o *ordering) clusterFairMax() resources.Denominators {
 func (o *ordering) setShareDenominators(q *Queue, fairMax resources.Denominators) {
 	maxCounts := len(q.quota.Max()) > 0 && !o.root.Capacity().IsZero()
 	guaranteed := q.quota.Guaranteed()
-	if q.shareDenominators = fairMax; maxCounts || len(guaranteed) > 0 { // else queues share the memory of the one above
+	q.shareDenominators = fairMax
+	if maxCounts || len(guaranteed) > 0 { // else queues share the memory of the one above
 		q.shareDenominators = append(q.denominatorBuffer[:0], fairMax...)
 	}
 	if maxCounts {

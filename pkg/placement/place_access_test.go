@@ -68,8 +68,9 @@ func TestPlace_ChecksSubmitAccess(t *testing.T) {
 			s:   Submission{Queue: RecoveryQueue, User: ann},
 			err: "no placement rule matched: rule provided: queue root.@recovery@ is only for applications that are recovered"},
 		{name: "PLC-30: no access list opens a queue below it", rules: []Rule{create(Provided, "")},
-			s:   Submission{Queue: RecoveryQueue + ".x", User: ann},
-			err: "no placement rule matched: rule provided: queue root.@recovery@.x is only for applications that are recovered"},
+			s: Submission{Queue: RecoveryQueue + ".x", User: ann},
+			err: "no placement rule matched: rule provided: " +
+				"queue root.@recovery@.x is only for applications that are recovered"},
 		{name: "PLC-30: a name that only begins like it is another queue", rules: []Rule{create(Fixed, "p.@recovery@x")},
 			s: Submission{User: ann}, want: "root.p.@recovery@x"},
 		{name: "PLC-28: a forced application without access goes to the recovery queue", rules: []Rule{create(Provided, "")},

@@ -34,7 +34,9 @@ func TestConstraints_OverGRPC(t *testing.T) {
 	asks := []*si.Allocation{fakerm.Ask("malformed", "app"), fakerm.Ask("prefers", "app"), fakerm.Ask("tolerant", "app"),
 		fakerm.Ask("waits", "app")}
 	asks[0].AllocationTags = map[string]string{constraints.SelectorTag: `{"disk":`}
-	asks[1].AllocationTags = map[string]string{constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}]}`}
+	asks[1].AllocationTags = map[string]string{
+		constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1}]}`,
+	}
 	asks[2].AllocationTags = map[string]string{constraints.SelectorTag: `{"disk":"ssd"}`,
 		constraints.TolerationsTag: `[{"operator":"Exists"}]`}
 	asks[3].AllocationTags = map[string]string{constraints.SelectorTag: `{"zone":"a","disk":"ssd"}`}
@@ -85,7 +87,8 @@ func TestConstraints_AffinityOverGRPC(t *testing.T) {
 	for _, a := range asks[1:] {
 		a.AllocationTags = map[string]string{
 			"kubernetes.io/label/app": "db", constraints.SelectorTag: `{"host":"named"}`,
-			affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"db"}}}]}`,
+			affinity.PodAntiAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"host",` +
+				`"labelSelector":{"matchLabels":{"app":"db"}}}]}`,
 		}
 	}
 	assert.NilError(t, allocations.Send(&si.AllocationRequest{Allocations: asks}))
@@ -95,10 +98,12 @@ func TestConstraints_AffinityOverGRPC(t *testing.T) {
 	placed := receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
 	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "first on named")
 	assert.NilError(t,
-		allocations.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{
-			{ApplicationID: "app", AllocationKey: "first", PartitionName: "default",
-				TerminationType: si.TerminationType_STOPPED_BY_RM},
-		}}}))
+		allocations.Send(&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+			AllocationsToRelease: []*si.AllocationRelease{
+				{ApplicationID: "app", AllocationKey: "first", PartitionName: "default",
+					TerminationType: si.TerminationType_STOPPED_BY_RM},
+			},
+		}}))
 	placed = receive(t, allocations, 1, (*si.AllocationResponse).GetNew)
 	assert.Equal(t, placed[0].AllocationKey+" on "+placed[0].NodeID, "second on named")
 	r.check()

@@ -90,10 +90,13 @@ func FuzzNodeRequest(f *testing.F) {
 	huge.SchedulableResource = fakerm.Resource(math.MaxInt64, math.MinInt64)
 	decommissioned := &si.NodeInfo{NodeID: "n1", Action: si.NodeInfo_DECOMISSION}
 	existing := legacyMessage(f, "NodeRequest", `nodes {
-		nodeID: "n3" action: CREATE attributes {key: "ready" value: "false"} occupiedResource {resources {key: "vcore" value {value: -1}}}
-		existingAllocations {allocationKey: "k1" UUID: "k1" applicationID: "app" priority {priorityClassName: "x"} resourcePerAlloc {resources {key: "vcore" value {value: 1}}}}
+		nodeID: "n3" action: CREATE attributes {key: "ready" value: "false"}
+		occupiedResource {resources {key: "vcore" value {value: -1}}}
+		existingAllocations {allocationKey: "k1" UUID: "k1" applicationID: "app"
+			priority {priorityClassName: "x"} resourcePerAlloc {resources {key: "vcore" value {value: 1}}}}
 		existingAllocations {allocationKey: "e" UUID: "other" applicationID: "app"}
-	} nodes {nodeID: "n3" action: UPDATE occupiedResource {}} nodes {nodeID: "n1" action: DRAIN_NODE occupiedResource {}} nodes {existingAllocations {}}`)
+	} nodes {nodeID: "n3" action: UPDATE occupiedResource {}} nodes {nodeID: "n1" action: DRAIN_NODE occupiedResource {}}
+	nodes {existingAllocations {}}`)
 	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}}, existing)
 	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &nodeRequest{}, bytes) })
 }
@@ -126,11 +129,14 @@ func FuzzAllocationRequest(f *testing.F) {
 			{ApplicationID: "app", TerminationType: 99}, {PartitionName: "gpu", ApplicationID: "app"},
 		}}},
 		legacyMessage(f, "AllocationRequest", `asks {
-			allocationKey: "k5" applicationID: "app" maxAllocations: 1 priority {priorityClassName: "x"} resourceAsk {resources {key: "vcore" value {value: 1}}}
-		} asks {allocationKey: "k6" applicationID: "app" maxAllocations: -1} allocations {allocationKey: "k7" UUID: "k7" allocationID: "k8" nodeID: "n1"}
+			allocationKey: "k5" applicationID: "app" maxAllocations: 1
+			priority {priorityClassName: "x"} resourceAsk {resources {key: "vcore" value {value: 1}}}
+		} asks {allocationKey: "k6" applicationID: "app" maxAllocations: -1}
+		allocations {allocationKey: "k7" UUID: "k7" allocationID: "k8" nodeID: "n1"}
 		releases {
 			allocationAsksToRelease {applicationID: "app" allocationKey: "k1"} allocationAsksToRelease {allocationKey: "k1"}
-			allocationsToRelease {applicationID: "app" UUID: "k2"} allocationsToRelease {applicationID: "app" allocationKey: "k2" allocationID: "k1"}
+			allocationsToRelease {applicationID: "app" UUID: "k2"}
+			allocationsToRelease {applicationID: "app" allocationKey: "k2" allocationID: "k1"}
 		}`),
 	)
 	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, newFastRequest(), bytes) })

@@ -146,7 +146,8 @@ func referenceNodes(t *testing.T, in []byte) ([]wire.LegacyNode, error) {
 	var all []wire.LegacyNode
 	for _, n := range message.list("nodes") {
 		var node wire.LegacyNode
-		if node.HasOccupied = n.has("occupiedResource"); node.HasOccupied {
+		node.HasOccupied = n.has("occupiedResource")
+		if node.HasOccupied {
 			var occupied si.Resource
 			n.message("occupiedResource").as(t, &occupied)
 			node.Occupied, node.OccupiedErr = amountsFromProto(&occupied)

@@ -86,7 +86,8 @@ func referenceRequest(t *testing.T, in []byte) (*wire.AllocationRequest, error) 
 		want.Legacy = want.Legacy || want.Allocations[i].Legacy != nil || x.message("priority").hasAny()
 	}
 	for i, x := range releases.list("allocationsToRelease") {
-		if want.Releases[i].UUID = x.text("allocationID"); want.Releases[i].UUID == "" {
+		want.Releases[i].UUID = x.text("allocationID")
+		if want.Releases[i].UUID == "" {
 			want.Releases[i].UUID = x.text("UUID")
 		}
 		want.Legacy = want.Legacy || want.Releases[i].UUID != ""

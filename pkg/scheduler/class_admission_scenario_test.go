@@ -96,11 +96,16 @@ func (st *scenarioCore) admit(t *testing.T, classes priorities.Registry, key obj
 	ask := &objects.Ask{Key: key, App: "app", Amounts: amountsFromMap(map[string]int64{"vcore": 1}),
 		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf}
 	cmd := scheduler.SubmitAskWithClass{Ask: ask}
-	if g, problem := priorities.Admit(classes, q, strict); problem != nil {
+	g, problem := priorities.Admit(classes, q, strict)
+	if problem == nil {
+		ask.Priority = g.Priority
+	}
+	switch {
+	case problem != nil:
 		cmd.RejectReason = problem.Error()
-	} else if ask.Priority = g.Priority; g.Class == nil {
+	case g.Class == nil:
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, q.Preempts)
-	} else {
+	default:
 		cmd.Class = g.Class.Name
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, g.Preempts)
 	}

@@ -86,7 +86,8 @@ func TestRequirements_SchedulingOrder(t *testing.T) {
 			order: "k"},
 		{name: "S4-43 S4-44 a fence has its offset, or 0, as priority while something is pending",
 			queues: "name: a, properties: {priority.policy: fence, priority.offset: '5'}\n" +
-				"name: b, properties: {priority.policy: fence}\nname: c, properties: {priority.policy: fence, priority.offset: '9'}",
+				"name: b, properties: {priority.policy: fence}\n" +
+				"name: c, properties: {priority.policy: fence, priority.offset: '9'}",
 			asks: "a x a900 900; b y b-9 -9", queuePriorities: "root.a=5 root.b=0 root.c=none", order: "a900 b-9"},
 		{name: "S4-50 S4-62 S4-63 application.sort.priority disabled orders applications by submission",
 			queues: "name: a, properties: {application.sort.priority: DisAbled}",
@@ -108,8 +109,9 @@ func TestRequirements_SchedulingOrder(t *testing.T) {
 			queues:  "name: a, resources: {guaranteed: {vcore: 10m}}\nname: b, resources: {guaranteed: {vcore: 10m}}",
 			running: "a r ra 0 9", asks: "b y b1 1 9; a x a2 2", order: "a2 b1"},
 		{name: "S4-58 a dynamic queue has the settings of the child template",
-			queues: "name: p, parent: true, childtemplate: {properties: {priority.offset: '5', priority.policy: fence}}\nname: b",
-			asks:   "b y b4 4; p.new x k 900", queuePriorities: "root.p.new=5 root.b=4", order: "k b4"},
+			queues: "name: p, parent: true, childtemplate: {properties: {priority.offset: '5', priority.policy: fence}}\n" +
+				"name: b",
+			asks: "b y b4 4; p.new x k 900", queuePriorities: "root.p.new=5 root.b=4", order: "k b4"},
 		{name: "S4-45 applications and queues without pending asks are skipped",
 			running: "a idle1 r1 900; a idle2 r2 900", asks: "a x k 0", queuePriorities: "root.a=0 root.b=none", order: "k"},
 	} {

@@ -118,7 +118,8 @@ func TestSchedule_RoutineEndsWhenAPlacementOpensNodes(t *testing.T) {
 		core.Step(now, SubmitAsk{Ask: x.WithTags(tags)})
 	}
 	ask("needs-cache", "first",
-		map[string]string{affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"cache"}}}]}`})
+		map[string]string{affinity.PodAffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":[{` +
+			`"topologyKey":"zone","labelSelector":{"matchLabels":{"app":"cache"}}}]}`})
 	ask("k0", "second", nil)
 	ask("k1", "second", nil)
 	ask("cache", "second", map[string]string{budgets.LabelTag + "app": "cache"})

@@ -140,7 +140,8 @@ func TestBadInput_EveryRouteSaysWhatIsWrong(t *testing.T) {
 
 // firstBodyType is the first content type that a route takes; empty: it has no body.
 func firstBodyType(route webservice.DocumentedRoute) string {
-	operation := described().document["paths"].(map[string]any)[route.Path].(map[string]any)[strings.ToLower(route.Method)].(map[string]any)
+	path := described().document["paths"].(map[string]any)[route.Path].(map[string]any)
+	operation := path[strings.ToLower(route.Method)].(map[string]any)
 	body, ok := operation["requestBody"].(map[string]any)
 	if !ok {
 		return ""

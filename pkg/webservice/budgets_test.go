@@ -29,7 +29,8 @@ partitions:
     queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
 disruptionbudgets:
   - {name: db, namespace: team-a, selector: {matchLabels: {app: db}}, minAvailable: 2}
-  - {name: most, namespace: team-a, selector: {matchExpressions: [{key: app, operator: In, values: [web, db]}]}, maxUnavailable: 50%}
+  - {name: most, namespace: team-a,
+     selector: {matchExpressions: [{key: app, operator: In, values: [web, db]}]}, maxUnavailable: 50%}
   - {name: known, selector: {matchLabels: {app: db}}, allowed: 0}
 `
 
@@ -123,7 +124,8 @@ func TestDisruptionBudgets_CreateUpdateDelete(t *testing.T) {
 	w = o.budget(http.MethodPut, "zk?namespace=team-a",
 		`{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
 	wantAnswer(t, w, http.StatusOK,
-		`{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"maxUnavailable":1,"generation":5,"changed":true}`)
+		`{"name":"zk","namespace":"team-a","selector":{"matchLabels":{"app":"zk"}},"maxUnavailable":1,"generation":5,`+
+			`"changed":true}`)
 	w = o.budget(http.MethodPut, "zk?namespace=team-a",
 		`{"selector": {"matchLabels": {"app": "zk"}}, "maxUnavailable": 1}`)
 	assert.Assert(t, strings.Contains(w.Body.String(), `"generation":5,"changed":false`), w.Body.String())

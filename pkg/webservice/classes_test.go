@@ -115,7 +115,8 @@ func TestPriorityClasses_AreShown(t *testing.T) {
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
 	wantAnswer(t, w, http.StatusOK,
 		`[{"name":"low","value":-5,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority","submitacl":""},`+
-			`{"name":"system-cluster-critical","value":2000000000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
+			`{"name":"system-cluster-critical","value":2000000000,"globalDefault":false,`+
+			`"preemptionPolicy":"PreemptLowerPriority",`+
 			`"description":"For what must run in the cluster, and may move to another node if it has to.","system":true},`+
 			`{"name":"system-node-critical","value":2000001000,"globalDefault":false,"preemptionPolicy":"PreemptLowerPriority",`+
 			`"description":"For what must run on its node.","system":true}]`)

@@ -48,7 +48,8 @@ func TestClassQuotas_AreShown(t *testing.T) {
 	const (
 		anyQuota = `"name":"any","match":{"operator":"Exists"},"hard":{"gpu":0,"pods":9},"used":{"gpu":0,"pods":3}}`
 		high     = `"name":"high","match":{"operator":"In","classes":["high"]},"users":["*"],"groups":["dev"],` +
-			`"hard":{"pods":3,"vcore":4000},"usedBy":[{"user":"ann","used":{"pods":2,"vcore":1000}},{"group":"dev","used":{"pods":2,"vcore":1000}}]}`
+			`"hard":{"pods":3,"vcore":4000},"usedBy":[{"user":"ann","used":{"pods":2,"vcore":1000}},` +
+			`{"group":"dev","used":{"pods":2,"vcore":1000}}]}`
 		none = `"name":"none","match":{"operator":"DoesNotExist"},"users":["bob"],"hard":{"memory":1073741824}}`
 	)
 	w := fetch(c, "/ws/v1/partition/default/classquotas")

@@ -33,7 +33,8 @@ func TestClusters_HaveTheBuildInfoOfTheirResourceManager(t *testing.T) {
 	assert.Equal(t, w.Body.String(),
 		`[{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
 			`"partition":"default","clusterName":"kubernetes"},`+
-			`{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],"partition":"empty","clusterName":"kubernetes"}]`)
+			`{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
+			`"partition":"empty","clusterName":"kubernetes"}]`)
 	assert.Equal(t, len(rm.BuildInfo), 1, "the information of the resource manager was changed")
 
 	assert.Equal(t, fetch(c, "/ws/v1/clusters").Body.String(),
@@ -148,7 +149,8 @@ func TestHistory_ApplicationsAndContainers(t *testing.T) {
 	day.Add(x)
 	day.Add(totals.Sample{At: noon.Add(time.Minute), Applications: 7, Allocations: 12})
 	assert.Equal(t, request(c, opt, http.MethodGet, "/ws/v1/history/apps").Body.String(),
-		`[{"timestamp":1767355200000000000,"totalApplications":"1"},{"timestamp":1767355260000000000,"totalApplications":"7"}]`)
+		`[{"timestamp":1767355200000000000,"totalApplications":"1"},`+
+			`{"timestamp":1767355260000000000,"totalApplications":"7"}]`)
 	assert.Equal(t, request(c, opt, http.MethodGet, "/ws/v1/history/containers").Body.String(),
 		`[{"timestamp":1767355200000000000,"totalContainers":"2"},{"timestamp":1767355260000000000,"totalContainers":"12"}]`)
 }

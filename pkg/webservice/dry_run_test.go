@@ -50,7 +50,8 @@ func TestGolden_DryRuns(t *testing.T) {
 			"applicationID: ml\npriority: 30\nresource: {vcore: 1}\nrequiredNodeId: n2\n"},
 		{"dry-run-node-affinity", "application/yaml",
 			`{applicationID: ml, priority: 30, resource: {vcore: 1}, tags: {canopy.scheduler/nodeAffinity:
-			'{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}]}}'}}`},
+			'{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[` +
+				`{"matchFields":[{"key":"metadata.name","operator":"In","values":["n2"]}]}]}}'}}`},
 		{"dry-run-no-such-node", "application/yaml",
 			`{applicationID: ml, priority: 30, resource: {vcore: 1}, tags: {canopy.scheduler/nodeSelector: '{"zone":"none"}'}}`},
 	} {

@@ -44,7 +44,10 @@ partitions:
         queues:
           - name: a
             resources: {max: {vcore: 40}}
-            limits: [{limit: named, users: [user1], groups: [g1, g2], maxresources: {vcore: 30, memory: 0}, maxapplications: 7}, {limit: rest, groups: ['*'], maxapplications: 9}]
+            limits:
+              - {limit: named, users: [user1], groups: [g1, g2],
+                 maxresources: {vcore: 30, memory: 0}, maxapplications: 7}
+              - {limit: rest, groups: ['*'], maxapplications: 9}
             queues: [{name: x, resources: {max: {vcore: 15, memory: 9G}}}, {name: y}]
           - {name: b, parent: true}
           - {name: c}

@@ -45,15 +45,18 @@ func TestEvents_BatchAnswers(t *testing.T) {
 		return request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
 	}
 	const (
-		placed = `{"type":2,"objectID":"app-1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":200,` +
+		placed = `{"type":2,"objectID":"app-1","timestampNano":1767355200000000000,"eventChangeType":2,` +
+			`"eventChangeDetail":200,` +
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"APP","eventChangeTypeName":"ADD","eventChangeDetailName":"APP_ALLOC"}`
-		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,"eventChangeDetail":303,` +
+		onNode = `{"type":3,"objectID":"n1","timestampNano":1767355200000000000,"eventChangeType":2,` +
+			`"eventChangeDetail":303,` +
 			`"referenceID":"low","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"NODE","eventChangeTypeName":"ADD","eventChangeDetailName":"NODE_ALLOC"}`
 		preempted = `{"type":1,"objectID":"low","message":"Preempted by high of application app-2 in queue root.b on node ` +
 			`n1, reason priority; grace period 5s",` +
-			`"timestampNano":1767355200000000000,"referenceID":"app-1","resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
+			`"timestampNano":1767355200000000000,"referenceID":"app-1",` +
+			`"resource":{"resources":{"memory":{"value":5},"vcore":{"value":1}}},"partition":"default",` +
 			`"typeName":"REQUEST","eventChangeTypeName":"NONE","eventChangeDetailName":"DETAILS_NONE"}`
 	)
 	for query, want := range map[string]string{

@@ -182,7 +182,8 @@ func errorBody(status int, text string, more ...string) string {
 	if err != nil {
 		panic(err)
 	}
-	body := fmt.Sprintf(`{"status_code":%d,"message":%[2]s,"description":%[2]s,"StatusCode":%[1]d,"Message":%[2]s,"Description":%[2]s`, status, quoted)
+	body := fmt.Sprintf(`{"status_code":%d,"message":%[2]s,"description":%[2]s,"StatusCode":%[1]d,"Message":%[2]s,`+
+		`"Description":%[2]s`, status, quoted)
 	return strings.Join(append([]string{body}, more...), ",") + "}"
 }
 

@@ -75,12 +75,14 @@ func TestGangs_VirtualPlaceholderData(t *testing.T) {
 		return string(app.PlaceholderData)
 	}
 	assert.Equal(t, data(),
-		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":0,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":0,"timedout":0}]`)
+		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":0,"timedout":0},`+
+			`{"taskGroupName":"h","count":1,"minResource":{},"replaced":0,"timedout":0}]`)
 	for key, group := range map[objects.AllocationKey]string{"g1": "g", "g2": "g", "h1": "h"} {
 		mustCall(t, l,
 			scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: "a", Amounts: vcore(2),
 				Details: &objects.AskDetails{TaskGroup: group}}})
 	}
 	assert.Equal(t, data(),
-		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":2,"timedout":0},{"taskGroupName":"h","count":1,"minResource":{},"replaced":1,"timedout":0}]`)
+		`[{"taskGroupName":"g","count":2,"minResource":{"vcore":3},"replaced":2,"timedout":0},`+
+			`{"taskGroupName":"h","count":1,"minResource":{},"replaced":1,"timedout":0}]`)
 }

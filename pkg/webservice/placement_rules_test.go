@@ -28,7 +28,8 @@ partitions:
 	for range 2 { // the second time from the cache
 		assert.Equal(t, get("default"), `[{"name":"tag","parameters":{"create":"true","tagName":"namespace"},`+
 			`"parentRule":{"name":"fixed","parameters":{"create":"false","queue":"root.tenants"}}},`+
-			`{"name":"user","parameters":{"create":"false"},"filter":{"type":"deny","userList":["ann","bob"],"groupExp":"dev.*"}},`+recovery)
+			`{"name":"user","parameters":{"create":"false"},"filter":{"type":"deny","userList":["ann","bob"],`+
+			`"groupExp":"dev.*"}},`+recovery)
 	}
 	assert.Equal(t, get("plain"), `[{"name":"provided","parameters":{"create":"false"}},`+recovery)
 

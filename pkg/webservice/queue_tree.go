@@ -123,7 +123,8 @@ func (x *encodedQueue) yieldPieces(parent resources.Limit, text []byte, yield fu
 		headroom = x.view.HeadroomBelow(parent)
 		t := newJSONText()
 		defer t.release()
-		if t.optionalLimit("headroom", headroom); len(t.text) > 0 {
+		t.optionalLimit("headroom", headroom)
+		if len(t.text) > 0 {
 			t.text = append(t.text, ',')
 		}
 		text = t.text

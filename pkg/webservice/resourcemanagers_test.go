@@ -43,7 +43,8 @@ func TestResourceManagers_AreShown(t *testing.T) {
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(),
 		`[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
-			`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z","registered":"2026-01-02T12:00:00Z",`+
+			`"inProcess":false,"undeliveredBytes":0,"replaceableFrom":"2026-01-02T12:05:00Z",`+
+			`"registered":"2026-01-02T12:00:00Z",`+
 			`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
 	m.registered = nil
 	w = request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")

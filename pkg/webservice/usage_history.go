@@ -48,10 +48,11 @@ func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	if _, ok := s.cluster.Partition(q.Partition); !ok {
 		return q, notFound("Partition")
 	}
-	var known bool
-	if q.Kind, known = usage.ParseKind(query.Get("by")); !known {
+	kind, known := usage.ParseKind(query.Get("by"))
+	if !known {
 		return q, badRequest(fmt.Sprintf("by %q: it is one of queue, user, group", truncated(query.Get("by"))))
 	}
+	q.Kind = kind
 	since, err := timeParameter(r, "since", now)
 	if err != nil {
 		return q, err

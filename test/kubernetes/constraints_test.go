@@ -63,7 +63,10 @@ func drawPod(t *rapid.T) *corev1.Pod {
 	}
 	if rapid.Bool().Draw(t, "has an affinity") {
 		terms := rapid.SliceOfN(rapid.Custom(drawTerm), 1, 3).Draw(t, "terms")
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms}}}
+		required := &corev1.NodeSelector{NodeSelectorTerms: terms}
+		pod.Spec.Affinity = &corev1.Affinity{
+			NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required},
+		}
 	}
 	pod.Spec.Tolerations = rapid.SliceOfN(rapid.Custom(drawToleration), 0, 3).Draw(t, "tolerations")
 	return pod

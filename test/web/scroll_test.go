@@ -46,7 +46,10 @@ const scroll = `new Promise((done) => {
     added = 0;
     rows = Math.max(rows, list.querySelectorAll('.vrow').length);
     const part = frames.length / 90;
-    if (part > 1) return done({ frames: frames.sort((a, b) => a - b), rows, added: mostAdded, top: list.scrollTop, most });
+    if (part > 1) {
+      frames.sort((a, b) => a - b);
+      return done({ frames, rows, added: mostAdded, top: list.scrollTop, most });
+    }
     list.scrollTop = most * part;
     requestAnimationFrame(step);
   };

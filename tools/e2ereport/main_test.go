@@ -10,7 +10,8 @@ import (
 
 // spec is a spec in a report of Ginkgo.
 func spec(kind, name, state, message string) string {
-	return fmt.Sprintf(`{"ContainerHierarchyTexts": ["Queues"], "LeafNodeType": %q, "LeafNodeText": %q, "State": %q, "RunTime": 1500000000,
+	return fmt.Sprintf(`{"ContainerHierarchyTexts": ["Queues"], "LeafNodeType": %q, "LeafNodeText": %q,
+		"State": %q, "RunTime": 1500000000,
 		"Failure": {"Message": %q, "Location": {"FileName": "/x/a_test.go", "LineNumber": 7}}}`, kind, name, state, message)
 }
 

@@ -101,7 +101,8 @@ func TestCheck_Assertions(t *testing.T) {
 			"root.f group dev maxresources vcore: expected 2, actual unlimited"},
 
 		{"PRI-9: offset and fence",
-			"{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, {queue: root.f, priority: 900, pending: {vcore: 1}}], " +
+			"{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}, " +
+				"{queue: root.f, priority: 900, pending: {vcore: 1}}], " +
 				"expect: {priorities: {root.a.x: 5, root.a: 15, root.f: 12, root.plain: none}, order: [root.a, root.f]}}", ""},
 		{"PRI-9: differences of priorities",
 			"{work: [{queue: root.a.x, priority: 5, pending: {vcore: 1}}], expect: {priorities: {root.a: 5, root.f: 12}}}",

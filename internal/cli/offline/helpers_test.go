@@ -13,7 +13,8 @@ partitions:
 - name: default
   placementrules:
   - name: provided
-  - {name: user, create: true, parent: {name: tag, value: team, create: true, parent: {name: fixed, value: root.tenants}}}
+  - {name: user, create: true,
+     parent: {name: tag, value: team, create: true, parent: {name: fixed, value: root.tenants}}}
   queues:
   - name: root
     adminacl: 'admin'

@@ -92,7 +92,8 @@ func traceFiles(t *testing.T) Trace {
 	for _, n := range []string{"a", "b", "c", "d"} {
 		nodes += n + ",32000,65536,2,V100\n"
 	}
-	pods := "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
+	pods := "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time," +
+		"scheduled_time\n"
 	for i := range 120 {
 		pods += fmt.Sprintf("p%d,1000,1024,0,0,,LS,Running,%d,900,\n", i, i)
 	}

@@ -50,7 +50,8 @@ func (s *stream) constraintTags(i int) map[string]string {
 	}
 	switch s.spec.Constraint {
 	case workload.NodeAffinity:
-		return map[string]string{constraints.AffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"` +
+		return map[string]string{constraints.AffinityTag: `{"requiredDuringSchedulingIgnoredDuringExecution":{` +
+			`"nodeSelectorTerms":[{"matchExpressions":[{"key":"` +
 			zoneLabel + `","operator":"In","values":["moon-1","moon-2"]}]}]}}`}
 	case workload.Taints:
 		return map[string]string{constraints.TolerationsTag: `[{"key":"dedicated","operator":"Exists"}]`}
@@ -66,7 +67,8 @@ func (s *stream) constraintTags(i int) map[string]string {
 	if tags, prefers := s.preferenceTags(own, blue); prefers {
 		return tags
 	}
-	green := `{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"color":"green"}},"topologyKey":"` + hostLabel + `"}]}`
+	green := `{"requiredDuringSchedulingIgnoredDuringExecution":[{"labelSelector":{"matchLabels":{"color":"green"}},` +
+		`"topologyKey":"` + hostLabel + `"}]}`
 	switch i % 3 {
 	case 0:
 		return map[string]string{colour: own, affinity.PodAffinityTag: term(zoneLabel)}

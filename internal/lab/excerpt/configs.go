@@ -65,7 +65,8 @@ func find(q *configs.Queue, path string) *configs.Queue {
 		if i < 0 {
 			return nil
 		}
-		if q, path = &q.Children[i], ""; rest != "" {
+		q, path = &q.Children[i], ""
+		if rest != "" {
 			path = "." + rest
 		}
 	}

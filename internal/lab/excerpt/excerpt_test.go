@@ -19,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // small is an excerpt of a placement among things that have nothing to do with it. lines are further lines.
 func small(t *testing.T, lines ...string) *excerpt.Excerpt {
 	t.Helper()
-	text := `begin {"oracle":1,"partition":{"name":"default","root":{"name":"root","parent":true,"submitACL":{"everyone":true},"children":[
-  {"name":"a","maxApplications":7},{"name":"b","children":[{"name":"c"}]}]}}}
+	text := `begin {"oracle":1,"partition":{"name":"default","root":{"name":"root","parent":true,
+  "submitACL":{"everyone":true},"children":[{"name":"a","maxApplications":7},{"name":"b","children":[{"name":"c"}]}]}}}
 2026-01-02T15:04:05Z add-node {"node":"n1","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:05Z add-node {"node":"n2","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:06Z add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}

@@ -13,7 +13,8 @@ import (
 // would place the ask that waits, and the last one would go to another node.
 func TestPin_KeepsTheRestAsItIs(t *testing.T) {
 	e, err := Parse([]byte(
-		`begin {"partition":{"name":"default","root":{"name":"root","parent":true,"submitACL":{"everyone":true},"children":[{"name":"a"}]}}}
+		`begin {"partition":{"name":"default","root":{"name":"root","parent":true,` +
+			`"submitACL":{"everyone":true},"children":[{"name":"a"}]}}}
 2026-01-02T15:04:05Z add-node {"node":"n1","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:05Z add-node {"node":"n2","schedulable":true,"total":{"vcore":4000}}
 2026-01-02T15:04:06Z add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}

@@ -18,7 +18,8 @@ const (
 	restNodes     = `[{"nodeID":"n1","capacity":{"memory":10,"vcore":4000},"allocated":{"memory":1,"vcore":2000},` +
 		`"available":{"memory":9,"vcore":2000},"allocations":[` + restAllocated + `],"schedulable":true},` +
 		`{"nodeID":"n2","capacity":{"memory":10,"vcore":4000},"available":{"memory":10,"vcore":4000},"schedulable":false}]`
-	restApplications = `[{"applicationID":"app","requests":[{"allocationKey":"w","resource":{"memory":1,"vcore":2000},"applicationId":"app"}],` +
+	restApplications = `[{"applicationID":"app","requests":[{"allocationKey":"w","resource":{"memory":1,"vcore":2000},` +
+		`"applicationId":"app"}],` +
 		`"allocations":[` + restAllocated + `]},{"applicationID":"other"}]`
 )
 

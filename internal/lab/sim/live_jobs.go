@@ -20,7 +20,8 @@ var liveConfig string
 var liveConfigLater = strings.NewReplacer(
 	"resources: {max: {vcore: 200}}", "resources: {max: {vcore: 240}}",
 	"              - name: builds\n",
-	"              - name: builds\n              - name: releases\n                properties: {priority.offset: \"40\"}\n",
+	"              - name: builds\n              - name: releases\n"+
+		"                properties: {priority.offset: \"40\"}\n",
 ).Replace(liveConfig)
 
 const liveGPU = "nvidia.com/gpu"

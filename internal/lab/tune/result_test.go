@@ -71,16 +71,21 @@ others: a median of at most 2 times what it was and 1 s, and at most 2 times as 
 
 TRIAL  CHANGE                                   root.team.prod p95  WORST OF THE OTHERS                      VERDICT
 0      none                                     90.0s               -                                        as given
-1      root.team.prod priority.offset -5 > 995  90.0s > 5.00s       root.team.dev p50 20.0s > 1m50s (x5.50)  others wait too long
+1      root.team.prod priority.offset -5 > 995  90.0s > 5.00s       root.team.dev p50 20.0s > 1m50s (x5.50)  `+
+		`others wait too long
 2      root.team.prod priority.offset -5 > 5    90.0s > 80.0s       root.team.dev p50 20.0s > 30.0s (x1.50)  meets all
-3      root.team.prod priority.offset -5 > -4   90.0s > 89.0s       root.team.dev p50 20.0s > 21.0s (x1.05)  an objective does not hold
-4      root.team.prod priority.offset -5 > 0    90.0s > 85.0s       root.team.dev p50 20.0s > 25.0s (x1.25)  an objective does not hold
+3      root.team.prod priority.offset -5 > -4   90.0s > 89.0s       root.team.dev p50 20.0s > 21.0s (x1.05)  `+
+		`an objective does not hold
+4      root.team.prod priority.offset -5 > 0    90.0s > 85.0s       root.team.dev p50 20.0s > 25.0s (x1.25)  `+
+		`an objective does not hold
 
 proposal: root.team.prod priority.offset -5 > 5
 
 lines of queues.yaml that it changes:
--10               - {name: prod, resources: {guaranteed: {vcore: 10, gpu: 3}}, properties: {priority.offset: -5}} # the shop
-+10               - {name: prod, resources: {guaranteed: {vcore: 10, gpu: 3}}, properties: {priority.offset: 5}} # the shop
+-10               - {name: prod, resources: {guaranteed: {vcore: 10, gpu: 3}}, `+
+		`properties: {priority.offset: -5}} # the shop
++10               - {name: prod, resources: {guaranteed: {vcore: 10, gpu: 3}}, `+
+		`properties: {priority.offset: 5}} # the shop
 `)
 	assert.Equal(t, len(tried), 4)
 	out, err := json.Marshal(r)

@@ -18,7 +18,8 @@ func (r *Result) WriteText(out io.Writer) error {
 		fmt.Fprintf(&b, "objective: %s\n", o)
 	}
 	fmt.Fprintf(&b,
-		"others: a median of at most %g times what it was and 1 s, and at most %g times as many asks that never ran and 1\n\n", r.Others, r.Others)
+		"others: a median of at most %g times what it was and 1 s, "+
+			"and at most %g times as many asks that never ran and 1\n\n", r.Others, r.Others)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "TRIAL\tCHANGE")

@@ -141,7 +141,8 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"application moved by an ` +
 				`operator","partition":"p","application":"a","queue":"root.b","from":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CancelApplication, App: "a", By: "ann"}},
-			[]string{`{"level":"info","msg":"application cancelled by an operator","partition":"p","application":"a","by":"ann"}`}},
+			[]string{`{"level":"info","msg":"application cancelled by an operator","partition":"p","application":"a",` +
+				`"by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StopQueue, Queue: "root.a", By: "ann"}},
 			[]string{`{"level":"info","msg":"queue stopped by an operator","partition":"p","queue":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.DrainQueue, Queue: "root.a", By: "ann"}},
@@ -167,13 +168,14 @@ func deliveries() []delivery {
 				`failed","partition":"p","application":"a","queue":"root.a","reason":"the resource manager removed it"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationUpdated{App: "a", Queue: "root.a", State: lifecycle.Running,
 			Reason: lifecycle.ReasonAllocated}},
-			[]string{`{"level":"debug","msg":"application entered a ` +
-				`state","partition":"p","application":"a","queue":"root.a","state":"Running","reason":"the first ask was placed"}`}},
+			[]string{`{"level":"debug","msg":"application entered a state",` +
+				`"partition":"p","application":"a","queue":"root.a","state":"Running","reason":"the first ask was placed"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueDraining}},
 			[]string{`{"level":"info","msg":"queue draining: the configuration does not have it any ` +
 				`more","partition":"p","queue":"root.a"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRestored}},
-			[]string{`{"level":"info","msg":"queue restored: the configuration has it again","partition":"p","queue":"root.a"}`}},
+			[]string{`{"level":"info","msg":"queue restored: the configuration has it again",` +
+				`"partition":"p","queue":"root.a"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.a", Change: objects.QueueRemoved}},
 			[]string{`{"level":"info","msg":"queue removed","partition":"p","queue":"root.a"}`}},
 		{[]scheduler.Effect{scheduler.QueueChanged{Queue: "root.d", Change: objects.QueueCreated, Dynamic: true}},
@@ -228,7 +230,8 @@ func deliveries() []delivery {
 		}},
 		{[]scheduler.Effect{preempted(low, scheduler.AllocationRef{}, victim.ReasonOperator, "cancelled")}, []string{
 			`{"level":"info","msg":"preemption as an operator ` +
-				`ordered","partition":"p","preemptionReason":"operator","nodes":["n1"],"reason":"cancelled","victims":1,"victimKeys":["low in root.a"]}`,
+				`ordered","partition":"p","preemptionReason":"operator","nodes":["n1"],"reason":"cancelled","victims":1,` +
+				`"victimKeys":["low in root.a"]}`,
 		}},
 		{[]scheduler.Effect{ended(scheduler.Event{NominationEnd: preemption.NominationPlaced, Message: "placed on node n2"})},
 			[]string{`{"level":"info","msg":"nominated ask placed",` + preemptor +
@@ -245,7 +248,8 @@ func deliveries() []delivery {
 		{[]scheduler.Effect{scheduler.Event{Kind: scheduler.EventOverdue, Subject: low, Priority: 1, Node: "n1", Amounts: two,
 			Since: noon}},
 			[]string{`{"level":"warn","msg":"victim overdue: it was preempted long ago, and still ` +
-				`runs","partition":"p","key":"low","application":"a","queue":"root.a","priority":1,"node":"n1","amounts":"memory=1Gi vcore=2","since":"2026-01-02T12:00:00Z"}`}},
+				`runs","partition":"p","key":"low","application":"a","queue":"root.a","priority":1,"node":"n1",` +
+				`"amounts":"memory=1Gi vcore=2","since":"2026-01-02T12:00:00Z"}`}},
 		{[]scheduler.Effect{scheduler.Event{Kind: scheduler.EventPreemptionCycle,
 			Cycle: preemption.Cycle{"root.a", "root.b"}}},
 			[]string{`{"level":"warn","msg":"preemption cycle","partition":"p","queues":"root.a -> root.b -> root.a"}`}},

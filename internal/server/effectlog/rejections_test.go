@@ -46,9 +46,11 @@ func TestRejections_BurstIsOneLinePerKindAndApplication(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, outputLines(out), []string{
 			`{"level":"info","msg":"asks ` +
-				`rejected","partition":"p","kind":"exceeded-class-quota","application":"a","count":1000,"exampleKey":"a0","reason":"used 0"}`,
+				`rejected","partition":"p","kind":"exceeded-class-quota","application":"a","count":1000,"exampleKey":"a0",` +
+				`"reason":"used 0"}`,
 			`{"level":"info","msg":"asks ` +
-				`rejected","partition":"p","kind":"invalid-amounts","application":"b","count":1000,"exampleKey":"b0","reason":"negative"}`,
+				`rejected","partition":"p","kind":"invalid-amounts","application":"b","count":1000,"exampleKey":"b0",` +
+				`"reason":"negative"}`,
 			`{"level":"info","msg":"asks ` +
 				`rejected","partition":"p","kind":"other","application":"b","count":1000,"exampleKey":"c0"}`,
 		})

@@ -298,7 +298,10 @@ partitions:
     queues:
     - {name: a, resources: {max: {vcore: %d}}, properties: {application.sort.policy: %s}}
     - {name: b, maxapplications: %d}
-    - {name: c, parent: true, limits: [{limit: all, users: ['*'], maxresources: {vcore: %d}}], queues: [{name: d}, {name: e}]}
+    - name: c
+      parent: true
+      limits: [{limit: all, users: ['*'], maxresources: {vcore: %d}}]
+      queues: [{name: d}, {name: e}]
 `, seed%2 == 0, 3+rng.IntN(9), []string{"fifo", "fair"}[rng.IntN(2)], 1+rng.IntN(4), 4+rng.IntN(9)))
 		lives := map[objects.AppID]time.Duration{}
 		c.life = func(app objects.AppID) time.Duration { return lives[app] }

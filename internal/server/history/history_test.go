@@ -341,7 +341,8 @@ func BenchmarkOnEffects(b *testing.B) {
 			s := DefaultSettings()
 			s.Disabled = !on
 			h.Configure(s)
-			e := []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}, Node: "n1"}}}
+			ask := &objects.Ask{Key: "a-key-of-a-usual-length", App: "app"}
+			e := []scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask, Node: "n1"}}}
 			b.ReportAllocs()
 			for b.Loop() {
 				h.OnEffects("default", e)

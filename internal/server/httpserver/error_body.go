@@ -13,5 +13,6 @@ func errorBody(status int, text string) string {
 	if err != nil {
 		panic("httpserver: " + err.Error()) // every string can be encoded
 	}
-	return fmt.Sprintf(`{"status_code":%d,"message":%[2]s,"description":%[2]s,"StatusCode":%[1]d,"Message":%[2]s,"Description":%[2]s}`, status, quoted)
+	return fmt.Sprintf(`{"status_code":%d,"message":%[2]s,"description":%[2]s,"StatusCode":%[1]d,"Message":%[2]s,`+
+		`"Description":%[2]s}`, status, quoted)
 }

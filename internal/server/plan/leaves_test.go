@@ -77,7 +77,8 @@ func TestCompute_Leaves(t *testing.T) {
 
 // A queue that is above its max already has what is left of the delay (QUO-48).
 func TestCompute_EnforcedAfterTheTimeLeft(t *testing.T) {
-	const conf = "partitions: [{preemption: {quotapreemptionenabled: true}, queues: [{name: root, submitacl: '*', queues: " +
+	const conf = "partitions: [{preemption: {quotapreemptionenabled: true}, " +
+		"queues: [{name: root, submitacl: '*', queues: " +
 		"[{name: a, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: %s}}]}]}]"
 	s := NewPartition()
 	s.Allocated["root.a"], s.AboveMax["root.a"] = amounts{"vcore": 8000}, 8*time.Second

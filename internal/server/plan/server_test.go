@@ -57,12 +57,16 @@ func TestServer_State(t *testing.T) {
 	s := fakeServer(t, map[string]string{
 		"/ws/v1/partitions": `[{"name":"default"},{"name":"other"}]`,
 		"/ws/v1/partition/default/queues": `{"queuename":"root","isLeaf":false,"allocatedResource":{"vcore":5},"children":[` +
-			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},{"queuename":"root.old","quotaViolation":{"since":1700000000000000000}},` +
-			`{"queuename":"root.team","isLeaf":true,"isManaged":false,"maxResource":{"vcore":2000},"maxRunningApps":3,"properties":{"preemption.delay":"1s"},` +
+			`{"queuename":"root.a","isLeaf":true,"allocatedResource":{"vcore":5,"memory":7}},` +
+			`{"queuename":"root.old","quotaViolation":{"since":1700000000000000000}},` +
+			`{"queuename":"root.team","isLeaf":true,"isManaged":false,"maxResource":{"vcore":2000},"maxRunningApps":3,` +
+			`"properties":{"preemption.delay":"1s"},` +
 			`"quotaTags":["namespace.resourcequota"]}]}`,
-		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann","groups":["dev"],` +
+		"/ws/v1/partition/default/applications/active": `[{"applicationID":"app-1","queueName":"root.a","user":"ann",` +
+			`"groups":["dev"],` +
 			`"requests":[{"resource":{"vcore":9}}],"allocations":[{"priorityClass":"high","resource":{"vcore":5}}]}]`,
-		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root","resourceUsage":{"vcore":5},` +
+		"/ws/v1/partition/default/usage/users": `[{"userName":"ann","queues":{"queuePath":"root",` +
+			`"resourceUsage":{"vcore":5},` +
 			`"runningApplications":["app-1"],"children":[{"queuePath":"root.a"}]}},{"userName":"bob"}]`,
 		"/ws/v1/partition/default/usage/groups": `[{"groupName":"dev","queues":{"queuePath":"root"}}]`,
 	})
@@ -130,7 +134,8 @@ func TestServer_Errors(t *testing.T) {
 
 func TestServer_NodeCapacity(t *testing.T) {
 	s := fakeServer(t,
-		map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
+		map[string]string{"/ws/v1/partitions": `[{"name":"default","capacity":{"capacity":{"vcore":8000,"memory":5,` +
+			`"nvidia.com/gpu":0}}},{"name":"gpu"}]`})
 	got, err := s.NodeCapacity(t.Context())
 	assert.NilError(t, err)
 	assert.DeepEqual(t, got,

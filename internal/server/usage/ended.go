@@ -142,7 +142,8 @@ func (s *Store) AddEnded(partition string, all []*lifecycle.Ended) error {
 func (s *Store) FormerlyEnded(ctx context.Context, partition string, rejected bool, since time.Time,
 	limit int) (out []*lifecycle.Ended, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT id, record FROM (SELECT finished, id, record FROM application
-		WHERE partition = ? AND session < ? AND finished >= ? AND (json_extract(record, '$.state') = ?) = ? ORDER BY finished DESC, id DESC LIMIT ?)
+		WHERE partition = ? AND session < ? AND finished >= ? AND (json_extract(record, '$.state') = ?) = ?
+		ORDER BY finished DESC, id DESC LIMIT ?)
 		ORDER BY finished, id`, partition, s.session, since.UnixMilli(), lifecycle.Rejected, rejected, limit)
 	if err != nil {
 		return nil, err

@@ -54,12 +54,15 @@ type Store struct {
 // something changes. covered has the times for which samples are known. Times are milliseconds since 1970.
 const schema = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE series (id INTEGER PRIMARY KEY, partition TEXT NOT NULL, kind INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (partition, kind, name));
-CREATE TABLE step (series INTEGER NOT NULL, at INTEGER NOT NULL, v TEXT NOT NULL, PRIMARY KEY (series, at)) WITHOUT ROWID;
+CREATE TABLE series (id INTEGER PRIMARY KEY, partition TEXT NOT NULL, kind INTEGER NOT NULL, name TEXT NOT NULL,
+	UNIQUE (partition, kind, name));
+CREATE TABLE step (series INTEGER NOT NULL, at INTEGER NOT NULL, v TEXT NOT NULL,
+	PRIMARY KEY (series, at)) WITHOUT ROWID;
 CREATE INDEX step_at ON step (at);
-CREATE TABLE covered (partition TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (partition, since)) WITHOUT ROWID;
-CREATE TABLE application (partition TEXT NOT NULL, finished INTEGER NOT NULL, id TEXT NOT NULL, session INTEGER NOT NULL, record TEXT NOT NULL,
-	PRIMARY KEY (partition, finished, id)) WITHOUT ROWID;
+CREATE TABLE covered (partition TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+	PRIMARY KEY (partition, since)) WITHOUT ROWID;
+CREATE TABLE application (partition TEXT NOT NULL, finished INTEGER NOT NULL, id TEXT NOT NULL,
+	session INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (partition, finished, id)) WITHOUT ROWID;
 `
 
 // Open opens the store in a directory, and creates both if they do not exist. An empty directory name means in memory.

@@ -68,7 +68,8 @@ partitions:
     - name: fenced
       properties: {preemption.policy: fence, preemption.priority: fence}
       queues: [{name: x}, {name: y, properties: {preemption.victim.order: priority}}]
-    - {name: groups, properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}}
+    - name: groups
+      properties: {preemption.priority: fence, preemption.victim.unit: taskgroup, preemption.gang: enabled}
     - {name: batch, resources: {max: {vcore: %d}}, properties: {quota.preemption.delay: 30s, preemption.priority: leaf}}
 `, s.nominationTimeout, s.nodePressure, s.circuitBreaker, s.cycleRounds, s.reservations, s.reservationDelay,
 		s.reservationTimeout, s.budgets, s.guaranteedCores, s.protectedCores, s.priorityPreemption, s.batchMaxCores)

@@ -116,7 +116,10 @@ func (m *resourceManager) cancelAsk() {
 	x := m.pickTask(m.waitsForNode)
 	if x != nil {
 		m.countEvent("an ask that preempted is cancelled")
-	} else if x = m.pickTask(pending); x == nil {
+	} else {
+		x = m.pickTask(pending)
+	}
+	if x == nil {
 		return
 	}
 	delete(m.tasks, x.ask.Key)

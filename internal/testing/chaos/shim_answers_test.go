@@ -268,8 +268,7 @@ func (s *shim) resync(k kind) {
 		}
 	default:
 		for _, r := range slices.Clone(s.released) {
-			s.link[allocationKind].enqueue(
-				&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
+			s.link[allocationKind].enqueue(releaseOf(r))
 		}
 		s.reportPods()
 	}

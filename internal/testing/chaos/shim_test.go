@@ -138,9 +138,15 @@ func (s *shim) sendForeign(f *foreignPod) {
 func (s *shim) sendRelease(r *si.AllocationRelease) {
 	if s.phase == live {
 		s.released = append(s.released, r)
-		s.link[allocationKind].enqueue(
-			&si.AllocationRequest{Releases: &si.AllocationReleasesRequest{AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)}}})
+		s.link[allocationKind].enqueue(releaseOf(r))
 	}
+}
+
+// releaseOf returns the request for a release.
+func releaseOf(r *si.AllocationRelease) *si.AllocationRequest {
+	return &si.AllocationRequest{Releases: &si.AllocationReleasesRequest{
+		AllocationsToRelease: []*si.AllocationRelease{proto.CloneOf(r)},
+	}}
 }
 
 // accepted reports whether a node is registered in the core as the shim sees it. A node that was removed and is back

@@ -14,7 +14,8 @@ import (
 )
 
 // countedPackages are the packages whose statements are counted.
-const countedPackages = "github.com/canopy-scheduler/canopy/pkg/resources,github.com/canopy-scheduler/canopy/pkg/policies," +
+const countedPackages = "github.com/canopy-scheduler/canopy/pkg/resources," +
+	"github.com/canopy-scheduler/canopy/pkg/policies," +
 	"github.com/canopy-scheduler/canopy/pkg/objects,github.com/canopy-scheduler/canopy/pkg/scheduler," +
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 

@@ -74,7 +74,8 @@ func affinityTags(tags map[string]string, asks int) map[string]string {
 			tag := Pick(g, affinity.PodAffinityTag, affinity.PodAntiAffinityTag, affinity.SpreadTag, affinity.PortsTag)
 			out[tag] = Pick(g, required(`{`+selector()+`}`),
 				required(`{`+key()+`,"namespaceSelector":{"matchLabels":{"a":"b"}}}`), `[{"maxSkew":1}]`, `[{"hostPort":99999}]`,
-				`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"podAffinityTerm":{"topologyKey":"zone","labelSelector":{}}}]}`)
+				`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"podAffinityTerm":{"topologyKey":"zone",`+
+					`"labelSelector":{}}}]}`)
 		}
 	}
 	return out

@@ -82,7 +82,8 @@ func constraintTags(tags map[string]string, asks int) map[string]string {
 			requiredTerms(`{"key":"cores","operator":"Gt","values":["4"]}`),
 			requiredTerms(`{"key":"ssd","operator":"Exists"},{"key":"zone","operator":"NotIn","values":["c"]}`),
 			requiredTerms(`{"key":"zone","operator":"Near"}`),
-			`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"preference":{"matchExpressions":[{"key":"ssd","operator":"Exists"}]}}]}`)
+			`{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":5,"preference":{"matchExpressions":[{"key":"ssd",`+
+				`"operator":"Exists"}]}}]}`)
 	}
 	if g.OneIn(2) {
 		out[constraints.TolerationsTag] = Pick(g, `[{"operator":"Exists"}]`, `[{"key":"gpu","value":"yes"}]`,

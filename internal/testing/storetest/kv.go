@@ -263,7 +263,9 @@ func (k *KV) do(op clientv3.Op) *etcdserverpb.ResponseOp {
 	switch {
 	case op.IsPut():
 		k.put(string(op.KeyBytes()), slices.Clone(op.ValueBytes()))
-		return &etcdserverpb.ResponseOp{Response: &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{}}}
+		return &etcdserverpb.ResponseOp{
+			Response: &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{}},
+		}
 	case op.IsDelete():
 		found := k.find(op)
 		for _, key := range found {

@@ -163,7 +163,8 @@ func (d *comparison) foreign(n *node, views []*objects.Foreign) {
 		if f.Node != n.id {
 			continue
 		}
-		if want[f.Key] = "none"; f.report != nil {
+		want[f.Key] = "none"
+		if f.report != nil {
 			want[f.Key] = f.report.Ask.App
 		}
 	}

@@ -31,8 +31,10 @@ func TestRandomRuns_Gangs(t *testing.T) {
 	}
 }
 
-const gangConfig = `partitions: [{name: default, preemption: {enabled: true}, limits: [{limit: u, users: [u], maxresources: {vcore: 30m}}], queues: [{name: root, submitacl: '*', queues: [
-  {name: a, resources: {guaranteed: {vcore: 6m}, max: {vcore: 20m}}, properties: {preemption.delay: 1s, preemption.gang: enabled}},
+const gangConfig = `partitions: [{name: default, preemption: {enabled: true},
+  limits: [{limit: u, users: [u], maxresources: {vcore: 30m}}], queues: [{name: root, submitacl: '*', queues: [
+  {name: a, resources: {guaranteed: {vcore: 6m}, max: {vcore: 20m}},
+   properties: {preemption.delay: 1s, preemption.gang: enabled}},
   {name: b, maxapplications: 2, properties: {preemption.priority: leaf}}]}]}]`
 
 // gangRun is a random run of gangs on a few nodes. The resource manager releases placeholders in the order in which it

@@ -19,7 +19,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const refusedConfig = `partitions: [{name: default, preemption: {enabled: true}, queues: [{name: root, submitacl: '*', queues: [
+const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
+  queues: [{name: root, submitacl: '*', queues: [
   {name: a, resources: {guaranteed: {vcore: 8m}}, properties: {preemption.priority: leaf, preemption.delay: 1s}},
   {name: b, properties: {preemption.priority: leaf}, resources: {max: {vcore: 14m}}}]}]}]`
 

@@ -64,12 +64,15 @@ func TestConstraints_Hold(t *testing.T) {
 
 		c.createWith(namespace, "affine", "", 3, "100m", func(p *v1.Pod) {
 			tolerate(p)
-			p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
-				NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+			required := &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+				MatchExpressions: []v1.NodeSelectorRequirement{
 					{Key: "set", Operator: v1.NodeSelectorOpIn, Values: []string{namespace}},
 					{Key: "zone", Operator: v1.NodeSelectorOpNotIn, Values: []string{"b"}},
-				}}},
+				},
 			}}}
+			p.Spec.Affinity = &v1.Affinity{
+				NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required},
+			}
 		})
 		for name, at := range c.untilPlaced(namespace, 8+4+3+3) {
 			assert.Assert(t, !strings.HasPrefix(name, "affine-") || zone[at] == "a", "%s on %s", name, at)

@@ -62,9 +62,11 @@ func TestDiff_ClassQuotas(t *testing.T) {
 			"{operator: NotIn, classes: [c]}, hard: {gpu: 1}}")
 	assert.Equal(t, diffText(diff.Compare(old, new)),
 		`changed partition default | classesneedingquota[1]: none -> PriorityClass DoesNotExist
-changed root | classquota q hard pods: 3 -> none | classquota q hard vcore: 2 -> none | classquota q match: PriorityClass In [a b] -> none`+
+changed root | classquota q hard pods: 3 -> none | classquota q hard vcore: 2 -> none`+
+			` | classquota q match: PriorityClass In [a b] -> none`+
 			` | classquota r users: none -> *, ann | classquota s hard pods: 3 -> 0 | classquota t hard gpu: none -> 1`+
-			` | classquota t match: none -> PriorityClass NotIn [c] | order of groups in class quotas of PriorityClass Exists: x, y -> y, x
+			` | classquota t match: none -> PriorityClass NotIn [c]`+
+			` | order of groups in class quotas of PriorityClass Exists: x, y -> y, x
 `)
 	assert.Equal(t, len(diff.Compare(new, old).Partitions[0].Queues[0].Values),
 		len(diff.Compare(old, new).Partitions[0].Queues[0].Values))

@@ -19,7 +19,8 @@ disruptionbudgets:
 		{"budgets with several allowances", `
 disruptionbudgets:
 - {name: a, selector: {matchLabels: {a: b}}, minAvailable: 1, maxUnavailable: «budget-one-allowance»1}
-- {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1, maxUnavailable: «budget-one-allowance»1, allowed: «budget-one-allowance»1}
+- {name: b, selector: {matchLabels: {a: b}}, minAvailable: 1, maxUnavailable: «budget-one-allowance»1,
+   allowed: «budget-one-allowance»1}
 - {name: c, selector: {matchLabels: {a: b}}, allowed: «budget-one-allowance»1, spec: {maxUnavailable: 1}}
 `},
 		{"illegal allowances of a budget", `
@@ -37,17 +38,20 @@ disruptionbudgets:
 `},
 		{"names and namespaces of budgets", `
 disruptionbudgets:
-- {name: «budget-invalid-name»A, namespace: «budget-invalid-namespace»a.b, selector: {matchLabels: {a: b}}, minAvailable: 1}
+- {name: «budget-invalid-name»A, namespace: «budget-invalid-namespace»a.b,
+   selector: {matchLabels: {a: b}}, minAvailable: 1}
 - metadata: {name: «budget-invalid-name»a_b, namespace: «budget-invalid-namespace»-}
   spec: {selector: {matchLabels: {a: b}}, minAvailable: 1}
-- {name: «budget-invalid-name»a, namespace: «budget-invalid-namespace»a, metadata: {name: b, namespace: b}, selector: {matchLabels: {a: b}}, minAvailable: 1}
+- {name: «budget-invalid-name»a, namespace: «budget-invalid-namespace»a,
+   metadata: {name: b, namespace: b}, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - {name: c, namespace: x, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - {name: c, selector: {matchLabels: {a: b}}, minAvailable: 1}
 - {name: «budget-already-exists»c, namespace: default, selector: {matchLabels: {a: b}}, minAvailable: 1}
 `},
 		{"illegal selectors of a budget", `
 disruptionbudgets:
-- {name: a, selector: {matchLabels: {«budget-invalid-selector»a b: c, d: e, «budget-invalid-selector»f: "g h"}}, minAvailable: 1}
+- {name: a, selector: {matchLabels: {«budget-invalid-selector»a b: c, d: e, «budget-invalid-selector»f: "g h"}},
+   minAvailable: 1}
 - name: b
   minAvailable: 1
   selector:
@@ -76,7 +80,8 @@ disruptionbudgets:
 `},
 		{"duplicate fields and unknown keys of a budget", `
 disruptionbudgets:
-- {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-duplicate-field»1, spec: {minAvailable: 2, «yaml-unknown-key»allowed: 5}}
+- {name: a, selector: {matchLabels: {a: b}}, minAvailable: «budget-duplicate-field»1,
+   spec: {minAvailable: 2, «yaml-unknown-key»allowed: 5}}
 - {name: b, selector: {matchLabels: {a: b}}, «yaml-unknown-key»minavailable: 1, maxUnavailable: 1}
 `},
 	}

@@ -106,7 +106,8 @@ priorityclasses:
 	}
 	assert.DeepEqual(t, got, []string{
 		`batch -10 true Never "" ann dev`,
-		`high-priority 1000000 false PreemptLowerPriority "This priority class should be used for XYZ service pods only." nil`,
+		`high-priority 1000000 false PreemptLowerPriority ` +
+			`"This priority class should be used for XYZ service pods only." nil`,
 		`system-cluster-critical 2000000000 false PreemptLowerPriority ` +
 			`"For what must run in the cluster, and may move to another node if it has to." nil`,
 		`system-node-critical 2000001000 false PreemptLowerPriority "" root`,

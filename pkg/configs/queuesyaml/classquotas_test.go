@@ -38,7 +38,8 @@ func badClassQuotas() []badDocument {
     - {name: b, match: «classquota-selector»{operator: NotIn, classes: []}, hard: {pods: 1}}
     - {name: c, match: {operator: Exists, classes: [«classquota-selector»x]}, hard: {pods: 1}}
     - {name: d, match: {operator: DoesNotExist, classes: [«classquota-selector»x, y]}, hard: {pods: 1}}
-    - {name: e, match: {operator: In, classes: [x, «classquota-selector»x, «classquota-selector»Y]}, hard: {pods: 1}}
+    - {name: e, match: {operator: In, classes: [x, «classquota-selector»x, «classquota-selector»Y]},
+       hard: {pods: 1}}
 `},
 		{"malformed quantities of a class quota", rootHead + `
     classquotas:
@@ -47,8 +48,10 @@ func badClassQuotas() []badDocument {
 		{"two class quotas of a match for one holder", rootHead + `
     classquotas:
     - {name: a, match: {operator: In, classes: [x, y]}, users: [ann, «classquota-holder»ann, "*"], hard: {pods: 1}}
-    - {name: b, match: {operator: In, classes: [y, x]}, users: [«classquota-holder»"*"], groups: [dev], hard: {vcore: 1}}
-    - {name: c, match: {operator: In, classes: [y]}, users: [ann, «classquota-holder»1st], groups: [«classquota-holder»a/b, dev], hard: {pods: 1}}
+    - {name: b, match: {operator: In, classes: [y, x]}, users: [«classquota-holder»"*"], groups: [dev],
+       hard: {vcore: 1}}
+    - {name: c, match: {operator: In, classes: [y]}, users: [ann, «classquota-holder»1st],
+       groups: [«classquota-holder»a/b, dev], hard: {pods: 1}}
     - {name: d, match: {operator: Exists}, hard: {pods: 1}}
     - «classquota-holder»{name: e, match: {operator: Exists}, hard: {vcore: 1}}
 `},
@@ -65,14 +68,16 @@ func badClassQuotas() []badDocument {
       queues:
       - name: q
         classquotas:
-        - {name: a, match: {operator: In, classes: [y, x]}, hard: {vcore: «classquota-above»2001m, pods: «classquota-above»6, memory: 1Gi}}
+        - {name: a, match: {operator: In, classes: [y, x]},
+           hard: {vcore: «classquota-above»2001m, pods: «classquota-above»6, memory: 1Gi}}
         - {name: b, match: {operator: In, classes: [y, x]}, users: [ann], hard: {pods: 6}}
 `},
 		{"unknown classes, and classes without a quota", `
 priorityclasses: [{name: high, value: 5}]
 partitions:
 - classesneedingquota:
-  - {operator: In, classes: [high, «classquota-uncovered»system-node-critical, «classquota-class»«classquota-uncovered»hihg]}
+  - {operator: In, classes: [high, «classquota-uncovered»system-node-critical,
+                             «classquota-class»«classquota-uncovered»hihg]}
   - «classquota-selector»{operator: In, classes: [«classquota-class»hihg, high, system-node-critical]}
   - «classquota-selector»{operator: NotIn}
   - {operator: DoesNotExist}

@@ -54,9 +54,11 @@ func TestEditBudgets_ChangesNothingElse(t *testing.T) {
 			[]budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: zero}},
 			strings.Replace(object, "      minAvailable: 1\n", "", 1) + "    allowed: 0\n"},
 		{"a changed key keeps its place and comment",
-			tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 2 # two\n    spec: {selector: {matchLabels: {app: db}}}\n",
+			tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 2 # two\n" +
+				"    spec: {selector: {matchLabels: {app: db}}}\n",
 			[]budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
-			tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 1 # two\n    spec: {selector: {matchLabels: {app: db}}}\n"},
+			tree + "disruptionbudgets:\n  - name: a\n    minAvailable: 1 # two\n" +
+				"    spec: {selector: {matchLabels: {app: db}}}\n"},
 		{"priority classes are unchanged", "priorityclasses:   [{name: a, value: 1}]\n" + tree,
 			[]budgets.Budget{{Namespace: "default", Name: "a", Selector: db, Allowance: one}},
 			"priorityclasses:   [{name: a, value: 1}]\n" + tree +

@@ -37,7 +37,8 @@ func TestEditClasses_ChangesNothingElse(t *testing.T) {
 			tree + "priorityclasses:\n  - name: a\n    value: 1\n"},
 		{"a class with all fields is added", tree, []priorities.Class{b},
 			tree + "priorityclasses:\n  - name: b\n    value: -2\n    globalDefault: true\n" +
-				"    preemptionPolicy: Never\n    description: |-\n      no: \"quotes\"\n      # are lost\n    submitacl: ann dev\n"},
+				"    preemptionPolicy: Never\n    description: |-\n      no: \"quotes\"\n      # are lost\n" +
+				"    submitacl: ann dev\n"},
 		{"the last class is removed", "priorityclasses:\n- {name: a, value: 1}\n\n# the tree\n" + tree, nil,
 			"\n# the tree\n" + tree},
 		{"one of several classes is removed, comments stay",

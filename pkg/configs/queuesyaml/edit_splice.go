@@ -37,7 +37,8 @@ func spliceKeys(text string, parent, n *yaml.Node, keys []string, value string) 
 	written := make([]string, len(keys))
 	for i, key := range keys {
 		bytes, err := encode(scalar(key))
-		if written[i] = strings.TrimSuffix(string(bytes), "\n"); err != nil || strings.Contains(written[i], "\n") {
+		written[i] = strings.TrimSuffix(string(bytes), "\n")
+		if err != nil || strings.Contains(written[i], "\n") {
 			return "", false
 		}
 	}

@@ -106,10 +106,12 @@ partitions:
 partitions:
 - name: a
   queues: [{name: root, submitacl: '*'}]
-  reservation: {enabled: «yaml-type»maybe, delay: «yaml-type»-1s, timeout: «yaml-type»0s, nodepercent: «yaml-type»0}
+  reservation: {enabled: «yaml-type»maybe, delay: «yaml-type»-1s, timeout: «yaml-type»0s,
+    nodepercent: «yaml-type»0}
 - name: b
   queues: [{name: root, submitacl: '*'}]
-  reservation: {delay: «yaml-type»soon, timeout: «yaml-type»-60m, nodepercent: «yaml-type»101, «yaml-unknown-key»node: 5}
+  reservation: {delay: «yaml-type»soon, timeout: «yaml-type»-60m,
+    nodepercent: «yaml-type»101, «yaml-unknown-key»node: 5}
 - name: c
   queues: [{name: root, submitacl: '*'}]
   reservation: {delay: 0s, nodepercent: «yaml-type»-5}

@@ -104,7 +104,8 @@ var partitionMapping = mapping{
 	{name: "usergroupresolver", value: mappingValue, mappingName: "resolver",
 		description: "Where the groups of a user come from."},
 	{name: "classesneedingquota", value: mappingList, mappingName: "classselector",
-		description: "Asks that are rejected unless a class quota of their queue or of one above counts them. Default: none."},
+		description: "Asks that are rejected unless a class quota of their queue or of one above counts them. " +
+			"Default: none."},
 }
 
 var classMapping = mapping{
@@ -177,7 +178,8 @@ var nodeSortMapping = mapping{
 	{name: "type", value: exactWordValue, words: nodeSortPolicies,
 		description: "fair sorts the node with the lowest usage first, binpacking the one with the highest. Default: fair."},
 	{name: "resourceweights", value: weightsValue,
-		description: "The weight of each resource in the usage of a node; 0 leaves it out. Default: vcore and memory, 1 each."},
+		description: "The weight of each resource in the usage of a node; 0 leaves it out. Default: vcore and memory, " +
+			"1 each."},
 }
 
 var resolverMapping = mapping{

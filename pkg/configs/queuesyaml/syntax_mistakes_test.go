@@ -49,7 +49,8 @@ func TestSyntaxMistakes_OneMessagePerCause(t *testing.T) {
 		{"a misspelt submitacl", strings.Replace(head, "submitacl", "submitACL", 1),
 			`5:5: error [yaml-unknown-key] root: unknown key "submitACL" in a queue (hint: did you mean "submitacl"?)`},
 		{"a misspelt queues", strings.Replace(head, "  queues", "  queue", 1),
-			`3:3: error [yaml-unknown-key] partition default: unknown key "queue" in a partition (hint: did you mean "queues"?)`},
+			`3:3: error [yaml-unknown-key] partition default: unknown key "queue" in a partition ` +
+				`(hint: did you mean "queues"?)`},
 		{"a misspelt partitions", strings.Replace(head, "partitions", "partition", 1),
 			`1:1: error [yaml-unknown-key] unknown key "partition" in the document (hint: did you mean "partitions"?)`},
 		{"a misspelt name", head + "    queues:\n    - Name: a\n",

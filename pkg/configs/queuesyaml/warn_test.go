@@ -25,7 +25,8 @@ func badResources() []badDocument {
         max: {«resource-name»cpu: 2, «resource-name»mem: 4Gi}
         guaranteed: {«resource-name»Memory: 1Gi, vcore: 1}
     - name: b
-      resources: {max: {«resource-name»vCore: 2, «resource-name»ephemeral_storage: 1Gi, «resource-name»memroy: 1Gi, «resource-name»pod: 3}}
+      resources: {max: {«resource-name»vCore: 2, «resource-name»ephemeral_storage: 1Gi,
+        «resource-name»memroy: 1Gi, «resource-name»pod: 3}}
     - name: c
       resources: {max: {«resource-name»"": 2}, guaranteed: {«resource-name»" ": 1}}
 `},
@@ -48,7 +49,8 @@ partitions:
     - name: a
       resources: {max: {example.com/fpga: 2, licence-solver: 1, scratch: 1}}
     - name: b
-      resources: {max: {«resource-similar»example.com/fpgas: 2, «resource-similar»licence-solvr: 1, «resource-similar»Scratch: 5}}
+      resources: {max: {«resource-similar»example.com/fpgas: 2, «resource-similar»licence-solvr: 1,
+        «resource-similar»Scratch: 5}}
     - name: c
       resources: {max: {«resource-similar»fpga: 2}}
 `},
@@ -153,7 +155,8 @@ func TestWarnings_CompareGuaranteesWithNodeCapacity(t *testing.T) {
 		"{name: a, resources: {guaranteed: {memory: 64Gi, vcore: 16}}}": "",
 		"{name: a, resources: {guaranteed: {memory: 5700Gi}}}": "6:57: warning [guarantee-beyond-nodes] root.a: " +
 			"the queue is guaranteed memory 5700Gi, and all nodes together have 64Gi" + hint,
-		"{name: a, queues: [{name: b, resources: {guaranteed: {vcore: 17}}}]}, {name: c, resources: {guaranteed: {vcore: 1}}}": "" +
+		"{name: a, queues: [{name: b, resources: {guaranteed: {vcore: 17}}}]}, " +
+			"{name: c, resources: {guaranteed: {vcore: 1}}}": "" +
 			"6:75: warning [guarantee-beyond-nodes] root.a.b: the queue is guaranteed vcore 17, and all nodes together have 16" +
 			hint,
 		"{name: a, resources: {guaranteed: {vcore: 9}}}, {name: b, resources: {guaranteed: {vcore: 8}}}": "" +

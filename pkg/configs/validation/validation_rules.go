@@ -74,13 +74,13 @@ type Rule struct {
 //	budget-invalid-name error    the name of a disruption budget is a DNS subdomain
 //	budget-invalid-namespace error    the namespace of a disruption budget is a DNS label
 //	budget-invalid-selector error    labels and expressions of a disruption budget are legal
-//	budget-invalid-allowance error    the allowance of a disruption budget is a whole number, or a percentage from 0% to 100%
+//	budget-invalid-allowance error    the allowance of a disruption budget is a whole number, or 0% to 100%
 //	budget-one-allowance error    a disruption budget has one of minAvailable, maxUnavailable and allowed
 //	budget-duplicate-field error    a field of a disruption budget is in spec or outside of it, not both
 //	budget-already-exists error    names of disruption budgets are unique in their namespace
 //	classquota-name     error    the name of a class quota is a DNS subdomain, and unique in its queue
 //	classquota-operator error    a class quota has a match, and a selector has an operator that exists
-//	classquota-selector error    In and NotIn have legal classes, each once, other operators none; no selector is repeated
+//	classquota-selector error    In and NotIn have legal classes, each once, others none; no selector is repeated
 //	classquota-holder   error    users and groups of a class quota are legal, and have one quota of a match in a queue
 //	classquota-hard     error    a class quota limits something
 //	classquota-above    error    a class quota for all users is within those of the same match above
@@ -184,14 +184,14 @@ var ruleTable = []Rule{
 	{"budget-invalid-namespace", Error, "the namespace of a disruption budget is a DNS label"},
 	{"budget-invalid-selector", Error, "labels and expressions of a disruption budget are legal"},
 	{"budget-invalid-allowance", Error,
-		"the allowance of a disruption budget is a whole number, or a percentage from 0% to 100%"},
+		"the allowance of a disruption budget is a whole number, or 0% to 100%"},
 	{"budget-one-allowance", Error, "a disruption budget has one of minAvailable, maxUnavailable and allowed"},
 	{"budget-duplicate-field", Error, "a field of a disruption budget is in spec or outside of it, not both"},
 	{"budget-already-exists", Error, "names of disruption budgets are unique in their namespace"},
 	{"classquota-name", Error, "the name of a class quota is a DNS subdomain, and unique in its queue"},
 	{"classquota-operator", Error, "a class quota has a match, and a selector has an operator that exists"},
 	{"classquota-selector", Error,
-		"In and NotIn have legal classes, each once, other operators none; no selector is repeated"},
+		"In and NotIn have legal classes, each once, others none; no selector is repeated"},
 	{"classquota-holder", Error, "users and groups of a class quota are legal, and have one quota of a match in a queue"},
 	{"classquota-hard", Error, "a class quota limits something"},
 	{"classquota-above", Error, "a class quota for all users is within those of the same match above"},

@@ -58,7 +58,8 @@ func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed
 		assert.NilError(t,
 			p.AddNode(objects.NodeID(fmt.Sprint(pick(d, "a", "n", "z"), 10+step)), d.amounts(12), nil, !d.oneIn(6)))
 	case 1:
-		if changed = "node removed"; len(p.Nodes()) > 2 {
+		changed = "node removed"
+		if len(p.Nodes()) > 2 {
 			_, err := p.RemoveNode(n.ID(), now)
 			assert.NilError(t, err)
 		}
@@ -70,18 +71,21 @@ func (d generator) change(t *testing.T, p *objects.Partition, step int) (changed
 		p.SetSchedulable(n, !n.Schedulable())
 	case 4, 5:
 		ask := d.ask(fmt.Sprint("late", step))
-		if changed = "allocation added"; d.oneIn(6) {
+		changed = "allocation added"
+		if d.oneIn(6) {
 			changed = "allocation with a new resource added"
 			ask.Amounts = ask.Amounts.Add(resources.FromMap(map[string]resources.Quantity{fmt.Sprint("r", step%2): 1}))
 		}
 		_, err := p.AddReported(ask, n.ID(), now)
 		assert.NilError(t, err)
 	case 6:
-		if changed = "allocation released"; running != nil {
+		changed = "allocation released"
+		if running != nil {
 			p.Release(running.Key(), now)
 		}
 	case 7:
-		if changed = "allocation preempted"; running != nil && !p.Preempting(running) && n.Schedulable() {
+		changed = "allocation preempted"
+		if running != nil && !p.Preempting(running) && n.Schedulable() {
 			x, err := p.AddAsk(d.ask(fmt.Sprint("preemptor", step)), now)
 			assert.NilError(t, err)
 			p.Preempt(x, n, []*objects.Allocation{running}, now)

@@ -26,7 +26,8 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	}
 	s.collectCandidates(q, nil)
 	slices.SortFunc(s.candidates, compareQuotaCandidates)
-	if s.takeInOrder(); !s.withinMax() { // guarantees may forbid the victim order
+	s.takeInOrder()
+	if !s.withinMax() { // guarantees may forbid the victim order
 		for len(s.selected) > 0 {
 			s.undoLast()
 		}

@@ -68,7 +68,8 @@ func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates)
 	e := reportRecorder{search: s, report: SearchReport{Reason: r, TotalNodes: len(s.part.Nodes())}}
 	s.onOutcome, s.current.protected = e.recordOutcome, map[*objects.Allocation]IneligibleReason{}
 	e.report.Plan, e.report.Found = s.Find(x, r, predicates)
-	if e.report.Outcomes = s.outcomes; e.report.CrossNode { // the plans that were compared lack the victims on other nodes
+	e.report.Outcomes = s.outcomes
+	if e.report.CrossNode { // the plans that were compared lack the victims on other nodes
 		e.report.Best = nil
 		if e.report.Found {
 			e.report.Best = []Plan{e.report.Plan}

@@ -143,7 +143,8 @@ func (c *Config) password() (string, error) {
 		return "", &ConfigError{"PasswordFile", err}
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	if line = strings.TrimSuffix(line, "\r"); line == "" {
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
 		return "", &ConfigError{"PasswordFile", fmt.Errorf("%s has no password in its first line", c.PasswordFile)}
 	}
 	return line, nil

@@ -25,8 +25,9 @@ func TestClusterContext_ReadsAtEachCall(t *testing.T) {
 	answers := rest{
 		"/ws/v1/partitions":                          `[{"name":"default"}]`,
 		"/ws/v1/partition/default/application/a%2F1": `{"applicationID":"a/1","applicationState":"Running"}`,
-		"/ws/v1/partition/default/application/ended": `{"applicationID":"ended","applicationState":"Completed","finishedTime":1}`,
-		"/ws/v1/partition/default/nodes":             `[{"nodeID":"n1"},{"nodeID":"n2"}]`,
+		"/ws/v1/partition/default/application/ended": `{"applicationID":"ended","applicationState":"Completed",` +
+			`"finishedTime":1}`,
+		"/ws/v1/partition/default/nodes": `[{"nodeID":"n1"},{"nodeID":"n2"}]`,
 	}
 	cluster := scheduler.NewScheduler(answers).GetClusterContext()
 	assert.Equal(t, cluster.GetApplication("a/1", "[rm]default").CurrentState(), "Running")

@@ -34,7 +34,10 @@ partitions:
             maxapplications: 20
             properties: {priority.policy: fence}
             resources: {guaranteed: {vcore: 4}, max: {vcore: 8, memory: 2Gi}}
-            childtemplate: {maxapplications: 3, properties: {application.sort.policy: fair}, resources: {max: {vcore: 2}}}
+            childtemplate:
+              maxapplications: 3
+              properties: {application.sort.policy: fair}
+              resources: {max: {vcore: 2}}
 `
 
 // What is read from a text is written again: a text of every setting comes back with all of them, and is valid.
