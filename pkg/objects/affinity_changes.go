@@ -7,10 +7,6 @@ import (
 // affinityChanges counts the allocations that affinity, anti-affinity and spread select, and knows the ask groups to
 // which every node is refused (ADR 67). As long as no ask and no allocation has such constraints it tracks nothing.
 type affinityChanges struct {
-	ignoreGangChanges
-	ignoreAccountChanges
-	ignoreApplicationChanges
-
 	nodes       *indexedList[Node] // of the partition
 	tracker     affinity.Tracker
 	tracking    bool               // tracker has all nodes and allocations
@@ -67,7 +63,7 @@ func (c *affinityChanges) sweep() {
 	}
 }
 
-func (c *affinityChanges) askAdded(x *Allocation, _ groupPosition) {
+func (c *affinityChanges) askAdded(x *Allocation) {
 	if !x.Constrained() {
 		return
 	}
@@ -75,12 +71,6 @@ func (c *affinityChanges) askAdded(x *Allocation, _ groupPosition) {
 		c.track()
 	}
 	c.tracker.Acquire(x.ask.Affinity(), x.ask.Tags())
-}
-
-func (c *affinityChanges) askRemoved(x *Allocation, _ *AskGroup) {
-	if x.Constrained() {
-		c.tracker.Release(x.ask.Affinity(), x.ask.Tags())
-	}
 }
 
 func (c *affinityChanges) allocationPosted(x *Allocation) {
@@ -94,12 +84,6 @@ func (c *affinityChanges) allocationPosted(x *Allocation) {
 	}
 }
 
-func (c *affinityChanges) allocationUnposted(x *Allocation) {
-	if c.tracking {
-		c.tracker.Unplace(x.ask.Affinity(), x.ask.Tags(), x.node.tracked)
-	}
-}
-
 func (c *affinityChanges) foreignAdded(n *Node, f *Foreign) {
 	switch {
 	case c.tracking:
@@ -108,12 +92,6 @@ func (c *affinityChanges) foreignAdded(n *Node, f *Foreign) {
 		}
 	case f.affinity().Key() != "":
 		c.track()
-	}
-}
-
-func (c *affinityChanges) foreignRemoved(n *Node, f *Foreign) {
-	if c.tracking {
-		c.tracker.Unplace(f.affinity(), f.Tags, n.tracked)
 	}
 }
 
@@ -169,19 +147,53 @@ func (c *affinityChanges) noteSoftTaints(n *Node, some bool) {
 	}
 }
 
-// nodeFreed: an allocation may have ended, or n may have enough resources now.
-func (c *affinityChanges) nodeFreed(*Node) { c.nodesOpened = c.tracking }
-
-func (c *affinityChanges) settingsApplied() { c.nodesOpened = c.tracking }
-
-// nodeUsageChanged: the place of n in the node order, the shapes that fit it, or what its ports refuse may be others.
-func (c *affinityChanges) nodeUsageChanged(n *Node) { c.grouped.add(n, len(c.nodes.all)) }
-
-func (c *affinityChanges) schedulabilityChanged(n *Node) { c.grouped.add(n, len(c.nodes.all)) }
-func (c *affinityChanges) resourceAdded()                { c.grouped.invalidate() }
-
 // shapeAdded: the masks of nodes have a shape more.
 func (c *affinityChanges) shapeAdded() { c.grouped.masks++ }
+
+// wants leaves out the changes that are about no node, or open none by themselves: nodeFreed follows where they do.
+func (*affinityChanges) wants() changeSet {
+	return 1<<askAdded | 1<<askRemoved | 1<<allocationPosted | 1<<allocationUnposted | 1<<foreignAdded |
+		1<<foreignRemoved | 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeAttributesChanged | 1<<nodeFreed | 1<<settingsApplied |
+		1<<nodeUsageChanged | 1<<schedulabilityChanged | 1<<resourceAdded | 1<<rebuilding
+}
+
+func (a *affinityChanges) on(c *change) {
+	switch c.kind {
+	case nodeUsageChanged, schedulabilityChanged:
+		// the place of the node in the node order, the shapes that fit it, or what its ports refuse may be others
+		a.grouped.add(c.node, len(a.nodes.all))
+	case askAdded:
+		a.askAdded(c.ask)
+	case askRemoved:
+		if c.ask.Constrained() {
+			a.tracker.Release(c.ask.ask.Affinity(), c.ask.ask.Tags())
+		}
+	case allocationPosted:
+		a.allocationPosted(c.ask)
+	case allocationUnposted:
+		if a.tracking {
+			a.tracker.Unplace(c.ask.ask.Affinity(), c.ask.ask.Tags(), c.ask.node.tracked)
+		}
+	case foreignAdded:
+		a.foreignAdded(c.node, c.foreign)
+	case foreignRemoved:
+		if a.tracking {
+			a.tracker.Unplace(c.foreign.affinity(), c.foreign.Tags, c.node.tracked)
+		}
+	case nodeAdded:
+		a.nodeAdded(c.node)
+	case nodeRemoved:
+		a.nodeRemoved(c.node)
+	case nodeAttributesChanged:
+		a.nodeAttributesChanged(c.node)
+	case nodeFreed, settingsApplied: // an allocation may have ended, or a node may have enough resources now
+		a.nodesOpened = a.tracking
+	case resourceAdded:
+		a.grouped.invalidate()
+	case rebuilding:
+		a.rebuilding()
+	}
+}
 
 // rebuilding requeues the groups: their indexes are filled again.
 func (c *affinityChanges) rebuilding() {
@@ -191,29 +203,3 @@ func (c *affinityChanges) rebuilding() {
 	}
 	c.refused = nil
 }
-
-// The other changes are about no node, or open none by themselves: nodeFreed follows where they do.
-
-func (*affinityChanges) nominationAdded(*Allocation, *Node)             {}
-func (*affinityChanges) nominationRemoved(*Allocation, *Node)           {}
-func (*affinityChanges) nominationEnded(*Allocation, EndedNomination)   {}
-func (*affinityChanges) reservationAdded(*Allocation, *Node)            {}
-func (*affinityChanges) reservationEnded(*Allocation, EndedReservation) {}
-func (*affinityChanges) waitingStateChanged(*Allocation)                {}
-func (*affinityChanges) allocationResized(*Allocation)                  {}
-func (*affinityChanges) allocationTagged(*Allocation)                   {}
-func (*affinityChanges) preemptionMarked(*Allocation)                   {}
-func (*affinityChanges) preemptionUnmarked(*Allocation)                 {}
-func (*affinityChanges) nodeRestored(*Node)                             {}
-func (*affinityChanges) nodeBudgetsChanged(*Node)                       {}
-func (*affinityChanges) capacityChanged(*Queue)                         {}
-func (*affinityChanges) queueUsageChanged(*Queue)                       {}
-func (*affinityChanges) queuePreemptingChanged(*Queue)                  {}
-func (*affinityChanges) queueRunningChanged(*Queue)                     {}
-func (*affinityChanges) queueSettingsChanged(*Queue)                    {}
-func (*affinityChanges) queueChanged(*Queue)                            {}
-func (*affinityChanges) queueStateChanged(*Queue, QueueChange)          {}
-func (*affinityChanges) quotasChanged(*Queue)                           {}
-func (*affinityChanges) queueTreeChanged()                              {}
-func (*affinityChanges) configurationChanged()                          {}
-func (*affinityChanges) refusalsMayEnd()                                {}

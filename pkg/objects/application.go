@@ -158,7 +158,7 @@ func (p *Partition) addPending(x *Allocation) {
 		in = lastOfGroup
 	}
 	x.group = group
-	p.journal.askAdded(x, in)
+	p.journal.post(change{kind: askAdded, ask: x, position: in})
 	a.askGroups.reindex(group)
 	p.Gangs().memberAdded(x)
 	a.pendingCount++
@@ -175,7 +175,7 @@ func (p *Partition) removePending(x *Allocation) {
 		a.askGroups.remove(group)
 		p.setMaxAppsCheck(group, quota.MaxAppsUnchecked)
 	}
-	p.journal.askRemoved(x, group)
+	p.journal.post(change{kind: askRemoved, ask: x, group: group})
 	p.Gangs().memberRemoved(x)
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

@@ -24,13 +24,13 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 		return
 	}
 	p.deadlines.clear(a)
-	change := lifecycle.NewChange(to, reason, now)
+	entered := lifecycle.NewChange(to, reason, now)
 	a.state = to
 	if to == lifecycle.Completing {
 		a.setDeadline(&p.deadlines.completing, now)
 	}
-	a.log = a.log.With(change)
-	p.journal.applicationStateChanged(a, change)
+	a.log = a.log.With(entered)
+	p.journal.post(change{kind: applicationStateChanged, app: a, entered: entered})
 	p.updateRunning(a)
 }
 

@@ -38,7 +38,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	if p.deadlines.lifetimes.New > 0 {
 		a.setDeadline(&p.deadlines.newApps, now)
 	}
-	p.journal.applicationAdded(a)
+	p.journal.post(change{kind: applicationAdded, app: a})
 	p.joinAccounts(a)
 	return nil
 }

@@ -250,9 +250,9 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 			got := p.orderingText()
 			p.rebuildOrdering()
 			for _, q := range p.queues {
-				p.journal.queueSettingsChanged(q)
+				p.journal.post(change{kind: queueSettingsChanged, queue: q})
 			}
-			p.journal.settingsApplied()
+			p.journal.post(change{kind: settingsApplied})
 			p.rebuildClassUsage()
 			p.RefreshShares()
 			assert.DeepEqual(t, got, p.orderingText())

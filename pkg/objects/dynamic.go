@@ -45,9 +45,9 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		d := &dynamicQueue{parent: depth < len(parts)-1, template: template}
 		q = p.buildQueue(d.conf(parts[depth], template), q, false)
 		q.dynamic = d
-		p.journal.queueStateChanged(q, QueueCreated)
+		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueCreated})
 	}
-	p.journal.queueTreeChanged()
+	p.journal.post(change{kind: queueTreeChanged})
 	if p.quotas.MaxApplicationsOutdated() {
 		p.rebuildOrdering()
 	}

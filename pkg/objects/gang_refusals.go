@@ -34,7 +34,12 @@ func (l GangLedger) Refuse(a *Application, members []MemberGroup, reason string)
 	a.gang.Refuse(reason)
 	a.reindexReady()
 	l.p.reindex(a)
-	l.p.journal.gangRefused(a, members)
+	c := &l.p.journal.gangs
+	if c.refused == nil {
+		c.refused = map[*Application]refusedGang{}
+	}
+	c.refused[a] = newRefusedGang(members)
+	l.p.journal.post(change{kind: gangRefused, app: a})
 }
 
 // ExpireRefusals has RetryRefused try the gangs that were refused.

@@ -122,13 +122,13 @@ func (l GangLedger) removed(x *Allocation) {
 	})
 }
 
-// count changes the counts of the gang of an application, and what follows from them. change reports whether a task
+// count changes the counts of the gang of an application, and what follows from them. by reports whether a task
 // group holds asks back now or no longer. The caller reindexes the application.
-func (l GangLedger) count(a *Application, change func(*gangs.Gang) (holdChanged bool)) {
+func (l GangLedger) count(a *Application, by func(*gangs.Gang) (holdChanged bool)) {
 	before := a.gang.Deadline()
-	holdChanged := change(a.gang)
+	holdChanged := by(a.gang)
 	l.p.gangs.timers.move(a, before, a.gang.Deadline())
-	l.p.journal.gangCountsChanged(a)
+	l.p.journal.post(change{kind: gangCountsChanged, app: a})
 	if !holdChanged {
 		return
 	}
@@ -137,7 +137,7 @@ func (l GangLedger) count(a *Application, change func(*gangs.Gang) (holdChanged 
 			group.hold = hold
 			a.askGroups.reindex(group)
 			l.p.Reservations().clearHeld(group)
-			l.p.journal.askGroupHeld(group)
+			l.p.journal.post(change{kind: askGroupHeld, group: group})
 		}
 	}
 }

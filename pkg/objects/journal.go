@@ -1,40 +1,32 @@
 package objects
 
 import (
+	"time"
+
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// The journal states every change of the ledger, by kind, to everything that is derived from the state:
-// masks and orders, unschedulable asks, freed nodes, quota enforcement, preemption, snapshots, events.
-// The code that changes something calls the method of the journal for the kind, once and after the change;
-// it knows no consumer. A consumer decides about each kind: a kind that is added below does not compile
-// until every consumer has a method for it (ADR 51).
+// The journal passes every change of the ledger to everything that is derived from the state: masks and orders,
+// unschedulable asks, freed nodes, quota enforcement, preemption, snapshots, events. The code that changes something
+// posts the change, once and after it is made; it knows no consumer (ADR 51).
 
-// changeConsumer is derived from the state of a partition. Only the journal calls its methods.
-type changeConsumer interface {
-	askChanges
-	allocationChanges
-	gangChangeKinds
-	nodeChanges
-	queueChanges
-	accountChanges
-	applicationChanges
-	configurationChanges
-}
-
-// askChanges are the kinds of changes of pending asks, their nominations and their reservations.
-type askChanges interface {
-	askAdded(x *Allocation, in groupPosition)         // x is pending in its group
-	askRemoved(x *Allocation, from *AskGroup)         // x is no longer pending
-	nominationAdded(x *Allocation, n *Node)           // resources of n are held for x
-	nominationRemoved(x *Allocation, n *Node)         // they no longer are; also at the end of a dry run
-	nominationEnded(x *Allocation, e EndedNomination) // x is pending without a nomination
-
-	reservationAdded(x *Allocation, n *Node)            // n is reserved for x
-	reservationEnded(x *Allocation, e EndedReservation) // it no longer is; x is pending, or is being bound or removed
-
-	waitingStateChanged(x *Allocation) // another waiting state of x is reported to the RM
+// change states what changed: a kind, and the objects that the comment of the kind names. The other fields are zero.
+type change struct {
+	kind     changeKind
+	position groupPosition
+	to       QueueChange
+	end      ReservationEnd
+	ask      *Allocation // or an allocation
+	group    *AskGroup
+	node     *Node
+	foreign  *Foreign
+	queue    *Queue
+	app      *Application
+	ended    *lifecycle.Ended
+	account  *quota.Account
+	since    time.Time
+	entered  lifecycle.Change
 }
 
 // groupPosition is how an ask was added to its group.
@@ -46,89 +38,102 @@ const (
 	insideGroup                   // any other position: it may be the first without a nomination
 )
 
-// allocationChanges are the kinds of changes of allocations.
-type allocationChanges interface {
-	allocationPosted(x *Allocation)   // x counts in its node, application, accounts and queues
-	allocationUnposted(x *Allocation) // x counts there no longer
-	allocationResized(x *Allocation)  // the ask or allocation x has other amounts
-	allocationTagged(x *Allocation)   // the tags of x changed
-	preemptionMarked(x *Allocation)   // x is marked for preemption, or its mark is overdue
-	preemptionUnmarked(x *Allocation) // x is no longer marked so
+// changeKind is a kind of change. TestJournal_EveryConsumerDecidesAboutEveryKind holds which consumer wants which.
+type changeKind uint8
+
+// The kinds of changes of pending asks, their nominations and their reservations.
+const (
+	askAdded          changeKind = iota // ask is pending in its group, at position
+	askRemoved                          // ask is no longer pending; it was in group
+	nominationAdded                     // resources of node are held for ask
+	nominationRemoved                   // they no longer are; also at the end of a dry run
+	nominationEnded                     // ask is pending without its nomination for node since then
+	reservationAdded                    // node is reserved for ask
+	// node, reserved since then, no longer is; ask is pending, or is being bound or removed
+	reservationEnded
+	waitingStateChanged // another waiting state of ask is reported to the RM
+
+	// Changes of allocations.
+	allocationPosted   // ask counts in its node, application, accounts and queues
+	allocationUnposted // ask counts there no longer
+	allocationResized  // the ask or allocation has other amounts
+	allocationTagged   // the tags of ask changed
+	preemptionMarked   // ask is marked for preemption, or its mark is overdue
+	preemptionUnmarked // ask is no longer marked so
+
+	// Changes of gangs.
+	placeholderEnding // the release of the placeholder ask is ordered, other than by preemption
+	replacementAdded  // ask will be placed when the release of its placeholder is confirmed
+	replacementEnded  // it will not, or is being placed
+	replaced          // ask was placed because a placeholder has ended
+	gangCountsChanged // the counts of a task group of app
+	gangRefused       // the members of app cannot be placed together now
+	askGroupHeld      // the asks of group wait for placeholders, or no longer
+
+	// Changes of nodes.
+	nodeAdded
+	nodeRemoved
+	nodeUsageChanged      // a quantity changed: the capacity, what is used, or what is held; or node was cordoned
+	nodeFreed             // node may have more free resources than before
+	nodeRestored          // as nodeFreed, at the end of a dry run: the state is as before it
+	schedulabilityChanged // node became unschedulable, or schedulable
+	nodeAttributesChanged // node has other labels or taints, so other constraints admit it
+	nodeBudgetsChanged    // other budgets select an allocation of node
+	foreignAdded          // foreign is on node
+	foreignRemoved        // foreign no longer is on node
+	capacityChanged       // the sum of all nodes changed; queue is root
+
+	// Changes of queues.
+	queueUsageChanged      // what is allocated in queue and in each queue above
+	queuePreemptingChanged // what is preempting in queue and in each queue above
+	queueRunningChanged    // the number of running applications of queue
+	queueSettingsChanged   // queue is new, or its settings changed
+	queueChanged           // queue was removed, or something else that REST shows of it changed
+	queueStateChanged      // queue was created, removed, drained or restored: to
+	quotasChanged          // tags of an application changed the quotas of the dynamic leaf queue
+	queueTreeChanged       // queues were added to the tree
+
+	// Changes of what users and groups use.
+	accountMembersChanged
+	accountUsageChanged   // what is allocated in account
+	accountRunningChanged // the number of running applications of account
+
+	// Changes of applications.
+	applicationAdded
+	applicationRemoved
+	applicationStateChanged // app has entered a state
+	applicationExpired      // the entry ended of the history was removed: it has entered a state
+	runningChanged          // app counts, or no longer counts, among the running applications
+	firstStartingChanged    // another application may start in the StateAware leaf of app
+	mayBeAllocatedChanged   // an operator holds app or its leaf, or no longer
+	applicationMoved        // app, with all that it has, was in queue and is in another leaf
+	mayPreemptChanged       // it may have changed whether the settings let the asks of app preempt
+
+	// Changes that are not about one object.
+	configurationChanged // a configuration is in force
+	settingsApplied      // the settings of all queues that differ, and what depends on them, are applied
+	rebuilding           // all masks, orders and accounts are built anew after this
+	resourceAdded        // a resource got an index
+	refusalsMayEnd       // the resource manager may accept what it refused
+
+	changeKinds = iota // how many there are
+)
+
+// changeSet is a set of kinds, one bit each.
+type changeSet uint64
+
+const everyChange changeSet = 1<<changeKinds - 1
+
+func (s changeSet) has(k changeKind) bool { return s>>k&1 != 0 }
+
+// consumer is derived from the state of a partition. It gets each change of a kind that it wants, at once. It posts
+// none itself, does not keep the pointer, and allocates nothing but space in its own lists.
+type consumer interface {
+	wants() changeSet
+	on(c *change)
 }
 
-// gangChangeKinds are the kinds of changes of gangs.
-type gangChangeKinds interface {
-	placeholderEnding(y *Allocation)                   // the release of placeholder y is ordered, other than by preemption
-	replacementAdded(x, y *Allocation)                 // x will be placed when the release of placeholder y is confirmed
-	replacementEnded(x, y *Allocation)                 // it will not, or is being placed
-	replaced(x *Allocation)                            // x was placed because a placeholder has ended
-	gangCountsChanged(a *Application)                  // the counts of a task group of a changed
-	gangRefused(a *Application, members []MemberGroup) // the members of a cannot be placed together now
-	askGroupHeld(group *AskGroup)                      // the asks of group wait for placeholders, or no longer
-}
-
-// nodeChanges are the kinds of changes of nodes.
-type nodeChanges interface {
-	nodeAdded(n *Node)
-	nodeRemoved(n *Node)
-	// a quantity of n changed: the capacity, what is used, or what is held; or it was cordoned
-	nodeUsageChanged(n *Node)
-	nodeFreed(n *Node)             // n may have more free resources than before
-	nodeRestored(n *Node)          // as nodeFreed, at the end of a dry run: the state is as before it
-	schedulabilityChanged(n *Node) // n became unschedulable, or schedulable
-	nodeAttributesChanged(n *Node) // n has other labels or taints, so other constraints admit it
-	nodeBudgetsChanged(n *Node)    // other budgets select an allocation of n
-	foreignAdded(n *Node, f *Foreign)
-	foreignRemoved(n *Node, f *Foreign)
-	capacityChanged(root *Queue) // the sum of all nodes changed
-}
-
-// queueChanges are the kinds of changes of queues.
-type queueChanges interface {
-	queueUsageChanged(q *Queue)                 // what is allocated in q changed
-	queuePreemptingChanged(q *Queue)            // what is preempting in q changed
-	queueRunningChanged(q *Queue)               // the number of its running applications changed
-	queueSettingsChanged(q *Queue)              // q is new, or its settings changed
-	queueChanged(q *Queue)                      // q was removed, or something else that REST shows of it changed
-	queueStateChanged(q *Queue, to QueueChange) // q was created, removed, drained or restored
-	quotasChanged(q *Queue)                     // tags of an application changed the quotas of the dynamic leaf q
-	queueTreeChanged()                          // queues were added to the tree
-}
-
-// accountChanges are the kinds of changes of what users and groups use.
-type accountChanges interface {
-	accountMembersChanged(x *quota.Account)
-	accountUsageChanged(x *quota.Account)   // what is allocated changed
-	accountRunningChanged(x *quota.Account) // the number of running applications changed
-}
-
-// applicationChanges are the kinds of changes of applications.
-type applicationChanges interface {
-	applicationAdded(a *Application)
-	applicationRemoved(a *Application)
-	applicationStateChanged(a *Application, to lifecycle.Change)
-	applicationExpired(e *lifecycle.Ended, to lifecycle.Change) // an entry of the history was removed
-	// a counts, or no longer counts, among the running applications
-	runningChanged(a *Application)
-	// another application may start in the StateAware leaf of a
-	firstStartingChanged(a *Application)
-	mayBeAllocatedChanged(a *Application)         // an operator holds a or its leaf, or no longer
-	applicationMoved(a *Application, from *Queue) // a, with all that it has, is in another leaf
-	// it may have changed whether the settings let the asks of a preempt
-	mayPreemptChanged(a *Application)
-}
-
-// configurationChanges are the kinds of changes that are not about one object.
-type configurationChanges interface {
-	configurationChanged() // a configuration is in force
-	settingsApplied()      // the settings of all queues that differ, and what depends on them, are applied
-	rebuilding()           // all masks, orders and accounts are built anew after this
-	resourceAdded()        // a resource got an index
-	refusalsMayEnd()       // the resource manager may accept what it refused
-}
-
-// journal passes each change to every consumer. The order of the consumers has no meaning but for the first:
-// masks and orders are right when another consumer reads them.
+// journal holds the consumers.
 type journal struct {
 	order       ordering
 	routine     routineChanges
@@ -143,20 +148,44 @@ type journal struct {
 	reserving   reservationChanges
 	affinity    affinityChanges
 	topology    topologyChanges
+
+	wanting [][]consumer `objectgraph:"-"` // by kind; nil: no change was posted yet
+	posted  change       `objectgraph:"-"` // the last change, in a place that is reused
+	posting bool
 }
 
-var (
-	_ changeConsumer = (*ordering)(nil)
-	_ changeConsumer = (*routineChanges)(nil)
-	_ changeConsumer = (*retries)(nil)
-	_ changeConsumer = (*enforcement)(nil)
-	_ changeConsumer = (*preemptionChanges)(nil)
-	_ changeConsumer = (*snapshotChanges)(nil)
-	_ changeConsumer = (*stateEvents)(nil)
-	_ changeConsumer = (*gangChanges)(nil)
-	_ changeConsumer = (*waitingChanges)(nil)
-	_ changeConsumer = (*answerChanges)(nil)
-	_ changeConsumer = (*reservationChanges)(nil)
-	_ changeConsumer = (*affinityChanges)(nil)
-	_ changeConsumer = (*topologyChanges)(nil)
-)
+// consumers returns all consumers. Their order has no meaning but for the first: masks and orders are right when
+// another consumer reads them.
+func (j *journal) consumers() []consumer {
+	return []consumer{
+		&j.order, &j.routine, &j.retries, &j.enforcement, &j.preemption, &j.snapshots, &j.events, &j.gangs, &j.waiting,
+		&j.answers, &j.reserving, &j.affinity, &j.topology,
+	}
+}
+
+// post passes c to every consumer that wants its kind.
+func (j *journal) post(c change) {
+	if j.posting {
+		panic("objects: a consumer of changes posts a change")
+	}
+	if j.wanting == nil {
+		j.attach()
+	}
+	j.posted, j.posting = c, true
+	for _, x := range j.wanting[c.kind] {
+		x.on(&j.posted)
+	}
+	j.posting = false
+}
+
+// attach lists the consumers by the kinds that they want.
+func (j *journal) attach() {
+	j.wanting = make([][]consumer, changeKinds)
+	for _, x := range j.consumers() {
+		for k := range j.wanting {
+			if x.wants().has(changeKind(k)) {
+				j.wanting[k] = append(j.wanting[k], x)
+			}
+		}
+	}
+}

@@ -131,7 +131,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 		p.addPreempting(x, d)
 	}
 	p.reindex(a)
-	p.journal.allocationResized(x)
+	p.journal.post(change{kind: allocationResized, ask: x})
 	return x, nil
 }
 
@@ -146,7 +146,7 @@ func (l GangLedger) changeAsk(x *Allocation, ask *Ask) {
 	p.addPending(x)
 	x.app.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.reindex(x.app)
-	p.journal.allocationResized(x)
+	p.journal.post(change{kind: allocationResized, ask: x})
 }
 
 // unpost subtracts x from all totals and ends its nomination or its preemption mark. x stays
@@ -286,15 +286,15 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	x.postInApplication(&p.journal, v, sign)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.Post(v, sign)
-		p.journal.queueUsageChanged(q)
 	}
+	p.journal.post(change{kind: queueUsageChanged, queue: x.app.queue})
 	n.updateAvailable(&p.journal)
 	if sign > 0 {
-		p.journal.allocationPosted(x)
+		p.journal.post(change{kind: allocationPosted, ask: x})
 		return
 	}
-	p.journal.allocationUnposted(x)
-	p.journal.nodeFreed(n)
+	p.journal.post(change{kind: allocationUnposted, ask: x})
+	p.journal.post(change{kind: nodeFreed, node: n})
 }
 
 // postBound is post for an x that the queues count as pending, and then no longer do: one pass over the path instead of
@@ -305,10 +305,10 @@ func (x *Allocation) postBound(j *journal, n *Node) {
 	x.postInApplication(j, v, 1)
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostBound(v)
-		j.queueUsageChanged(q)
 	}
+	j.post(change{kind: queueUsageChanged, queue: x.app.queue})
 	n.updateAvailable(j)
-	j.allocationPosted(x)
+	j.post(change{kind: allocationPosted, ask: x})
 }
 
 // postAllocated adds v to what n has allocated (sign 1) or subtracts it (sign -1), and keeps the deficit of root. It
@@ -331,7 +331,7 @@ func (x *Allocation) postInApplication(j *journal, v resources.Vector, sign int)
 	}
 	for _, m := range x.app.quota.Memberships() {
 		m.Account().Post(v, sign)
-		j.accountUsageChanged(m.Account())
+		j.post(change{kind: accountUsageChanged, account: m.Account()})
 	}
 }
 

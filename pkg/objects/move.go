@@ -90,7 +90,7 @@ func MoveApplication(p *Partition, a *Application, to *Queue) {
 	p.updateRunning(a)
 	p.deadlines.ramping.add(a)
 	p.reindex(a)
-	p.journal.applicationMoved(a, from)
+	p.journal.post(change{kind: applicationMoved, app: a, queue: from})
 	p.prune(from)
 }
 
@@ -107,7 +107,7 @@ func leaveLeaf(p *Partition, a *Application) {
 	q.apps.Reindex(a, false)
 	if first := q.FirstStarting(); first != before && first != nil {
 		p.reindex(first)
-		p.journal.firstStartingChanged(first)
+		p.journal.post(change{kind: firstStartingChanged, app: first})
 	}
 }
 

@@ -13,7 +13,7 @@ func SetOnHold(p *Partition, a *Application, held bool) {
 		return
 	}
 	a.onHold = held
-	mayBeAllocatedChanged(p, a)
+	holdChanged(p, a)
 }
 
 // Stopped reports whether an operator has stopped q or a queue above (OPS-2).
@@ -30,9 +30,9 @@ func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
 	changed := q.policy.stopped != stopped
 	q.policy.stopped = stopped
 	if changed {
-		p.journal.queueChanged(q)
+		p.journal.post(change{kind: queueChanged, queue: q})
 		for _, a := range q.Applications() {
-			mayBeAllocatedChanged(p, a)
+			holdChanged(p, a)
 		}
 	}
 	for _, child := range q.Children() {
@@ -48,7 +48,7 @@ func SetDrained(p *Partition, q *Queue, isDrained func(QueuePath) bool) {
 	drained := isDrained(q.path) || q.parent != nil && q.parent.drained
 	if q.drained != drained {
 		q.drained = drained
-		p.journal.queueChanged(q)
+		p.journal.post(change{kind: queueChanged, queue: q})
 	}
 	for _, child := range q.Children() {
 		SetDrained(p, child, isDrained)
@@ -62,13 +62,14 @@ func (n *Node) Cordoned() bool { return n.cordoned }
 func SetCordoned(p *Partition, n *Node, cordoned bool) {
 	if n.cordoned != cordoned {
 		n.cordoned = cordoned
-		p.journal.nodeUsageChanged(n) // whether it is schedulable need not have changed
+		p.journal.post(change{kind: nodeUsageChanged, node: n}) // whether it is schedulable need not have changed
 	}
 }
 
-func mayBeAllocatedChanged(p *Partition, a *Application) {
+// holdChanged posts that a is held now, or no longer.
+func holdChanged(p *Partition, a *Application) {
 	p.reindex(a)
-	p.journal.mayBeAllocatedChanged(a)
+	p.journal.post(change{kind: mayBeAllocatedChanged, app: a})
 }
 
 // Draining reports whether an operator drains n (OPS-10).
@@ -78,7 +79,7 @@ func (n *Node) Draining() bool { return n.draining }
 func SetDraining(p *Partition, n *Node, draining bool) {
 	if n.draining != draining {
 		n.draining = draining
-		p.journal.nodeUsageChanged(n)
+		p.journal.post(change{kind: nodeUsageChanged, node: n})
 	}
 }
 

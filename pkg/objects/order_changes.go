@@ -10,11 +10,6 @@ import (
 // shares. The orders of queues, applications and ask groups are in their parents; Partition.reindex updates
 // them when all quantities of an application are final.
 type ordering struct {
-	ignoreAskChanges
-	ignoreAllocationChanges
-	ignoreGangChanges
-	ignoreApplicationChanges
-
 	shapes              *feasibility.Table
 	names               *resources.NameTable
 	root                *quota.Queue             // with the capacity of the cluster
@@ -28,18 +23,58 @@ type ordering struct {
 	fitScratch          feasibility.Mask // buffer of refitAccount
 }
 
-func (o *ordering) nodeAdded(n *Node) { o.reindexNode(n) }
+func (*ordering) wants() changeSet {
+	return 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeUsageChanged | 1<<nodeAttributesChanged | 1<<schedulabilityChanged |
+		1<<capacityChanged | 1<<queueUsageChanged | 1<<queueSettingsChanged | 1<<queueRunningChanged | 1<<quotasChanged |
+		1<<queueTreeChanged | 1<<resourceAdded | 1<<accountUsageChanged | 1<<accountRunningChanged |
+		1<<accountMembersChanged | 1<<rebuilding
+}
 
-// nodeRemoved: the node was made unschedulable before.
-func (o *ordering) nodeRemoved(n *Node) { o.unschedulable.Reindex(n, false) }
+func (o *ordering) on(c *change) {
+	switch c.kind {
+	case nodeUsageChanged:
+		o.nodeUsageChanged(c.node)
+	case nodeAdded:
+		o.reindexNode(c.node)
+	case nodeRemoved: // it was made unschedulable before
+		o.unschedulable.Reindex(c.node, false)
+	case nodeAttributesChanged:
+		o.fitNode(c.node)
+		o.reindexNode(c.node)
+	case schedulabilityChanged:
+		o.schedulabilityChanged(c.node)
+	case queueUsageChanged:
+		for q := c.queue; q != nil; q = q.parent {
+			o.refitQueue(q)
+		}
+	case queueSettingsChanged:
+		o.refitQueue(c.queue)
+	case queueRunningChanged:
+		if c.queue.quota.MaxApplications() > 0 {
+			o.refitQueue(c.queue)
+		}
+	case capacityChanged, quotasChanged:
+		o.refitQueue(c.queue)
+		o.sharesStale = true
+	case queueTreeChanged, resourceAdded:
+		o.sharesStale = true
+	case accountUsageChanged:
+		if c.account.LimitsResources() {
+			o.refitAccount(c.account)
+		}
+	case accountRunningChanged:
+		if c.account.LimitsApplications() {
+			o.refitAccount(c.account)
+		}
+	case accountMembersChanged: // the caller indexes the member
+		c.account.Refit(o.shapes, o.names.Len(), &o.fitScratch)
+	case rebuilding: // the rebuild indexes all nodes, sets all denominators and builds all accounts
+		o.joining, o.sharesStale, o.refitAccounts = nil, false, nil
+	}
+}
 
 func (o *ordering) nodeUsageChanged(n *Node) {
 	n.key.Score = o.scorer.score(n)
-	o.fitNode(n)
-	o.reindexNode(n)
-}
-
-func (o *ordering) nodeAttributesChanged(n *Node) {
 	o.fitNode(n)
 	o.reindexNode(n)
 }
@@ -59,40 +94,6 @@ func (o *ordering) schedulabilityChanged(n *Node) {
 	}
 }
 
-func (o *ordering) capacityChanged(root *Queue) {
-	o.refitQueue(root)
-	o.sharesStale = true
-}
-
-func (o *ordering) queueUsageChanged(q *Queue)    { o.refitQueue(q) }
-func (o *ordering) queueSettingsChanged(q *Queue) { o.refitQueue(q) }
-
-func (o *ordering) queueRunningChanged(q *Queue) {
-	if q.quota.MaxApplications() > 0 {
-		o.refitQueue(q)
-	}
-}
-
-func (o *ordering) quotasChanged(q *Queue) {
-	o.refitQueue(q)
-	o.sharesStale = true
-}
-
-func (o *ordering) queueTreeChanged() { o.sharesStale = true }
-func (o *ordering) resourceAdded()    { o.sharesStale = true }
-
-func (o *ordering) accountUsageChanged(x *quota.Account) {
-	if x.LimitsResources() {
-		o.refitAccount(x)
-	}
-}
-
-func (o *ordering) accountRunningChanged(x *quota.Account) {
-	if x.LimitsApplications() {
-		o.refitAccount(x)
-	}
-}
-
 // refitAccount computes the shapes that are within the limit of x, after its usage changed. If they
 // changed, Partition.reindex updates the other members too.
 func (o *ordering) refitAccount(x *quota.Account) {
@@ -100,25 +101,3 @@ func (o *ordering) refitAccount(x *quota.Account) {
 		o.refitAccounts = append(o.refitAccounts, x)
 	}
 }
-
-// accountMembersChanged: the caller indexes the member.
-func (o *ordering) accountMembersChanged(x *quota.Account) {
-	x.Refit(o.shapes, o.names.Len(), &o.fitScratch)
-}
-
-// rebuilding: the rebuild indexes all nodes, sets all denominators and builds all accounts.
-func (o *ordering) rebuilding() { o.joining, o.sharesStale, o.refitAccounts = nil, false, nil }
-
-// The other changes change no mask and no key.
-
-func (*ordering) nodeFreed(*Node)                       {}
-func (*ordering) nodeRestored(*Node)                    {}
-func (*ordering) nodeBudgetsChanged(*Node)              {}
-func (*ordering) foreignAdded(*Node, *Foreign)          {}
-func (*ordering) foreignRemoved(*Node, *Foreign)        {}
-func (*ordering) queuePreemptingChanged(*Queue)         {}
-func (*ordering) queueChanged(*Queue)                   {}
-func (*ordering) queueStateChanged(*Queue, QueueChange) {}
-func (*ordering) configurationChanged()                 {}
-func (*ordering) settingsApplied()                      {}
-func (*ordering) refusalsMayEnd()                       {}

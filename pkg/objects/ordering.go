@@ -14,7 +14,7 @@ import (
 // than before.
 func (p *Partition) reindex(a *Application) {
 	if a.reindex() {
-		p.journal.firstStartingChanged(a)
+		p.journal.post(change{kind: firstStartingChanged, app: a})
 	}
 	o := &p.journal.order
 	for len(o.refitAccounts) > 0 {

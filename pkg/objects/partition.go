@@ -119,7 +119,7 @@ func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) 
 		parent.addChild(q)
 	}
 	p.internNames(q)
-	p.journal.queueSettingsChanged(q)
+	p.journal.post(change{kind: queueSettingsChanged, queue: q})
 	for _, c := range conf.Children {
 		p.buildQueue(c, q, managed)
 	}

@@ -1,8 +1,6 @@
 package objects
 
-import (
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-)
+import "github.com/canopy-scheduler/canopy/pkg/feasibility"
 
 // Answers of the predicates of the resource manager, remembered for asks of which it says that they have the same
 // answers (NOD-41). A node keeps its own, and forgets them when anything about it changes.
@@ -56,50 +54,20 @@ func (n *Node) ForgetAnswers() { n.answers = nil }
 
 // answerChanges forgets the answers about nodes that change. What the RM itself says of a node is a change that the
 // Core knows (NOD-41).
-type answerChanges struct {
-	ignoreAskChanges
-	ignoreAccountChanges
-	ignoreApplicationChanges
-	ignoreConfigurationChanges
+type answerChanges struct{}
+
+// wants leaves out the changes that are about no node, follow from a command about it, or change its usage too.
+func (answerChanges) wants() changeSet {
+	return 1<<nodeUsageChanged | 1<<preemptionMarked | 1<<placeholderEnding | 1<<allocationTagged
 }
 
-func (answerChanges) nodeUsageChanged(n *Node)        { n.ForgetAnswers() }
-func (answerChanges) preemptionMarked(x *Allocation)  { x.node.ForgetAnswers() }
-func (answerChanges) placeholderEnding(y *Allocation) { y.node.ForgetAnswers() }
-
-func (answerChanges) allocationTagged(x *Allocation) {
-	if x.node != nil {
-		x.node.ForgetAnswers()
+func (answerChanges) on(c *change) {
+	switch c.kind {
+	case nodeUsageChanged:
+		c.node.ForgetAnswers()
+	case preemptionMarked, placeholderEnding, allocationTagged:
+		if c.ask.node != nil {
+			c.ask.node.ForgetAnswers()
+		}
 	}
 }
-
-// The other changes are about no node, follow from a command about it, or change its usage too.
-
-func (answerChanges) allocationPosted(*Allocation)              {}
-func (answerChanges) allocationUnposted(*Allocation)            {}
-func (answerChanges) allocationResized(*Allocation)             {}
-func (answerChanges) preemptionUnmarked(*Allocation)            {}
-func (answerChanges) replacementAdded(*Allocation, *Allocation) {}
-func (answerChanges) replacementEnded(*Allocation, *Allocation) {}
-func (answerChanges) replaced(*Allocation)                      {}
-func (answerChanges) gangCountsChanged(*Application)            {}
-func (answerChanges) gangRefused(*Application, []MemberGroup)   {}
-func (answerChanges) askGroupHeld(*AskGroup)                    {}
-func (answerChanges) nodeAdded(*Node)                           {}
-func (answerChanges) nodeRemoved(*Node)                         {}
-func (answerChanges) nodeFreed(*Node)                           {}
-func (answerChanges) nodeRestored(*Node)                        {}
-func (answerChanges) schedulabilityChanged(*Node)               {}
-func (answerChanges) nodeAttributesChanged(*Node)               {}
-func (answerChanges) nodeBudgetsChanged(*Node)                  {}
-func (answerChanges) foreignAdded(*Node, *Foreign)              {}
-func (answerChanges) foreignRemoved(*Node, *Foreign)            {}
-func (answerChanges) capacityChanged(*Queue)                    {}
-func (answerChanges) queueUsageChanged(*Queue)                  {}
-func (answerChanges) queuePreemptingChanged(*Queue)             {}
-func (answerChanges) queueRunningChanged(*Queue)                {}
-func (answerChanges) queueSettingsChanged(*Queue)               {}
-func (answerChanges) queueChanged(*Queue)                       {}
-func (answerChanges) queueStateChanged(*Queue, QueueChange)     {}
-func (answerChanges) quotasChanged(*Queue)                      {}
-func (answerChanges) queueTreeChanged()                         {}

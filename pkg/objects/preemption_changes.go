@@ -1,16 +1,10 @@
 package objects
 
-import (
-	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-)
+import "slices"
 
 // preemptionChanges is what package preemption needs to know of changes: which ask groups to evaluate
 // (anew), which nodes to summarize again, and whether anything changed that could let an ask preempt.
 type preemptionChanges struct {
-	ignoreAccountChanges
-
 	generation        uint64            // grows when more asks might preempt
 	newPreemptors     []*AskGroup       // since TakeNewPreemptors
 	firstAskChanged   []*AskGroup       // since TakeFirstAskChanged
@@ -155,126 +149,72 @@ func (c *preemptionChanges) askRemoved(x *Allocation, from *AskGroup) {
 	}
 }
 
-func (c *preemptionChanges) nominationEnded(x *Allocation, e EndedNomination) {
-	c.endedNominations = append(c.endedNominations, e)
-	c.addPreemptor(x.group)
-	c.addFirstAskChange(x.group)
-}
-
-func (c *preemptionChanges) preemptionMarked(x *Allocation) {
-	c.marked = append(c.marked, x)
-	c.generation++
-	c.addChangedNode(x.node)
-}
-
-func (c *preemptionChanges) preemptionUnmarked(x *Allocation) {
-	c.unmarked = append(c.unmarked, x)
-	c.generation++
-	c.addChangedNode(x.node)
-}
-
-// placeholderEnding: no ending placeholder is a victim, so a victim unit may be complete without it.
-func (c *preemptionChanges) placeholderEnding(y *Allocation) {
-	c.generation++
-	c.addChangedNode(y.node)
-}
-
-// askGroupHeld: asks that are no longer held back may preempt, and the delays of those that are do not matter.
-func (c *preemptionChanges) askGroupHeld(group *AskGroup) {
-	c.generation++
-	c.addPreemptor(group)
-	c.addFirstAskChange(group)
-}
-
-func (c *preemptionChanges) nodeAdded(*Node) {
-	c.nodeCount++
-	c.nodeSetGeneration++
-}
-
-func (c *preemptionChanges) nodeRemoved(*Node) {
-	c.nodeCount--
-	c.nodeSetGeneration++
-}
-
-func (c *preemptionChanges) nodeUsageChanged(n *Node) {
-	c.generation++
-	c.addChangedNode(n)
-}
-
-func (c *preemptionChanges) schedulabilityChanged(n *Node) {
-	c.generation++
-	c.addChangedNode(n)
-}
-
-func (c *preemptionChanges) nodeAttributesChanged(n *Node) {
-	c.generation++
-	c.addChangedNode(n)
-}
-
-func (c *preemptionChanges) nodeBudgetsChanged(n *Node) { c.addChangedNode(n) }
-
-func (c *preemptionChanges) quotasChanged(q *Queue) {
-	c.generation++
-	for _, a := range q.byID {
-		c.mayPreemptChanged(a)
-	}
-}
-
-func (c *preemptionChanges) applicationMoved(*Application, *Queue) { c.generation++ }
 func (c *preemptionChanges) mayPreemptChanged(a *Application) {
 	for _, group := range a.askGroups.list {
 		c.addPreemptor(group)
 	}
 }
 
-// mayBeAllocatedChanged has the asks of a evaluated again.
-func (c *preemptionChanges) mayBeAllocatedChanged(a *Application) {
-	c.generation++
-	c.mayPreemptChanged(a)
-}
-
-func (c *preemptionChanges) applicationRemoved(*Application)   { c.generation++ }
-func (c *preemptionChanges) runningChanged(*Application)       { c.generation++ }
-func (c *preemptionChanges) firstStartingChanged(*Application) { c.generation++ }
-func (c *preemptionChanges) rebuilding()                       { c.generation++ }
-
-func (c *preemptionChanges) configurationChanged() {
-	c.generation++
-	c.configGeneration++
-}
-
-// The other changes matter to no search for victims: the quantities of nodes that follow from them are
+// wants leaves out what matters to no search for victims: the quantities of nodes that follow from a change are
 // changes of their own, and quotas are read at each evaluation.
+func (*preemptionChanges) wants() changeSet {
+	return 1<<askAdded | 1<<askRemoved | 1<<nominationEnded | 1<<preemptionMarked | 1<<preemptionUnmarked |
+		1<<placeholderEnding | 1<<askGroupHeld | 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeUsageChanged |
+		1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<nodeBudgetsChanged | 1<<quotasChanged |
+		1<<applicationMoved | 1<<mayPreemptChanged | 1<<mayBeAllocatedChanged | 1<<applicationRemoved |
+		1<<runningChanged | 1<<firstStartingChanged | 1<<rebuilding | 1<<configurationChanged
+}
 
-func (*preemptionChanges) replacementAdded(*Allocation, *Allocation)              {}
-func (*preemptionChanges) replacementEnded(*Allocation, *Allocation)              {}
-func (*preemptionChanges) replaced(*Allocation)                                   {}
-func (*preemptionChanges) gangCountsChanged(*Application)                         {}
-func (*preemptionChanges) gangRefused(*Application, []MemberGroup)                {}
-func (*preemptionChanges) nominationAdded(*Allocation, *Node)                     {}
-func (*preemptionChanges) nominationRemoved(*Allocation, *Node)                   {}
-func (*preemptionChanges) reservationAdded(*Allocation, *Node)                    {}
-func (*preemptionChanges) reservationEnded(*Allocation, EndedReservation)         {}
-func (*preemptionChanges) waitingStateChanged(*Allocation)                        {}
-func (*preemptionChanges) allocationPosted(*Allocation)                           {}
-func (*preemptionChanges) allocationUnposted(*Allocation)                         {}
-func (*preemptionChanges) allocationResized(*Allocation)                          {}
-func (*preemptionChanges) allocationTagged(*Allocation)                           {}
-func (*preemptionChanges) nodeFreed(*Node)                                        {}
-func (*preemptionChanges) nodeRestored(*Node)                                     {}
-func (*preemptionChanges) foreignAdded(*Node, *Foreign)                           {}
-func (*preemptionChanges) foreignRemoved(*Node, *Foreign)                         {}
-func (*preemptionChanges) capacityChanged(*Queue)                                 {}
-func (*preemptionChanges) queueUsageChanged(*Queue)                               {}
-func (*preemptionChanges) queuePreemptingChanged(*Queue)                          {}
-func (*preemptionChanges) queueRunningChanged(*Queue)                             {}
-func (*preemptionChanges) queueSettingsChanged(*Queue)                            {}
-func (*preemptionChanges) queueChanged(*Queue)                                    {}
-func (*preemptionChanges) queueStateChanged(*Queue, QueueChange)                  {}
-func (*preemptionChanges) queueTreeChanged()                                      {}
-func (*preemptionChanges) applicationAdded(*Application)                          {}
-func (*preemptionChanges) applicationStateChanged(*Application, lifecycle.Change) {}
-func (*preemptionChanges) settingsApplied()                                       {}
-func (*preemptionChanges) resourceAdded()                                         {}
-func (*preemptionChanges) refusalsMayEnd()                                        {}
-func (*preemptionChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
+func (c *preemptionChanges) on(was *change) {
+	switch was.kind {
+	case nodeUsageChanged, schedulabilityChanged, nodeAttributesChanged:
+		c.generation++
+		c.addChangedNode(was.node)
+	case askAdded:
+		c.askAdded(was.ask, was.position)
+	case askRemoved:
+		c.askRemoved(was.ask, was.group)
+	case nominationEnded:
+		c.endedNominations = append(c.endedNominations, EndedNomination{was.ask, was.node, was.since})
+		c.addPreemptor(was.ask.group)
+		c.addFirstAskChange(was.ask.group)
+	case preemptionMarked:
+		c.marked = append(c.marked, was.ask)
+		c.generation++
+		c.addChangedNode(was.ask.node)
+	case preemptionUnmarked:
+		c.unmarked = append(c.unmarked, was.ask)
+		c.generation++
+		c.addChangedNode(was.ask.node)
+	case placeholderEnding: // no ending placeholder is a victim, so a victim unit may be complete without it
+		c.generation++
+		c.addChangedNode(was.ask.node)
+	case askGroupHeld: // asks no longer held back may preempt, and the delays of those that are do not matter
+		c.generation++
+		c.addPreemptor(was.group)
+		c.addFirstAskChange(was.group)
+	case nodeAdded:
+		c.nodeCount++
+		c.nodeSetGeneration++
+	case nodeRemoved:
+		c.nodeCount--
+		c.nodeSetGeneration++
+	case nodeBudgetsChanged:
+		c.addChangedNode(was.node)
+	case quotasChanged:
+		c.generation++
+		for _, a := range was.queue.byID {
+			c.mayPreemptChanged(a)
+		}
+	case mayPreemptChanged:
+		c.mayPreemptChanged(was.app)
+	case mayBeAllocatedChanged: // the asks of the application are evaluated again
+		c.generation++
+		c.mayPreemptChanged(was.app)
+	case applicationMoved, applicationRemoved, runningChanged, firstStartingChanged, rebuilding:
+		c.generation++
+	case configurationChanged:
+		c.generation++
+		c.configGeneration++
+	}
+}

@@ -8,13 +8,6 @@ import (
 
 // enforcement keeps the queues above an enforced max up to date.
 type enforcement struct {
-	ignoreAskChanges
-	ignoreAllocationChanges
-	ignoreGangChanges
-	ignoreNodeChanges
-	ignoreAccountChanges
-	ignoreApplicationChanges
-
 	quota.Enforcement
 }
 
@@ -23,7 +16,7 @@ type enforcement struct {
 func (p *Partition) UpdateViolations(now time.Time) {
 	p.journal.enforcement.Update(now, func(x *quota.Queue) {
 		if q := p.queueOf(x); q != nil {
-			p.journal.queueChanged(q)
+			p.journal.post(change{kind: queueChanged, queue: q})
 		}
 	})
 }
@@ -36,7 +29,7 @@ func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 			return nil
 		}
 		q := p.queueOf(x)
-		p.journal.queueChanged(q)
+		p.journal.post(change{kind: queueChanged, queue: q})
 		if search {
 			return q
 		}
@@ -51,20 +44,21 @@ func (p *Partition) queueOf(x *quota.Queue) *Queue {
 	return nil
 }
 
-func (e *enforcement) queueUsageChanged(q *Queue)      { e.Recheck(&q.quota) }
-func (e *enforcement) queuePreemptingChanged(q *Queue) { e.Recheck(&q.quota) }
-func (e *enforcement) queueSettingsChanged(q *Queue)   { e.RecheckSettings(&q.quota) }
-func (e *enforcement) settingsApplied()                { e.ApplySettings() }
+// wants leaves out the changes that change neither a max nor what is above it. A dynamic leaf, whose quotas tags
+// change, has no enforced max.
+func (*enforcement) wants() changeSet {
+	return 1<<queueUsageChanged | 1<<queuePreemptingChanged | 1<<queueSettingsChanged | 1<<settingsApplied
+}
 
-// The other changes change neither a max nor what is above it. A dynamic leaf, whose quotas tags change,
-// has no enforced max.
-
-func (*enforcement) queueRunningChanged(*Queue)            {}
-func (*enforcement) queueChanged(*Queue)                   {}
-func (*enforcement) queueStateChanged(*Queue, QueueChange) {}
-func (*enforcement) quotasChanged(*Queue)                  {}
-func (*enforcement) queueTreeChanged()                     {}
-func (*enforcement) configurationChanged()                 {}
-func (*enforcement) rebuilding()                           {}
-func (*enforcement) resourceAdded()                        {}
-func (*enforcement) refusalsMayEnd()                       {}
+func (e *enforcement) on(c *change) {
+	switch c.kind {
+	case queueUsageChanged, queuePreemptingChanged:
+		for q := c.queue; q != nil; q = q.parent {
+			e.Recheck(&q.quota)
+		}
+	case queueSettingsChanged:
+		e.RecheckSettings(&c.queue.quota)
+	case settingsApplied:
+		e.ApplySettings()
+	}
+}

@@ -123,7 +123,7 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	defer p.names.UnpinNumbers()
 	budgetsChanged := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
-	p.journal.configurationChanged()
+	p.journal.post(change{kind: configurationChanged})
 	if budgetsChanged {
 		p.applyBudgets()
 	}
@@ -166,10 +166,10 @@ func (p *Partition) prune(q *Queue) {
 		delete(p.queues, q.path)
 		p.lists.queues.remove(q)
 		q.removed = true
-		p.journal.queueChanged(q)
+		p.journal.post(change{kind: queueChanged, queue: q})
 		q.releaseNames(p.names)
 		p.quotas.CountSettings(&q.quota, true)
-		p.journal.queueStateChanged(q, QueueRemoved)
+		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueRemoved})
 		q = q.parent
 	}
 }

@@ -100,11 +100,11 @@ func (r *reload) drainQueue(q *Queue) {
 	} else {
 		q.draining = true
 		r.visited[at].changed = true
-		r.p.journal.queueChanged(q)
+		r.p.journal.post(change{kind: queueChanged, queue: q})
 	}
 	r.p.prune(q)
 	if q.draining && !was && !q.removed {
-		r.p.journal.queueStateChanged(q, QueueDraining)
+		r.p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueDraining})
 	}
 }
 
@@ -129,10 +129,10 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	q.managed = managed
 	if managed && q.draining {
 		q.draining = false
-		p.journal.queueStateChanged(q, QueueRestored)
+		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueRestored})
 	}
 	p.internNames(q)
-	p.journal.queueSettingsChanged(q)
+	p.journal.post(change{kind: queueSettingsChanged, queue: q})
 	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort ||
 		before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
@@ -152,7 +152,7 @@ func (r *reload) updateLeaves(q *Queue) {
 			}
 		case !c.Leaf() && c.conf.ChildTemplate == nil:
 			r.visit(c)
-			r.p.journal.queueChanged(c)
+			r.p.journal.post(change{kind: queueChanged, queue: c})
 			r.updateLeaves(c)
 		}
 	}
@@ -164,11 +164,11 @@ func (r *reload) finish(global bool) {
 	if global || r.limitsChanged || p.quotas.MaxApplicationsOutdated() {
 		for _, q := range p.queues {
 			p.applySettings(q)
-			p.journal.queueSettingsChanged(q)
+			p.journal.post(change{kind: queueSettingsChanged, queue: q})
 		}
 		p.rebuildOrdering()
 		p.rebuildClassUsage()
-		p.journal.settingsApplied()
+		p.journal.post(change{kind: settingsApplied})
 		return
 	}
 	for _, q := range r.mayPreemptChanged {
@@ -180,7 +180,7 @@ func (r *reload) finish(global bool) {
 			r.reindex(m)
 		}
 	}
-	p.journal.settingsApplied()
+	p.journal.post(change{kind: settingsApplied})
 	if r.classQuotasChanged {
 		p.rebuildClassUsage()
 	} else {
@@ -231,7 +231,7 @@ func (r *reload) reindex(m visitedQueue) {
 	if m.changed {
 		if len(q.byID) > 0 { // starting an iteration of an empty map costs more than the comparison
 			for _, a := range q.byID {
-				p.journal.mayPreemptChanged(a)
+				p.journal.post(change{kind: mayPreemptChanged, app: a})
 			}
 		}
 	}
@@ -271,7 +271,7 @@ func (r *reload) refreshMayPreempt(q *Queue) {
 	q.updatePolicy(&r.p.conf)
 	if q.policy.mayPreempt {
 		for _, a := range q.byID {
-			r.p.journal.mayPreemptChanged(a)
+			r.p.journal.post(change{kind: mayPreemptChanged, app: a})
 		}
 	}
 	for _, c := range q.byName {

@@ -1,15 +1,8 @@
 package objects
 
-import (
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
-)
-
 // reservationChanges is what package reservation needs to know of changes: which reservations have ended, and whether
 // more asks might reserve a node, or be placed by their reservation, than when that was last examined.
 type reservationChanges struct {
-	ignoreAccountChanges
-
 	ended     []EndedReservation // since TakeEnded
 	mayPlace  bool               // an ask with a reservation may be feasible that was not
 	mayChange bool               // an ask may reserve that could not, or a reservation may be of no use any more
@@ -43,72 +36,26 @@ func (l ReservationLedger) MayChange() bool { return l.p.journal.reserving.mayCh
 func (l ReservationLedger) ForgetChanges() { l.p.journal.reserving.mayChange = false }
 
 // more records that more may be possible than before, for asks with a reservation and for others.
-func (c *reservationChanges) more() { c.mayPlace, c.mayChange = true, true }
+func (r *reservationChanges) more() { r.mayPlace, r.mayChange = true, true }
 
-func (*reservationChanges) waitingStateChanged(*Allocation) {}
-
-func (c *reservationChanges) reservationEnded(_ *Allocation, e EndedReservation) {
-	c.ended = append(c.ended, e)
-	c.more()
+// wants leaves out the changes that free nothing and block no ask by themselves.
+func (*reservationChanges) wants() changeSet {
+	return 1<<reservationEnded | 1<<askAdded | 1<<nominationEnded | 1<<reservationAdded | 1<<allocationPosted |
+		1<<allocationUnposted | 1<<replacementEnded | 1<<askGroupHeld | 1<<nodeAdded | 1<<nodeRemoved |
+		1<<nodeUsageChanged | 1<<nodeFreed | 1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<capacityChanged |
+		1<<quotasChanged | 1<<queueSettingsChanged | 1<<applicationStateChanged | 1<<runningChanged |
+		1<<firstStartingChanged | 1<<configurationChanged | 1<<settingsApplied | 1<<rebuilding | 1<<refusalsMayEnd |
+		1<<accountMembersChanged | 1<<applicationMoved | 1<<mayBeAllocatedChanged
 }
 
-func (c *reservationChanges) askAdded(*Allocation, groupPosition)          { c.mayChange = true }
-func (c *reservationChanges) nominationEnded(*Allocation, EndedNomination) { c.more() }
-func (c *reservationChanges) reservationAdded(*Allocation, *Node)          { c.more() } // it may have ended another
-func (c *reservationChanges) allocationPosted(*Allocation)                 { c.mayChange = true }
-func (c *reservationChanges) allocationUnposted(*Allocation)               { c.more() }
-func (c *reservationChanges) replacementEnded(*Allocation, *Allocation)    { c.more() }
-func (c *reservationChanges) askGroupHeld(*AskGroup)                       { c.more() }
-func (c *reservationChanges) nodeAdded(*Node)                              { c.more() }
-func (c *reservationChanges) nodeRemoved(*Node)                            { c.mayChange = true }
-func (c *reservationChanges) nodeUsageChanged(*Node)                       { c.mayChange = true }
-func (c *reservationChanges) nodeFreed(*Node)                              { c.more() }
-func (c *reservationChanges) schedulabilityChanged(*Node)                  { c.more() }
-func (c *reservationChanges) nodeAttributesChanged(*Node)                  { c.more() }
-func (c *reservationChanges) capacityChanged(*Queue)                       { c.more() }
-func (c *reservationChanges) quotasChanged(*Queue)                         { c.more() }
-func (c *reservationChanges) queueSettingsChanged(*Queue)                  { c.more() }
-func (c *reservationChanges) applicationStateChanged(*Application, lifecycle.Change) {
-	c.more() // it may be ramped up
+func (r *reservationChanges) on(c *change) {
+	switch c.kind {
+	case askAdded, allocationPosted, nodeRemoved, nodeUsageChanged:
+		r.mayChange = true
+	case reservationEnded:
+		r.ended = append(r.ended, EndedReservation{c.ask, c.node, c.since, c.end})
+		r.more()
+	default: // an application that has entered a state may be ramped up; a new reservation may have ended another
+		r.more()
+	}
 }
-func (c *reservationChanges) runningChanged(*Application)       { c.more() }
-func (c *reservationChanges) firstStartingChanged(*Application) { c.more() }
-func (c *reservationChanges) configurationChanged()             { c.more() }
-func (c *reservationChanges) settingsApplied()                  { c.more() }
-func (c *reservationChanges) rebuilding()                       { c.more() }
-func (c *reservationChanges) refusalsMayEnd()                   { c.more() }
-func (c *reservationChanges) accountMembersChanged(*quota.Account) {
-	c.more()
-}
-
-// The other changes free nothing and block no ask by themselves.
-
-func (*reservationChanges) askRemoved(*Allocation, *AskGroup)                     {}
-func (*reservationChanges) nominationAdded(*Allocation, *Node)                    {}
-func (*reservationChanges) nominationRemoved(*Allocation, *Node)                  {}
-func (*reservationChanges) allocationResized(*Allocation)                         {}
-func (*reservationChanges) allocationTagged(*Allocation)                          {}
-func (*reservationChanges) preemptionMarked(*Allocation)                          {}
-func (*reservationChanges) preemptionUnmarked(*Allocation)                        {}
-func (*reservationChanges) placeholderEnding(*Allocation)                         {}
-func (*reservationChanges) replacementAdded(*Allocation, *Allocation)             {}
-func (*reservationChanges) replaced(*Allocation)                                  {}
-func (*reservationChanges) gangCountsChanged(*Application)                        {}
-func (*reservationChanges) gangRefused(*Application, []MemberGroup)               {}
-func (*reservationChanges) nodeRestored(*Node)                                    {}
-func (*reservationChanges) nodeBudgetsChanged(*Node)                              {}
-func (*reservationChanges) foreignAdded(*Node, *Foreign)                          {}
-func (*reservationChanges) foreignRemoved(*Node, *Foreign)                        {}
-func (*reservationChanges) queueUsageChanged(*Queue)                              {}
-func (*reservationChanges) queuePreemptingChanged(*Queue)                         {}
-func (*reservationChanges) queueRunningChanged(*Queue)                            {}
-func (*reservationChanges) queueChanged(*Queue)                                   {}
-func (*reservationChanges) queueStateChanged(*Queue, QueueChange)                 {}
-func (*reservationChanges) queueTreeChanged()                                     {}
-func (*reservationChanges) applicationAdded(*Application)                         {}
-func (*reservationChanges) applicationRemoved(*Application)                       {}
-func (*reservationChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) {}
-func (c *reservationChanges) applicationMoved(*Application, *Queue)               { c.more() }
-func (*reservationChanges) mayPreemptChanged(*Application)                        {}
-func (c *reservationChanges) mayBeAllocatedChanged(*Application)                  { c.more() }
-func (*reservationChanges) resourceAdded()                                        {}

@@ -95,7 +95,7 @@ func (l ReservationLedger) add(x *Allocation, made reservation) {
 	c.reserved = append(c.reserved, x)
 	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&l.p.journal)
-	l.p.journal.reservationAdded(x, n)
+	l.p.journal.post(change{kind: reservationAdded, ask: x, node: n})
 }
 
 // Clear ends the reservation of x, if it has one. Reservations that were made together end together.
@@ -112,7 +112,7 @@ func (l ReservationLedger) Clear(x *Allocation, end ReservationEnd) {
 func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	r := &l.p.marks.reservations
 	n := r.byAsk[x].node
-	c, ended := n.ownExtra(), EndedReservation{x, n, r.byAsk[x].at, end}
+	c, since := n.ownExtra(), r.byAsk[x].at
 	delete(r.byAsk, x)
 	r.asks, c.reserved = removeAllocationFrom(r.asks, x), removeAllocationFrom(c.reserved, x)
 	r.byApp[x.app] = removeAllocationFrom(r.byApp[x.app], x)
@@ -121,8 +121,8 @@ func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	}
 	c.held.Sub(x.shape.Vector())
 	n.updateAvailable(&l.p.journal)
-	l.p.journal.reservationEnded(x, ended)
-	l.p.journal.nodeFreed(n)
+	l.p.journal.post(change{kind: reservationEnded, ask: x, node: n, since: since, end: end})
+	l.p.journal.post(change{kind: nodeFreed, node: n})
 }
 
 // clearOn ends the reservations of n of the asks for which ends returns true.

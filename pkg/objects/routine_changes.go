@@ -1,10 +1,6 @@
 package objects
 
-import (
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
-)
+import "github.com/canopy-scheduler/canopy/pkg/policies"
 
 // routineChanges records whether anything but routine placements has changed. A routine placement binds a pending ask
 // that is in no gang, in a leaf that is not StateAware, and has no effect on what precedes decisions: nominations,
@@ -32,71 +28,22 @@ func (p *Partition) BeginRoutine() bool {
 	return routine
 }
 
-// allocationPosted: the application of a gang has a timeout, and a StateAware one may ramp up by time.
-func (c *routineChanges) allocationPosted(x *Allocation) {
-	if x.app.gang != nil || x.ask.Placeholder || x.app.queue.policy.sort == policies.StateAware {
-		c.other = true
-	}
+// wants leaves out what a routine placement changes: the states that it changes are events, which are reported after
+// each placement; max applications are masks. A waiting state only is a report.
+func (*routineChanges) wants() changeSet {
+	return everyChange &^ (1<<askRemoved | 1<<nodeUsageChanged | 1<<queueUsageChanged | 1<<queueRunningChanged |
+		1<<accountUsageChanged | 1<<accountRunningChanged | 1<<applicationStateChanged | 1<<runningChanged |
+		1<<waitingStateChanged)
 }
 
-// A routine placement makes these changes. The states that it changes are events, which are reported after each
-// placement; max applications are masks.
-
-func (*routineChanges) askRemoved(*Allocation, *AskGroup)                      {}
-func (*routineChanges) nodeUsageChanged(*Node)                                 {}
-func (*routineChanges) queueUsageChanged(*Queue)                               {}
-func (*routineChanges) queueRunningChanged(*Queue)                             {}
-func (*routineChanges) accountUsageChanged(*quota.Account)                     {}
-func (*routineChanges) accountRunningChanged(*quota.Account)                   {}
-func (*routineChanges) applicationStateChanged(*Application, lifecycle.Change) {}
-func (*routineChanges) runningChanged(*Application)                            {}
-
-func (c *routineChanges) askAdded(*Allocation, groupPosition)          { c.other = true }
-func (c *routineChanges) nominationAdded(*Allocation, *Node)           { c.other = true }
-func (c *routineChanges) nominationRemoved(*Allocation, *Node)         { c.other = true }
-func (c *routineChanges) nominationEnded(*Allocation, EndedNomination) { c.other = true }
-func (c *routineChanges) reservationAdded(*Allocation, *Node)          { c.other = true }
-func (*routineChanges) waitingStateChanged(*Allocation)                {}
-
-func (c *routineChanges) reservationEnded(*Allocation, EndedReservation)        { c.other = true }
-func (c *routineChanges) allocationUnposted(*Allocation)                        { c.other = true }
-func (c *routineChanges) allocationResized(*Allocation)                         { c.other = true }
-func (c *routineChanges) allocationTagged(*Allocation)                          { c.other = true }
-func (c *routineChanges) preemptionMarked(*Allocation)                          { c.other = true }
-func (c *routineChanges) preemptionUnmarked(*Allocation)                        { c.other = true }
-func (c *routineChanges) placeholderEnding(*Allocation)                         { c.other = true }
-func (c *routineChanges) replacementAdded(*Allocation, *Allocation)             { c.other = true }
-func (c *routineChanges) replacementEnded(*Allocation, *Allocation)             { c.other = true }
-func (c *routineChanges) replaced(*Allocation)                                  { c.other = true }
-func (c *routineChanges) gangCountsChanged(*Application)                        { c.other = true }
-func (c *routineChanges) gangRefused(*Application, []MemberGroup)               { c.other = true }
-func (c *routineChanges) askGroupHeld(*AskGroup)                                { c.other = true }
-func (c *routineChanges) nodeAdded(*Node)                                       { c.other = true }
-func (c *routineChanges) nodeRemoved(*Node)                                     { c.other = true }
-func (c *routineChanges) nodeFreed(*Node)                                       { c.other = true }
-func (c *routineChanges) nodeRestored(*Node)                                    { c.other = true }
-func (c *routineChanges) schedulabilityChanged(*Node)                           { c.other = true }
-func (c *routineChanges) nodeAttributesChanged(*Node)                           { c.other = true }
-func (c *routineChanges) nodeBudgetsChanged(*Node)                              { c.other = true }
-func (c *routineChanges) foreignAdded(*Node, *Foreign)                          { c.other = true }
-func (c *routineChanges) foreignRemoved(*Node, *Foreign)                        { c.other = true }
-func (c *routineChanges) capacityChanged(*Queue)                                { c.other = true }
-func (c *routineChanges) queuePreemptingChanged(*Queue)                         { c.other = true }
-func (c *routineChanges) queueSettingsChanged(*Queue)                           { c.other = true }
-func (c *routineChanges) queueChanged(*Queue)                                   { c.other = true }
-func (c *routineChanges) queueStateChanged(*Queue, QueueChange)                 { c.other = true }
-func (c *routineChanges) quotasChanged(*Queue)                                  { c.other = true }
-func (c *routineChanges) queueTreeChanged()                                     { c.other = true }
-func (c *routineChanges) accountMembersChanged(*quota.Account)                  { c.other = true }
-func (c *routineChanges) applicationAdded(*Application)                         { c.other = true }
-func (c *routineChanges) applicationRemoved(*Application)                       { c.other = true }
-func (c *routineChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change) { c.other = true }
-func (c *routineChanges) firstStartingChanged(*Application)                     { c.other = true }
-func (c *routineChanges) applicationMoved(*Application, *Queue)                 { c.other = true }
-func (c *routineChanges) mayPreemptChanged(*Application)                        { c.other = true }
-func (c *routineChanges) mayBeAllocatedChanged(*Application)                    { c.other = true }
-func (c *routineChanges) configurationChanged()                                 { c.other = true }
-func (c *routineChanges) settingsApplied()                                      { c.other = true }
-func (c *routineChanges) rebuilding()                                           { c.other = true }
-func (c *routineChanges) resourceAdded()                                        { c.other = true }
-func (c *routineChanges) refusalsMayEnd()                                       { c.other = true }
+func (r *routineChanges) on(c *change) {
+	switch c.kind {
+	case allocationPosted: // the application of a gang has a timeout, and a StateAware one may ramp up by time
+		x := c.ask
+		if x.app.gang != nil || x.ask.Placeholder || x.app.queue.policy.sort == policies.StateAware {
+			r.other = true
+		}
+	default:
+		r.other = true
+	}
+}

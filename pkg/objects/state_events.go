@@ -3,19 +3,10 @@ package objects
 import (
 	"cmp"
 	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
 
 // stateEvents collects the changes of applications and queues that have an event of their own.
 type stateEvents struct {
-	ignoreAskChanges
-	ignoreAllocationChanges
-	ignoreGangChanges
-	ignoreNodeChanges
-	ignoreAccountChanges
-	ignoreConfigurationChanges
-
 	applications []ApplicationStateChange // since TakeStateChanges
 	queues       []ChangedQueue           // since TakeChangedQueues
 	// overcommitted or no longer, since TakeOvercommitChanges; a node may be there twice
@@ -56,37 +47,23 @@ func TakeOvercommitChanges(p *Partition) (changed []*Node) {
 	return changed
 }
 
-func (c *stateEvents) nodeUsageChanged(n *Node) {
-	if n.Overcommitted() != n.overcommitted {
-		c.nodes = append(c.nodes, n)
+// wants leaves out the changes that have no event, or one that the command has that made them.
+func (*stateEvents) wants() changeSet {
+	return 1<<nodeUsageChanged | 1<<applicationStateChanged | 1<<applicationExpired | 1<<queueStateChanged
+}
+
+func (e *stateEvents) on(c *change) {
+	switch c.kind {
+	case nodeUsageChanged:
+		if c.node.Overcommitted() != c.node.overcommitted {
+			e.nodes = append(e.nodes, c.node)
+		}
+	case applicationStateChanged:
+		e.applications = append(e.applications, ApplicationStateChange{c.app.ID(), c.app.queue.path, c.entered})
+	case applicationExpired:
+		e.applications = append(e.applications,
+			ApplicationStateChange{AppID(c.ended.ID), QueuePath(c.ended.Queue), c.entered})
+	case queueStateChanged:
+		e.queues = append(e.queues, ChangedQueue{c.queue.path, c.to, !c.queue.managed})
 	}
 }
-
-func (c *stateEvents) applicationStateChanged(a *Application, to lifecycle.Change) {
-	c.applications = append(c.applications, ApplicationStateChange{a.ID(), a.queue.path, to})
-}
-
-func (c *stateEvents) applicationExpired(e *lifecycle.Ended, to lifecycle.Change) {
-	c.applications = append(c.applications, ApplicationStateChange{AppID(e.ID), QueuePath(e.Queue), to})
-}
-
-func (c *stateEvents) queueStateChanged(q *Queue, to QueueChange) {
-	c.queues = append(c.queues, ChangedQueue{q.path, to, !q.managed})
-}
-
-// The other changes have no event, or one that the command has that made them.
-
-func (*stateEvents) queueUsageChanged(*Queue)              {}
-func (*stateEvents) queuePreemptingChanged(*Queue)         {}
-func (*stateEvents) queueRunningChanged(*Queue)            {}
-func (*stateEvents) queueSettingsChanged(*Queue)           {}
-func (*stateEvents) queueChanged(*Queue)                   {}
-func (*stateEvents) quotasChanged(*Queue)                  {}
-func (*stateEvents) queueTreeChanged()                     {}
-func (*stateEvents) applicationAdded(*Application)         {}
-func (*stateEvents) applicationRemoved(*Application)       {}
-func (*stateEvents) runningChanged(*Application)           {}
-func (*stateEvents) firstStartingChanged(*Application)     {}
-func (*stateEvents) applicationMoved(*Application, *Queue) {}
-func (*stateEvents) mayPreemptChanged(*Application)        {}
-func (*stateEvents) mayBeAllocatedChanged(*Application)    {}

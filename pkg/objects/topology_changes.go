@@ -3,7 +3,6 @@ package objects
 import (
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/topology"
 )
@@ -11,12 +10,6 @@ import (
 // topologyChanges keeps what is free in the topology domains that task groups ask for (ADR 69). As long as no gang with
 // a topology was planned it tracks nothing.
 type topologyChanges struct {
-	ignoreAskChanges
-	ignoreAllocationChanges
-	ignoreGangChanges
-	ignoreAccountChanges
-	ignoreConfigurationChanges
-
 	nodes   *indexedList[Node] // of the partition
 	trees   []*trackedTree
 	changed []*Node // since the trees were last up to date; a node may be there twice
@@ -93,24 +86,33 @@ func (n *Node) freeInTopology() (free resources.Vector) {
 	return free
 }
 
-// note records that n changed, if anything is tracked.
+// note records that n changed.
 func (c *topologyChanges) note(n *Node) {
-	if len(c.trees) > 0 {
-		c.noteTracked(n)
-	}
-}
-
-func (c *topologyChanges) noteTracked(n *Node) {
 	c.changed = append(c.changed, n)
 	if len(c.changed) > 2*len(c.nodes.all)+64 {
 		c.update()
 	}
 }
 
-func (c *topologyChanges) nodeAdded(n *Node)             { c.note(n) }
-func (c *topologyChanges) nodeUsageChanged(n *Node)      { c.note(n) }
-func (c *topologyChanges) schedulabilityChanged(n *Node) { c.note(n) }
-func (c *topologyChanges) nodeAttributesChanged(n *Node) { c.note(n) }
+// wants leaves out the changes that are about no node; where they are, nodeUsageChanged comes with them.
+func (*topologyChanges) wants() changeSet {
+	return 1<<nodeAdded | 1<<nodeUsageChanged | 1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<nodeRemoved |
+		1<<applicationRemoved
+}
+
+func (t *topologyChanges) on(c *change) {
+	if len(t.trees) == 0 {
+		return
+	}
+	switch c.kind {
+	case nodeAdded, nodeUsageChanged, schedulabilityChanged, nodeAttributesChanged:
+		t.note(c.node)
+	case nodeRemoved:
+		t.nodeRemoved(c.node)
+	case applicationRemoved:
+		t.applicationRemoved(c.app)
+	}
+}
 
 func (c *topologyChanges) nodeRemoved(n *Node) {
 	for _, t := range c.trees {
@@ -120,9 +122,6 @@ func (c *topologyChanges) nodeRemoved(n *Node) {
 
 // applicationRemoved forgets the trees that only a needed.
 func (c *topologyChanges) applicationRemoved(a *Application) {
-	if len(c.trees) == 0 {
-		return
-	}
 	c.trees = slices.DeleteFunc(c.trees, func(t *trackedTree) bool {
 		delete(t.users, a)
 		return len(t.users) == 0
@@ -131,28 +130,3 @@ func (c *topologyChanges) applicationRemoved(a *Application) {
 		c.changed = nil
 	}
 }
-
-// The other changes are about no node or, where they are, nodeUsageChanged comes with them.
-
-func (*topologyChanges) nodeFreed(*Node)                                        {}
-func (*topologyChanges) nodeRestored(*Node)                                     {}
-func (*topologyChanges) nodeBudgetsChanged(*Node)                               {}
-func (*topologyChanges) foreignAdded(*Node, *Foreign)                           {}
-func (*topologyChanges) foreignRemoved(*Node, *Foreign)                         {}
-func (*topologyChanges) capacityChanged(*Queue)                                 {}
-func (*topologyChanges) queueUsageChanged(*Queue)                               {}
-func (*topologyChanges) queuePreemptingChanged(*Queue)                          {}
-func (*topologyChanges) queueRunningChanged(*Queue)                             {}
-func (*topologyChanges) queueSettingsChanged(*Queue)                            {}
-func (*topologyChanges) queueChanged(*Queue)                                    {}
-func (*topologyChanges) queueStateChanged(*Queue, QueueChange)                  {}
-func (*topologyChanges) quotasChanged(*Queue)                                   {}
-func (*topologyChanges) queueTreeChanged()                                      {}
-func (*topologyChanges) applicationAdded(*Application)                          {}
-func (*topologyChanges) applicationStateChanged(*Application, lifecycle.Change) {}
-func (*topologyChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
-func (*topologyChanges) runningChanged(*Application)                            {}
-func (*topologyChanges) firstStartingChanged(*Application)                      {}
-func (*topologyChanges) applicationMoved(*Application, *Queue)                  {}
-func (*topologyChanges) mayPreemptChanged(*Application)                         {}
-func (*topologyChanges) mayBeAllocatedChanged(*Application)                     {}

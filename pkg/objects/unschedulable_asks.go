@@ -37,7 +37,7 @@ func (p *Partition) UnschedulableCount() (n int) {
 
 // RetryRefusedAsks makes the next RefreshShares requeue all unschedulable asks, because the RM may accept
 // them now.
-func (p *Partition) RetryRefusedAsks() { p.journal.refusalsMayEnd() }
+func (p *Partition) RetryRefusedAsks() { p.journal.post(change{kind: refusalsMayEnd}) }
 
 func (r *retries) park(group *AskGroup) {
 	if len(group.unschedulableAsks()) == 1 { // otherwise it is listed already

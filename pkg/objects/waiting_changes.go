@@ -1,11 +1,6 @@
 package objects
 
-import (
-	"slices"
-
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
-)
+import "slices"
 
 // allowedUnknown is the number of allowed asks of a group whose asks have changed.
 const allowedUnknown = -1
@@ -13,27 +8,38 @@ const allowedUnknown = -1
 // waitingChanges is what the waiting states need to know of changes: in which groups other asks wait for a
 // node, and whether quotas may bound applications that they did not.
 type waitingChanges struct {
-	ignoreAllocationChanges
-	ignoreNodeChanges
-
 	quotasSettled bool           // the constraints of settled applications are as at the last evaluation
 	unsettled     []*Application // in no order; every application with pending asks that is not settled
 	removed       int            // number of those of unsettled that were removed from the partition
 }
 
-func (w *waitingChanges) askAdded(x *Allocation, _ groupPosition)          { w.unsettle(x.group) }
-func (w *waitingChanges) nominationAdded(x *Allocation, _ *Node)           { w.unsettle(x.group) }
-func (w *waitingChanges) nominationEnded(x *Allocation, _ EndedNomination) { w.unsettle(x.group) }
-func (w *waitingChanges) askGroupHeld(group *AskGroup)                     { w.unsettle(group) }
-func (w *waitingChanges) replacementAdded(x, _ *Allocation)                { w.unsettle(x.group) }
-func (w *waitingChanges) replacementEnded(x, _ *Allocation)                { w.unsettle(x.group) }
-func (w *waitingChanges) mayBeAllocatedChanged(a *Application)             { w.unsettleApplication(a) }
-func (w *waitingChanges) applicationMoved(a *Application, _ *Queue)        { w.unsettleApplication(a) }
+// wants leaves out what changes neither which asks wait for a node nor a constraint: an ask that has reserved a node
+// waits like any other. What counts within a max or a limit may change, but an application that has one is never
+// settled.
+func (*waitingChanges) wants() changeSet {
+	return 1<<askAdded | 1<<askRemoved | 1<<nominationAdded | 1<<nominationEnded | 1<<askGroupHeld | 1<<replacementAdded |
+		1<<replacementEnded | 1<<mayBeAllocatedChanged | 1<<applicationMoved | 1<<applicationRemoved |
+		1<<accountMembersChanged | 1<<queueSettingsChanged | 1<<quotasChanged | 1<<queueTreeChanged |
+		1<<configurationChanged | 1<<settingsApplied | 1<<rebuilding
+}
 
-// askRemoved unsettles no application: a settled one is independent, so the states of its other asks stay.
-func (w *waitingChanges) askRemoved(_ *Allocation, from *AskGroup) {
-	if from != nil {
-		from.allowed = allowedUnknown
+func (w *waitingChanges) on(c *change) {
+	switch c.kind {
+	case askRemoved: // a settled application is independent, so the states of its other asks stay
+		if c.group != nil {
+			c.group.allowed = allowedUnknown
+		}
+	case askAdded, nominationAdded, nominationEnded, replacementAdded, replacementEnded:
+		w.unsettle(c.ask.group)
+	case askGroupHeld:
+		w.unsettle(c.group)
+	case mayBeAllocatedChanged, applicationMoved:
+		w.unsettleApplication(c.app)
+	case applicationRemoved:
+		w.applicationRemoved(c.app)
+	case accountMembersChanged, queueSettingsChanged, quotasChanged, queueTreeChanged, configurationChanged,
+		settingsApplied, rebuilding: // the constraints of an application may be others
+		w.quotasSettled = false
 	}
 }
 
@@ -79,41 +85,3 @@ func (w *waitingChanges) applicationRemoved(a *Application) {
 		w.removed = 0
 	}
 }
-
-// The constraints of an application change with the configuration, its accounts and its leaf.
-
-func (w *waitingChanges) accountMembersChanged(*quota.Account) { w.quotasSettled = false }
-func (w *waitingChanges) queueSettingsChanged(*Queue)          { w.quotasSettled = false }
-func (w *waitingChanges) quotasChanged(*Queue)                 { w.quotasSettled = false }
-func (w *waitingChanges) queueTreeChanged()                    { w.quotasSettled = false }
-func (w *waitingChanges) configurationChanged()                { w.quotasSettled = false }
-func (w *waitingChanges) settingsApplied()                     { w.quotasSettled = false }
-func (w *waitingChanges) rebuilding()                          { w.quotasSettled = false }
-
-// The other changes are no changes of which asks wait for a node, and of no constraint: an ask that has reserved a node
-// waits like any other. What counts within a max or a limit may change, but an application that has one is never
-// settled.
-
-func (*waitingChanges) waitingStateChanged(*Allocation)                        {}
-func (*waitingChanges) nominationRemoved(*Allocation, *Node)                   {}
-func (*waitingChanges) reservationAdded(*Allocation, *Node)                    {}
-func (*waitingChanges) reservationEnded(*Allocation, EndedReservation)         {}
-func (*waitingChanges) placeholderEnding(*Allocation)                          {}
-func (*waitingChanges) replaced(*Allocation)                                   {}
-func (*waitingChanges) gangCountsChanged(*Application)                         {}
-func (*waitingChanges) gangRefused(*Application, []MemberGroup)                {}
-func (*waitingChanges) queueUsageChanged(*Queue)                               {}
-func (*waitingChanges) queuePreemptingChanged(*Queue)                          {}
-func (*waitingChanges) queueRunningChanged(*Queue)                             {}
-func (*waitingChanges) queueChanged(*Queue)                                    {}
-func (*waitingChanges) queueStateChanged(*Queue, QueueChange)                  {}
-func (*waitingChanges) accountUsageChanged(*quota.Account)                     {}
-func (*waitingChanges) accountRunningChanged(*quota.Account)                   {}
-func (*waitingChanges) applicationAdded(*Application)                          {}
-func (*waitingChanges) applicationStateChanged(*Application, lifecycle.Change) {}
-func (*waitingChanges) applicationExpired(*lifecycle.Ended, lifecycle.Change)  {}
-func (*waitingChanges) runningChanged(*Application)                            {}
-func (*waitingChanges) firstStartingChanged(*Application)                      {}
-func (*waitingChanges) mayPreemptChanged(*Application)                         {}
-func (*waitingChanges) resourceAdded()                                         {}
-func (*waitingChanges) refusalsMayEnd()                                        {}
