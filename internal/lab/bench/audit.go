@@ -43,7 +43,8 @@ func auditable(s workload.Spec) workload.Spec {
 		s = withFewPreemptors(s, perNode)
 	}
 	// one for each node at most, and all are compared with all
-	if s.Nodes = min(s.Nodes, auditedNodes); s.Constraint != "" {
+	s.Nodes = min(s.Nodes, auditedNodes)
+	if s.Constraint != "" {
 		s.Asks = min(s.Asks, s.Nodes)
 		s.Shapes, s.Priorities, s.Kinds = min(s.Shapes, s.Asks), min(s.Priorities, s.Asks), min(s.Kinds, max(s.Asks/4, 1))
 	}

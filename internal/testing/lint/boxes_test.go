@@ -17,20 +17,23 @@ const (
 
 // A box is a group of packages with one rule. A package imports from its own box and those before it.
 type box struct {
-	name  string
-	pure  bool     // no clock, lock, goroutine, file or network: only packages of the standard library that are the same everywhere
+	name string
+	// no clock, lock, goroutine, file or network: only packages of the standard library that are the same everywhere
+	pure  bool
 	trees []string // directories, with all below them
 }
 
-// boxes are in the order of imports. What the product does not run comes last: the product never imports the laboratory or
-// testing. Test files may import anything.
+// boxes are in the order of imports. What the product does not run comes last: the product never imports the laboratory
+// or testing. Test files may import anything.
 var boxes = []box{
 	{name: "values", pure: true, trees: []string{
 		"pkg/affinity", "pkg/budgets", "pkg/configs", "pkg/constraints", "pkg/events", "pkg/feasibility", "pkg/gangs",
-		"pkg/lifecycle", "pkg/limits", "pkg/names", "pkg/persistent", "pkg/placement", "pkg/policies", "pkg/priorities", "pkg/quota",
+		"pkg/lifecycle", "pkg/limits", "pkg/names", "pkg/persistent", "pkg/placement", "pkg/policies", "pkg/priorities",
+		"pkg/quota",
 		"pkg/refusals", "pkg/registry", "pkg/resources", "pkg/security", "pkg/topology",
 	}},
-	{name: "core", pure: true, trees: []string{"pkg/explain", "pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/scheduler"}},
+	{name: "core", pure: true,
+		trees: []string{"pkg/explain", "pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/scheduler"}},
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},
@@ -109,7 +112,8 @@ func importsFollowBoxes(s source) []string {
 		case !known:
 			problems = append(problems, s.problem(spec, "imports %s, which is in no box", imp))
 		case to > from:
-			problems = append(problems, s.problem(spec, "the box %s imports %s from the box %s", boxes[from].name, imp, boxes[to].name))
+			problems = append(problems,
+				s.problem(spec, "the box %s imports %s from the box %s", boxes[from].name, imp, boxes[to].name))
 		}
 	}
 	return problems
@@ -182,7 +186,8 @@ func TestBoxes_CoverEveryPackage(t *testing.T) {
 	for _, p := range packagesWithoutBox(slices.Sorted(maps.Keys(packages(t)))) {
 		t.Error(p)
 	}
-	got := packagesWithoutBox([]string{"pkg/objects", "internal/testing/lint", "examples/embed", "pkg/util", "pkg/quotas", "."})
+	got := packagesWithoutBox([]string{"pkg/objects", "internal/testing/lint", "examples/embed", "pkg/util", "pkg/quotas",
+		"."})
 	assert.DeepEqual(t, got, []string{
 		"pkg/util is in no box: add it to boxes",
 		"pkg/quotas is in no box: add it to boxes",
