@@ -107,7 +107,7 @@ var ignoredFields = map[string]bool{
 	"Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
 	"reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true,
-	"routineChanges.other": true, "waitingChanges.quotasSettled": true,
+	"routineChanges.other": true, "waitingChanges.quotasSettled": true, "journal.wanting": true, "journal.posted": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true,
 	"Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
 	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true,
