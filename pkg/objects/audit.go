@@ -3,14 +3,14 @@ package objects
 import (
 	"fmt"
 
-	"github.com/canopy-scheduler/canopy/pkg/quota"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Audit checks the accounting of a partition as Check does, in steps between which it changes (ADR
-// 33). Nearly all that Check requires of the whole follows from each object and what is directly
-// below it: a node and its allocations, an application and its asks and allocations, a leaf and its
-// applications, a queue and its children. The allocations of a node, or of an application, are
+// Audit recounts every total, every priority from the asks and every order from its keys, in steps between which the
+// partition changes (ADR 33). Nearly all that is required of the whole follows from each object and what is directly
+// below it: a node and its allocations, an application and its asks and allocations, a leaf and its applications, a
+// queue and its children. The allocations of a node, or of an application, are
 // checked one by one in as many steps as needed; then their sum is checked within one step, which
 // costs an addition for each. So what the audit reports is an error, not a change between steps.
 type Audit struct {
@@ -45,20 +45,18 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 			done, err = true, fmt.Errorf("the state cannot be checked: %v", x)
 		}
 	}()
-	c := recount{
-		p: a.p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
-		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
-		running: map[*Queue]int{}, memberTotals: map[*quota.Account]memberTotals{},
-	}
-	joining := c.joiningNodes()
+	return a.step(a.p.newRecount(), budget)
+}
+
+func (a *Audit) step(c *recount, budget int) (done bool, err error) {
 	stepped := false
 	for budget > 0 && err == nil {
 		cost := 0
 		switch {
 		case a.node != nil:
-			cost, err = a.continueNode(&c, budget, stepped, joining)
+			cost, err = a.continueNode(c, budget, stepped)
 		case a.app != nil:
-			cost, err = a.continueApp(&c, budget, stepped)
+			cost, err = a.continueApp(c, budget, stepped)
 		case decrement(&a.nodes, len(a.p.lists.nodes.all)):
 			a.node = a.p.lists.nodes.all[a.nodes]
 			a.remaining = len(a.node.allocations)
@@ -117,34 +115,124 @@ func (c *recount) checkClassQuotasIfUsed() error {
 }
 
 func (c *recount) auditQueue(q *Queue) error {
-	allocated, pending := resources.Vector{}, resources.Vector{}
+	var t queueTotals
+	var allocated, pending resources.Vector
 	for _, child := range q.byName {
 		allocated.Add(child.Allocated())
 		pending.Add(child.Pending())
-		c.running[q] += child.Running()
+		t.bound, t.running = t.bound+child.BoundCount(), t.running+child.Running()
 	}
-	for id, a := range q.byID {
+	for _, a := range q.byID {
 		allocated.Add(a.allocated)
 		allocated.Add(a.extra.placeholders)
 		pending.Add(a.pending)
-		c.bound[id] = int(a.boundCount)
-		c.running[q] += boolToInt(a.quota.CountedRunning())
+		t.bound, t.running = t.bound+int(a.boundCount), t.running+boolToInt(a.quota.CountedRunning())
 	}
-	c.queue[q.path] = [2]resources.Amounts{c.p.Amounts(allocated), c.p.Amounts(pending)}
+	t.amounts = [2]resources.Amounts{c.p.Amounts(allocated), c.p.Amounts(pending)}
 	for h, x := range q.quota.Accounts() {
-		var held resources.Vector
-		sums := memberTotals{members: len(x.Members())}
-		for _, m := range x.Members() {
-			a := m.Owner().(*Application)
-			if c.p.apps[a.ID()] != a || !q.IsSelfOrAncestorOf(a.queue) || !a.belongsTo(h) || !m.MemberOf(x) {
-				return fmt.Errorf("application %s counts for %s in queue %s, and should not", a.ID(), h, q.path)
-			}
-			held.Add(a.allocated)
-			held.Add(a.extra.placeholders)
-			sums.running += boolToInt(a.quota.CountedInLimits())
+		if err := c.checkAccount(q, h, x); err != nil {
+			return err
 		}
-		sums.amounts = c.p.Amounts(held)
-		c.memberTotals[x] = sums
 	}
-	return c.checkQueue(q)
+	return c.checkQueue(q, &t)
+}
+
+// continueNode checks further allocations on a.node and, when all are done, its sums. stepStarted:
+// this step has checked something already.
+func (a *Audit) continueNode(c *recount, budget int, stepStarted bool) (cost int, err error) {
+	n := a.node
+	if !a.p.lists.nodes.has(n) { // removed since the last step
+		a.node = nil
+		return 0, nil
+	}
+	for a.remaining = min(a.remaining, len(n.allocations)); a.remaining > 0; cost++ {
+		if cost >= budget {
+			return cost, nil
+		}
+		a.remaining--
+		a.visits++
+		if x := n.allocations[a.remaining]; x.node != n || !c.p.allocations.has(x) || !n.allocations.has(x, indexOnNode) {
+			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.ID(), x.Key())
+		}
+	}
+	adding := 1 + len(n.allocations)/addsPerCheck
+	if cost+adding > budget && (cost > 0 || stepStarted) {
+		return budget, nil // the sum is made in the next step
+	}
+	var held resources.Vector
+	for _, x := range n.allocations {
+		held.Add(x.shape.Vector())
+	}
+	a.node = nil
+	a.checked++
+	return cost + adding, c.checkNode(n, c.p.Amounts(held))
+}
+
+// continueApp is continueNode for a.app.
+func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int, err error) {
+	app := a.app
+	if !a.p.lists.apps.has(app) {
+		a.app = nil
+		return 0, nil
+	}
+	for a.remaining = min(a.remaining, len(app.allocations)); a.remaining > 0; cost++ {
+		if cost >= budget {
+			return cost, nil
+		}
+		a.remaining--
+		a.visits++
+		a.checked++
+		if err := c.auditAllocation(app, app.allocations[a.remaining]); err != nil {
+			return cost, err
+		}
+	}
+	adding := 1 + (len(app.allocations)+len(app.askGroups.list))/addsPerCheck
+	if cost+adding > budget && (cost > 0 || stepStarted) {
+		return budget, nil
+	}
+	a.app = nil
+	a.checked++
+	t := c.totalsOf(app)
+	if err := c.checkTotals(app, &t); err != nil {
+		return cost, err
+	}
+	return cost + adding, c.checkState(app)
+}
+
+// auditAllocation checks one ask or allocation of an application. The sums are made of its vector,
+// so that must equal the request.
+func (c *recount) auditAllocation(a *Application, x *Allocation) error {
+	key := x.Key()
+	switch {
+	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.ID():
+		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.ID())
+	case c.p.shapes.Find(x.ask.Request()) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
+		return fmt.Errorf("the shape of %s differs from its ask", key)
+	case x.Pending():
+		return checkInGroup(x)
+	case c.p.nodes[x.node.ID()] != x.node || !x.node.allocations.has(x, indexOnNode):
+		return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.ID())
+	}
+	return nil
+}
+
+// totalsOf adds up the asks and allocations of an application.
+func (c *recount) totalsOf(a *Application) (t totals) {
+	var sums [3]resources.Vector
+	for _, x := range a.allocations {
+		switch {
+		case !x.Pending():
+			t.bound++
+			sums[boolToInt(x.ask.Placeholder)].Add(x.shape.Vector())
+			continue
+		case t.asks == 0 || policies.Pending(x.ask.Priority).Compare(t.top) > 0:
+			t.top = policies.Pending(x.ask.Priority)
+		}
+		t.asks++
+		sums[2].Add(x.shape.Vector())
+	}
+	for i, v := range sums {
+		t.amounts[i] = c.p.Amounts(v)
+	}
+	return t
 }

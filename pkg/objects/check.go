@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -10,86 +11,49 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Check recounts every total from the list of allocations, every priority from the asks and every
-// order from its keys, and returns the first difference. A Partition is consistent if there is
-// none. Tests and the health check call it; scheduling does not.
+// Check is an Audit in one step, with what costs too much for a running scheduler: the counts of shapes, budgets,
+// affinity and topology. A Partition is consistent if it returns no error. Tests and the health check call it;
+// scheduling does not.
 func (p *Partition) Check() error {
-	c := recount{
-		p: p, node: map[NodeID]resources.Amounts{}, queue: map[QueuePath][2]resources.Amounts{},
-		app: map[AppID][3]resources.Amounts{}, asks: map[AppID][]*Allocation{}, bound: map[AppID]int{},
-	}
-	if err := cmp.Or(checkShared(), c.countAllocations()); err != nil {
+	a, c := p.NewAudit(), p.newRecount()
+	if _, err := a.step(c, math.MaxInt); err != nil {
 		return err
-	}
-	c.countApps()
-	if err := c.checkNodes(); err != nil {
-		return err
-	}
-	for _, a := range p.apps {
-		if err := cmp.Or(c.checkApplication(a), c.checkState(a)); err != nil {
-			return err
-		}
 	}
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	return cmp.Or(c.checkPreemption(), c.checkGangs(), c.checkBudgets(), c.checkAffinity(), c.checkTopology(),
-		c.checkClassQuotas(), c.checkSubtree(p.root), c.checkLists(), c.checkEnded(), c.checkViolations(), c.checkNames(),
-		checkOrphans(p))
-}
-
-// recount is the totals as they should be.
-type recount struct {
-	p     *Partition
-	node  map[NodeID]resources.Amounts
-	queue map[QueuePath][2]resources.Amounts // allocated, pending
-	app   map[AppID][3]resources.Amounts     // allocated, placeholders, pending
-	asks  map[AppID][]*Allocation
-	bound map[AppID]int
-
-	unschedulable int // asks
-
-	running      map[*Queue]int // running applications in or below a queue
-	memberTotals map[*quota.Account]memberTotals
-}
-
-// countAllocations counts all asks and allocations.
-func (c *recount) countAllocations() error {
-	shaped, bound := map[*feasibility.Shape]int{}, 0
-	for x := range c.p.allocations.all {
-		key := x.Key()
-		a := c.p.apps[x.ask.App]
-		if a == nil || a != x.app || !a.allocations.has(x, indexInApp) || !c.p.allocations.has(x) {
-			return fmt.Errorf("%s is not an ask or allocation of its application %s", key, x.ask.App)
-		}
-		shaped[x.shape]++
-		amountIndex, queueIndex := 2, 1
-		if !x.Pending() {
-			bound++
-			c.bound[a.ID()]++
-			if c.p.nodes[x.node.ID()] != x.node || !x.node.allocations.has(x, indexOnNode) {
-				return fmt.Errorf("allocation %s is not listed by its node %s", key, x.node.ID())
-			}
-			c.node[x.node.ID()] = c.node[x.node.ID()].Add(x.ask.Amounts)
-			amountIndex, queueIndex = 0, 0
-			if x.ask.Placeholder {
-				amountIndex = 1
-			}
-		} else {
-			c.asks[a.ID()] = append(c.asks[a.ID()], x)
-		}
-		sums := c.app[a.ID()]
-		sums[amountIndex] = sums[amountIndex].Add(x.ask.Amounts)
-		c.app[a.ID()] = sums
-		for q := a.queue; q != nil; q = q.parent {
-			sums := c.queue[q.path]
-			sums[queueIndex] = sums[queueIndex].Add(x.ask.Amounts)
-			c.queue[q.path] = sums
+	for _, check := range append(c.wholeChecks(), c.checkShapes, c.checkBudgets, c.checkAffinity, c.checkTopology,
+		c.checkClassQuotas) {
+		if err := check(); err != nil {
+			return err
 		}
 	}
-	if bound != c.p.boundCount || len(shaped) != c.p.shapes.Len() {
-		return fmt.Errorf("the partition counts %d allocations and %d shapes; there are %d and %d",
-			c.p.boundCount, c.p.shapes.Len(), bound, len(shaped))
+	return cmp.Or(checkShared(), checkOrphans(p))
+}
+
+// recount is the totals of a partition as they should be.
+type recount struct {
+	p             *Partition
+	joining       map[*Node]bool // nodes that are not in the node order yet
+	unschedulable int            // asks of the applications that were checked
+}
+
+func (p *Partition) newRecount() *recount {
+	c := &recount{p: p, joining: map[*Node]bool{}}
+	for _, n := range p.journal.order.joining {
+		c.joining[n] = n.schedulable && !n.entry.Indexed()
+	}
+	return c
+}
+
+// checkShapes counts how many asks and allocations have each shape.
+func (c *recount) checkShapes() error {
+	shaped := map[*feasibility.Shape]int{}
+	for x := range c.p.allocations.all {
+		shaped[x.shape]++
+	}
+	if len(shaped) != c.p.shapes.Len() {
+		return fmt.Errorf("the partition counts %d shapes; there are %d", c.p.shapes.Len(), len(shaped))
 	}
 	for s, n := range shaped {
 		if s.Users() != n {
@@ -99,28 +63,8 @@ func (c *recount) countAllocations() error {
 	return nil
 }
 
-func (c *recount) checkNodes() error {
-	joining := c.joiningNodes()
-	for _, n := range c.p.nodes {
-		if err := c.checkNode(n, joining[n]); err != nil {
-			return err
-		}
-	}
-	return c.checkCluster()
-}
-
-// joiningNodes are the nodes that are not in the node order yet.
-func (c *recount) joiningNodes() map[*Node]bool {
-	p := c.p
-	joining := map[*Node]bool{}
-	for _, n := range p.journal.order.joining {
-		joining[n] = n.schedulable && !n.entry.Indexed()
-	}
-	return joining
-}
-
-// checkNode checks a node. Requires: c.node has the sum of its allocations.
-func (c *recount) checkNode(n *Node, joining bool) error {
+// checkNode checks a node, whose allocations hold an amount.
+func (c *recount) checkNode(n *Node, held resources.Amounts) error {
 	id := n.ID()
 	var occupied resources.Amounts
 	for key, f := range n.foreign {
@@ -129,14 +73,14 @@ func (c *recount) checkNode(n *Node, joining bool) error {
 		}
 		occupied = occupied.Add(f.Amounts)
 	}
-	want := c.p.Amounts(n.total).Sub(c.node[id]).Sub(occupied)
-	if got := c.p.Amounts(n.allocated); !got.Equal(c.node[id]) {
-		return fmt.Errorf("node %s has allocated %v; the sum of its allocations is %v", id, got, c.node[id])
+	want := c.p.Amounts(n.total).Sub(held).Sub(occupied)
+	if got := c.p.Amounts(n.allocated); !got.Equal(held) {
+		return fmt.Errorf("node %s has allocated %v; the sum of its allocations is %v", id, got, held)
 	}
 	if got := c.p.Amounts(n.available); !got.Equal(want) {
 		return fmt.Errorf("node %s has available %v; capacity less allocations and foreign usage is %v", id, got, want)
 	}
-	listed := n.schedulable && !joining || !n.schedulable && !n.entry.Mask.Empty()
+	listed := n.schedulable && !c.joining[n] || !n.schedulable && !n.entry.Mask.Empty()
 	if n.key.Score != c.p.journal.order.scorer.score(n) || n.entry.Indexed() != listed || c.p.nodes[id] != n ||
 		!c.p.lists.nodes.has(n) {
 		return fmt.Errorf("node %s has a wrong score or is in the wrong order", id)
@@ -187,19 +131,6 @@ type totals struct {
 	amounts     [3]resources.Amounts // allocated, placeholders, pending
 	asks, bound int
 	top         policies.CurrentPriority // the highest priority of an ask
-}
-
-func (c *recount) checkApplication(a *Application) error {
-	t := totals{amounts: c.app[a.ID()], asks: len(c.asks[a.ID()]), bound: c.bound[a.ID()]}
-	for _, x := range c.asks[a.ID()] {
-		if p := policies.Pending(x.ask.Priority); p.Compare(t.top) > 0 {
-			t.top = p
-		}
-		if err := checkInGroup(x); err != nil {
-			return err
-		}
-	}
-	return c.checkTotals(a, &t)
 }
 
 // checkInGroup checks that a pending x is in its ask group once and in order. It costs a binary
@@ -276,42 +207,25 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	return nil
 }
 
-// checkSubtree checks q and all queues below it.
-func (c *recount) checkSubtree(q *Queue) error {
-	if err := c.checkQueue(q); err != nil {
-		return err
-	}
-	for _, child := range q.byName {
-		if err := c.checkSubtree(child); err != nil {
-			return err
-		}
-	}
-	return nil
+// queueTotals are the sums over what is directly below a queue.
+type queueTotals struct {
+	amounts        [2]resources.Amounts // allocated, pending
+	bound, running int
 }
 
-// checkQueue checks a queue. Requires: c.queue has the sum of its asks and allocations.
-func (c *recount) checkQueue(q *Queue) error {
+// checkQueue checks a queue, whose accounts are right.
+func (c *recount) checkQueue(q *Queue, t *queueTotals) error {
 	if c.p.queues[q.path] != q || !c.p.lists.queues.has(q) {
 		return fmt.Errorf("queue %s is not registered", q.path)
 	}
-	bound := 0
-	for _, child := range q.byName {
-		bound += child.BoundCount()
+	if t.bound != q.BoundCount() || t.running != q.Running() {
+		return fmt.Errorf("queue %s counts %d allocations and %d running applications; there are %d and %d", q.path,
+			q.BoundCount(), q.Running(), t.bound, t.running)
 	}
-	for id := range q.byID {
-		bound += c.bound[id]
-	}
-	if bound != q.BoundCount() {
-		return fmt.Errorf("queue %s counts %d allocations; there are %d", q.path, q.BoundCount(), bound)
-	}
-	want := c.queue[q.path]
 	for i, amounts := range []resources.Vector{q.Allocated(), q.Pending()} {
-		if got := c.p.Amounts(amounts); !got.Equal(want[i]) {
-			return fmt.Errorf("queue %s has allocated or pending %v; the sum is %v", q.path, got, want[i])
+		if got := c.p.Amounts(amounts); !got.Equal(t.amounts[i]) {
+			return fmt.Errorf("queue %s has allocated or pending %v; the sum is %v", q.path, got, t.amounts[i])
 		}
-	}
-	if err := c.checkAccounts(q); err != nil {
-		return err
 	}
 	var top policies.CurrentPriority
 	children, apps, starting := 0, 0, 0
