@@ -19,7 +19,7 @@ it, or take from it what led to an effect. The server may go on writing meanwhil
 // recordingCommand groups the commands about recordings (REC-9, REC-10, REC-12).
 func recordingCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "recording", Short: "Replay, show or shorten what was decided", Long: recordingHelp}
-	cmd.AddCommand(recordingPlayCommand(), recordingShowCommand(), recordingExcerptCommand())
+	cmd.AddCommand(recordingPlayCommand(), recordingShowCommand(), recordingExcerptCommand(), recordingConvertCommand())
 	return cmd
 }
 

@@ -96,7 +96,10 @@ func (f *excerptFlags) print(dir string, out, errs io.Writer) error {
 		var different *excerpt.DifferenceError
 		switch {
 		case errors.As(err, &none):
-			all.Steps, all.Without = all.Steps+none.Steps, all.Without+none.Without
+			all.Steps += none.Steps
+			continue
+		case errors.Is(err, recording.ErrNoBegin):
+			fmt.Fprintf(errs, "canopy: %v\n", err)
 			continue
 		case errors.As(err, &different):
 			return exitError{exitRefused,

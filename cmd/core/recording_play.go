@@ -14,9 +14,10 @@ const recordingPlayHelp = `Make the decisions of a recording again, and compare 
 scheduler, step by step. A step is a command, or a call that makes decisions.
 
 A replay ends with the first difference: it prints the step, and the effects that this
-version of Canopy makes. Another version may decide otherwise; the same one never does. With
---from it begins with the checkpoint, registration or start before; with --to it ends there.
-Steps behind a gap are not replayed until the next of these, and are counted.
+version of Canopy makes. Another version may decide otherwise; the same one never does. It
+begins where a session begins: a start of the server, or a registration of a resource manager.
+--from says from when on steps are counted, with --to the replay ends there. Damage ends a
+session.
 
 The exit code is 0 when all steps that could be compared are equal, 1 when one differs or none
 could be compared, and 2 when the recording cannot be read or the arguments are invalid.`
@@ -55,13 +56,13 @@ func (f *recordingFlags) play(dir string, out io.Writer) error {
 		if err != nil {
 			return exitError{exitUsage, err}
 		}
-		if r.Steps == 0 && r.Difference == nil && window != (playback.Window{}) {
-			continue // it is outside of the window
+		if r.Steps == 0 && r.Difference == nil && (window != (playback.Window{}) || r.Incomplete == "") {
+			continue // it is outside of the window, or has nothing
 		}
 		ok, different = ok || r.Compared > 0, different || r.Difference != nil
 		results = append(results, r)
 		if f.output == "text" {
-			printPlayed(out, r, window)
+			printPlayed(out, r)
 		}
 	}
 	if f.output == "json" {
@@ -79,37 +80,24 @@ func (f *recordingFlags) play(dir string, out io.Writer) error {
 }
 
 // printPlayed prints the result of a session.
-func printPlayed(out io.Writer, r playback.Result, w playback.Window) {
+func printPlayed(out io.Writer, r playback.Result) {
 	fmt.Fprintf(out, "partition %s, recorded since %s by canopy %s: %d steps", r.Partition, r.Began.Format(time.RFC3339),
 		orUnknown(r.Canopy), r.Steps)
 	if r.Steps > 0 {
 		fmt.Fprintf(out, " from %s to %s", r.First.Format(time.RFC3339Nano), r.Last.Format(time.RFC3339Nano))
 	}
 	fmt.Fprintln(out)
-	for _, g := range r.Gaps {
-		missing := "an unknown number of steps is missing"
-		if g.Steps > 0 {
-			missing = fmt.Sprintf("missing steps: %d", g.Steps)
-		}
-		fmt.Fprintf(out, "  a gap: %s: %s\n", missing, g.Reason)
-	}
-	if r.NotReplayed > 0 {
-		fmt.Fprintf(out, "  not replayed, because the recording is incomplete before: %d\n", r.NotReplayed)
-	}
-	if r.Unusable != "" {
-		fmt.Fprintf(out, "  a checkpoint was of no use: %s\n", r.Unusable)
-	}
 	if r.Difference != nil {
 		fmt.Fprintf(out, "%s\n", r.Difference)
 		return
 	}
 	if r.Compared == 0 {
 		fmt.Fprintln(out, "  no step could be compared")
-		return
+	} else {
+		fmt.Fprintf(out, "  equal: %d steps with %d effects\n", r.Compared, r.Effects)
 	}
-	fmt.Fprintf(out, "  equal: %d steps with %d effects\n", r.Compared, r.Effects)
-	if !r.Ended && w.To.IsZero() {
-		fmt.Fprintln(out, "  the end is missing: the scheduler runs, or was killed")
+	if r.Incomplete != "" {
+		fmt.Fprintf(out, "  steps are missing at the end: %s\n", r.Incomplete)
 	}
 }
 

@@ -16,9 +16,8 @@ import (
 const recordingShowHelp = `Show the steps of a recording, each with its time and its number, and below it the effects. A
 step is a command, or a call that makes decisions.
 
-Effects are those of a replay: a recording has only a digest of them. Of steps that cannot be
-replayed, because the recording is incomplete before, there are none. What is shown ends with
-the first difference of the replay.
+Effects are those of a replay from the begin of the session: a recording has only a digest of
+them. What is shown ends with the first difference of the replay.
 
 With --output json each step is a line of JSON.
 
@@ -47,14 +46,13 @@ func recordingShowCommand() *cobra.Command {
 
 // shownStep is a step as a line of JSON.
 type shownStep struct {
-	Partition string         `json:"partition"`
-	Step      uint64         `json:"step"`
-	At        time.Time      `json:"at"`
-	Command   string         `json:"command"`
-	Fields    map[string]any `json:"fields,omitempty"`
-	Budget    int            `json:"budget,omitempty"`
-	Effects   []string       `json:"effects,omitempty"`
-	Replayed  bool           `json:"replayed"`
+	Partition string          `json:"partition"`
+	Step      uint64          `json:"step"`
+	At        time.Time       `json:"at"`
+	Command   string          `json:"command"`
+	Fields    json.RawMessage `json:"fields,omitempty"`
+	Budget    int             `json:"budget,omitempty"`
+	Effects   []string        `json:"effects,omitempty"`
 }
 
 func (f *recordingFlags) show(dir string, out io.Writer) error {
@@ -95,11 +93,14 @@ func (f *recordingFlags) show(dir string, out io.Writer) error {
 func (f *recordingFlags) showStep(out io.Writer, partition string, p playback.Played) error {
 	s := p.Step
 	if f.output == "json" {
-		line := shownStep{partition, s.Number, s.At, recording.CommandName(s.Command), s.Fields(), s.Budget,
-			playback.Texts(p.Effects), p.Replayed}
+		line := shownStep{partition, s.Number, s.At, recording.CommandName(s.Command), nil, s.Budget,
+			playback.Texts(p.Effects)}
+		if s.Command != nil {
+			_, line.Fields, _ = recording.CommandText(s.Command)
+		}
 		return json.NewEncoder(out).Encode(line)
 	}
-	_, err := fmt.Fprintf(out, "%s %s %d %s\n", s.At.Format(time.RFC3339Nano), partition, s.Number, s.Describe())
+	_, err := fmt.Fprintf(out, "%s %s %d %s\n", s.At.Format(time.RFC3339Nano), partition, s.Number, s)
 	for _, e := range p.Effects {
 		_, err = fmt.Fprintf(out, "    %s\n", e)
 	}

@@ -26,15 +26,8 @@ var recordedFrom = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 // are others; below 0: none.
 func recordedSession(t *testing.T, wrongStep int) (dir string) {
 	t.Helper()
-	return recordedSessionWith(t, wrongStep, 0)
-}
-
-// recordedSessionWith is recordedSession with checkpoints.
-func recordedSessionWith(t *testing.T, wrongStep int, every time.Duration) (dir string) {
-	t.Helper()
 	dir = t.TempDir()
-	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", CheckpointEvery: every,
-		Now: func() time.Time { return recordedFrom }})
+	store, err := recording.Open(recording.Options{Dir: dir, Canopy: "v7", Now: func() time.Time { return recordedFrom }})
 	assert.NilError(t, err)
 	conf, problems := queuesyaml.Load([]byte("partitions: [{name: default, queues: [{name: root, submitacl: '*', " +
 		"queues: [{name: a}]}]}]"))
@@ -96,14 +89,14 @@ func TestRecordingPlay_FirstDifference(t *testing.T) {
 	assert.Equal(t, difference,
 		`step 3 at 2026-01-02T15:04:08Z in 1767366245000000000-000000.rec differs: `+
 			`the number of effects is the same, 2, but not what they say
-  schedule budget=256
+  schedule 256
   this version of Canopy makes these effects:
     application x is Running
     allocated k (x) on n1
 `)
 }
 
-func TestRecordingPlay_GapsAreSaid(t *testing.T) {
+func TestRecordingPlay_DamageIsSaid(t *testing.T) {
 	dir := recordedSession(t, -1)
 	files, err := filepath.Glob(filepath.Join(dir, "default", "*"))
 	assert.NilError(t, err)
@@ -113,27 +106,32 @@ func TestRecordingPlay_GapsAreSaid(t *testing.T) {
 	assert.NilError(t, os.WriteFile(files[0], data, 0o600))
 	code, out, errs := runCanopy("recording", "play", dir)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, strings.Contains(out, "  a gap: missing steps: 4: "+filepath.Base(files[0])+": "), out)
+	assert.Assert(t,
+		strings.Contains(out, "  steps are missing at the end: "+files[0]+": the begin of the session cannot be read: "), out)
 	assert.Assert(t, strings.Contains(errs, dir+": no step could be compared"), errs)
+	code, _, errs = runCanopy("recording", "excerpt", dir, "--until-effect", "k")
+	assert.Equal(t, code, 1)
+	assert.Assert(t, strings.Contains(errs, "the begin of the session cannot be read") &&
+		strings.Contains(errs, "none of the 0 steps"), errs)
 }
 
 func TestRecordingShow_StepsAndEffects(t *testing.T) {
 	dir := recordedSession(t, -1)
 	code, out, errs := runCanopy("recording", "show", dir, "--from", "2026-01-02T15:04:06Z")
 	assert.Equal(t, code, 0, errs)
-	assert.Equal(t, out, `2026-01-02T15:04:06Z default 1 add-application app=x user=(name=ann) queue=root.a
+	assert.Equal(t, out, `2026-01-02T15:04:06Z default 1 add-application {"app":"x","queue":"root.a","user":{"name":"ann"}}
     accepted application x
-2026-01-02T15:04:07Z default 2 submit-ask key=k app=x amounts={vcore=1000}
+2026-01-02T15:04:07Z default 2 submit-ask {"ask":{"amounts":{"vcore":1000},"app":"x","key":"k"}}
     application x is Accepted
-2026-01-02T15:04:08Z default 3 schedule budget=256
+2026-01-02T15:04:08Z default 3 schedule 256
     application x is Running
     allocated k (x) on n1
 `)
 	code, out, _ = runCanopy("recording", "show", dir, "--output", "json", "--to", "2026-01-02T15:04:05Z")
 	assert.Equal(t, code, 0)
 	assert.Equal(t, out,
-		`{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node",`+
-			`"fields":{"node":"n1","schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"],"replayed":true}
+		`{"partition":"default","step":0,"at":"2026-01-02T15:04:05Z","command":"add-node","fields":{"node":"n1",`+
+			`"schedulable":true,"total":{"vcore":4000}},"effects":["accepted node n1"]}
 `)
 }
 
@@ -163,22 +161,26 @@ func TestRecordingExcerpt_IsShort(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "more could be left out with more than 2 replays"), out)
 }
 
-// Without its first segment a recording is replayed from a checkpoint, and has no excerpts.
-func TestRecording_WithoutItsStart(t *testing.T) {
-	dir := recordedSessionWith(t, -1, 2*time.Second)
-	segments, err := filepath.Glob(filepath.Join(dir, "default", "*.rec"))
-	assert.NilError(t, err)
-	assert.Equal(t, len(segments), 2)
-	assert.NilError(t, os.Remove(segments[0]))
-	code, out, errs := runCanopy("recording", "play", dir)
+func TestRecordingConvert(t *testing.T) {
+	const former = "../../internal/lab/formerformat/testdata/old"
+	to := t.TempDir()
+	code, _, errs := runCanopy("recording", "play", former)
+	assert.Equal(t, code, 2)
+	assert.Assert(t, strings.Contains(errs, "'canopy recording convert' converts it"), errs)
+	code, _, errs = runCanopy("recording", "convert", former, to)
 	assert.Equal(t, code, 0, errs)
-	assert.Assert(t, strings.Contains(out, "segments before ") && strings.Contains(out, "equal: 1 steps with "), out)
-	code, _, errs = runCanopy("recording", "excerpt", dir, "--until-effect", "k")
+	code, out, errs := runCanopy("recording", "play", to)
+	assert.Equal(t, code, 0, errs)
+	assert.Assert(t, strings.Contains(out, "equal: 45 steps with 36 effects") &&
+		strings.Contains(out, "equal: 130 steps with 92 effects"), out)
+	code, _, errs = runCanopy("recording", "convert", to, t.TempDir())
 	assert.Equal(t, code, 1)
-	assert.Assert(t,
-		strings.Contains(errs,
-			"none of the 0 steps in the window has such an effect; 1 more cannot be made, because an excerpt needs all steps "+
-				"since a start"), errs)
+	assert.Assert(t, strings.Contains(errs, "only versions 1 to 2 are converted"), errs)
+	for _, args := range [][]string{{former}, {former, former}} {
+		code, _, errs = runCanopy(append([]string{"recording", "convert"}, args...)...)
+		assert.Equal(t, code, 2)
+		assert.Assert(t, strings.Contains(errs, "takes two directories"), errs)
+	}
 }
 
 func TestRecordingExcerpt_Refuses(t *testing.T) {
@@ -223,7 +225,4 @@ func TestRecording_InvalidArguments(t *testing.T) {
 	assert.Equal(t, code, 2)
 	assert.Equal(t, strings.Count(errs, "must be above 0"), 2, errs)
 	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 0, and must be from 1 to 268435456"), errs)
-	code, _, errs = runCanopy("serve", "--record", dir, "--record-segment-size", "268435457")
-	assert.Equal(t, code, 2)
-	assert.Assert(t, strings.Contains(errs, "--record-segment-size is 268435457, and must be from 1 to 268435456"), errs)
 }

@@ -18,7 +18,7 @@ var flagsWithoutLimit = []string{
 	"ldap-secrets", "log-format", "log-level", "new-timeout",
 	"rejected-retention", "strict-priority-classes", "tls-cert", "tls-client-ca", "tls-key", "tokens",
 	"demo", "demo-load", "demo-seed", "duration-tag", "web-root", "usage-interval", "usage-retention", "record",
-	"record-checkpoint-every", "record-max-age",
+	"record-max-age",
 	"ha", "ha-name", "advertise-grpc", "advertise-http", "etcd-endpoints", "etcd-prefix", "etcd-ttl", "etcd-ca",
 	"etcd-cert", "etcd-key", "etcd-user", "etcd-password-file",
 }

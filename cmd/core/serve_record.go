@@ -17,21 +17,18 @@ type recordFlags struct {
 	maxBytes     int64
 	maxAge       time.Duration
 	segmentBytes int64
-	checkpoints  time.Duration
 }
 
 func (f *recordFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "record", "",
 		"`DIRECTORY` in which all that is decided upon is recorded, for 'canopy recording'; default: nothing is recorded")
 	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes,
-		"`BYTES` of all files of --record, beyond which the oldest are removed")
+		"`BYTES` of all files of --record, beyond which the oldest sessions are removed; a session that is longer alone is "+
+			"not recorded any more")
 	flags.DurationVar(&f.maxAge, "record-max-age", recording.DefaultMaxAge,
-		"files of --record that were last written so long ago are removed")
+		"sessions of --record that were last written so long ago are removed")
 	flags.Int64Var(&f.segmentBytes, "record-segment-size", recording.DefaultSegmentBytes,
 		"`BYTES` of a file of --record, after which the next one begins")
-	flags.DurationVar(&f.checkpoints, "record-checkpoint-every", 0,
-		"record the state so often with --record, so that a replay can begin there; decisions wait for it, 1 to 2 s for "+
-			"100,000 allocations; 0: never")
 }
 
 // check reports invalid flags (REC-1).
@@ -47,15 +44,11 @@ func (f *recordFlags) check() error {
 	if f.maxAge <= 0 {
 		wrong = append(wrong, fmt.Errorf("--record-max-age is %v, and must be above 0", f.maxAge))
 	}
-	if f.checkpoints < 0 {
-		wrong = append(wrong, fmt.Errorf("--record-checkpoint-every is %v, and must not be below 0", f.checkpoints))
-	}
 	return errors.Join(wrong...)
 }
 
 func (f *recordFlags) options() canopy.Recording {
 	return canopy.Recording{
-		Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, CheckpointEvery: f.checkpoints,
-		Program: version,
+		Dir: f.dir, MaxBytes: f.maxBytes, MaxAge: f.maxAge, SegmentBytes: f.segmentBytes, Program: version,
 	}
 }

@@ -87,7 +87,7 @@ func tuneCommand() *cobra.Command {
 	flags.IntVar(&f.maxTrials, "max-trials", 40, "how many changes are tried at most; each takes as long as one what-if")
 	flags.StringVar(&f.partition, "partition", "", "the partition of this `NAME`; required if several were recorded")
 	flags.StringVar(&f.at, "at", "",
-		"the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
+		"the session that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	addBounds(flags, &f.bounds)
 	return cmd

@@ -24,9 +24,8 @@ recorded, and allocations run as long as they did, whenever they start. What the
 does not know is estimated from it; the assumptions that were needed are printed with the
 result. Without a change every ask starts when it did.
 
-Of each partition the last start of the server is taken, or with --at the one that a time
-falls into. If resource managers have registered again since, or if steps are missing, it is
-the part with most asks.
+Of each partition the last session is taken, or with --at the one that a time falls into. A
+session begins with a start of the server, or a registration of a resource manager.
 
 The exit code is 0 when the comparison was printed, 1 when the configuration has errors, or
 this version of Canopy does not make the recorded decisions, and 2 when the recording cannot
@@ -69,7 +68,7 @@ func whatIfCommand() *cobra.Command {
 	flags.BoolVar(&f.withoutPreemption, "without-preemption", false, "nothing is preempted")
 	flags.StringVar(&f.partition, "partition", "", "only the partition of this `NAME`; not given: all")
 	flags.StringVar(&f.at, "at", "",
-		"the start of the server that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
+		"the session that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
 	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
 	flags.StringVar(&f.html, "html", "", "also write one page with charts to this `FILE`")
 	addBounds(flags, &f.bounds)

@@ -57,8 +57,7 @@ func (o *Options) check() error {
 		{"GRPC.FirstMessageTimeout", o.GRPC.FirstMessageTimeout}, {"GRPC.UndeliveredTimeout", o.GRPC.UndeliveredTimeout},
 		{"GRPC.ManagerTimeout", o.GRPC.ManagerTimeout}, {"HTTP.StallTimeout", o.HTTP.StallTimeout},
 		{"Usage.MaxAge", o.Usage.MaxAge}, {"Recording.MaxAge", o.Recording.MaxAge},
-		{"Recording.CheckpointEvery", o.Recording.CheckpointEvery}, {"Users.LookupTimeout", o.Users.LookupTimeout},
-		{"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
+		{"Users.LookupTimeout", o.Users.LookupTimeout}, {"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
 	} {
 		if x.value < 0 {
 			wrong(x.field, "%v is negative", x.value)

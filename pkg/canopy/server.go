@@ -167,9 +167,9 @@ func newServer(opt Options, p serverParts) *Server {
 		s.metrics.SetLogSource(c.Lines)
 	}
 	s.effectLog = effectlog.New(s.log)
-	s.recorded.onFailure, s.recorded.onCheckpoint = s.effectLog.OnRecording, s.effectLog.OnCheckpoint
+	s.recorded.onFailure = s.effectLog.OnRecording
 	if s.recorded.store != nil {
-		s.metrics.SetRecordingSource(s.recorded.lostSteps)
+		s.metrics.SetRecordingSource(s.recorded.store.LostSteps)
 	}
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) },
 		p.operators)
@@ -207,6 +207,9 @@ func newServer(opt Options, p serverParts) *Server {
 		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel,
 		Diagnostics: s.proxy.StateDump,
 		Refusals:    s.refusals,
+	}
+	if s.recorded.store != nil {
+		rest.Recording = s.recorded.store.Ended
 	}
 	s.handler = p.term.withEpoch(webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest)))
 	if opt.GRPC.Address != "" {

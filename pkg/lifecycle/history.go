@@ -103,13 +103,8 @@ type History struct {
 // the newest record of an ID is kept.
 func NewHistory(retention time.Duration, maxEntries int, unique bool) History {
 	h := History{retention: retention, maxEntries: maxEntries, unique: unique, newest: map[string]*list.Element{}}
-	h.Reattach()
-	return h
-}
-
-// Reattach sets the functions of a History that was read (package objectgraph).
-func (h *History) Reattach() {
 	h.view.Compare = func(a, b *Ended) int { return int(int32(a.number - b.number)) } // unambiguous below 2^31 entries
+	return h
 }
 
 // List is the records, oldest first. It does not change when the history does.

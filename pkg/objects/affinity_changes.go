@@ -14,8 +14,8 @@ type affinityChanges struct {
 	softTainted map[*Node]struct{} // nodes with a taint with PreferNoSchedule; nil: there are none
 	refused     []*AskGroup        // to which every node is refused that they fit; some may be empty by now
 	bySlot      []*Node            // by affinity.Node.Slot; of slots in use
-	grouped     groupedNodesCache  `objectgraph:"-"`
-	maxRefused  int                // how many refused nodes a search tries one by one
+	grouped     groupedNodesCache
+	maxRefused  int // how many refused nodes a search tries one by one
 }
 
 // requeueDue reports whether something waits for a node that is not refused any more, and there may be one.

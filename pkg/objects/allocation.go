@@ -30,7 +30,7 @@ type Ask struct {
 type AskDetails struct {
 	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
-	Constraints  *AskConstraints   // as parsed from Tags; nil: none
+	Constraints  *AskConstraints   `recording:"-"` // as parsed from Tags; nil: none
 	Tags         map[string]string // as sent; read-only
 }
 

@@ -13,7 +13,7 @@ import (
 // of the entries. The seed is random, so that no resource manager can choose keys that collide; the
 // order of iteration is random as that of a map, and no decision may depend on it.
 type allocationTable struct {
-	seed   maphash.Seed `objectgraph:"-"` // of this process
+	seed   maphash.Seed // of this process
 	shards [allocationShards]allocationShard
 	count  int
 }
@@ -46,15 +46,6 @@ const (
 )
 
 func newAllocationTable() *allocationTable { return &allocationTable{seed: maphash.MakeSeed()} }
-
-// reseed finds all entries by the hashes of this process: those of the process that wrote the table are others.
-func (t *allocationTable) reseed() {
-	now := newAllocationTable()
-	for x := range t.all {
-		now.add(x)
-	}
-	*t = *now
-}
 
 // len is the number of entries.
 func (t *allocationTable) len() int { return t.count }

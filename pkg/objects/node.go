@@ -167,7 +167,8 @@ type Foreign struct {
 	Static  bool // of a static pod
 	Tags    map[string]string
 
-	Orphan *Orphan // its report, if it is an orphaned allocation of this scheduler (ASK-67); nil in commands
+	// its report, if it is an orphaned allocation of this scheduler (ASK-67); nil in commands
+	Orphan *Orphan `recording:"-"`
 }
 
 // nodeScorer scores nodes by the weights of resource indexes.

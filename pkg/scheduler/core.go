@@ -23,9 +23,9 @@ type Core struct {
 	draining      bool       // the partition is being removed
 	notListening  bool       // no RM receives effects, so nothing is decided
 	stateSince    time.Time  // when draining changed, or the Core was first used; zero: it was not yet
-	effects       []Effect   `objectgraph:"-"` // of the current Step or Schedule
-	bindings      []Binding  `objectgraph:"-"` // of the last effects; the memory behind them is for the next
-	views         *viewCache `objectgraph:"-"` // the views of the last Snapshot; nil: there was none since ForgetSnapshots
+	effects       []Effect   // of the current Step or Schedule
+	bindings      []Binding  // of the last effects; the memory behind them is for the next
+	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
 	operators     operators // what operators have switched

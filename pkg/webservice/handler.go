@@ -54,6 +54,8 @@ type Options struct {
 	// there is no such resource manager.
 	Refusals func(partition string, ask objects.AllocationKey) []Refusal
 
+	Recording func(partition string) error // why the partition is not recorded any more; nil: nothing is recorded
+
 	Forecasts *forecast.Forecaster // says when asks are expected to start; nil: that is not served
 
 	// of applications: how long those of Usage are shown, and how long a forecast has them wait

@@ -26,6 +26,7 @@ type partitionHealth struct {
 	health         loop.Health         // from memory
 	answerErr      error               // why there is no snapshot, or no progress
 	removed        bool                // a reload has just removed it
+	recordingErr   error               // why it is not recorded any more
 }
 
 // healthCheck runs all checks (OBS-51). The status is 200 whatever they find. Callers that wait
@@ -55,7 +56,7 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 			body.Audits = append(body.Audits, viewAudit(x.name, x.health.Audit, now))
 		}
 	}
-	for _, c := range checks {
+	for _, c := range s.checks() {
 		found := findings{slot: slot}
 		for i := range all {
 			found.partition = all[i].name
@@ -111,6 +112,9 @@ func (s *service) examine(ctx context.Context, name string) (x partitionHealth) 
 		return x
 	}
 	x.health = l.Health()
+	if s.opt.Recording != nil {
+		x.recordingErr = s.opt.Recording(name)
+	}
 	s.audits.startIfDue(l, x.health, s.opt.Now())
 	if x.answerErr = progressError(x.health, s.opt.Now()); x.answerErr == nil {
 		x.snap, x.answerErr = s.snapshots.get(ctx, l)

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,21 @@ var checks = []check{
 		true, withSnapshot(queuesInCoolDown)},
 	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true,
 		overdueVictims},
+}
+
+// recordingCheck is there if partitions are recorded (REC-6).
+var recordingCheck = check{"Recording", "Say why a partition is not recorded any more; a warning", true,
+	func(x *partitionHealth, f *findings) {
+		if x.recordingErr != nil {
+			f.add("%v", x.recordingErr)
+		}
+	}}
+
+func (s *service) checks() []check {
+	if s.opt.Recording == nil {
+		return checks
+	}
+	return append(slices.Clip(checks), recordingCheck)
 }
 
 func withSnapshot(inspect func(*scheduler.Snapshot, *findings)) func(*partitionHealth, *findings) {

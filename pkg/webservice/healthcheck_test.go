@@ -2,6 +2,7 @@ package webservice_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -254,4 +255,25 @@ func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 		synctest.Wait()
 		assert.Assert(t, l.Health().Audit.Finished.After(first))
 	})
+}
+
+// A partition that is not recorded any more is a warning with the reason (REC-6), if partitions are recorded.
+func TestHealthCheck_RecordingThatHasEnded(t *testing.T) {
+	c := busyCluster(t)
+	var why error
+	opt := webservice.Options{Recording: func(partition string) error {
+		if partition == "default" {
+			return why
+		}
+		return nil
+	}}
+	for _, want := range []string{"", "partition default: the disk is full"} {
+		var h health
+		assert.NilError(t, json.Unmarshal(request(c, opt, http.MethodGet, healthPath).Body.Bytes(), &h))
+		last := h.HealthChecks[len(h.HealthChecks)-1]
+		assert.Equal(t, last.Name, "Recording")
+		assert.Equal(t, last.DiagnosisMessage, want)
+		assert.Assert(t, last.Succeeded && h.Healthy)
+		why = errors.New("the disk is full")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,6 +38,9 @@ const (
 // step.
 var errBothAnswers = fmt.Errorf("%s and %s exclude each other", answersWord, refusesWord)
 
+// errNotUTF8 is the error of an excerpt that has no text.
+var errNotUTF8 = errors.New("names that are no UTF-8")
+
 // Write writes the text of an excerpt with the effects that it has now. The error may be that a name is no UTF-8.
 func (e *Excerpt) Write(w io.Writer) error {
 	made, err := e.Replay()
@@ -47,9 +51,9 @@ func (e *Excerpt) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	text, err := recording.BeginText(begin)
-	if err != nil {
-		return err
+	text, exact := recording.BeginText(begin)
+	if !exact {
+		return fmt.Errorf("the configuration has %w", errNotUTF8)
 	}
 	var b bytes.Buffer
 	b.WriteString(beginWord + " ")
@@ -82,8 +86,10 @@ func (e *Excerpt) writeStep(b *bytes.Buffer, i int, made Made) error {
 	}
 	name, fields := scheduled, []byte(strconv.Itoa(s.Budget))
 	if s.Command != nil {
-		if name, fields, err = recording.CommandText(s.Command); err != nil {
-			return err
+		exact := true
+		name, fields, exact = recording.CommandText(s.Command)
+		if !exact {
+			return fmt.Errorf("%s has %w", name, errNotUTF8)
 		}
 	}
 	fmt.Fprintf(b, "\n%s %s %s\n", s.At.Format(time.RFC3339Nano), name, fields)

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,17 +27,13 @@ type Result struct {
 	Began     time.Time `json:"began"`  // of the session
 	Canopy    string    `json:"canopy"` // version that recorded it; empty: not known
 
-	Steps       uint64          `json:"steps"`       // in the window
-	Compared    uint64          `json:"compared"`    // of them; their effects are equal, but for those of Difference
-	NotReplayed uint64          `json:"notReplayed"` // of them, because the recording is incomplete before
-	Effects     uint64          `json:"effects"`     // of the steps that were compared
-	First       time.Time       `json:"first"`       // time of the first step in the window; zero: there is none
-	Last        time.Time       `json:"last"`        // and of the last one
-	Gaps        []recording.Gap `json:"gaps"`
-	// why the last state that was needed could not be used; empty: none was needed, or it was
-	Unusable string `json:"unusable,omitempty"`
-	// the end of the session was recorded: the scheduler was not killed. With Window.To, it is not known
-	Ended bool `json:"ended"`
+	Steps    uint64    `json:"steps"`    // in the window
+	Compared uint64    `json:"compared"` // of them; their effects are equal, but for those of Difference
+	Effects  uint64    `json:"effects"`  // of the steps that were compared
+	First    time.Time `json:"first"`    // time of the first step in the window; zero: there is none
+	Last     time.Time `json:"last"`     // and of the last one
+	// why steps are missing at the end; empty: none are, or the window ends before
+	Incomplete string `json:"incomplete"`
 
 	Difference *Difference `json:"difference"` // the first; the replay ends with it. nil: there is none
 }
@@ -70,51 +67,41 @@ func (d *Difference) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Play replays a session, and ends with the first difference in the window or before. visit gets each step in the
-// window; it may be nil. The error is that of the recording; see recording.Reader.
+// Play replays a session from its begin, and ends with the first difference. visit gets each step in the window; it may
+// be nil. The error is that of the recording; see recording.Reader.
 func Play(s recording.Session, w Window, visit func(Played)) (Result, error) {
 	out := Result{Partition: s.Partition, Began: s.Began}
-	start, err := Start(s, w.From, true)
+	r, err := s.Open()
+	if errors.Is(err, recording.ErrNoBegin) {
+		out.Incomplete = err.Error()
+		return out, nil
+	}
 	if err != nil {
 		return out, err
 	}
-	r := s.Open()
 	defer r.Close()
+	out.Canopy = r.Begin.Canopy
 	var p Player
-	for i := 0; ; i++ {
+	p.Begin(r.Begin)
+	for {
 		x, err := r.Next()
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
-		out.Canopy = max(out.Canopy, r.Canopy())
 		switch {
-		case i < start:
-		case x.Begin != nil:
-			p.Begin(x.Begin)
-		case x.Checkpoint != nil:
-			if err := p.Checkpoint(x.Checkpoint); err != nil {
-				out.Unusable = err.Error()
-			}
-		case x.Gap != nil:
-			p.Interrupt()
-			out.Gaps = append(out.Gaps, *x.Gap)
-		case x.Step != nil && !w.To.IsZero() && x.Step.At.After(w.To):
+		case err == io.EOF:
+			out.Incomplete = r.Incomplete()
 			return out, nil
-		case x.Step != nil:
-			made := p.Make(x.Step)
-			out.add(w, made)
-			if w.Covers(x.Step.At) && visit != nil {
-				visit(made)
-			}
-			if made.Difference != "" {
-				out.Difference = differenceOf(made, r.Segment())
-				return out, nil
-			}
-		default:
-			out.Ended = x.Mark == recording.EndMark
+		case err != nil:
+			return out, err
+		case !w.To.IsZero() && x.At.After(w.To):
+			return out, nil
+		}
+		made := p.Make(x)
+		out.add(w, made)
+		if w.Covers(x.At) && visit != nil {
+			visit(made)
+		}
+		if made.Difference != "" {
+			out.Difference = differenceOf(made, r.Segment())
+			return out, nil
 		}
 	}
 }
@@ -130,9 +117,6 @@ func (r *Result) add(w Window, made Played) {
 	}
 	r.Last = at
 	r.Steps++
-	if !made.Replayed {
-		r.NotReplayed++
-	}
 	if made.Compared {
 		r.Compared++
 		r.Effects += uint64(len(made.Effects))
@@ -141,7 +125,7 @@ func (r *Result) add(w Window, made Played) {
 
 func differenceOf(made Played, segment string) *Difference {
 	return &Difference{
-		Step: made.Step.Number, At: made.Step.At, Segment: segment, Input: made.Step.Describe(), Text: made.Difference,
+		Step: made.Step.Number, At: made.Step.At, Segment: segment, Input: made.Step.String(), Text: made.Difference,
 		Effects: Texts(made.Effects), Panic: made.Panic,
 	}
 }
@@ -153,30 +137,4 @@ func Texts(effects []scheduler.Effect) []string {
 		texts[i] = e.String()
 	}
 	return texts
-}
-
-// Start is the index of the item with which a replay of the steps since from begins: the last Begin before them, or,
-// with checkpoints, the last Begin or Checkpoint that this program reads, or the first item.
-func Start(s recording.Session, from time.Time, checkpoints bool) (start int, err error) {
-	if from.IsZero() {
-		return 0, nil
-	}
-	r := s.Open()
-	defer r.Close()
-	begin := 0
-	for i := 0; ; i++ {
-		x, err := r.Next()
-		switch {
-		case err == io.EOF:
-			return start, nil
-		case err != nil:
-			return 0, err
-		case x.Begin != nil, checkpoints && x.Checkpoint != nil && x.Checkpoint.Usable():
-			begin = i
-		case x.Step != nil && !x.Step.At.Before(from):
-			return start, nil
-		case x.Step != nil:
-			start = begin
-		}
-	}
 }

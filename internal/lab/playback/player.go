@@ -9,12 +9,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Player makes the steps of a recording again, one after the other. The zero value waits for a Begin.
+// Player makes the steps of a session again, one after the other. Begin comes first.
 type Player struct {
 	Answers recording.Answers // of the Oracle
 
-	core     *scheduler.Core // nil: there is nothing to make steps with
-	restart  *recording.Begin
+	core     *scheduler.Core  // nil: the scheduler has panicked, or waits for the time of its first step
+	restart  *recording.Begin // of a Core that waits; nil: it does not
 	digester recording.Digester
 }
 
@@ -25,57 +25,31 @@ type Played struct {
 	More    bool
 	Digest  uint64
 
-	// Replayed: the step was made. It is not behind a gap, and before the first Begin.
-	Replayed bool
-	// Compared: the recording has what it is compared with: not in a step in which it ends, and not in the first after a
-	// gap.
+	// Compared says that the recording has what the step is compared with: not in a step in which it ends, and not in the
+	// one that resets a partition.
 	Compared bool
-	// Difference is what differs, in words; empty: nothing.
+	// Difference says what differs; empty: nothing.
 	Difference string
-	// Panic is how the scheduler has panicked; empty: it has not. In a step in which a recording ends that is no
+	// Panic says how the scheduler has panicked; empty: it has not. In a step in which a recording ends that is no
 	// difference: the recorded scheduler may have panicked, too.
 	Panic string
 }
 
-// Ready reports whether the next step can be made.
-func (p *Player) Ready() bool { return p.core != nil || p.restart != nil }
-
-// Core is the Core; nil: there is none before the first step.
+// Core returns the Core; nil: there is none before the first step.
 func (p *Player) Core() *scheduler.Core { return p.core }
 
-// Begin takes what a Core was made with. While there is one that was not interrupted, it goes on with another Oracle,
-// as the recorded one did.
+// Begin takes what a Core was made with.
 func (p *Player) Begin(b *recording.Begin) {
-	switch {
-	case !b.Restart:
-		p.core, p.restart = scheduler.NewWith(b.Partition, p.Answers.Oracle(b.Oracle), b.Options), nil
-	case p.core != nil:
-		p.core.SetOracle(p.Answers.Oracle(b.Oracle))
-	default:
+	if b.Restart {
 		p.restart = b
+		return
 	}
+	p.core = scheduler.NewWith(b.Partition, p.Answers.Oracle(b.Oracle), b.Options)
 }
 
-// Checkpoint takes the state of the Core between two steps, if nothing can be made otherwise. The error says why there
-// is none; see recording.Checkpoint.
-func (p *Player) Checkpoint(k *recording.Checkpoint) (err error) {
-	if p.Ready() {
-		return nil
-	}
-	p.core, err = k.Core(&p.Answers)
-	return err
-}
-
-// Interrupt says that steps are missing: nothing can be made until the next Begin or Checkpoint.
-func (p *Player) Interrupt() { p.core, p.restart = nil, nil }
-
-// Make makes a step, and compares.
+// Make makes a step, and compares. Requires: the scheduler has not panicked before.
 func (p *Player) Make(s *recording.Step) (out Played) {
-	out.Step = s
-	if !p.Ready() {
-		return out
-	}
-	out.Replayed, out.Compared = true, s.Done
+	out.Step, out.Compared = s, s.Done
 	if p.restart != nil {
 		p.core = restarted(p.restart, &p.Answers, s.At)
 		p.restart, out.Compared = nil, false
@@ -119,7 +93,7 @@ func (p *Player) step(out *Played) {
 	}
 }
 
-// restarted is a Core with what one that is reset next keeps.
+// restarted returns a Core with what one that is reset next keeps.
 func restarted(b *recording.Begin, answers *recording.Answers, now time.Time) *scheduler.Core {
 	core := scheduler.NewWith(b.Partition, answers.Oracle(b.Oracle), b.Options)
 	if b.NotListening {

@@ -134,8 +134,8 @@ func TestOutcome_CountsAndQuantiles(t *testing.T) {
 	assert.Equal(t, Quantile(waits, 1), Forever)
 }
 
-// A registration that drops nodes begins a new part, and so does a gap: the part with most asks is compared.
-func TestCompare_TakesThePartWithMostAsks(t *testing.T) {
+// A registration begins a session, and each is compared for itself.
+func TestCompare_EachSession(t *testing.T) {
 	r := record(t, config(t, 4, "1s").Partitions[0], objects.DefaultOptions())
 	second := 0
 	step := func(cmd scheduler.Command) {
@@ -152,14 +152,14 @@ func TestCompare_TakesThePartWithMostAsks(t *testing.T) {
 				Amounts: amounts(1)}})
 		}
 	}
-	got, err := r.compare(&Scenario{})
+	sessions := r.sessions()
+	assert.Equal(t, len(sessions), 3)
+	got, err := Compare(sessions[1], &Scenario{}, nil)
 	assert.NilError(t, err)
 	assert.Equal(t, got.Recorded.All.Asks, 5)
 	assert.Assert(t, got.Same)
 	assert.Equal(t, got.From, at(6))
 	assert.Equal(t, got.To, at(13))
-	assert.Assert(t, strings.Contains(strings.Join(got.Assumptions, "\n"), "the recording has 3 parts"), "%v",
-		got.Assumptions)
 }
 
 // A step in which the recording ends is left out: the scheduler may have panicked in it, and would again.

@@ -19,7 +19,7 @@ type run struct {
 	recorded        *tracker
 	recordedSamples *samples
 
-	core      *scheduler.Core // the changed run; nil: it has not begun
+	core      *scheduler.Core // the changed run
 	restored  *recording.Begin
 	changed   *tracker
 	samples   *samples
@@ -51,10 +51,7 @@ const decisions = 256
 // begin takes what the recorded Core was made with.
 func (r *run) begin(b *recording.Begin) error {
 	r.player.Begin(b)
-	r.notes.oracle = r.notes.oracle || b.Oracle != 0
-	if r.core != nil {
-		return nil // the recorded Core got another oracle, and is reset next
-	}
+	r.notes.oracle = b.Oracle != 0
 	p, _, err := r.scenario.partition(b.Partition)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // Comparison is a recorded run and the one of a scenario.
 type Comparison struct {
 	Partition string    `json:"partition"`
-	From      time.Time `json:"from"` // of the recording, or of the part of it that is compared
+	From      time.Time `json:"from"` // of the session
 	To        time.Time `json:"to"`
 	Steps     uint64    `json:"steps"`
 
@@ -28,7 +28,7 @@ type Comparison struct {
 }
 
 // ErrNothing is the error for a recording without an ask.
-var ErrNothing = errors.New("no ask was recorded, or the recording is incomplete from its begin on")
+var ErrNothing = errors.New("no ask was recorded")
 
 // DifferenceError is the error for a recording of another version of Canopy, which decided otherwise.
 type DifferenceError struct {
@@ -42,31 +42,53 @@ func (e *DifferenceError) Error() string {
 		e.At.UTC().Format(time.RFC3339Nano), e.Text)
 }
 
-// Recorded is the part of a session that scenarios are compared with. It is read only, once it is made.
+// Recorded is a session that scenarios are compared with. It is read only, once it is made.
 type Recorded struct {
-	session recording.Session
-	most    *part // the part with most asks
-	parts   int
+	session     recording.Session
+	incomplete  string // why steps are missing at the end; empty: none are
+	steps       uint64
+	first, last time.Time
+	tracked     *tracker
 }
 
-// Read makes the recorded decisions of a session, to learn what became of each ask. If resource managers have
-// registered again in it, or if it has gaps, it takes the part with most asks. Errors: ErrNothing, and those of the
-// recording; and *DifferenceError.
+// Read makes the recorded decisions of a session, to learn what became of each ask. Errors: ErrNothing, and those of
+// the recording; and *DifferenceError.
 func Read(s recording.Session) (*Recorded, error) {
-	parts, err := partsOf(s)
+	r, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
-	var most *part
-	for _, p := range parts {
-		if len(p.recorded.all) > 0 && (most == nil || len(p.recorded.all) >= len(most.recorded.all)) {
-			most = p
+	defer r.Close()
+	out := &Recorded{session: s, tracked: newTracker()}
+	var player playback.Player
+	player.Begin(r.Begin)
+	for {
+		x, err := r.Next()
+		if err == io.EOF || err == nil && !x.Done { // the scheduler has panicked in it, as the changed one would
+			break
 		}
+		if err != nil {
+			return nil, err
+		}
+		if out.steps == 0 {
+			out.first = x.At
+		}
+		out.steps++
+		out.last = x.At
+		if x.Command != nil {
+			out.tracked.command(x.Command, x.At)
+		}
+		made := player.Make(x)
+		if made.Difference != "" {
+			return nil, &DifferenceError{x.Number, x.At, made.Difference}
+		}
+		out.tracked.effects(made.Effects, x.At)
 	}
-	if most == nil {
-		return nil, fmt.Errorf("partition %s: %w", s.Partition, ErrNothing)
+	if len(out.tracked.all) == 0 {
+		return nil, fmt.Errorf("partition %s, since %s: %w", s.Partition, s.Began.Format(time.RFC3339), ErrNothing)
 	}
-	return &Recorded{s, most, len(parts)}, nil
+	out.incomplete = r.Incomplete()
+	return out, nil
 }
 
 // Compare is Read and a comparison, for one scenario.
@@ -81,11 +103,10 @@ func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time
 // Compare runs a scenario. progress is called now and then with the time in the recording; nil: it is not. Errors:
 // those of Read; and that a change of nodes concerns no node.
 func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
-	most := x.most
 	r := &run{
-		scenario: scenario, history: newHistory(most.recorded, most.last), until: most.last,
-		recorded: newTracker(), recordedSamples: newSamples(most.first, most.last),
-		changed: newTracker(), samples: newSamples(most.first, most.last), nodes: newNodes(scenario.Nodes),
+		scenario: scenario, history: newHistory(x.tracked, x.last), until: x.last,
+		recorded: newTracker(), recordedSamples: newSamples(x.first, x.last),
+		changed: newTracker(), samples: newSamples(x.first, x.last), nodes: newNodes(scenario.Nodes),
 		removals: map[objects.AppID]bool{},
 	}
 	if err := r.makeSteps(x, progress); err != nil {
@@ -94,37 +115,37 @@ func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Co
 	if err := r.nodes.unmatched(); err != nil {
 		return nil, err
 	}
-	end := most.last.Add(time.Nanosecond)
+	end := x.last.Add(time.Nanosecond)
 	r.recordedSamples.upTo(end, r.player.Core())
 	r.samples.upTo(end, r.core)
 	return &Comparison{
-		Partition: x.session.Partition, From: most.first, To: most.last, Steps: most.steps,
-		Changes: r.changes(), Assumptions: r.assumptions(x.parts), Same: same(r.recorded, r.changed),
+		Partition: x.session.Partition, From: x.first, To: x.last, Steps: x.steps,
+		Changes: r.changes(), Assumptions: r.assumptions(x.incomplete), Same: same(r.recorded, r.changed),
 		Recorded: outcomeOf(r.recorded, r.recordedSamples), Changed: outcomeOf(r.changed, r.samples),
 		Series: seriesOf(r.recordedSamples, r.samples),
 	}, nil
 }
 
-// makeSteps makes all steps of the part in both runs.
+// makeSteps makes all steps of the session in both runs.
 func (r *run) makeSteps(x *Recorded, progress func(at time.Time)) error {
-	reader := x.session.Open()
+	reader, err := x.session.Open()
+	if err != nil {
+		return err
+	}
 	defer reader.Close()
-	for i := 0; i < x.most.end; i++ {
-		item, err := reader.Next()
-		switch {
-		case err != nil:
-			return err
-		case i < x.most.begin:
-		case item.Begin != nil:
-			err = r.begin(item.Begin)
-		case item.Step != nil:
-			err = r.step(item.Step)
-			if progress != nil && item.Step.Number%progressSteps == 0 {
-				progress(item.Step.At)
-			}
-		}
+	if err := r.begin(reader.Begin); err != nil {
+		return err
+	}
+	for range x.steps {
+		step, err := reader.Next()
 		if err != nil {
 			return err
+		}
+		if err := r.step(step); err != nil {
+			return err
+		}
+		if progress != nil && step.Number%progressSteps == 0 {
+			progress(step.At)
 		}
 	}
 	return nil
@@ -132,58 +153,6 @@ func (r *run) makeSteps(x *Recorded, progress func(at time.Time)) error {
 
 // progressSteps is after how many steps progress is reported.
 const progressSteps = 10_000
-
-// part is a part of a session that begins with an empty partition and has no gap.
-type part struct {
-	begin, end  int // items
-	steps       uint64
-	first, last time.Time
-	recorded    *tracker
-}
-
-// partsOf makes the recorded decisions of a session once, to learn what became of each ask.
-func partsOf(s recording.Session) (parts []*part, err error) {
-	r := s.Open()
-	defer r.Close()
-	var current *part
-	var player playback.Player
-	for i := 0; ; i++ {
-		x, err := r.Next()
-		if err == io.EOF {
-			return parts, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case x.Gap != nil:
-			player.Interrupt()
-			current = nil
-		case x.Begin != nil:
-			if core := player.Core(); current == nil || core != nil && core.Partition().Reservations().NodeCount() > 0 {
-				current = &part{begin: i, end: i, recorded: newTracker()}
-				parts = append(parts, current)
-			}
-			player.Begin(x.Begin)
-		case x.Step != nil && !x.Step.Done:
-			current = nil // the recording ends in it, or the scheduler has panicked in it, as the changed one would
-		case x.Step != nil && current != nil:
-			if current.steps == 0 {
-				current.first = x.Step.At
-			}
-			current.steps++
-			current.last, current.end = x.Step.At, i+1
-			if x.Step.Command != nil {
-				current.recorded.command(x.Step.Command, x.Step.At)
-			}
-			made := player.Make(x.Step)
-			if made.Difference != "" {
-				return nil, &DifferenceError{x.Step.Number, x.Step.At, made.Difference}
-			}
-			current.recorded.effects(made.Effects, x.Step.At)
-		}
-	}
-}
 
 // same reports whether all requests of both runs began and ended at the same times.
 func same(a, b *tracker) bool {
@@ -222,7 +191,7 @@ func (r *run) changes() (out []string) {
 }
 
 // assumptions are what was made up.
-func (r *run) assumptions(parts int) []string {
+func (r *run) assumptions(incomplete string) []string {
 	n := r.notes
 	out := []string{
 		"asks come when they were recorded, whatever became of those before",
@@ -245,10 +214,8 @@ func (r *run) assumptions(parts int) []string {
 	if r.changed.preemptions() != r.recorded.preemptions() {
 		out = append(out, "work that was submitted again after a preemption is submitted in both runs, and no other")
 	}
-	if parts > 1 {
-		out = append(out,
-			fmt.Sprintf("the recording has %d parts, because resource managers registered again or steps are missing; this is "+
-				"the one with most asks", parts))
+	if incomplete != "" {
+		out = append(out, "the recording ends early: "+incomplete)
 	}
 	return out
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Begin is what a Core was made with: a replay may begin here.
+// Begin is what the Core of a session was made with: a replay begins here.
 type Begin struct {
+	Canopy    string // version of Canopy that recorded the session; empty: not known
 	Options   objects.Options
 	Partition configs.Partition
 	Oracle    Abilities
 
-	// Restart: the Core is an older one, of a partition that the next command resets, and has the state below from before.
-	// The effects of that command are also about what the partition had before, and are not reproduced.
+	// Restart says that the Core is an older one, of a partition that the first command resets, and has the state below
+	// from before. The effects of that command are also about what the partition had before, and are not reproduced.
 	Restart      bool
 	Operators    scheduler.OperatorState
 	NotListening bool

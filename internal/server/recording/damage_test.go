@@ -10,104 +10,124 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/lab/playback"
 	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// smallRecording is a directory with one segment, and what it has.
-func smallRecording(t *testing.T, steps int) (dir string, items []recording.Item) {
+// removeResets leaves one session to a run.
+func removeResets(s randomrun.Run) {
+	for i, b := range s.Steps {
+		if _, resets := b.Command.(scheduler.ResetPartition); resets {
+			s.Steps[i].Command = scheduler.Wake{}
+		}
+	}
+}
+
+// smallRecording returns a directory with one session of one segment, in which there is a frame for every four steps.
+func smallRecording(t *testing.T, steps int) (dir string, whole session) {
 	t.Helper()
-	for {
-		seed := rand.Uint64N(1 << 40)
-		t.Logf("seed %d", seed)
-		dir = t.TempDir()
-		r := recordedCore(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(seed, steps))
-		for i, b := range randomrun.RandomRun(seed, steps).Steps {
-			r.step(b)
-			if i%4 == 3 {
-				r.recorder.Flush() // a frame for every four steps
-			}
-		}
-		r.recorder.Close()
-		if files, err := filepath.Glob(filepath.Join(dir, "*", "*.rec")); err == nil && len(files) == 1 {
-			return dir, read(t, dir)
-		} // a registration among the steps has begun another segment
-	}
-}
-
-func stepsOf(items []recording.Item) (n int) {
-	for _, x := range items {
-		if x.Step != nil {
-			n++
+	seed := rand.Uint64N(1 << 40)
+	t.Logf("seed %d", seed)
+	dir = t.TempDir()
+	s := randomrun.RandomRun(seed, steps)
+	removeResets(s)
+	r := recordedCore(openStore(t, recording.Options{Dir: dir}), "default", s)
+	for i, b := range s.Steps {
+		r.step(b)
+		if i%4 == 3 {
+			r.recorder.Flush()
 		}
 	}
-	return n
+	r.recorder.Close()
+	return dir, read(t, dir)[0]
 }
 
+// readDamaged reads the session of a directory. began is false if its begin cannot be read; incomplete says why then,
+// too.
+func readDamaged(t *testing.T, dir string) (s session, began bool) {
+	t.Helper()
+	sessions, err := recording.Sessions(dir)
+	assert.NilError(t, err)
+	r, err := sessions[0].Open()
+	if errors.Is(err, recording.ErrNoBegin) {
+		return session{incomplete: err.Error()}, false
+	}
+	assert.NilError(t, err)
+	r.Close()
+	return readSession(t, sessions[0]), true
+}
+
+// Of a file that ends early each step before the end is read, and replayed.
 func TestTornSegment_LosesOnlyItsTail(t *testing.T) {
 	dir, whole := smallRecording(t, 10)
 	path := onlySegment(t, dir)
 	data := readFile(t, path)
 	steps := 0
-	for size := range len(data) {
+	for size := 0; size < len(data); size += 3 {
 		assert.NilError(t, os.WriteFile(path, data[:size], 0o600))
-		items := read(t, dir)
-		n := stepsOf(items)
+		s, began := readDamaged(t, dir)
+		assert.Assert(t, s.incomplete != "", "size %d", size)
+		if !began {
+			continue
+		}
+		n := len(s.steps)
 		assert.Assert(t, n >= steps, "size %d: %d steps, and %d with less", size, n, steps)
 		if n > steps {
-			_, notReplayed := play(t, items)
-			assert.Equal(t, notReplayed, 0, "size %d", size)
+			play(t, s)
 		}
 		steps = n
-		last := items[:max(0, len(items)-1)]
-		if len(items) > 0 && items[len(items)-1].Gap == nil {
-			last = items // it ends between two frames
-		}
-		assert.Equal(t, len(last), stepsOf(last)+min(1, len(last)), "size %d: a begin and steps", size)
 	}
-	assert.Assert(t, steps >= stepsOf(whole)-8, "%d of %d steps", steps, stepsOf(whole))
+	assert.Assert(t, steps >= len(whole.steps)-8, "%d of %d steps", steps, len(whole.steps))
 }
 
-func TestDamage_IsAGap(t *testing.T) {
+// Damage ends the session: what is before is replayed, and the file and the place are named.
+func TestDamage_EndsTheSession(t *testing.T) {
 	dir, whole := smallRecording(t, 10)
 	path := onlySegment(t, dir)
 	data := readFile(t, path)
+	read := 0
 	for at := 10; at < len(data); at += 3 { // behind the magic and the version
 		damaged := append([]byte(nil), data...)
 		damaged[at] ^= 0x40
 		assert.NilError(t, os.WriteFile(path, damaged, 0o600))
-		items := read(t, dir)
-		if at%500 == 0 {
-			play(t, items)
+		s, began := readDamaged(t, dir)
+		if !began {
+			assert.Assert(t, strings.HasPrefix(s.incomplete, path+": "), s.incomplete)
+			continue
 		}
-		var missing uint64
-		gaps := 0
-		for _, x := range items {
-			if x.Gap != nil {
-				gaps++
-				missing += x.Gap.Steps
-				assert.Assert(t, strings.Contains(x.Gap.Reason, filepath.Base(path)+": "), x.Gap.Reason)
-			}
+		play(t, s)
+		if s.incomplete == "" { // such as a greater window than the frame needs
+			assert.Equal(t, len(s.steps), len(whole.steps))
+			continue
 		}
-		assert.Equal(t, gaps, 1, "byte %d", at)
-		assert.Equal(t, int(missing)+stepsOf(items), stepsOf(whole), "byte %d", at)
+		named := strings.HasPrefix(s.incomplete, filepath.Base(path)+": byte ")
+		assert.Assert(t, named, "byte %d: %s", at, s.incomplete)
+		lost := len(s.steps) < len(whole.steps) || at > len(data)-100
+		assert.Assert(t, lost, "byte %d", at)
+		read = max(read, len(s.steps))
 	}
+	assert.Assert(t, read > 0)
 }
 
-func TestNewerVersion_IsRefused(t *testing.T) {
+func TestOtherVersion_IsRefused(t *testing.T) {
 	dir, _ := smallRecording(t, 4)
 	path := onlySegment(t, dir)
 	data := readFile(t, path)
-	data[8]++
-	assert.NilError(t, os.WriteFile(path, data, 0o600))
-	sessions, err := recording.Sessions(dir)
-	assert.NilError(t, err)
-	r := sessions[0].Open()
-	defer r.Close()
-	_, err = r.Next()
-	assert.ErrorIs(t, err, recording.ErrVersion)
-	assert.ErrorContains(t, err, path)
-	assert.ErrorContains(t, err, "it has version 3, and this Canopy reads versions 1 to 2")
+	for version, want := range map[byte]string{
+		4: "it has version 4, and this Canopy reads version 3",
+		2: "it has version 2, and this Canopy reads version 3; 'canopy recording convert' converts it",
+	} {
+		data[8] = version
+		assert.NilError(t, os.WriteFile(path, data, 0o600))
+		sessions, err := recording.Sessions(dir)
+		assert.NilError(t, err)
+		_, err = sessions[0].Open()
+		assert.ErrorIs(t, err, recording.ErrVersion)
+		assert.ErrorContains(t, err, path)
+		assert.Assert(t, strings.HasSuffix(err.Error(), want), "%v", err)
+	}
 }
 
 func TestSessions_OfADirectoryWithoutRecording(t *testing.T) {
@@ -125,6 +145,7 @@ func TestReader_NamesMissingSegments(t *testing.T) {
 	seed := rand.Uint64N(1 << 40)
 	t.Logf("seed %d", seed)
 	s := randomrun.RandomRun(seed, 30)
+	removeResets(s)
 	r := recordedCore(openStore(t, recording.Options{Dir: dir, SegmentBytes: 1}), "default", s)
 	for _, b := range s.Steps {
 		r.step(b)
@@ -134,41 +155,61 @@ func TestReader_NamesMissingSegments(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dir, "default", "*.rec"))
 	assert.NilError(t, err)
 	assert.Assert(t, len(files) > 20, "%d segments", len(files))
+	whole := read(t, dir)[0]
+	assert.Equal(t, play(t, whole), len(s.Steps))
 	assert.NilError(t, os.Remove(files[5]))
 	assert.NilError(t, os.Remove(files[6]))
+	got := read(t, dir)[0]
+	assert.Assert(t, len(got.steps) >= 4 && len(got.steps) < len(whole.steps))
+	play(t, got)
+	assert.Assert(t, strings.HasSuffix(got.incomplete, "2 segments before "+filepath.Base(files[7])+" are missing"),
+		got.incomplete)
 	assert.NilError(t, os.Remove(files[0]))
-	items := read(t, dir)
-	_, notReplayed := play(t, items)
-	assert.Equal(t, notReplayed, stepsOf(items))
-	assert.Equal(t, items[0].Gap.Reason, "1 segments before "+filepath.Base(files[1])+" are missing")
-	assert.Equal(t, items[5].Gap.Reason, "2 segments before "+filepath.Base(files[7])+" are missing")
-	assert.Equal(t, items[5].Gap.Steps, uint64(2))
+	none, began := readDamaged(t, dir)
+	assert.Assert(t, !began)
+	assert.Assert(t, strings.HasSuffix(none.incomplete, "1 segments before "+filepath.Base(files[1])+" are missing"),
+		none.incomplete)
+	sessions, err := recording.Sessions(dir)
+	assert.NilError(t, err)
+	result, err := playback.Play(sessions[0], playback.Window{}, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, result.Incomplete, none.incomplete)
 }
 
-// What is larger than a segment can be, and what is no file, is not read: it is a gap.
+// What is longer than a segment can be, and what has no end, is not read: the session ends before.
 func TestReader_RefusesWhatIsLargerThanASegment(t *testing.T) {
-	dir := t.TempDir()
-	record(openStore(t, recording.Options{Dir: dir}), "default", randomrun.RandomRun(1, 20))
-	whole := onlySegment(t, filepath.Join(dir, "default"))
-	before := len(read(t, dir))
-	next := strings.Replace(whole, "-000000.", "-000001.", 1)
-	assert.Assert(t, next != whole)
+	dir, whole := smallRecording(t, 20)
+	next := strings.Replace(onlySegment(t, dir), "-000000.", "-000001.", 1)
+	data := readFile(t, onlySegment(t, dir))
+	assert.NilError(t, os.WriteFile(onlySegment(t, dir), data[:len(data)-1], 0o600)) // without its end
+	before, _ := readDamaged(t, dir)
+	assert.Assert(t, len(before.steps) > 0 && len(before.steps) <= len(whole.steps))
+	data = data[:endOfFrames(data)]
+	assert.NilError(t, os.WriteFile(onlySegment(t, dir), data, 0o600))
 	for why, make := range map[string]func() error{
-		"it has 285212673 bytes, and a segment at most 285212672": func() error {
-			return errors.Join(os.WriteFile(next, nil, 0o600), os.Truncate(next, 285212673))
+		"has 2147483648 bytes, and a segment at most": func() error {
+			return errors.Join(os.WriteFile(next, nil, 0o600), os.Truncate(next, 2<<30))
 		},
-		"it is no regular file": func() error { return os.Symlink(os.DevNull, next) },
+		"is no regular file": func() error { return os.Symlink("/dev/zero", next) },
 	} {
 		assert.NilError(t, make())
-		items := read(t, dir)
-		assert.Equal(t, len(items), before+1)
-		gap := items[before].Gap
-		assert.Assert(t, gap != nil && strings.Contains(gap.Reason, why), "%+v", items[before])
+		s := read(t, dir)[0]
+		assert.Equal(t, len(s.steps), len(before.steps))
+		assert.Assert(t, strings.Contains(s.incomplete, why), s.incomplete)
 		assert.NilError(t, os.Remove(next))
 	}
 }
 
-// Each server removes old segments of its directory, so a second one is refused while the first runs (REC-1).
+// endOfFrames returns where the last frame of a segment begins.
+func endOfFrames(data []byte) (last int) {
+	for at := 10; at < len(data); {
+		last = at
+		at += 4 + int(data[at]) + int(data[at+1])<<8 + int(data[at+2])<<16
+	}
+	return last
+}
+
+// Each server removes old sessions of its directory, so a second one is refused while the first runs (REC-1).
 func TestOpen_OneStoreHasADirectory(t *testing.T) {
 	dir := t.TempDir()
 	first := openStore(t, recording.Options{Dir: dir})
@@ -176,7 +217,7 @@ func TestOpen_OneStoreHasADirectory(t *testing.T) {
 	assert.ErrorContains(t, err,
 		dir+" is in use by another server, whose recordings would be removed: name another directory")
 	assert.NilError(t, first.Close())
-	openStore(t, recording.Options{Dir: dir, SegmentBytes: recording.MaxSegmentBytes})
+	openStore(t, recording.Options{Dir: dir})
 	_, err = recording.Open(recording.Options{Dir: t.TempDir(), SegmentBytes: recording.MaxSegmentBytes + 1})
 	assert.ErrorContains(t, err, "a segment of 268435457 bytes is too long: at most 268435456")
 }

@@ -3,13 +3,14 @@ package recording
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -58,11 +59,11 @@ func appendEffect(b []byte, effect scheduler.Effect) []byte {
 	return appendAny(appendName(append(b, 0), v.Type().Name()), v)
 }
 
-func appendAmounts(b []byte, a resources.Amounts) []byte {
-	b = binary.AppendUvarint(b, uint64(a.Len()))
-	for i := range a.Len() {
-		name, n := a.Entry(i)
-		b = binary.AppendVarint(appendName(b, name), int64(n))
+// appendTags appends names and values by turns, in the order of names.
+func appendTags(b []byte, m map[string]string) []byte {
+	b = appendHead(b, majorArray, uint64(2*len(m)))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		b = appendString(appendString(b, name), m[name])
 	}
 	return b
 }
@@ -96,7 +97,7 @@ func appendAny(b []byte, v reflect.Value) []byte {
 		}
 		return b
 	case reflect.Map:
-		return appendStrings(b, v.Interface().(map[string]string))
+		return appendTags(b, v.Interface().(map[string]string))
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			t := v.Interface().(time.Time)

@@ -1,109 +1,88 @@
 package recording
 
 import (
-	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// A segment is a file: the magic, the version of the format, and frames. A frame has a mark, its kind, the length of
-// its payload, and a checksum of all that follows the mark. The mark lets a reader go on behind damage.
+// A segment is a file: the magic, the version of the format, and frames. A frame is the length of what follows, and
+// records compressed by zstd, with a checksum.
 
 const (
 	magic         = "CANOPYRC"
-	formatVersion = 2 // with checkpoints
-	oldestVersion = 1 // that is read
+	formatVersion = 3
 	prefixSize    = len(magic) + 2
 
-	frameMark  = "\xc5\xf2\x0aF"
-	frameStart = len(frameMark) + 1 + 4 + 4 // bytes before the payload
-
-	headerFrame  = 1 // a segmentHeader
-	recordsFrame = 2 // records, compressed
-
-	maxFrame  = 64 << 20 // bytes of a payload, as written and as decompressed
-	extension = ".rec"
+	// frameBytes is about how long the records of a frame are before they are compressed.
+	frameBytes = 256 << 10
+	maxFrame   = 64 << 20 // bytes of a frame, compressed or not
+	extension  = ".rec"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var (
+	// ErrVersion says that a segment has the format of another version of Canopy.
+	ErrVersion = errors.New("the format of the recording is not that of this version of Canopy")
+	// ErrNoRecording says that a directory has no segments.
+	ErrNoRecording = errors.New("there is no recording")
+	// ErrNoBegin says that the begin of a session is missing or damaged.
+	ErrNoBegin = errors.New("the begin of the session cannot be read")
+)
 
 func appendPrefix(b []byte) []byte {
 	return binary.LittleEndian.AppendUint16(append(b, magic...), formatVersion)
 }
 
-func appendFrame(b []byte, kind byte, payload []byte) []byte {
-	b = append(b, frameMark...)
-	checked := len(b)
-	b = binary.LittleEndian.AppendUint32(append(b, kind), uint32(len(payload)))
-	sum := crc32.Update(crc32.Checksum(b[checked:], castagnoli), castagnoli, payload)
-	return append(binary.LittleEndian.AppendUint32(b, sum), payload...)
+// readPrefix reads the begin of a segment. Errors: ErrVersion, or why it is none.
+func readPrefix(from io.Reader) error {
+	var b [prefixSize]byte
+	if _, err := io.ReadFull(from, b[:]); err != nil || string(b[:len(magic)]) != magic {
+		return errors.New("it is no segment of a recording")
+	}
+	switch v := binary.LittleEndian.Uint16(b[len(magic):]); {
+	case v < formatVersion:
+		return fmt.Errorf("%w: it has version %d, and this Canopy reads version %d; 'canopy recording convert' converts it",
+			ErrVersion, v, formatVersion)
+	case v > formatVersion:
+		return fmt.Errorf("%w: it has version %d, and this Canopy reads version %d", ErrVersion, v, formatVersion)
+	}
+	return nil
 }
 
-// frames reads the frames of a segment.
-type frames struct {
-	data []byte
-	at   int
+// appendFrame appends records as a frame.
+func appendFrame(b []byte, z *zstd.Encoder, records []byte) []byte {
+	at := len(b)
+	b = z.EncodeAll(records, append(b, 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
 }
 
-// openFrames checks the prefix of a segment. name is for errors.
-func openFrames(name string, data []byte) (*frames, error) {
-	if len(data) < prefixSize || string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%s: %w", name, ErrNoSegment)
+// readFrame reads the records of the next frame, of which at most left bytes are in the file. The error is io.EOF at
+// the end.
+func readFrame(from io.Reader, left int64, z *zstd.Decoder) (records []byte, bytes int64, err error) {
+	var head [4]byte
+	if _, err := io.ReadFull(from, head[:]); err != nil {
+		return nil, 0, err // io.EOF: there is none
 	}
-	if v := binary.LittleEndian.Uint16(data[len(magic):]); v < oldestVersion || v > formatVersion {
-		return nil,
-			fmt.Errorf("%s: %w: it has version %d, and this Canopy reads versions %d to %d", name, ErrVersion, v, oldestVersion,
-				formatVersion)
+	n := int64(binary.LittleEndian.Uint32(head[:]))
+	if n > min(maxFrame, left-4) {
+		return nil, 0, fmt.Errorf("a frame of %d bytes is incomplete", n)
 	}
-	return &frames{data, prefixSize}, nil
+	data := make([]byte, n)
+	if _, err := io.ReadFull(from, data); err != nil {
+		return nil, 0, fmt.Errorf("a frame of %d bytes is incomplete: %w", n, err)
+	}
+	records, err = z.DecodeAll(data, nil)
+	return records, n + 4, err
 }
 
-// next is the next frame that is not damaged. skipped are the bytes before it that are; ok is false if there is none.
-func (f *frames) next() (kind byte, payload []byte, skipped int, ok bool) {
-	from := f.at
-	for f.at < len(f.data) {
-		kind, payload, ok = f.frame()
-		if ok {
-			skipped = f.at - from
-			f.at += frameStart + len(payload)
-			return kind, payload, skipped, true
-		}
-		f.at++
-		i := bytes.Index(f.data[f.at:], []byte(frameMark))
-		if i < 0 {
-			break
-		}
-		f.at += i
-	}
-	f.at = len(f.data)
-	return 0, nil, f.at - from, false
-}
-
-// frame is the frame at f.at, if there is one.
-func (f *frames) frame() (kind byte, payload []byte, ok bool) {
-	b := f.data[f.at:]
-	if len(b) < frameStart || string(b[:len(frameMark)]) != frameMark {
-		return 0, nil, false
-	}
-	checked := b[len(frameMark) : len(frameMark)+5]
-	n, sum := binary.LittleEndian.Uint32(checked[1:]), binary.LittleEndian.Uint32(b[len(frameMark)+5:])
-	if n > maxFrame || int(n) > len(b)-frameStart {
-		return 0, nil, false
-	}
-	payload = b[frameStart : frameStart+int(n)]
-	if crc32.Update(crc32.Checksum(checked, castagnoli), castagnoli, payload) != sum {
-		return 0, nil, false
-	}
-	return checked[0], payload, true
-}
-
-// newCompressor is for one goroutine.
+// newCompressor returns a compressor for one goroutine.
 func newCompressor() *zstd.Encoder {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(frameBytes))
+		zstd.WithWindowSize(frameBytes))
 	if err != nil {
 		panic("recording: " + err.Error())
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -61,7 +60,7 @@ func (g generator) fill(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if _, derived := derivedFields[v.Type()][v.Type().Field(i).Name]; !derived {
+			if !derived(v.Type().Field(i)) {
 				g.fill(v.Field(i))
 			}
 		}
@@ -151,7 +150,7 @@ func equalValues(a, b reflect.Value) bool {
 		s := b.Interface().(*regexp.Regexp)
 		return (r == nil) == (s == nil) && (r == nil || r.String() == s.String())
 	}
-	if _, ok := opaqueOf(a.Type()); ok {
+	if _, ok := opaqueValues[a.Type()]; ok {
 		return reflect.DeepEqual(a.Interface(), b.Interface())
 	}
 	switch a.Kind() {
@@ -169,7 +168,7 @@ func equalValues(a, b reflect.Value) bool {
 		return true
 	case reflect.Struct:
 		for i := range a.NumField() {
-			if _, derived := derivedFields[a.Type()][a.Type().Field(i).Name]; !derived && !equalValues(a.Field(i), b.Field(i)) {
+			if !derived(a.Type().Field(i)) && !equalValues(a.Field(i), b.Field(i)) {
 				return false
 			}
 		}
@@ -183,21 +182,5 @@ func randomSelector(g generator) any {
 		[]budgets.Expression{{Key: g.label(), Operator: budgets.In, Values: []string{g.label()}}})
 }
 
-// similar is a command with another value of one field, if it is about an ask.
-func (g generator) similar(cmd scheduler.Command) scheduler.Command {
-	v := reflect.New(reflect.TypeOf(cmd)).Elem()
-	v.Set(reflect.ValueOf(cmd))
-	target := v
-	if f := v.FieldByName("Ask"); f.IsValid() {
-		target = reflect.New(f.Type().Elem())
-		target.Elem().Set(f.Elem())
-		f.Set(target)
-		target = target.Elem()
-	}
-	if target.NumField() > 0 {
-		if i := g.IntN(target.NumField()); derivedFields[target.Type()][target.Type().Field(i).Name] == "" {
-			g.fill(target.Field(i))
-		}
-	}
-	return v.Interface().(scheduler.Command)
-}
+// derived reports whether a field is not recorded.
+func derived(f reflect.StructField) bool { return f.Tag.Get("recording") == "-" }

@@ -2,7 +2,6 @@ package recording_test
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,22 +79,19 @@ func TestLoop_RecordingIsReplayed(t *testing.T) {
 				send(t, c, "other", other.Steps[i%len(other.Steps)])
 			}
 		})
-		sessions, err := recording.Sessions(dir)
-		assert.NilError(t, err)
-		assert.Equal(t, len(sessions), 2)
-		for _, session := range sessions {
-			items := readSession(t, session)
-			compared, notReplayed := play(t, items)
-			assert.Equal(t, notReplayed, 0)
-			assert.Equal(t, compared, stepsOf(items))
-			assert.Equal(t, items[len(items)-1].Mark, "end")
-			for _, x := range items {
-				if x.Step != nil {
-					asked += len(x.Step.Answers)
-				}
+		sessions, restarts := read(t, dir), 0
+		for _, x := range sessions {
+			assert.Equal(t, x.incomplete, "")
+			if x.begin.Restart {
+				restarts++
 			}
-			steps += compared
+			for _, step := range x.steps {
+				asked += len(step.Answers)
+			}
 		}
+		compared := play(t, sessions...)
+		assert.Equal(t, compared, stepsOf(sessions)-restarts)
+		steps += compared
 	}
 	eachSeed(t, 60, isReplayed)
 	for seed := rand.Uint64N(1 << 40); asked <= 100 && !t.Failed(); seed++ { // few runs may ask little
@@ -143,10 +139,9 @@ func TestLoop_StepThatPanicsIsRecorded(t *testing.T) {
 		r.Schedule(randomrun.StartTime(), 3)
 		panic("a bug")
 	}()
-	items := read(t, dir)
-	last := items[len(items)-2].Step
-	assert.Assert(t, last != nil && !last.Done && last.Budget == 3)
-	compared, notReplayed := play(t, items)
-	assert.Equal(t, compared+notReplayed, 0)
-	assert.Assert(t, strings.HasPrefix(items[len(items)-1].Mark, "end"))
+	got := read(t, dir)[0]
+	assert.Equal(t, len(got.steps), 1)
+	assert.Assert(t, !got.steps[0].Done && got.steps[0].Budget == 3)
+	assert.Equal(t, got.incomplete, "")
+	assert.Equal(t, play(t, got), 0)
 }

@@ -1,8 +1,6 @@
 package recording
 
 import (
-	"fmt"
-	"iter"
 	"reflect"
 	"regexp"
 	"time"
@@ -12,46 +10,52 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// opaque says how values of a type are recorded whose fields are its own. An error says why decoded parts are no value.
-type opaque struct {
-	encode func(b []byte, v reflect.Value) []byte
-	decode func(item any, into reflect.Value) error
-	parts  reflect.Type // of what is recorded in its place; nil: quantities by name
-}
-
-// opaqueOf is how values of a type with fields of its own are recorded; known is false for other types.
-func opaqueOf(t reflect.Type) (o opaque, known bool) {
+// opaque completes the codec of a map, or of a type whose fields are not exported: other values are recorded in its
+// place. It reports whether t is such a type.
+func (s codecSet) opaque(t reflect.Type, c *valueCodec) bool {
 	switch t {
+	case reflect.TypeFor[map[string]string]():
+		entries(s, c, appendString[string])
+	case reflect.TypeFor[map[string]resources.Quantity]():
+		entries(s, c, appendInt[resources.Quantity])
 	case reflect.TypeFor[resources.Amounts]():
-		return quantities(resources.Amounts.All, resources.FromMap), true
+		converted(s, c, resources.Amounts.Map, always(resources.FromMap))
+		c.append = appendAmounts
 	case reflect.TypeFor[resources.Limit]():
-		return quantities(resources.Limit.All, resources.LimitFromMap), true
+		converted(s, c, resources.Limit.Map, always(resources.LimitFromMap))
 	case reflect.TypeFor[resources.Guarantee]():
-		return quantities(resources.Guarantee.All, resources.GuaranteeFromMap), true
-	case reflect.TypeFor[time.Time]():
-		return converted(timeParts, timeOfParts), true
+		converted(s, c, resources.Guarantee.Map, always(resources.GuaranteeFromMap))
+	case reflect.TypeFor[time.Time](): // a replay has times in UTC
+		converted(s, c, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }, parseTime)
+	case reflect.TypeFor[time.Duration]():
+		converted(s, c, time.Duration.String, time.ParseDuration)
 	case reflect.TypeFor[*regexp.Regexp]():
-		return converted((*regexp.Regexp).String, regexp.Compile), true
+		converted(s, c, (*regexp.Regexp).String, regexp.Compile)
 	case reflect.TypeFor[security.ACL]():
-		return converted(accessListOf, accessList.acl), true
+		converted(s, c, accessListOf, always(accessList.acl))
 	case reflect.TypeFor[budgets.Registry]():
-		return converted(budgets.Registry.All,
-			func(all []budgets.Budget) (budgets.Registry, error) { return budgets.New(all...) }), true
+		converted(s, c, budgets.Registry.All,
+			func(all []budgets.Budget) (budgets.Registry, error) { return budgets.New(all...) })
 	case reflect.TypeFor[budgets.Selector]():
-		return converted(selectorPartsOf, selectorParts.selector), true
+		converted(s, c, selectorPartsOf, always(selectorParts.selector))
+	default:
+		return false
 	}
-	return opaque{}, false
+	return true
 }
 
-// timeParts are the seconds since 1970, and the nanoseconds. A replay has times in UTC.
-func timeParts(t time.Time) []int64 { return []int64{t.Unix(), int64(t.Nanosecond())} }
-
-func timeOfParts(parts []int64) (t time.Time, err error) {
-	if len(parts) != 2 || parts[1] < 0 || parts[1] >= int64(time.Second) {
-		return t, fmt.Errorf("%v is no time", parts)
+// appendAmounts is the same without a map: each ask has some.
+func appendAmounts(b []byte, v reflect.Value) []byte {
+	a := pointerTo[resources.Amounts](v)
+	b = appendHead(b, majorMap, uint64(a.Len()))
+	for i := range a.Len() {
+		name, n := a.Entry(i)
+		b = appendInt(appendString(b, name), n)
 	}
-	return time.Unix(parts[0], parts[1]).UTC(), nil
+	return b
 }
+
+func parseTime(text string) (time.Time, error) { return time.Parse(time.RFC3339Nano, text) }
 
 // accessList has the parts of a security.ACL.
 type accessList struct {
@@ -64,11 +68,11 @@ func accessListOf(a security.ACL) accessList {
 	return accessList{a.AllowsEveryone(), users, groups}
 }
 
-func (l accessList) acl() (security.ACL, error) {
+func (l accessList) acl() security.ACL {
 	if l.Everyone {
-		return security.Everyone(), nil
+		return security.Everyone()
 	}
-	return security.AllowList(l.Users, l.Groups), nil
+	return security.AllowList(l.Users, l.Groups)
 }
 
 // selectorParts has the parts of a budgets.Selector.
@@ -81,66 +85,29 @@ func selectorPartsOf(s budgets.Selector) selectorParts {
 	return selectorParts{s.Labels(), s.Expressions()}
 }
 
-func (p selectorParts) selector() (budgets.Selector, error) {
-	return budgets.NewSelector(p.Labels, p.Expressions), nil
+func (p selectorParts) selector() budgets.Selector {
+	return budgets.NewSelector(p.Labels, p.Expressions)
 }
 
-// converted records a T as its parts.
-func converted[T, P any](parts func(T) P, whole func(P) (T, error)) opaque {
-	return opaque{
-		parts: reflect.TypeFor[P](),
-		encode: func(b []byte, v reflect.Value) []byte {
-			p := parts(v.Interface().(T))
-			return appendValue(b, reflect.ValueOf(&p).Elem())
-		},
-		decode: func(item any, into reflect.Value) error {
-			var p P
-			if err := decodeValue(item, reflect.ValueOf(&p).Elem()); err != nil {
-				return err
-			}
-			value, err := whole(p)
-			if err != nil {
-				return err
-			}
-			into.Set(reflect.ValueOf(value))
-			return nil
-		},
+// converted completes the codec of T, which is recorded as its parts. The error of whole says that they are no T.
+func converted[T, P any](s codecSet, c *valueCodec, parts func(T) P, whole func(P) (T, error)) {
+	c.parts = s.of(reflect.TypeFor[P]())
+	c.append = func(b []byte, v reflect.Value) []byte {
+		p := parts(*pointerTo[T](v))
+		return c.parts.append(b, reflect.ValueOf(&p).Elem())
+	}
+	c.read = func(item any, into reflect.Value) error {
+		var p P
+		if err := c.parts.read(item, reflect.ValueOf(&p).Elem()); err != nil {
+			return err
+		}
+		value, err := whole(p)
+		into.Set(reflect.ValueOf(&value).Elem())
+		return err
 	}
 }
 
-// quantities records names and quantities by turns, in the order of names.
-func quantities[T any](all func(T) iter.Seq2[string, resources.Quantity],
-	fromMap func(map[string]resources.Quantity) T) opaque {
-	return opaque{
-		encode: func(b []byte, v reflect.Value) []byte { return appendQuantities(b, all(v.Interface().(T))) },
-		decode: func(item any, into reflect.Value) error {
-			list, ok := item.([]any)
-			if !ok || len(list)%2 != 0 {
-				return fmt.Errorf("%T is no list of quantities", item)
-			}
-			m := make(map[string]resources.Quantity, len(list)/2)
-			for i := 0; i < len(list); i += 2 {
-				name, named := list[i].(string)
-				n, whole := integer(list[i+1])
-				if _, twice := m[name]; !named || !whole || twice {
-					return fmt.Errorf("%v is no list of quantities", list)
-				}
-				m[name] = resources.Quantity(n)
-			}
-			into.Set(reflect.ValueOf(fromMap(m)))
-			return nil
-		},
-	}
-}
-
-func appendQuantities(b []byte, all iter.Seq2[string, resources.Quantity]) []byte {
-	n := 0
-	for range all {
-		n += 2
-	}
-	b = appendHead(b, majorArray, uint64(n))
-	for name, q := range all {
-		b = appendInt(appendString(b, name), int64(q))
-	}
-	return b
+// always returns f as a conversion that cannot fail.
+func always[P, T any](f func(P) T) func(P) (T, error) {
+	return func(p P) (T, error) { return f(p), nil }
 }

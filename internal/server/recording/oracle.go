@@ -94,6 +94,15 @@ func (l *listeningOracle) begin() {
 	l.inStep, l.questions, l.answers = true, l.questions[:0], l.answers[:0]
 }
 
+// heard ends a step, and returns its questions and answers. l may be nil.
+func (l *listeningOracle) heard() (questions, answers []byte) {
+	if l == nil {
+		return nil, nil
+	}
+	l.inStep = false
+	return l.questions, l.answers
+}
+
 // Fits implements scheduler.Oracle.
 func (l *listeningOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return l.answered(l.to.Fits(ask, node), 'f', ask, node, nil)

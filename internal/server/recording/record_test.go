@@ -83,53 +83,64 @@ func record(store *recording.Store, partition string, s randomrun.Run) {
 	_ = store.Close() // the next one may record there
 }
 
-// read reads the only session of a directory.
-func read(t *testing.T, dir string) (items []recording.Item) {
+// session is what is read of a session.
+type session struct {
+	begin      *recording.Begin
+	steps      []*recording.Step
+	incomplete string
+}
+
+// read reads all sessions of a directory.
+func read(t *testing.T, dir string) (all []session) {
 	t.Helper()
 	sessions, err := recording.Sessions(dir)
 	assert.NilError(t, err)
-	assert.Equal(t, len(sessions), 1)
-	return readSession(t, sessions[0])
+	for _, s := range sessions {
+		all = append(all, readSession(t, s))
+	}
+	return all
 }
 
-func readSession(t *testing.T, s recording.Session) (items []recording.Item) {
+func readSession(t *testing.T, s recording.Session) (out session) {
 	t.Helper()
-	r := s.Open()
+	r, err := s.Open()
+	assert.NilError(t, err)
 	defer r.Close()
+	out.begin = r.Begin
 	for {
 		x, err := r.Next()
 		if err == io.EOF {
-			return items
+			out.incomplete = r.Incomplete()
+			return out
 		}
 		assert.NilError(t, err)
-		items = append(items, x)
+		out.steps = append(out.steps, x)
 	}
 }
 
-// play replays items, and returns how many steps were compared and not replayed. A difference is a failure.
-func play(t *testing.T, items []recording.Item) (compared, notReplayed int) {
+// play replays sessions, and returns how many steps were compared. A difference is a failure.
+func play(t *testing.T, sessions ...session) (compared int) {
 	t.Helper()
-	var p playback.Player
-	for _, x := range items {
-		switch {
-		case x.Begin != nil:
-			p.Begin(x.Begin)
-		case x.Gap != nil:
-			p.Interrupt()
-		case x.Checkpoint != nil:
-			assert.NilError(t, p.Checkpoint(x.Checkpoint))
-		case x.Step != nil:
-			made := p.Make(x.Step)
-			assert.Equal(t, made.Difference, "", "step %d: %v: %v", x.Step.Number, x.Step.Command, made.Effects)
+	for _, s := range sessions {
+		var p playback.Player
+		p.Begin(s.begin)
+		for _, x := range s.steps {
+			made := p.Make(x)
+			assert.Equal(t, made.Difference, "", "step %d: %v: %v", x.Number, x.Command, made.Effects)
 			if made.Compared {
 				compared++
 			}
-			if !made.Replayed {
-				notReplayed++
-			}
 		}
 	}
-	return compared, notReplayed
+	return compared
+}
+
+// stepsOf returns how many steps sessions have.
+func stepsOf(sessions []session) (n int) {
+	for _, s := range sessions {
+		n += len(s.steps)
+	}
+	return n
 }
 
 func onlySegment(t *testing.T, dir string) string {

@@ -1,7 +1,8 @@
 package recording
 
 import (
-	"encoding/binary"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -9,163 +10,132 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// frameBytes is about how long the records of a frame are before they are compressed.
-const frameBytes = 256 << 10
+// closeTimeout is how long Recorder.Close waits for a disk.
+const closeTimeout = 2 * time.Second
 
-// chunkBytes is the memory of a chunk: most records are short.
-const chunkBytes = frameBytes + 4<<10
+// ErrBufferFull says that a session has ended because the disk is too slow.
+var ErrBufferFull = errors.New("the disk is slower than the scheduler, and the buffer was full")
 
-// Recorder records the steps of one Core. Its methods, but for Close, are called by the goroutine that owns the Core,
-// and never block: what does not fit into the buffer is dropped, and is a Gap.
+// Recorder records the steps of one Core, in sessions: one begins with the Core, and one with each ResetPartition. Its
+// methods, but for Close, are called by the goroutine that owns the Core, and never block. What cannot be recorded ends
+// the session (REC-6).
 type Recorder struct {
-	core   *scheduler.Core
-	opt    objects.Options
-	buffer int // bytes that may wait
-	oracle *listeningOracle
-	has    Abilities
-	digest Digester
-	last   time.Time // of the last step that was recorded
-	drops  bool      // the current step is dropped
-	delta  askDelta  // of the open chunk
-	// mu is held from a command to its effects: locking it twice for each is a tenth of what recording costs
-	held    bool
-	scratch []byte
-	given   scheduler.Oracle // the Oracle that the Core has
+	core      *scheduler.Core
+	partition string
+	opt       objects.Options
+	canopy    string
+	buffer    int // bytes that may wait
+	store     *Store
+	oracle    *listeningOracle // nil: the Core has no Oracle
+	has       Abilities
+	digest    Digester
+	now       func() time.Time // for the names of files
+	after     func(time.Duration) <-chan time.Time
 
-	checkpoints checkpoints
-
-	mu       sync.Mutex // guards the fields below
-	open     chunk
-	sealed   []chunk
-	spare    [][]byte // buffers of chunks that were written
-	bytes    int      // in open and sealed
-	step     uint64   // number of the next step
-	lost     uint64   // steps that were dropped since the last chunk
-	inStep   bool     // the open chunk has the begin of a step whose end is to come
-	flushDue bool     // the chunk is sealed when the step has ended
-	closed   bool
+	mu      sync.Mutex // guards the fields below
+	open    frame      // the last frame, which is not complete; without data there is none
+	full    []frame    // complete ones
+	waiting int        // bytes in open and full
+	session int        // number of the session in this Recorder
+	ended   error      // why the session has ended; nil: its steps are recorded
+	last    time.Time  // of the last step
+	inStep  bool       // the result of the last step is to come
+	closed  bool
 
 	wake    chan struct{} // holds a value when the writer may have something to do
 	written chan struct{} // closed when the writer has ended
-	after   func(time.Duration) <-chan time.Time
 }
 
-// chunk are the records of a frame.
-type chunk struct {
-	data   []byte
-	steps  uint64
-	first  uint64
-	begins bool // the first record is one with which a replay can begin
-	piece  bool // it has a piece of a Checkpoint, and is not counted in Recorder.bytes
-	lost   uint64
+// frame has the records of a frame.
+type frame struct {
+	data    []byte
+	session int
+	began   int64 // when it begins a session, in nanoseconds since 1970; 0: it does not
+	steps   bool  // it has a step
+	ends    error // why it is the last frame of the session; nil: it may not be
 }
+
+// errClosed says that a session ends in good order.
+var errClosed = errors.New("")
 
 // Begin records what the Core was made with. It is called before the first step, and after Oracle.
 func (r *Recorder) Begin() { r.begin(false) }
 
+// begin begins a session.
 func (r *Recorder) begin(restart bool) {
-	b := &Begin{Options: r.opt, Partition: r.core.Partition().Config(), Oracle: r.has, Restart: restart}
+	b := &Begin{Canopy: r.canopy, Options: r.opt, Partition: r.core.Partition().Config(), Oracle: r.has, Restart: restart}
 	if restart {
 		b.Operators, b.NotListening, b.Draining = r.core.OperatorState(), !r.core.Listening(), r.core.Draining()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.end(errClosed, nil)
+	if r.closed {
+		return
+	}
+	r.session++
+	r.ended, r.last = nil, epoch
+	r.store.state(r.partition, 0, nil)
+	r.startFrame()
+	r.open.began = r.now().UnixNano()
+	r.append(appendBegin(r.open.data, b))
+}
+
+// end ends the session, with a reason unless it is errClosed. The caller must hold mu.
+func (r *Recorder) end(why error, answers []byte) {
+	if r.session == 0 || r.ended != nil {
+		return
+	}
+	if r.open.data == nil {
+		r.startFrame()
+	}
+	r.grow(appendEnd(r.open.data, why.Error(), r.inStep, answers))
+	r.open.ends, r.ended, r.inStep = why, why, false
+	if why != errClosed {
+		r.store.state(r.partition, 0, why)
+	}
 	r.seal()
-	if r.accepts() {
-		r.startChunk(r.last)
-		r.open.begins = true
-		r.appended(appendBegin(r.open.data, b))
+}
+
+// fail ends a session whose last frames could not be written.
+func (r *Recorder) fail(session int, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if session == r.session {
+		r.waiting -= len(r.open.data)
+		r.ended, r.open = why, frame{}
+		r.store.state(r.partition, 0, why)
 	}
 }
 
-// Oracle is an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next
+// Oracle returns an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next
 // command.
 func (r *Recorder) Oracle(o scheduler.Oracle) scheduler.Oracle {
 	r.has = abilitiesOf(o)
 	r.oracle = &listeningOracle{to: o}
-	r.given = withAbilities(r.oracle, r.has)
-	return r.given
+	return withAbilities(r.oracle, r.has)
 }
 
-// Command records a command that is applied next. ResetPartition begins the recording anew.
+// Command records a command that is applied next. ResetPartition begins a session.
 func (r *Recorder) Command(now time.Time, cmd scheduler.Command) {
 	if _, resets := cmd.(scheduler.ResetPartition); resets {
 		r.begin(true)
 	}
-	if r.beginStep(now) {
-		data := r.appendCommand(now, cmd)
-		r.last, r.held = now, true
-		r.appended(data)
-	}
-}
-
-// appendCommand appends a record of a command.
-func (r *Recorder) appendCommand(now time.Time, cmd scheduler.Command) []byte {
-	b, after := r.open.data, int64(0)
-	if now != r.last { // the commands of a message have the same time
-		after = int64(now.Sub(r.last))
-	}
-	if p := askCommandOf(cmd); p.ask != nil {
-		return r.delta.appendAsk(binary.AppendVarint(append(b, askRecord), after), &p)
-	}
-	if m, ok := cmd.(scheduler.Release); ok && !m.NodeRefused && m.Message == "" { // these are rare
-		return r.delta.appendRelease(binary.AppendVarint(append(b, releaseRecord), after), m)
-	}
-	r.scratch = appendCommand(r.scratch[:0], cmd)
-	b = binary.AppendVarint(append(b, commandRecord), after)
-	return append(binary.AppendUvarint(b, uint64(len(r.scratch))), r.scratch...)
+	r.step(now, cmd, 0)
 }
 
 // Schedule records a call of Schedule that comes next.
-func (r *Recorder) Schedule(now time.Time, budget int) {
-	if !r.beginStep(now) {
-		return
-	}
-	b := binary.AppendVarint(append(r.open.data, scheduleRecord), int64(now.Sub(r.last)))
-	r.last = now
-	r.appended(binary.AppendUvarint(b, uint64(budget)))
-	r.mu.Unlock() // the Oracle may take its time
-}
+func (r *Recorder) Schedule(now time.Time, budget int) { r.step(now, nil, budget) }
 
-// Effects records the result of the command or the call that was recorded last. It does not keep effects.
-func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
-	if r.drops {
-		return
-	}
-	var questions, answers []byte
-	if r.oracle != nil {
-		r.oracle.inStep = false
-		questions, answers = r.oracle.questions, r.oracle.answers
-	}
-	digest := r.digest.Digest(effects, questions)
-	if !r.held {
-		r.mu.Lock()
-	}
-	r.held = false
-	b := r.open.data
-	if len(answers) > 0 {
-		b = appendText(append(b, answersRecord), string(answers))
-	}
-	r.appended(appendDone(b, len(effects), digest, more))
-	r.inStep = false
-	if r.flushDue {
-		r.seal()
-	}
-	r.mu.Unlock()
-	if r.checkpoints.every > 0 {
-		r.addCheckpoint()
-	}
-}
-
-// beginStep begins a step, and locks mu if the step is not dropped.
-func (r *Recorder) beginStep(now time.Time) bool {
+func (r *Recorder) step(now time.Time, cmd scheduler.Command, budget int) {
 	r.mu.Lock()
-	r.drops = !r.accepts()
-	if r.drops {
-		r.step++
-		r.lost++
-		r.mu.Unlock()
-		return false
+	defer r.mu.Unlock()
+	if r.ended == nil && r.waiting >= r.buffer {
+		r.end(ErrBufferFull, nil)
+	}
+	if r.ended != nil {
+		r.store.state(r.partition, 1, r.ended)
+		return
 	}
 	if r.oracle != nil {
 		r.oracle.begin()
@@ -174,54 +144,110 @@ func (r *Recorder) beginStep(now time.Time) bool {
 		r.seal()
 	}
 	if r.open.data == nil {
-		r.startChunk(now)
+		r.startFrame()
 	}
-	r.open.steps++
-	r.step++
-	r.inStep = true
-	return true
+	r.open.steps, r.inStep = true, true
+	r.append(appendStep(r.open.data, now.Sub(r.last), cmd, budget))
+	r.last = now
 }
 
-// accepts reports whether the buffer takes a record. When it was full, it does again when half of it is free. The
-// caller must hold mu.
-func (r *Recorder) accepts() bool {
-	if r.closed {
-		return false
+// Effects records the result of the command or the call that was recorded last. It does not keep effects.
+func (r *Recorder) Effects(effects []scheduler.Effect, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	questions, answers := r.oracle.heard()
+	if r.ended != nil {
+		return
 	}
-	if r.lost > 0 {
-		return r.bytes <= r.buffer/2
+	digest := r.digest.Digest(effects, questions)
+	if r.open.data == nil { // it was sealed since
+		r.startFrame()
 	}
-	return r.bytes < r.buffer
+	r.inStep = false
+	r.append(appendResult(r.open.data, len(effects), digest, more, answers))
 }
 
-// startChunk begins a chunk whose first record counts time from base. The caller must hold mu.
-func (r *Recorder) startChunk(base time.Time) {
-	var b []byte
-	if n := len(r.spare); n > 0 {
-		b, r.spare = r.spare[n-1], r.spare[:n-1]
-	} else {
-		b = make([]byte, 0, chunkBytes)
+// Close writes what waits, and ends the recording. It is called by the goroutine that owns the Core, also when the Core
+// has panicked: then the recording ends with the step in which it has. Of a disk that hangs it waits closeTimeout long.
+func (r *Recorder) Close() {
+	r.mu.Lock()
+	_, answers := r.oracle.heard()
+	if !r.inStep {
+		answers = nil
 	}
-	r.open = chunk{data: b, first: r.step, lost: r.lost}
-	r.lost, r.last = 0, base
-	r.delta.reset()
-	r.appended(appendChunkHead(b, r.step, base))
+	r.end(errClosed, answers)
+	r.closed = true
+	r.signal()
+	r.mu.Unlock()
+	select {
+	case <-r.written:
+	case <-r.after(closeTimeout):
+	}
+}
+
+// startFrame begins a frame. The caller must hold mu.
+func (r *Recorder) startFrame() {
+	r.open = frame{data: frameBuffers.Get().([]byte), session: r.session}
 	r.signal()
 }
 
-// appended replaces the data of the open chunk. The caller must hold mu.
-func (r *Recorder) appended(data []byte) {
-	r.bytes += len(data) - len(r.open.data)
+// append replaces the data of the open frame by longer ones, or ends the session if a reader would refuse the frame.
+// The caller must hold mu.
+func (r *Recorder) append(data []byte) {
+	if n := len(data) - len(r.open.data); n > maxFrame-2*frameBytes {
+		r.end(fmt.Errorf("a record of %d bytes is too long", n), nil)
+		return
+	}
+	r.grow(data)
+}
+
+func (r *Recorder) grow(data []byte) {
+	r.waiting += len(data) - len(r.open.data)
 	r.open.data = data
 }
 
-// seal ends the open chunk. The caller must hold mu, and no step may be open.
+// seal completes the open frame. The caller must hold mu.
 func (r *Recorder) seal() {
-	r.flushDue = false
 	if r.open.data == nil {
 		return
 	}
-	r.sealed = append(r.sealed, r.open)
-	r.open = chunk{}
+	r.full = append(r.full, r.open)
+	r.open = frame{}
 	r.signal()
+}
+
+// signal wakes the writer.
+func (r *Recorder) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// flush has what waits written.
+func (r *Recorder) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seal()
+}
+
+// take takes the frames that are complete. waiting says that there is one that is not.
+func (r *Recorder) take() (frames []frame, waiting, closed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	frames, r.full = r.full, nil
+	return frames, r.open.data != nil, r.closed
+}
+
+// frameBuffers has memory for frames: most records are short.
+var frameBuffers = sync.Pool{New: func() any { return make([]byte, 0, frameBytes+4<<10) }}
+
+// recycle keeps the memory of a frame that was written.
+func (r *Recorder) recycle(f frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting -= len(f.data)
+	if cap(f.data) <= 2*frameBytes {
+		frameBuffers.Put(f.data[:0]) //nolint:staticcheck // one allocation for a frame
+	}
 }

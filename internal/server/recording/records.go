@@ -1,36 +1,26 @@
 package recording
 
 import (
-	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// The records of a frame. The payload begins with the number of the first step and the time from which the first record
-// counts; each record begins with its kind.
+// The records of a session, one after the other in its frames. Each is a list that begins with its kind.
 const (
-	beginRecord    = 1 // a Begin
-	commandRecord  = 2 // the time since the record before, and a command: a step begins
-	scheduleRecord = 3 // likewise, and the budget of a call of Schedule
-	answersRecord  = 4 // the answers of the Oracle in the step
-	doneRecord     = 5 // the step ends: its flags, and the number and the digest of its effects
-	gapRecord      = 6 // steps before this frame that were not recorded, and why
-	markRecord     = 7 // a text
-	askRecord      = 8 // likewise a step: an ask, as the difference to the ask before in the frame
-	releaseRecord  = 9 // likewise
-
-	checkpointRecord = 10 // a piece of a Checkpoint: the Oracle, number of the piece and of all pieces, bytes
+	beginRecord    = 0 // a Begin: the first record
+	commandRecord  = 1 // a step: the time since the step before, the number of a command, its fields
+	scheduleRecord = 2 // a step: the time since the step before, the budget of a call of Schedule
+	// of the step before: number and digest of its effects, whether there is more, answers of the Oracle
+	resultRecord = 3
+	endRecord    = 4 // why the session ends, whether in its last step, answers of the Oracle in that
 )
 
-const (
-	moreFlag    = 1 << iota // Schedule has returned more
-	effectsFlag             // there are effects or answers, and so a digest
-)
-
-// EndMark is the Mark at the end of a session that was closed.
-const EndMark = "end"
+// A step that has neither effects nor answers, and after which nothing is left to decide, has no result.
 
 // Step is a command, or a call of Schedule.
 type Step struct {
@@ -38,54 +28,91 @@ type Step struct {
 	At      time.Time         // the time that the Core was called with, in UTC
 	Command scheduler.Command // nil: a call of Schedule
 	Budget  int               // of Schedule
-	Answers []byte            // of the Oracle, as NewAnswers reads them
+	Answers []byte            // of the Oracle, as Answers reads them
 
 	Done    bool // false: the recording ends in the step, or the Core has panicked in it
 	More    bool // as Schedule returned it
 	Effects int
-	Digest  uint64 // of the effects and of the questions to the Oracle; see Digest
+	Digest  uint64 // of the effects and of the questions to the Oracle; see Digester
 }
 
-// Gap are steps that the recording does not have.
-type Gap struct {
-	Steps  uint64 `json:"steps"` // how many; 0: not known
-	Reason string `json:"reason"`
-}
-
-// Item is an entry of a recording: one of its fields is set.
-type Item struct {
-	Begin      *Begin
-	Step       *Step
-	Gap        *Gap
-	Checkpoint *Checkpoint
-	Mark       string
-
-	piece *piece // of a Checkpoint
-}
+// epoch is the time from which that of the first step counts.
+var epoch = time.Unix(0, 0)
 
 func appendBegin(b []byte, begin *Begin) []byte {
-	body := appendValue(nil, reflect.ValueOf(begin).Elem())
-	return append(binary.AppendUvarint(append(b, beginRecord), uint64(len(body))), body...)
+	v := reflect.ValueOf(begin).Elem()
+	return codecs[v.Type()].append(append(b, majorArray|2, beginRecord), v)
 }
 
-func appendGap(b []byte, g Gap) []byte {
-	return appendText(binary.AppendUvarint(append(b, gapRecord), g.Steps), g.Reason)
-}
-
-func appendMark(b []byte, text string) []byte { return appendText(append(b, markRecord), text) }
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
-func appendDone(b []byte, effects int, digest uint64, more bool) []byte {
-	var flags byte
-	if more {
-		flags |= moreFlag
+// appendStep appends a command, or for nil a call of Schedule.
+func appendStep(b []byte, after time.Duration, cmd scheduler.Command, budget int) []byte {
+	if cmd == nil {
+		return appendInt(appendInt(append(b, majorArray|3, scheduleRecord), int64(after)), int64(budget))
 	}
-	if effects == 0 && digest == 0 {
-		return append(b, doneRecord, flags)
+	return appendCommand(appendInt(append(b, majorArray|4, commandRecord), int64(after)), cmd)
+}
+
+func appendResult(b []byte, effects int, digest uint64, more bool, answers []byte) []byte {
+	if effects == 0 && digest == 0 && !more && len(answers) == 0 {
+		return b
 	}
-	b = binary.AppendUvarint(append(b, doneRecord, flags|effectsFlag), uint64(effects))
-	return binary.LittleEndian.AppendUint64(b, digest)
+	b = appendHead(append(b, majorArray|5, resultRecord), majorUnsigned, uint64(effects))
+	return appendString(appendBool(appendHead(b, majorUnsigned, digest), more), answers)
+}
+
+// appendEnd appends the end of a session. reason is empty when the scheduler has ended.
+func appendEnd(b []byte, reason string, inStep bool, answers []byte) []byte {
+	return appendString(appendBool(appendString(append(b, majorArray|4, endRecord), reason), inStep), answers)
+}
+
+// record is a decoded record: its kind, and the parts of it.
+type record []any
+
+// has reports whether a record has a kind and a number of parts.
+func (r record) has(kind uint64, parts int) bool { return len(r) == 1+parts && r[0] == kind }
+
+// step returns the step of a record with its time since the one before.
+func (r record) step() (s *Step, after time.Duration, err error) {
+	n, ok := integer(r[1])
+	s = &Step{}
+	if r[0] == uint64(commandRecord) {
+		s.Command, err = commandOf(r[2], r[3])
+	} else {
+		s.Budget, ok = count(r[2])
+	}
+	if !ok {
+		err = errForm
+	}
+	return s, time.Duration(n), err
+}
+
+// result sets the result of a step.
+func (r record) result(s *Step) error {
+	effects, ok1 := count(r[1])
+	digest, ok2 := r[2].(uint64)
+	more, ok3 := r[3].(bool)
+	answers, ok4 := r[4].(string)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
+		return errForm
+	}
+	s.Effects, s.Digest, s.More, s.Answers, s.Done = effects, digest, more, []byte(answers), true
+	return nil
+}
+
+var errForm = errors.New("a record has another form")
+
+// count returns a number that is not negative, and fits into 32 bits.
+func count(x any) (n int, ok bool) {
+	u, ok := x.(uint64)
+	return int(u), ok && u <= math.MaxInt32
+}
+
+// String returns what the Core was called with as text on one line: the name of a command and its fields as JSON, or
+// schedule and the budget.
+func (s *Step) String() string {
+	if s.Command == nil {
+		return fmt.Sprintf("%s %d", CommandName(nil), s.Budget)
+	}
+	name, fields, _ := CommandText(s.Command)
+	return name + " " + string(fields)
 }

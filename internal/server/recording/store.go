@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,16 +21,18 @@ import (
 const (
 	DefaultSegmentBytes = 64 << 20
 	MaxSegmentBytes     = 256 << 20 // the greatest Options.SegmentBytes
-	DefaultSegmentAge   = time.Hour
 	DefaultMaxBytes     = 4 << 30
 	DefaultMaxAge       = 7 * 24 * time.Hour
 	DefaultBuffer       = 32 << 20
 	DefaultFlushEvery   = time.Second
-	DefaultRetryEvery   = 5 * time.Second
 )
 
-// closeTimeout is how long Recorder.Close waits for a disk.
-const closeTimeout = 2 * time.Second
+var (
+	// ErrEnded says that a session is not recorded any more. The next ResetPartition begins another one.
+	ErrEnded = errors.New("the session is not recorded any more")
+	// ErrTooLong says that the sessions that are being written are longer than Options.MaxBytes.
+	ErrTooLong = errors.New("the sessions that are being written are too long together")
+)
 
 // Options say where and how recordings are written. A number or duration that is zero means its default.
 type Options struct {
@@ -37,16 +40,10 @@ type Options struct {
 	Canopy string // version of Canopy, for readers of the recording
 
 	SegmentBytes int64         // a segment that is as long is followed by the next one; at most MaxSegmentBytes
-	SegmentAge   time.Duration // and one that was begun so long ago
-	MaxBytes     int64         // the oldest segments of the directory are removed when all of them are longer together
+	MaxBytes     int64         // the oldest sessions of the directory are removed when all are longer together
 	MaxAge       time.Duration // and when they were last written so long ago
-	Buffer       int           // bytes of records of one partition that may wait for the disk; further steps are dropped
+	Buffer       int           // bytes of records of one partition that may wait for the disk; the session ends then
 	FlushEvery   time.Duration // how long records wait to be written together
-	RetryEvery   time.Duration // how long nothing is written after a failure
-
-	// CheckpointEvery is after how much time of its steps the state of a Core is recorded, with which a replay can begin;
-	// 0: never.
-	CheckpointEvery time.Duration
 
 	Now   func() time.Time                     // nil: time.Now
 	After func(time.Duration) <-chan time.Time // nil: time.After
@@ -54,13 +51,9 @@ type Options struct {
 	// Create creates a file that must not exist; nil: of the operating system.
 	Create func(path string) (File, error)
 
-	// OnFailure is called when a partition has failed to write, and with nil when it writes again. lost are the steps that
-	// were lost since the call before. It is called by several goroutines. nil: not called.
-	OnFailure func(partition string, lost uint64, err error)
-
-	// OnCheckpoint is called by the goroutine that owns the Core when its state was recorded: how many bytes, and how long
-	// the Core waited for it. With an error there are no more of that partition. nil: not called.
-	OnCheckpoint func(partition string, bytes int, took time.Duration, err error)
+	// OnFailure is called when a session has ended early (ErrEnded), and when files could not be completed or removed. It
+	// is called by several goroutines. nil: not called.
+	OnFailure func(partition string, err error)
 }
 
 // File is a segment that is written.
@@ -70,26 +63,25 @@ type File interface {
 	Close() error
 }
 
-// ErrBufferFull is why steps are lost when the disk is too slow.
-var ErrBufferFull = errors.New("the disk is slower than the scheduler, and the buffer was full")
-
 // Store has the recordings of all partitions. It is safe for concurrent use.
 type Store struct {
 	opt  Options
 	lock *os.File // nil: closed, or files have no locks here
 
-	mu     sync.Mutex      // guards the fields below, and that one goroutine removes segments
-	active map[string]bool // segments that are being written
+	mu     sync.Mutex // guards the fields below, and that one goroutine removes sessions
+	active map[sessionKey]bool
+
+	stateMu sync.Mutex        // guards the fields below; it is not held while a disk is asked
+	lost    map[string]uint64 // steps that were not recorded, by partition
+	ended   map[string]error  // why a partition is not recorded any more
 }
 
 // Open creates the directory of a Store, which the caller must close after its Recorders. The error names it. A
-// directory has one Store at a time, since each removes old segments.
+// directory has one Store at a time, since each removes old sessions.
 func Open(opt Options) (*Store, error) {
-	opt.SegmentBytes, opt.SegmentAge = cmp.Or(opt.SegmentBytes, DefaultSegmentBytes),
-		cmp.Or(opt.SegmentAge, DefaultSegmentAge)
 	opt.MaxBytes, opt.MaxAge = cmp.Or(opt.MaxBytes, DefaultMaxBytes), cmp.Or(opt.MaxAge, DefaultMaxAge)
+	opt.SegmentBytes = min(cmp.Or(opt.SegmentBytes, DefaultSegmentBytes), opt.MaxBytes)
 	opt.Buffer, opt.FlushEvery = cmp.Or(opt.Buffer, DefaultBuffer), cmp.Or(opt.FlushEvery, DefaultFlushEvery)
-	opt.RetryEvery = cmp.Or(opt.RetryEvery, DefaultRetryEvery)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -100,10 +92,7 @@ func Open(opt Options) (*Store, error) {
 		opt.Create = func(path string) (File, error) { return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) }
 	}
 	if opt.OnFailure == nil {
-		opt.OnFailure = func(string, uint64, error) {}
-	}
-	if opt.OnCheckpoint == nil {
-		opt.OnCheckpoint = func(string, int, time.Duration, error) {}
+		opt.OnFailure = func(string, error) {}
 	}
 	if opt.SegmentBytes > MaxSegmentBytes {
 		return nil,
@@ -116,7 +105,8 @@ func Open(opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
-	return &Store{opt: opt, lock: locked, active: map[string]bool{}}, nil
+	return &Store{opt: opt, lock: locked, active: map[sessionKey]bool{}, lost: map[string]uint64{},
+		ended: map[string]error{}}, nil
 }
 
 // Close lets another Store use the directory.
@@ -131,39 +121,64 @@ func (s *Store) Close() error {
 // with.
 func (s *Store) Recorder(partition string, core *scheduler.Core, opt objects.Options) *Recorder {
 	r := &Recorder{
-		core: core, opt: opt, buffer: s.opt.Buffer, last: epoch, after: s.opt.After,
+		core: core, opt: opt, canopy: s.opt.Canopy, buffer: s.opt.Buffer, partition: partition, store: s, last: epoch,
+		now: s.opt.Now, after: s.opt.After,
 		wake: make(chan struct{}, 1), written: make(chan struct{}),
-		checkpoints: checkpoints{
-			every: s.opt.CheckpointEvery, clock: s.opt.Now, encode: EncodeState, piece: pieceBytes,
-			report: func(bytes int, took time.Duration, err error) { s.opt.OnCheckpoint(partition, bytes, took, err) },
-		},
 	}
-	w := &writer{store: s, partition: partition, dir: filepath.Join(s.opt.Dir, directoryOf(partition)), recorder: r,
-		zstd: newCompressor()}
-	go w.run()
+	s.state(partition, 0, nil)
+	go s.writer(partition, r).run()
 	return r
 }
 
-// create creates a segment that is being written.
-func (s *Store) create(path string) (File, error) {
-	file, err := s.opt.Create(path)
-	if err != nil {
-		return nil, err
+func (s *Store) writer(partition string, r *Recorder) *writer {
+	return &writer{store: s, partition: partition, recorder: r, zstd: newCompressor()}
+}
+
+// LostSteps returns how many steps of a partition were not recorded.
+func (s *Store) LostSteps(partition string) uint64 {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return s.lost[partition]
+}
+
+// Ended returns why the session of a partition is not recorded any more; nil: it is.
+func (s *Store) Ended(partition string) error {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	return s.ended[partition]
+}
+
+// state counts lost steps, and says why a partition is not recorded any more; nil: it is.
+func (s *Store) state(partition string, lost uint64, ended error) {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	s.lost[partition] += lost
+	s.ended[partition] = ended
+}
+
+// create creates a segment of a session that is being written.
+func (s *Store) create(session sessionKey, index int) (File, string, error) {
+	path := filepath.Join(s.opt.Dir, directoryOf(session.partition), segmentName(session.began, index))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, path, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.active[path] = true
-	return file, nil
+	file, err := s.opt.Create(path)
+	if err == nil {
+		s.mu.Lock()
+		s.active[session] = true
+		s.mu.Unlock()
+	}
+	return file, path, err
 }
 
-// ended says that a segment is not written any more.
-func (s *Store) ended(path string) {
+// release says that a session is not written any more.
+func (s *Store) release(session sessionKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.active, path)
+	delete(s.active, session)
 }
 
-// directoryOf is the name of the directory of a partition.
+// directoryOf returns the name of the directory of a partition.
 func directoryOf(partition string) string {
 	name := url.PathEscape(partition)
 	if strings.HasPrefix(name, ".") {
@@ -172,26 +187,28 @@ func directoryOf(partition string) string {
 	return name
 }
 
-// retain removes the oldest segments while there are too many bytes, and those that are too old. Segments that are
-// being written stay.
-func (s *Store) retain() error {
+// retain removes the oldest sessions while there are too many bytes, and those that are too old (REC-8). Sessions that
+// are being written stay. It returns how many bytes are left.
+func (s *Store) retain() (total int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	segments, err := listSegments(s.opt.Dir)
-	total := int64(0)
-	for _, x := range segments {
-		total += x.bytes
+	sessions, err := listSessions(s.opt.Dir)
+	for _, x := range sessions {
+		total += x.Bytes
 	}
+	slices.SortStableFunc(sessions, func(a, b Session) int { return a.written.Compare(b.written) })
 	oldest := s.opt.Now().Add(-s.opt.MaxAge)
-	for _, x := range segments { // oldest first
-		if s.active[x.path] || total <= s.opt.MaxBytes && !x.written.Before(oldest) {
+	for _, x := range sessions {
+		if s.active[x.key()] || total <= s.opt.MaxBytes && !x.written.Before(oldest) {
 			continue
 		}
-		if removed := os.Remove(x.path); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
-			err = errors.Join(err, removed)
-			continue
+		for _, segment := range slices.Backward(x.segments) { // what is left after a failure begins with the begin
+			if removed := os.Remove(segment.path); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+				err = errors.Join(err, removed)
+				break
+			}
+			total -= segment.bytes
 		}
-		total -= x.bytes
 	}
-	return err
+	return total, err
 }

@@ -14,10 +14,7 @@ import (
 )
 
 func TestCommandText_RoundTrips(t *testing.T) {
-	for _, c := range commandTypes {
-		if c == nil {
-			continue
-		}
+	for _, c := range commandTypes[1:] {
 		t.Run(c.Name(), func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
@@ -25,8 +22,8 @@ func TestCommandText_RoundTrips(t *testing.T) {
 			for range randomValues {
 				v := reflect.New(c).Elem()
 				g.fill(v)
-				name, fields, err := CommandText(v.Interface().(scheduler.Command))
-				assert.NilError(t, err)
+				name, fields, exact := CommandText(v.Interface().(scheduler.Command))
+				assert.Assert(t, exact, "%s", fields)
 				got, err := ParseCommand(name, fields)
 				assert.NilError(t, err)
 				assert.Assert(t, equalValues(reflect.ValueOf(got), v), "got\n%#v\nwant\n%#v\n%s", got, v, fields)
@@ -42,8 +39,8 @@ func TestBeginText_RoundTrips(t *testing.T) {
 	for range randomValues {
 		var want Begin
 		g.fill(reflect.ValueOf(&want).Elem())
-		text, err := BeginText(&want)
-		assert.NilError(t, err)
+		text, exact := BeginText(&want)
+		assert.Assert(t, exact, "%s", text)
 		got, err := ParseBegin(text)
 		assert.NilError(t, err)
 		assert.Assert(t, equalValues(reflect.ValueOf(*got), reflect.ValueOf(want)), "%s", text)
@@ -52,22 +49,22 @@ func TestBeginText_RoundTrips(t *testing.T) {
 
 // Values that have names are texts, and so are times and durations.
 func TestCommandText_IsReadable(t *testing.T) {
-	name, fields, err := CommandText(scheduler.Release{App: "a", Key: "k", Type: scheduler.PreemptedByScheduler})
-	assert.NilError(t, err)
+	name, fields, exact := CommandText(scheduler.Release{App: "a", Key: "k", Type: scheduler.PreemptedByScheduler})
+	assert.Assert(t, exact)
 	assert.Equal(t, name+" "+string(fields), `release {"app":"a","key":"k","type":"preempted"}`)
-	_, fields, err = CommandText(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: "a",
+	_, fields, exact = CommandText(scheduler.SubmitAsk{Ask: &objects.Ask{Key: "k", App: "a",
 		Created: objects.TimestampOf(time.Unix(1_500_000_000, 0))}})
-	assert.NilError(t, err)
+	assert.Assert(t, exact)
 	assert.Equal(t, string(fields), `{"ask":{"app":"a","created":"2017-07-14T02:40:00Z","key":"k"}}`)
 }
 
 func TestCommandText_NamesAreUTF8(t *testing.T) {
-	_, _, err := CommandText(scheduler.RemoveNode{Node: "\xff"})
-	assert.ErrorContains(t, err, "remove-node: its names are no UTF-8")
+	_, _, exact := CommandText(scheduler.RemoveNode{Node: "\xff"})
+	assert.Assert(t, !exact)
 	b := Begin{}
 	b.Partition.Name = "\xff"
-	_, err = BeginText(&b)
-	assert.ErrorContains(t, err, "the configuration has names that are no UTF-8")
+	_, exact = BeginText(&b)
+	assert.Assert(t, !exact)
 }
 
 func TestParseCommand_Refuses(t *testing.T) {
@@ -79,14 +76,17 @@ func TestParseCommand_Refuses(t *testing.T) {
 		`remove-node {} {}`:                        `remove-node: there is more behind the JSON value`,
 		`remove-node {`:                            `remove-node: unexpected EOF`,
 		`submit-ask {}`:                            `submit-ask has no ask`,
+		`submit-ask {"ask":null}`:                  `ask of scheduler.SubmitAsk: <nil> is no objects.Ask`,
 		`release {"type":"EATEN"}`:                 `EATEN is no scheduler.Termination`,
-		`release {"scope":256}`:                    `uint64 is no scheduler.ReleaseScope`,
+		`release {"scope":256}`:                    `256 is no scheduler.ReleaseScope`,
 		`submit-ask {"ask":{"created":"noon"}}`:    `created of objects.Ask: parsing time "noon"`,
-		`set-capacity {"total":{"vcore":"a"}}`:     `is no list of quantities`,
-		`set-capacity {"total":{"vcore":1.5}}`:     `vcore: strconv.ParseInt`,
-		`set-capacity {"total":[]}`:                `[] is no map`,
+		`set-capacity {"total":{"vcore":"a"}}`:     `a is no resources.Quantity`,
+		`set-capacity {"total":{"vcore":1.5}}`:     `vcore of map[string]resources.Quantity: strconv.ParseInt`,
+		`set-capacity {"total":[]}`:                `[] is no map[string]resources.Quantity`,
+		`set-capacity {"total":7}`:                 `7 is no map[string]resources.Quantity`,
 		`set-listening {"listening":"yes"}`:        `yes is no bool`,
-		`set-attributes {"attributes":{"zone":1}}`: `is no map of strings`,
+		`set-attributes {"attributes":{"zone":1}}`: `1 is no string`,
+		`set-attributes {"attributes":[[1]]}`:      `[[1]] is no map[string]string`,
 	} {
 		name, fields, _ := strings.Cut(text, " ")
 		_, err := ParseCommand(name, []byte(fields))

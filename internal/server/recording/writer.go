@@ -1,39 +1,29 @@
 package recording
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"reflect"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// writer writes the chunks of a Recorder to segments, on a goroutine of its own.
+// writer writes the frames of a Recorder to segments, on a goroutine of its own.
 type writer struct {
 	store     *Store
 	partition string
-	dir       string
 	recorder  *Recorder
 	zstd      *zstd.Encoder
 
-	session int64 // 0: no segment was created yet
-	index   int
-	file    File // nil: no segment is open
+	session sessionKey // of the last frame that began one
+	index   int        // of its next segment
+	failed  int        // number of the last session that has failed
+	file    File       // nil: no segment is open
 	path    string
 	bytes   int64
-	created time.Time
-	frames  int // with records, in the segment
-
-	lost       uint64    // steps that could not be written, and are not in a Gap yet
-	reason     error     // why; nil: none are lost
-	unreported uint64    // of the lost steps
-	failed     bool      // the last attempt to write has failed
-	retryAt    time.Time // until then nothing is written
-	payload    []byte    // memory, like the next two
-	compressed []byte
-	frameData  []byte
+	steps   bool   // the session has a step
+	data    []byte // memory
 }
 
 // run writes until the Recorder is closed.
@@ -48,14 +38,14 @@ func (w *writer) run() {
 			r.flush()
 			flush = nil
 		}
-		chunks, waiting, closed := r.take()
-		for _, c := range chunks {
-			w.write(c)
-			r.recycle(c)
+		frames, waiting, closed := r.take()
+		for _, f := range frames {
+			w.write(f)
+			r.recycle(f)
 		}
 		switch {
 		case closed:
-			w.close()
+			_ = w.zstd.Close()
 			return
 		case !waiting:
 			flush = nil
@@ -65,133 +55,110 @@ func (w *writer) run() {
 	}
 }
 
-// write writes a chunk, or counts what it has as lost.
-func (w *writer) write(c chunk) {
-	now := w.store.opt.Now()
-	if c.lost > 0 {
-		w.lose(c.lost, ErrBufferFull)
-		w.report()
-	}
-	if w.failed && now.Before(w.retryAt) {
-		w.lose(c.steps, w.reason)
+// write writes a frame, unless the session has failed before.
+func (w *writer) write(f frame) {
+	if f.session == w.failed {
 		return
 	}
-	err := w.writeFrames(c, now)
-	switch {
-	case err != nil:
-		w.failed, w.retryAt = true, now.Add(w.store.opt.RetryEvery)
-		w.closeSegment()
-		w.lose(c.steps, err)
-		w.report()
-	case w.failed:
-		w.failed, w.reason = false, nil
-		w.report()
+	err := w.append(f)
+	if err != nil {
+		w.failed = f.session
+		w.recorder.fail(f.session, err)
+	} else if f.ends == nil {
+		return
+	}
+	if err == nil && f.ends != errClosed {
+		err = f.ends
+	}
+	closed := w.closeSession()
+	if err != nil {
+		closed = fmt.Errorf("%w: %w", ErrEnded, err)
+	}
+	if closed != nil {
+		w.store.opt.OnFailure(w.partition, closed)
 	}
 }
 
-// lose counts steps as lost.
-func (w *writer) lose(steps uint64, why error) {
-	w.lost += steps
-	w.unreported += steps
-	w.reason = why
-}
-
-// report reports steps as lost, or, without a reason, that the partition writes again.
-func (w *writer) report() {
-	w.store.opt.OnFailure(w.partition, w.unreported, w.reason)
-	w.unreported = 0
-}
-
-func (w *writer) writeFrames(c chunk, now time.Time) error {
-	if w.file != nil && (c.begins || w.bytes >= w.store.opt.SegmentBytes || now.Sub(w.created) >= w.store.opt.SegmentAge) {
-		w.closeSegment()
+// append appends a frame to the segment, or to the next one. The error says why the session must end.
+func (w *writer) append(f frame) error {
+	if f.began > 0 {
+		w.session, w.index, w.steps = sessionKey{w.partition, f.began}, 0, false
 	}
-	if w.file == nil {
-		if err := w.createSegment(c, now); err != nil {
+	if w.file == nil || w.bytes >= w.store.opt.SegmentBytes {
+		if err := w.nextSegment(); err != nil {
 			return err
 		}
 	}
-	w.frameData = w.frameData[:0]
-	if w.lost > 0 {
-		w.payload = appendGap(appendChunkHead(w.payload[:0], c.first, epoch), Gap{w.lost, w.reason.Error()})
-		w.appendRecords(w.payload)
-	}
-	w.appendRecords(c.data)
-	n, err := w.file.Write(w.frameData)
+	w.steps = w.steps || f.steps
+	return w.appendRecords(f.data)
+}
+
+func (w *writer) appendRecords(records []byte) error {
+	w.data = appendFrame(w.data[:0], w.zstd, records)
+	n, err := w.file.Write(w.data)
 	w.bytes += int64(n)
+	return err
+}
+
+// nextSegment creates a segment, in place of the one that is full. If there is no space for it, the full one says so.
+func (w *writer) nextSegment() error {
+	total, err := w.store.retain()
 	if err != nil {
+		w.store.opt.OnFailure(w.partition, err)
+	}
+	if total > w.store.opt.MaxBytes {
+		err = fmt.Errorf("%w: %d bytes, and at most %d", ErrTooLong, total, w.store.opt.MaxBytes)
+		if w.file != nil { // the result of the last step may be in the frame that is not written
+			_ = w.appendRecords(appendEnd(nil, err.Error(), true, nil))
+		}
 		return err
 	}
-	w.frames++
-	w.lost = 0
-	return nil
-}
-
-func (w *writer) appendRecords(records []byte) {
-	w.compressed = w.zstd.EncodeAll(records, w.compressed[:0])
-	w.frameData = appendFrame(w.frameData, recordsFrame, w.compressed)
-}
-
-// createSegment creates the next segment, whose name begins with the time of the session, so that names have the order
-// of time.
-func (w *writer) createSegment(c chunk, now time.Time) error {
-	if err := os.MkdirAll(w.dir, 0o700); err != nil {
+	if err := w.closeSegment(); err != nil {
 		return err
-	}
-	first := w.session == 0
-	if first {
-		w.session = now.UnixNano()
 	}
 	for {
-		w.path = filepath.Join(w.dir, segmentName(w.session, w.index))
-		file, err := w.store.create(w.path)
-		if first && os.IsExist(err) { // another session of the partition began at the same time
-			w.session++
+		var file File
+		file, w.path, err = w.store.create(w.session, w.index)
+		if os.IsExist(err) && w.index == 0 { // another session of the partition began at the same time
+			w.session.began++
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		w.file, w.bytes, w.created, w.frames = file, 0, now, 0
+		w.file, w.bytes = file, int64(prefixSize)
 		w.index++
 		break
 	}
-	header := segmentHeader{w.store.opt.Canopy, w.partition, w.session, w.index - 1, c.first}
-	n, err := w.file.Write(appendFrame(appendPrefix(nil), headerFrame, appendValue(nil, reflect.ValueOf(&header).Elem())))
-	w.bytes += int64(n)
+	_, err = w.file.Write(appendPrefix(nil))
 	return err
 }
 
-// closeSegment ends the segment, and removes old ones. One that has nothing but its header is removed.
-func (w *writer) closeSegment() {
+func (w *writer) closeSegment() error {
 	if w.file == nil {
-		return
+		return nil
 	}
 	err := w.file.Sync()
 	if closed := w.file.Close(); err == nil {
 		err = closed
 	}
 	w.file = nil
-	if w.frames == 0 {
-		_ = os.Remove(w.path)
-		w.index--
+	if err != nil {
+		err = fmt.Errorf("%s: %w", w.path, err)
 	}
-	w.store.ended(w.path)
-	if err == nil {
-		err = w.store.retain()
-	}
-	if err != nil && !w.failed {
-		w.store.opt.OnFailure(w.partition, 0, fmt.Errorf("%s: %w", w.path, err))
-	}
+	return err
 }
 
-// close writes the mark of the end.
-func (w *writer) close() {
-	step, lost := w.recorder.end()
-	if w.file != nil || w.lost > 0 || lost > 0 {
-		w.retryAt = time.Time{}
-		w.write(chunk{data: appendMark(appendChunkHead(nil, step, epoch), EndMark), first: step, lost: lost})
+// closeSession ends the files of the session. One without a step is removed.
+func (w *writer) closeSession() error {
+	if w.index == 0 {
+		return nil
 	}
-	w.closeSegment()
-	_ = w.zstd.Close()
+	err := w.closeSegment()
+	if !w.steps {
+		err = errors.Join(err, os.Remove(w.path))
+	}
+	w.index = 0
+	w.store.release(w.session)
+	return err
 }

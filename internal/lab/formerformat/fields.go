@@ -1,8 +1,9 @@
-package recording
+package formerformat
 
 import (
 	"reflect"
 
+	"github.com/canopy-scheduler/canopy/internal/server/recording"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
@@ -16,8 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// commandTypes are the commands; the number of a command is its index. A new one goes to the end. A number is never
-// used for another command: the place of one that is withdrawn stays, as nil.
+// commandTypes has the command of each number.
 var commandTypes = []reflect.Type{
 	0:  nil,
 	1:  reflect.TypeFor[scheduler.UseConfig](),
@@ -43,11 +43,11 @@ var commandTypes = []reflect.Type{
 	21: reflect.TypeFor[scheduler.RejectAsk](),
 }
 
-// structFields are the fields of each struct in a recording; the number of a field is its index, from 1. A new one goes
-// to the end of its list. A number is never used for another field: the place of one that is withdrawn stays, as "".
-// Each exported field is listed here or in derivedFields, which a test verifies.
+// structFields has the fields of each struct; the number of a field is its index, from 1. The names are those that the
+// types have now.
 var structFields = map[reflect.Type][]string{
-	reflect.TypeFor[Begin](): {"Options", "Partition", "Oracle", "Restart", "Operators", "NotListening", "Draining"},
+	reflect.TypeFor[recording.Begin](): {"Options", "Partition", "Oracle", "Restart", "Operators", "NotListening",
+		"Draining"},
 
 	reflect.TypeFor[scheduler.UseConfig]():         {"Partition"},
 	reflect.TypeFor[scheduler.DrainPartition]():    {},
@@ -122,12 +122,4 @@ var structFields = map[reflect.Type][]string{
 	reflect.TypeFor[budgets.Allowance]():       {"Kind", "N", "Percent"},
 	reflect.TypeFor[selectorParts]():           {"Labels", "Expressions"},
 	reflect.TypeFor[accessList]():              {"Everyone", "Users", "Groups"},
-	reflect.TypeFor[segmentHeader]():           {"Canopy", "Partition", "Session", "Index", "FirstStep"},
-}
-
-// derivedFields are the exported fields that are not recorded, and how a replay has them.
-var derivedFields = map[reflect.Type]map[string]string{
-	reflect.TypeFor[scheduler.UseConfig](): {"Prepared": "the Core computes the difference itself, with the same result"},
-	reflect.TypeFor[objects.Foreign]():     {"Orphan": "the Core makes it from a ReportAllocation"},
-	reflect.TypeFor[objects.AskDetails]():  {"Constraints": "the Core parses them from Tags"},
 }
