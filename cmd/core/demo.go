@@ -1,28 +1,25 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-const demoHelp = `Run a scheduler and a simulated resource manager in this process.
+const demoHelp = `Run a scheduler and a simulated resource manager in this process, in virtual time.
 
-The two are connected by gRPC over the loopback address, as a scheduler and a shim on two
-machines would be, in virtual time. Three tenants share a generated cluster: production has the
-highest priority, research is fenced (priority.policy: fence), batch gets the remaining resources.
-Asks of mixed priorities are submitted in waves, each larger than the free resources, and half of
-the allocations end before each wave. The queues are shown after the last wave, when the cluster is
-full and asks are pending, with the explanation of one of them. Then allocations end until the last
-ask has been placed. At the end a small cluster shows a preemption, event by event.
+The resource manager calls the scheduler directly, without gRPC. Three tenants share a generated
+cluster: production has the highest priority, research is fenced (priority.policy: fence), batch
+gets the remaining resources. Asks of mixed priorities are submitted in waves, each larger than the
+free resources, and half of the allocations end before each wave. The queues are shown after the
+last wave, when the cluster is full and asks are pending, with the explanation of one of them. Then
+allocations end until the last ask has been placed. At the end a small cluster shows a preemption,
+event by event.
 
 After each step the invariants are checked: the accounting is consistent, no quota is exceeded, and
 no ask is pending that could be placed.
@@ -42,7 +39,7 @@ const demoExamples = `  canopy demo
 
 // demoCommand runs a generated workload and a preemption.
 func demoCommand() *cobra.Command {
-	var size sim.Size
+	var size demo.Size
 	var output string
 	cmd := &cobra.Command{
 		Use:           "demo",
@@ -57,7 +54,7 @@ func demoCommand() *cobra.Command {
 				return exitError{exitUsage, err}
 			}
 			errs := cmd.ErrOrStderr()
-			r, timing, err := demo(cmd.Context(), size, progressOn(errs))
+			r, err := runDemo(size, progressOn(errs))
 			if err != nil {
 				return exitError{exitRefused, err}
 			}
@@ -68,7 +65,7 @@ func demoCommand() *cobra.Command {
 			}
 			if err == nil {
 				_, err = fmt.Fprintf(errs, "took %.1f s, %s allocations a second (this line differs from run to run)\n",
-					timing.WallSeconds, withThousands(int(timing.AllocationsPerSecond)))
+					r.Took.Seconds(), withThousands(int(float64(r.Allocated)/r.Took.Seconds())))
 			}
 			return err
 		},
@@ -82,7 +79,7 @@ func demoCommand() *cobra.Command {
 	return cmd
 }
 
-func checkSize(s sim.Size) error {
+func checkSize(s demo.Size) error {
 	within := func(flag string, n, least, most int) error {
 		if n < least || n > most {
 			return fmt.Errorf("--%s is %d, and must be from %d to %d", flag, n, least, most)
@@ -90,66 +87,34 @@ func checkSize(s sim.Size) error {
 		return nil
 	}
 	return errors.Join(
-		within("nodes", s.Nodes, 1, sim.MaxNodes),
-		within("queues", s.Queues, sim.MinQueues, sim.MaxQueues),
-		within("asks", s.Asks, 1, sim.MaxAsks),
+		within("nodes", s.Nodes, 1, demo.MaxNodes),
+		within("queues", s.Queues, demo.MinQueues, demo.MaxQueues),
+		within("asks", s.Asks, 1, demo.MaxAsks),
 	)
 }
 
-// demoReport is the result of a demo. Its JSON form is stable: other programs read it.
+// demoReport is the result of the command. Its JSON form is stable: other programs read it.
 type demoReport struct {
-	*sim.DemoReport
+	*demo.Report
 	Queues int `json:"queuesBelowRoot"`
 	// an ask of the full cluster, as REST explains it; missing: none was pending
-	WaitingAsk *dao.Explanation    `json:"waitingAsk,omitempty"`
-	Preemption *sim.PreemptionDemo `json:"preemption"`
+	WaitingAsk *dao.Explanation `json:"waitingAsk,omitempty"`
+	Preemption *demo.Preemption `json:"preemption"`
 }
 
-// demo runs a workload and then a preemption, each with a scheduler of its own. timing is that of
-// the workload.
-func demo(ctx context.Context, size sim.Size, progress *progress) (r *demoReport, timing sim.Timing, err error) {
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	r = &demoReport{Queues: size.Queues}
-	w := sim.NewWorkload(size)
-	err = withSession(ctx, w.Config, func(p *simSession, clock *sim.Clock) error {
-		defer progress.end()
-		d := sim.Demo{
-			Client: p.client, Server: p.server, Clock: clock, Workload: w, Progress: progress.phase,
-			Audit: func(ctx context.Context) error { return p.server.Audit(ctx, p.client) },
-		}
-		var err error
-		r.DemoReport, err = d.Run(ctx)
-		timing = p.client.Timing()
-		return err
-	})
+// runDemo runs a workload and then a preemption, each with a scheduler of its own.
+func runDemo(size demo.Size, progress *progress) (*demoReport, error) {
+	defer progress.end()
+	report, err := demo.Run(demo.NewWorkload(size), progress.phase)
 	if err != nil {
-		return nil, timing, err
+		return nil, err
 	}
+	r := &demoReport{Report: report, Queues: size.Queues}
 	if e := r.Full.TopPending; e != nil {
 		r.WaitingAsk = dao.NewExplanation(e)
 	}
-	err = withSession(ctx, sim.PreemptionDemoConfig, func(p *simSession, clock *sim.Clock) error {
-		var err error
-		r.Preemption, err = sim.RunPreemptionDemo(ctx, p.server, p.client, clock)
-		return err
-	})
-	if err != nil {
-		return nil, timing, fmt.Errorf("preemption: %w", err)
+	if r.Preemption, err = demo.RunPreemption(); err != nil {
+		return nil, fmt.Errorf("preemption: %w", err)
 	}
-	return r, timing, nil
-}
-
-// withSession calls use with a scheduler in virtual time, and a client that is registered with it.
-func withSession(ctx context.Context, config string, use func(*simSession, *sim.Clock) error) (err error) {
-	clock := sim.NewClock()
-	p, err := startSession(ctx, clock, nil, "")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	if err := p.client.Register(ctx, config); err != nil {
-		return err
-	}
-	return use(p, clock)
+	return r, nil
 }

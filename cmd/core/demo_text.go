@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -31,7 +31,7 @@ func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Seed %d: %s with %s, %s queues below root, %s in %s.\n\n", r.Seed,
 		counted(withThousands(r.Nodes), "nodes"),
-		amountText(sim.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore],
+		amountText(demo.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore],
 			"memory": r.Full.Queues[0].Max["memory"]}),
 		withThousands(r.Queues), counted(withThousands(r.Asks), "asks"), plural(r.Full.Wave, "wave"))
 	r.writeSteps(&b)
@@ -74,7 +74,7 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 
 // writeTree writes the table of queues: root, the tenants, and of each tenant the leaves with the
 // most pending vcore.
-func writeTree(b *strings.Builder, queues []sim.QueueLine) {
+func writeTree(b *strings.Builder, queues []demo.QueueLine) {
 	fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", "QUEUE", "PRIORITY", "RUNNING", "VCORE", "WAITING", "VCORE",
 		"GUARANTEED", "MAX")
 	shown := shownQueues(queues)
@@ -102,7 +102,7 @@ func writeTree(b *strings.Builder, queues []sim.QueueLine) {
 // podCount is the resource of which every ask requests one.
 const podCount = "pods"
 
-func vcores(q sim.Quantities) string {
+func vcores(q demo.Quantities) string {
 	if n, ok := q[resources.VCore]; ok {
 		return oneDecimal(float64(n) / 1000)
 	}
@@ -110,8 +110,8 @@ func vcores(q sim.Quantities) string {
 }
 
 // shownQueues are the paths of the rows of the table: root, the tenants, and leavesShown leaves of each.
-func shownQueues(queues []sim.QueueLine) map[objects.QueuePath]bool {
-	shown, leaves := map[objects.QueuePath]bool{}, map[objects.QueuePath][]sim.QueueLine{}
+func shownQueues(queues []demo.QueueLine) map[objects.QueuePath]bool {
+	shown, leaves := map[objects.QueuePath]bool{}, map[objects.QueuePath][]demo.QueueLine{}
 	for _, q := range queues {
 		if i := strings.LastIndexByte(string(q.Path), '.'); strings.Count(string(q.Path), ".") == 2 {
 			leaves[q.Path[:i]] = append(leaves[q.Path[:i]], q)
@@ -120,7 +120,7 @@ func shownQueues(queues []sim.QueueLine) map[objects.QueuePath]bool {
 		}
 	}
 	for _, of := range leaves {
-		slices.SortStableFunc(of, func(a, b sim.QueueLine) int {
+		slices.SortStableFunc(of, func(a, b demo.QueueLine) int {
 			return cmp.Compare(b.Pending[resources.VCore], a.Pending[resources.VCore])
 		})
 		for _, q := range of[:min(leavesShown, len(of))] {

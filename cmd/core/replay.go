@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 )
 
@@ -262,7 +263,7 @@ func (t *trace) run(
 		if err != nil {
 			return nil, err
 		}
-		r.Queues = sim.QueueLines(snap)
+		r.Queues = demo.QueueLines(snap)
 	}
 	return r, nil
 }

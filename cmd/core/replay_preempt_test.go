@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -123,7 +123,7 @@ func TestReplay_MissingPreemptionIsReported(t *testing.T) {
 	}
 	tr, err := readTrace(&f)
 	assert.NilError(t, err)
-	tr.config = strings.Replace(sim.PreemptionDemoConfig, "leaf", "disabled", 1)
+	tr.config = strings.Replace(demo.PreemptionConfig, "leaf", "disabled", 1)
 	_, err = tr.replay(t.Context(), &f, io.Discard, progressOn(io.Discard))
 	assert.ErrorContains(t, err, "is pending, and could preempt allocations of lower priority on node ")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -59,7 +60,7 @@ func writeReport(out io.Writer, r sim.Report, summary []string) error {
 func millis(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 // amountText writes quantities in common units, vcore and memory first; "-" for none.
-func amountText(q sim.Quantities) string {
+func amountText(q demo.Quantities) string {
 	names := make([]string, 0, len(q))
 	for name := range q {
 		names = append(names, name)

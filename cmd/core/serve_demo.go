@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
-	"github.com/canopy-scheduler/canopy/internal/lab/sim"
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
@@ -27,8 +27,8 @@ const demoRetention = 15 * time.Minute
 func (f *demoFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "demo", false, "run a simulated cluster of tenants, in real time, to look at")
 	flags.Float64Var(&f.load, "demo-load", 1,
-		fmt.Sprintf("what the tenants of --demo ask for, in multiples of an almost full cluster; %v to %v", sim.MinLiveLoad,
-			sim.MaxLiveLoad))
+		fmt.Sprintf("what the tenants of --demo ask for, in multiples of an almost full cluster; %v to %v", demo.MinLiveLoad,
+			demo.MaxLiveLoad))
 	flags.Uint64Var(&f.seed, "demo-seed", 1, "seed of the jobs of --demo")
 }
 
@@ -43,9 +43,9 @@ func (f *demoFlags) check(flags *pflag.FlagSet, config string) error {
 	if f.on && config != "" {
 		wrong = append(wrong, errors.New("--demo brings its own queues: leave out --config"))
 	}
-	if !(f.load >= sim.MinLiveLoad && f.load <= sim.MaxLiveLoad) { // NaN too
+	if !(f.load >= demo.MinLiveLoad && f.load <= demo.MaxLiveLoad) { // NaN too
 		wrong = append(wrong,
-			fmt.Errorf("--demo-load is %v, and must be from %v to %v", f.load, sim.MinLiveLoad, sim.MaxLiveLoad))
+			fmt.Errorf("--demo-load is %v, and must be from %v to %v", f.load, demo.MinLiveLoad, demo.MaxLiveLoad))
 	}
 	return errors.Join(wrong...)
 }
@@ -74,7 +74,7 @@ func (f *demoFlags) run(ctx context.Context, running runningScheduler, log *zap.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := sim.RunLiveDemo(ctx, server.Scheduler(), sim.LiveOptions{Load: f.load, Seed: f.seed}); err != nil {
+		if err := demo.RunLiveDemo(ctx, server.Scheduler(), demo.LiveOptions{Load: f.load, Seed: f.seed}); err != nil {
 			failed <- err
 		}
 	}()

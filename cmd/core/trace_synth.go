@@ -115,10 +115,12 @@ func weights(qos map[string]int) string {
 	return strings.Join(parts, ",")
 }
 
-// maxWeight prevents an overflow of the sum of weights, maxLoad a trace of one second.
+// Bounds of a trace. maxWeight prevents an overflow of the sum of weights, maxLoad a trace of one second.
 const (
-	maxWeight = 1_000_000
-	maxLoad   = 1_000
+	maxTraceNodes = 20_000
+	maxTraceTasks = 1_000_000
+	maxWeight     = 1_000_000
+	maxLoad       = 1_000
 )
 
 func (f *synthFlags) check() error {
@@ -128,8 +130,8 @@ func (f *synthFlags) check() error {
 			wrong = append(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	note(f.Nodes < 1 || f.Nodes > sim.MaxNodes, "--nodes is %d, and must be from 1 to %d", f.Nodes, sim.MaxNodes)
-	note(f.Tasks < 1 || f.Tasks > sim.MaxAsks, "--tasks is %d, and must be from 1 to %d", f.Tasks, sim.MaxAsks)
+	note(f.Nodes < 1 || f.Nodes > maxTraceNodes, "--nodes is %d, and must be from 1 to %d", f.Nodes, maxTraceNodes)
+	note(f.Tasks < 1 || f.Tasks > maxTraceTasks, "--tasks is %d, and must be from 1 to %d", f.Tasks, maxTraceTasks)
 	note(!(f.Load > 0 && f.Load <= maxLoad), "--load is %v, and must be above 0 and at most %d", f.Load, maxLoad)
 	for _, x := range []struct {
 		flag string

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -16,15 +17,15 @@ import (
 type (
 	restAllocation struct {
 		Key      objects.AllocationKey `json:"allocationKey"`
-		Resource Quantities            `json:"resource"`
+		Resource demo.Quantities       `json:"resource"`
 		Node     objects.NodeID        `json:"nodeId"`
 		App      objects.AppID         `json:"applicationId"`
 	}
 	restNode struct {
 		ID          objects.NodeID   `json:"nodeID"`
-		Capacity    Quantities       `json:"capacity"`
-		Allocated   Quantities       `json:"allocated"`
-		Available   Quantities       `json:"available"`
+		Capacity    demo.Quantities  `json:"capacity"`
+		Allocated   demo.Quantities  `json:"allocated"`
+		Available   demo.Quantities  `json:"available"`
 		Schedulable bool             `json:"schedulable"`
 		Allocations []restAllocation `json:"allocations"`
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -69,8 +70,8 @@ type Balance struct {
 
 // Sum is a number of allocations and their resources.
 type Sum struct {
-	Allocations int        `json:"allocations"`
-	Resources   Quantities `json:"resources"`
+	Allocations int             `json:"allocations"`
+	Resources   demo.Quantities `json:"resources"`
 }
 
 // Balance adds up the log by node and compares it with the running allocations. The error names the

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -177,6 +178,6 @@ func TestClient_AuditFindsErrors(t *testing.T) {
 	assert.Equal(t, len(lines), 3)
 	assert.Equal(t, lines[0].CurrentPriority, int32(5), "with the offset of root.a")
 	assert.Equal(t, lines[1].Path, objects.QueuePath("root.a"))
-	assert.DeepEqual(t, lines[1].Pending, sim.Quantities{"vcore": 2000, "memory": 1})
-	assert.DeepEqual(t, lines[0].Max, sim.Quantities{"vcore": 8000, "memory": 10})
+	assert.DeepEqual(t, lines[1].Pending, demo.Quantities{"vcore": 2000, "memory": 1})
+	assert.DeepEqual(t, lines[0].Max, demo.Quantities{"vcore": 8000, "memory": 10})
 }

@@ -16,10 +16,7 @@ import (
 type Victim struct {
 	Key       objects.AllocationKey
 	App       objects.AppID
-	Node      objects.NodeID
 	Amounts   resources.Amounts
-	Priority  int32
-	Message   string                // of the release
 	Preemptor objects.AllocationKey // the ask it was preempted for; empty: the message names none
 }
 
@@ -33,7 +30,7 @@ func (c *Client) onPreempted(t *askState, why string) {
 		return
 	}
 	t.preempting = true
-	v := Victim{Key: t.Key, App: t.App, Node: t.node, Amounts: t.Amounts, Priority: t.Priority, Message: why}
+	v := Victim{Key: t.Key, App: t.App, Amounts: t.Amounts}
 	if m := preemptorPattern.FindStringSubmatch(why); m != nil {
 		v.Preemptor = objects.AllocationKey(m[1])
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -16,7 +17,7 @@ import (
 )
 
 // sharedLeafConfig is one leaf in which an ask may preempt allocations of lower priority.
-const sharedLeafConfig = sim.PreemptionDemoConfig
+const sharedLeafConfig = demo.PreemptionConfig
 
 // replayByQoS replays the sample on half of its nodes, one QoS class after the other, in one leaf.
 func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Client, *sim.Replay, string) {
@@ -205,37 +206,6 @@ func TestAuditPreemption_FindsMissedVictim(t *testing.T) {
 		"and could preempt allocations of lower priority on node n1")
 	assert.NilError(t, c.AuditPreemption(off.Partitions[0]), "preemption is disabled")
 	assert.NilError(t, c.AuditPreemption(max.Partitions[0]), "the max would still block the ask")
-}
-
-func TestPreemptionDemo_Timeline(t *testing.T) {
-	play := func(config string) (*sim.PreemptionDemo, error) {
-		clock := sim.NewClock()
-		s, c := startPair(t, loop.Options{Now: clock.Now}, config)
-		return sim.RunPreemptionDemo(testContext(t), s, c, clock)
-	}
-	scene, err := play(sim.PreemptionDemoConfig)
-	assert.NilError(t, err)
-	assert.Equal(t, len(scene.Victims), 2)
-	for _, v := range scene.Victims {
-		assert.Equal(t, v.Node, scene.PlacedOn)
-		assert.Equal(t, v.Priority, int32(0), "the lowest priority")
-	}
-	assert.Equal(t, scene.PlacedOn, scene.NominatedNode)
-	var kinds []string
-	var seconds []int64
-	for _, e := range scene.Timeline {
-		kinds, seconds = append(kinds, e.Kind), append(seconds, e.Second)
-	}
-	assert.DeepEqual(t, kinds,
-		[]string{"asked", "preempted", "preempted", "explained", "confirmed", "explained", "confirmed", "placed"})
-	assert.DeepEqual(t, seconds, []int64{0, 0, 0, 0, 12, 12, 30, 30})
-	lines := strings.Join(scene.Lines(), "\n")
-	for _, e := range scene.Timeline {
-		assert.Assert(t, strings.Contains(lines, fmt.Sprintf("%4d s  %s\n", e.Second, e.Text)) || e.Kind == "placed", lines)
-	}
-
-	_, err = play(strings.Replace(sim.PreemptionDemoConfig, "leaf", "disabled", 1))
-	assert.Error(t, err, "nothing was preempted for urgent")
 }
 
 func TestClient_ConfirmNeedsPreemption(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -21,29 +22,29 @@ func (t Task) QoSClass() string { return strings.ToLower(t.QoS) }
 // Preemption has the figures of preemption in a replay. Its JSON form is stable: other programs read
 // it.
 type Preemption struct {
-	Preemptions  int        `json:"preemptions"`  // asks that preempted
-	Unsuccessful int        `json:"unsuccessful"` // of these, asks that were not placed
-	Victims      int        `json:"victims"`      // preempted allocations
-	Resubmitted  int        `json:"resubmitted"`
-	PlacedAgain  int        `json:"placedAgain"`
-	Lost         Quantities `json:"lost"`  // resources of the victims
-	ByQoS        []QoSLine  `json:"byQoS"` // by descending priority
+	Preemptions  int             `json:"preemptions"`  // asks that preempted
+	Unsuccessful int             `json:"unsuccessful"` // of these, asks that were not placed
+	Victims      int             `json:"victims"`      // preempted allocations
+	Resubmitted  int             `json:"resubmitted"`
+	PlacedAgain  int             `json:"placedAgain"`
+	Lost         demo.Quantities `json:"lost"`  // resources of the victims
+	ByQoS        []QoSLine       `json:"byQoS"` // by descending priority
 }
 
 // QoSLine has the figures of a QoS class.
 type QoSLine struct {
-	QoS            string     `json:"qos"` // in lower case
-	Priority       int32      `json:"priority"`
-	Tasks          int        `json:"tasks"`
-	Placed         int        `json:"placed"`         // tasks that were placed at least once
-	Preempted      int        `json:"preempted"`      // victims among its allocations
-	Resubmitted    int        `json:"resubmitted"`    // victims that asked again
-	PlacedAgain    int        `json:"placedAgain"`    // resubmitted asks that were placed
-	Running        int        `json:"running"`        // at the end
-	Waiting        int        `json:"waiting"`        // pending at the end
-	NotResubmitted int        `json:"notResubmitted"` // victims that did not ask again
-	Rejected       int        `json:"rejected"`       // asks that the scheduler rejected
-	Lost           Quantities `json:"lost"`           // resources of the victims
+	QoS            string          `json:"qos"` // in lower case
+	Priority       int32           `json:"priority"`
+	Tasks          int             `json:"tasks"`
+	Placed         int             `json:"placed"`         // tasks that were placed at least once
+	Preempted      int             `json:"preempted"`      // victims among its allocations
+	Resubmitted    int             `json:"resubmitted"`    // victims that asked again
+	PlacedAgain    int             `json:"placedAgain"`    // resubmitted asks that were placed
+	Running        int             `json:"running"`        // at the end
+	Waiting        int             `json:"waiting"`        // pending at the end
+	NotResubmitted int             `json:"notResubmitted"` // victims that did not ask again
+	Rejected       int             `json:"rejected"`       // asks that the scheduler rejected
+	Lost           demo.Quantities `json:"lost"`           // resources of the victims
 }
 
 // Preemption adds up the figures. The replay must have ended.

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -44,7 +45,7 @@ func replaySample(t *testing.T, seed uint64, mode func(*sim.Replay, context.Cont
 	out.report = c.Report()
 	snap, err := s.Snapshot(ctx)
 	assert.NilError(t, err)
-	out.report.Queues = sim.QueueLines(snap)
+	out.report.Queues = demo.QueueLines(snap)
 	return out
 }
 
@@ -80,8 +81,8 @@ func TestReplay_Lifetimes(t *testing.T) {
 	assert.Equal(t, r.Pending, 0)
 	assert.Assert(t, r.Allocated < 80, "some tasks must end while they are pending")
 	for _, q := range r.Queues {
-		assert.DeepEqual(t, q.Allocated, sim.Quantities{})
-		assert.DeepEqual(t, q.Pending, sim.Quantities{})
+		assert.DeepEqual(t, q.Allocated, demo.Quantities{})
+		assert.DeepEqual(t, q.Pending, demo.Quantities{})
 	}
 	for range 3 {
 		assert.Equal(t, replaySample(t, 0, (*sim.Replay).Lifetimes).decisions, got.decisions, "the same decisions "+

@@ -6,32 +6,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // Report is the result of a run. Its JSON form is flat.
 type Report struct {
-	Totals
+	demo.Totals
 	Timing
-	Queues []QueueLine `json:"queues"` // parents before their children
-}
-
-// Totals are the figures of a run that follow from the decisions alone. Quantities are in the smallest
-// unit.
-type Totals struct {
-	Nodes              int        `json:"nodes"`
-	Applications       int        `json:"applications"`
-	Asks               int        `json:"asks"`
-	Allocated          int        `json:"allocated"` // all allocations, also those that have ended
-	Preempted          int        `json:"preempted"` // all victims
-	Released           int        `json:"released"`
-	Pending            int        `json:"pending"` // at the end
-	Rejected           int        `json:"rejected"`
-	AllocatedResources Quantities `json:"allocatedResources"` // at the end
+	Queues []demo.QueueLine `json:"queues"` // parents before their children
 }
 
 // Timing are the measured figures of a run.
@@ -41,9 +27,6 @@ type Timing struct {
 	LatencyMillis        Latency `json:"latencyMillis"`
 }
 
-// Quantities are amounts by resource name; never nil.
-type Quantities map[string]resources.Quantity
-
 // Latency has percentiles in milliseconds, such as of the time from sending an ask to receiving its allocation.
 type Latency struct {
 	P50 float64 `json:"p50"`
@@ -51,25 +34,15 @@ type Latency struct {
 	P99 float64 `json:"p99"`
 }
 
-// QueueLine is a queue at the end of a run.
-type QueueLine struct {
-	Path            objects.QueuePath `json:"path"`
-	CurrentPriority int32             `json:"currentPriority"`
-	Allocated       Quantities        `json:"allocated"`
-	Pending         Quantities        `json:"pending"`
-	Guaranteed      Quantities        `json:"guaranteed"`
-	Max             Quantities        `json:"max"` // of root: the capacity of the cluster
-}
-
 // Report has the figures from the registration to the last answer. The caller adds the queues.
 func (c *Client) Report() Report { return Report{Totals: c.Totals(), Timing: c.Timing()} }
 
 // Totals counts the messages since the registration.
-func (c *Client) Totals() Totals {
+func (c *Client) Totals() demo.Totals {
 	n := c.Counts()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := Totals{
+	r := demo.Totals{
 		Nodes: n.Nodes, Applications: n.Applications, Asks: n.Asks,
 		Allocated: n.Allocated, Preempted: n.Preempted, Released: n.Released, Rejected: n.Rejected,
 	}
@@ -115,23 +88,9 @@ func rounded(x float64) float64 {
 	return math.Round(x*1000) / 1000
 }
 
-// QueueLines are the queues of a snapshot.
-func QueueLines(s *scheduler.Snapshot) []QueueLine { return queueLinesBelow(s.Root) }
-
-func queueLinesBelow(q *scheduler.QueueView) []QueueLine {
-	lines := []QueueLine{{
-		Path: q.Path, CurrentPriority: q.Priority.Number(), Allocated: q.Allocated.Map(), Pending: q.Pending.Map(),
-		Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
-	}}
-	for child := range q.Children.All() {
-		lines = append(lines, queueLinesBelow(child)...)
-	}
-	return lines
-}
-
 // QueueLines are the configured queues with the asks and allocations that the client knows. It is for a
 // scheduler whose snapshots cannot be read.
-func (c *Client) QueueLines(conf configs.Partition) []QueueLine {
+func (c *Client) QueueLines(conf configs.Partition) []demo.QueueLine {
 	leaves := map[objects.QueuePath]*sums{}
 	var capacity resources.Amounts
 	c.mu.Lock()
@@ -156,11 +115,11 @@ func (c *Client) QueueLines(conf configs.Partition) []QueueLine {
 }
 
 func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects.QueuePath]*sums) (
-	lines []QueueLine, total sums) {
+	lines []demo.QueueLine, total sums) {
 	if own := leaves[path]; own != nil {
 		total = *own
 	}
-	lines = make([]QueueLine, 1)
+	lines = make([]demo.QueueLine, 1)
 	for _, child := range sortedQueues(q.Children) {
 		below, t := configuredLines(child, path.Child(child.Name), leaves)
 		lines = append(lines, below...)
@@ -169,7 +128,7 @@ func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects
 	if path != objects.RootPath {
 		total.priority = q.PriorityPolicy.ApplyOffset(total.priority, q.PriorityOffset)
 	}
-	lines[0] = QueueLine{
+	lines[0] = demo.QueueLine{
 		Path: path, CurrentPriority: total.priority.Number(), Allocated: total.allocated.Map(),
 		Pending: total.pending.Map(), Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -71,21 +70,6 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 
 // Cluster is the partitions.
 func (s *Server) Cluster() *loop.Cluster { return s.engine.Cluster() }
-
-// Explain explains a key.
-func (s *Server) Explain(ctx context.Context, key objects.AllocationKey) (*scheduler.Explanation, error) {
-	l, err := s.partition()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	e, err := l.Explain(ctx, key)
-	if err != nil {
-		return nil, fmt.Errorf("explaining %s: %w", key, err)
-	}
-	return e, nil
-}
 
 // Audit checks an idle scheduler: by its own audit, by Audit, and against the state of the client.
 func (s *Server) Audit(ctx context.Context, c *Client) error {

@@ -53,12 +53,11 @@ var extraImports = map[string][]string{
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.
-// pkg/canopy hands the in-process API out; internal/lab/sim, internal/lab/bench, internal/testing/fakerm,
-// internal/lab/conformance, and internal/testing/chaos are clients of the scheduler interface.
+// pkg/canopy hands the in-process API out; internal/cli/demo, internal/lab/sim, internal/lab/bench,
+// internal/testing/fakerm, internal/lab/conformance, and internal/testing/chaos are clients of the scheduler interface.
 var restrictedImports = map[string][]string{
-	si: {"pkg/rmproxy", "pkg/canopy", "internal/lab/sim", "internal/lab/bench", "internal/testing/fakerm",
-		"internal/lab/conformance",
-		"internal/testing/chaos"},
+	si: {"pkg/rmproxy", "pkg/canopy", "internal/cli/demo", "internal/lab/sim", "internal/lab/bench",
+		"internal/testing/fakerm", "internal/lab/conformance", "internal/testing/chaos"},
 
 	"go.etcd.io/etcd":       {"internal/ha/election/etcd", "internal/ha/etcdstore", "internal/testing/storetest"},
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
@@ -275,14 +274,14 @@ func TestImports_RestrictedModules(t *testing.T) {
 			name: "nobody else does",
 			path: "pkg/webservice/a.go",
 			text: "package webservice\nimport \"" + si + "/lib/go/si\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/lab/sim, internal/lab/bench, internal/testing/fakerm, " +
-				"internal/lab/conformance, internal/testing/chaos may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/cli/demo, internal/lab/sim, internal/lab/bench, " +
+				"internal/testing/fakerm, internal/lab/conformance, internal/testing/chaos may import " + si},
 		}, {
 			name: "nor do their tests",
 			path: "internal/server/loop/a_test.go",
 			text: "package loop\nimport \"" + si + "/lib/go/api\"",
-			want: []string{"only pkg/rmproxy, pkg/canopy, internal/lab/sim, internal/lab/bench, internal/testing/fakerm, " +
-				"internal/lab/conformance, internal/testing/chaos may import " + si},
+			want: []string{"only pkg/rmproxy, pkg/canopy, internal/cli/demo, internal/lab/sim, internal/lab/bench, " +
+				"internal/testing/fakerm, internal/lab/conformance, internal/testing/chaos may import " + si},
 		},
 	})
 }

@@ -1,4 +1,4 @@
-package sim
+package demo
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func (d *LiveDemo) submitJob(kind int) error {
 	j := &liveJob{id: fmt.Sprintf("%s-%04d", k.name, d.jobNumber), kind: kind, user: pick(d.rng, k.users)}
 	n := k.tasks[0] + d.rng.IntN(k.tasks[1]-k.tasks[0]+1)
 	app := &si.AddApplicationRequest{
-		ApplicationID: j.id, QueueName: k.queue, PartitionName: Partition,
+		ApplicationID: j.id, QueueName: k.queue, PartitionName: partitionName,
 		Ugi: &si.UserGroupInformation{User: j.user, Groups: []string{k.group}},
 	}
 	if k.gang {
@@ -52,7 +52,7 @@ func (d *LiveDemo) submitFixtures() error {
 	for _, f := range liveFixtures {
 		j := &liveJob{id: f.app, kind: -1, user: f.user}
 		if err := d.api.UpdateApplication(&si.ApplicationRequest{RmID: liveRM, New: []*si.AddApplicationRequest{{
-			ApplicationID: j.id, QueueName: f.queue, PartitionName: Partition,
+			ApplicationID: j.id, QueueName: f.queue, PartitionName: partitionName,
 			Ugi: &si.UserGroupInformation{User: f.user, Groups: []string{f.group}},
 		}}}); err != nil {
 			return err
@@ -83,8 +83,8 @@ func (d *LiveDemo) submit(tasks ...*liveTask) error {
 	m := &si.AllocationRequest{RmID: liveRM}
 	for _, t := range tasks {
 		a := &si.Allocation{
-			AllocationKey: t.key, ApplicationID: t.job.id, PartitionName: Partition,
-			ResourcePerAlloc: liveResource(t.millicores, t.memory, t.gpus),
+			AllocationKey: t.key, ApplicationID: t.job.id, PartitionName: partitionName,
+			ResourcePerAlloc: liveResource(t.millicores, t.memory, t.gpus, 1),
 			AllocationTags:   map[string]string{"kubernetes.io/meta/namespace": t.job.id, "kubernetes.io/meta/podName": t.key},
 			PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: true, AllowPreemptOther: true},
 		}
@@ -143,7 +143,7 @@ func (d *LiveDemo) end(t *liveTask, how si.TerminationType) error {
 	d.ended(t)
 	return d.api.UpdateAllocation(&si.AllocationRequest{RmID: liveRM, Releases: &si.AllocationReleasesRequest{
 		AllocationsToRelease: []*si.AllocationRelease{{
-			PartitionName: Partition, ApplicationID: t.job.id, AllocationKey: t.key, TerminationType: how, Message: "done",
+			PartitionName: partitionName, ApplicationID: t.job.id, AllocationKey: t.key, TerminationType: how, Message: "done",
 		}},
 	}})
 }
@@ -171,12 +171,12 @@ func (d *LiveDemo) ended(t *liveTask) {
 	}
 }
 
-func liveResource(millicores, gibibytes, gpus int64) *si.Resource {
-	m := map[string]resources.Quantity{
-		resources.VCore: resources.Quantity(millicores), "memory": resources.Quantity(gibibytes * gibibyte), pods: 1,
+func liveResource(millicores, gibibytes, gpus, podCount int64) *si.Resource {
+	m := map[string]*si.Quantity{
+		resources.VCore: {Value: millicores}, "memory": {Value: gibibytes * gibibyte}, pods: {Value: podCount},
 	}
 	if gpus > 0 {
-		m[liveGPU] = resources.Quantity(gpus)
+		m[liveGPU] = &si.Quantity{Value: gpus}
 	}
-	return resource(resources.FromMap(m))
+	return &si.Resource{Resources: m}
 }

@@ -1,4 +1,4 @@
-package sim
+package demo
 
 import (
 	_ "embed"
@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 	"time"
-
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // The cluster of a LiveDemo, and what its tenants submit.
@@ -31,17 +29,6 @@ type liveNode struct {
 	id, rack, zone string
 	cores          int64
 	gpus           int64
-}
-
-func (n liveNode) capacity() resources.Amounts {
-	m := map[string]resources.Quantity{
-		resources.VCore: resources.Quantity(n.cores * millicoresPerCore),
-		"memory":        resources.Quantity(n.cores * memoryPerCore), pods: podsPerNode,
-	}
-	if n.gpus > 0 {
-		m[liveGPU] = resources.Quantity(n.gpus)
-	}
-	return resources.FromMap(m)
 }
 
 // liveNodes are 48 nodes in three zones: 40 of three sizes, and 8 with GPUs.

@@ -1,4 +1,4 @@
-package sim
+package demo
 
 import (
 	"container/heap"
@@ -60,7 +60,7 @@ func liveCluster(t *testing.T, opt LiveOptions, of engine.Options) (e *engine.En
 func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: 1}, engine.Options{})
-		l, _ := e.Cluster().Partition(Partition)
+		l, _ := e.Cluster().Partition(partitionName)
 		drained, waiting, gangs := map[string]bool{}, map[string]bool{}, 0
 		for range 30 {
 			time.Sleep(10 * time.Second)
@@ -119,7 +119,7 @@ func TestLiveDemo_PreemptsSoon(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, stop := liveCluster(t, LiveOptions{Load: 1, Seed: seed}, engine.Options{})
 			time.Sleep(2 * time.Minute)
-			l, _ := e.Cluster().Partition(Partition)
+			l, _ := e.Cluster().Partition(partitionName)
 			log, err := l.Preemptions(t.Context())
 			assert.NilError(t, err)
 			assert.Assert(t, log.Total > 0, "seed %d", seed)
@@ -179,7 +179,7 @@ func TestLiveDemo_LoadIsTheKnob(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, stop := liveCluster(t, LiveOptions{Load: load, Seed: 1}, engine.Options{})
 			time.Sleep(3 * time.Minute)
-			l, _ := e.Cluster().Partition(Partition)
+			l, _ := e.Cluster().Partition(partitionName)
 			snap, err := l.Snapshot(t.Context())
 			assert.NilError(t, err)
 			asks, apps = snap.Asks, snap.Applications

@@ -1,4 +1,4 @@
-package sim
+package demo
 
 import (
 	"container/heap"
@@ -18,8 +18,10 @@ const (
 	MaxLiveLoad = 10
 )
 
-// liveRM is the ID of the resource manager of a LiveDemo.
-const liveRM = "demo"
+const (
+	liveRM        = "demo"    // ID of the resource manager of a LiveDemo
+	partitionName = "default" // of all its messages
+)
 
 // LiveOptions configure a LiveDemo.
 type LiveOptions struct {
@@ -125,7 +127,8 @@ func (d *LiveDemo) setUp(ctx context.Context) error {
 	for _, n := range nodes {
 		d.millicores += n.cores * millicoresPerCore
 		m.Nodes = append(m.Nodes, &si.NodeInfo{
-			NodeID: n.id, Action: si.NodeInfo_CREATE, SchedulableResource: resource(n.capacity()),
+			NodeID: n.id, Action: si.NodeInfo_CREATE,
+			SchedulableResource: liveResource(n.cores*millicoresPerCore, n.cores*memoryPerCore/gibibyte, n.gpus, podsPerNode),
 			Attributes: map[string]string{
 				"si/hostname": n.id, "si/rackname": n.rack, "kubernetes.io/hostname": n.id, "topology.kubernetes.io/zone": n.zone,
 			},
@@ -157,7 +160,7 @@ func (d *LiveDemo) reportForeign(nodes []liveNode) error {
 	m := &si.AllocationRequest{RmID: liveRM}
 	for _, n := range nodes {
 		m.Allocations = append(m.Allocations, &si.Allocation{
-			AllocationKey: "kubelet-" + n.id, NodeID: n.id, ResourcePerAlloc: liveResource(500, 1, 0),
+			AllocationKey: "kubelet-" + n.id, NodeID: n.id, ResourcePerAlloc: liveResource(500, 1, 0, 1),
 			AllocationTags: map[string]string{"foreign": "static"},
 		})
 	}

@@ -1,4 +1,4 @@
-package sim
+package demo
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Bounds of a workload. Each tenant needs a leaf; the upper bounds keep messages and the time of a demo
@@ -23,9 +25,9 @@ const (
 // Workload is a synthetic cluster with its asks. The same size and seed give the same workload.
 type Workload struct {
 	Config       string // queues.yaml
-	Nodes        []Node
-	Applications []Application
-	Waves        [][]Ask // in the order of submission
+	Nodes        []scheduler.AddNode
+	Applications []scheduler.AddApplication
+	Waves        [][]*objects.Ask // in the order of submission
 	Seed         uint64
 }
 
@@ -36,6 +38,8 @@ type Size struct {
 }
 
 const (
+	pods              = "pods"       // a resource of which each ask takes one
+	podsPerNode       = 110          // as in Kubernetes by default
 	millicoresPerCore = 1000         // a vcore in the unit of the scheduler
 	gibibyte          = 1 << 30      // of memory
 	memoryPerCore     = 4 * gibibyte // memory of a node per core
@@ -60,16 +64,18 @@ func NewWorkload(s Size) Workload {
 	w := Workload{Seed: s.Seed}
 	var capacity resources.Amounts
 	for i := range s.Nodes {
-		n := Node{ID: objects.NodeID(fmt.Sprintf("node-%05d", i)), Capacity: machineOf(pick(rng, machineCores[:]))}
-		capacity = capacity.Add(n.Capacity)
+		n := scheduler.AddNode{Node: objects.NodeID(fmt.Sprintf("node-%05d", i)), Total: machineOf(pick(rng, machineCores[:])),
+			Schedulable: true}
+		capacity = capacity.Add(n.Total)
 		w.Nodes = append(w.Nodes, n)
 	}
 	config, leaves := tenantQueues(s.Queues, capacity)
 	w.Config = config
 	for i := range min(s.Asks, max(len(leaves), s.Asks/asksPerApp)) {
-		w.Applications = append(w.Applications, Application{
-			ID: objects.AppID(fmt.Sprintf("app-%05d", i)), Queue: leaves[i%len(leaves)],
-			User: fmt.Sprintf("user-%02d", i%17),
+		user := fmt.Sprintf("user-%02d", i%17)
+		w.Applications = append(w.Applications, scheduler.AddApplication{
+			App: objects.AppID(fmt.Sprintf("app-%05d", i)), Queue: string(leaves[i%len(leaves)]),
+			User: security.User{Name: user, Groups: []string{user}},
 		})
 	}
 	w.Waves = waves(drawAsks(rng, s.Asks, w.Applications), capacity)
@@ -83,12 +89,12 @@ func machineOf(n int64) resources.Amounts {
 	})
 }
 
-func drawAsks(rng *rand.Rand, n int, apps []Application) []Ask {
-	asks := make([]Ask, n)
+func drawAsks(rng *rand.Rand, n int, apps []scheduler.AddApplication) []*objects.Ask {
+	asks := make([]*objects.Ask, n)
 	for i := range asks {
 		vcore := pick(rng, requestCores[:])
-		asks[i] = Ask{
-			Key: objects.AllocationKey(fmt.Sprintf("ask-%07d", i)), App: apps[rng.IntN(len(apps))].ID,
+		asks[i] = &objects.Ask{
+			Key: objects.AllocationKey(fmt.Sprintf("ask-%07d", i)), App: apps[rng.IntN(len(apps))].App,
 			Priority: pick(rng, askPriorities[:]),
 			Amounts: resources.FromMap(map[string]resources.Quantity{
 				resources.VCore: resources.Quantity(vcore),
@@ -102,7 +108,7 @@ func drawAsks(rng *rand.Rand, n int, apps []Application) []Ask {
 
 // waves splits asks into parts that each exceed the capacity of the cluster, so that the order matters.
 // Fewer asks are one wave.
-func waves(asks []Ask, capacity resources.Amounts) [][]Ask {
+func waves(asks []*objects.Ask, capacity resources.Amounts) [][]*objects.Ask {
 	var wanted resources.Quantity
 	for _, a := range asks {
 		wanted += a.Amounts.Get(resources.VCore)
