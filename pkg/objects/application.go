@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"container/list"
 	"iter"
 	"time"
 
@@ -203,4 +204,24 @@ func (a *Application) rekey() {
 		a.key.Shares = append(a.key.Shares, share)
 	}
 	a.key.Shares.Sort()
+}
+
+// appExtra is what few applications have at a time: those in a StateAware leaf, gangs, and those that complete.
+type appExtra struct {
+	startingEntry feasibility.Entry[*Application] // in queue.starting
+	// in deadlines.newApps or completing; nil: in another state, or its time has passed
+	deadlineEntry *list.Element
+	placeholders  resources.Vector   // used by placeholders
+	formerPeak    *resources.Amounts // Application.peak for names that lost their index since; nil: none
+}
+
+// noAppExtra is the shared zero value; it must not be modified.
+var noAppExtra appExtra
+
+// ownExtra returns the appExtra of a for modification.
+func (a *Application) ownExtra() *appExtra {
+	if a.extra == &noAppExtra {
+		a.extra = &appExtra{}
+	}
+	return a.extra
 }

@@ -45,7 +45,7 @@ func (a *Audit) Step(budget int) (done bool, err error) {
 			done, err = true, fmt.Errorf("the state cannot be checked: %v", x)
 		}
 	}()
-	return a.step(a.p.newRecount(), budget)
+	return a.step(newRecount(a.p), budget)
 }
 
 func (a *Audit) step(c *recount, budget int) (done bool, err error) {

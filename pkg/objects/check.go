@@ -2,6 +2,7 @@ package objects
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 
@@ -15,7 +16,7 @@ import (
 // affinity and topology. A Partition is consistent if it returns no error. Tests and the health check call it;
 // scheduling does not.
 func (p *Partition) Check() error {
-	a, c := p.NewAudit(), p.newRecount()
+	a, c := p.NewAudit(), newRecount(p)
 	if _, err := a.step(c, math.MaxInt); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ type recount struct {
 	unschedulable int            // asks of the applications that were checked
 }
 
-func (p *Partition) newRecount() *recount {
+func newRecount(p *Partition) *recount {
 	c := &recount{p: p, joining: map[*Node]bool{}}
 	for _, n := range p.journal.order.joining {
 		c.joining[n] = n.schedulable && !n.entry.Indexed()
@@ -303,6 +304,19 @@ func (c *recount) checkLists() error {
 		return fmt.Errorf("there are %d asks and allocations, %d are bound, shapes count %d; applications have %d, %d of "+
 			"them bound",
 			p.allocations.len(), p.boundCount, refs, asks+bound, bound)
+	}
+	return nil
+}
+
+// checkShared reports an error if what nodes or applications share was changed.
+func checkShared() error {
+	c, e := &noNodeExtra, &noAppExtra
+	if len(c.held)+len(c.nominees)+len(c.preempting)+len(c.replacing)+len(c.reserved) > 0 {
+		return errors.New("the extra of nodes without any was changed")
+	}
+	if e.startingEntry.Indexed() || len(e.startingEntry.Mask)+len(e.placeholders) > 0 || e.deadlineEntry != nil ||
+		e.formerPeak != nil {
+		return errors.New("the extra of applications without any was changed")
 	}
 	return nil
 }

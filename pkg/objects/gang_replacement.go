@@ -121,10 +121,7 @@ func (l GangLedger) bindReplacement(x *Allocation, n *Node, now time.Time) {
 // TakeReplaced returns the asks that were bound in the place of a placeholder since the last call, in that order. The
 // list is valid until the partition changes.
 func (l GangLedger) TakeReplaced() []*Allocation {
-	c := &l.p.journal.gangs
-	out := c.replacedBy
-	c.replacedBy = c.replacedBy[:0]
-	return out
+	return take(&l.p.journal.gangs.replacedBy)
 }
 
 // hold holds resources of n for x (sign 1), or no longer (sign -1).

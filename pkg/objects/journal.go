@@ -189,3 +189,10 @@ func (j *journal) attach() {
 		}
 	}
 }
+
+// take empties a list and returns what was on it, which is valid until something is added.
+func take[T any](list *[]T) []T {
+	all := *list
+	*list = all[:0]
+	return all
+}

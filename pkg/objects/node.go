@@ -204,3 +204,24 @@ func (s nodeScorer) score(n *Node) float64 {
 	}
 	return s.nodes.Score(used, weights)
 }
+
+// nodeExtra holds what asks have on a node without being placed there, and what is marked for preemption. Few nodes
+// have any.
+type nodeExtra struct {
+	held       resources.Vector // of available, for nominees, replacing and reserved
+	nominees   []*Allocation    // asks nominated for the node, oldest nomination first
+	preempting []*Allocation    // marked for preemption and not overdue, in the order of their marks
+	replacing  []*Allocation    // asks that will be placed here when a placeholder of another node has ended
+	reserved   []*Allocation    // asks that have reserved the node, oldest reservation first
+}
+
+// noNodeExtra is the shared zero value; it must not be modified.
+var noNodeExtra nodeExtra
+
+// ownExtra returns the nodeExtra of n for modification.
+func (n *Node) ownExtra() *nodeExtra {
+	if n.extra == &noNodeExtra {
+		n.extra = &nodeExtra{}
+	}
+	return n.extra
+}

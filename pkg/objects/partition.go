@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -236,3 +237,42 @@ func checkQuantities(names *resources.NameTable, a resources.Amounts, by resourc
 	}
 	return names.Admit(a, by)
 }
+
+// Headroom is how much more q may allocate, for display (QUO-11).
+func (p *Partition) Headroom(q *Queue) resources.Limit { return q.quota.Headroom(p.names) }
+
+// EachNode yields all nodes in no order.
+func (p *Partition) EachNode(yield func(*Node) bool) {
+	for _, n := range p.lists.nodes.all {
+		if !yield(n) {
+			return
+		}
+	}
+}
+
+// ForeignAllocation finds a foreign allocation by its key.
+func (p *Partition) ForeignAllocation(key AllocationKey) (*Foreign, bool) {
+	f, ok := p.foreign.byKey[key]
+	return f, ok
+}
+
+// ResourceName is the name of a resource.
+func (p *Partition) ResourceName(k resources.Index) string { return p.names.Name(k) }
+
+// Each kind of name has its own type, so that a node cannot be passed for a queue. Names are
+// compared byte for byte; queue paths are in lower case.
+type (
+	QueuePath     string // root, root.a, root.a.b
+	AppID         string
+	AllocationKey string // of an ask or an allocation, unique in a partition
+	NodeID        string
+)
+
+// RootPath is the path of the root queue.
+const RootPath QueuePath = "root"
+
+// Child is the path of the queue called name below p.
+func (p QueuePath) Child(name string) QueuePath { return p + "." + QueuePath(name) }
+
+// Parts are the names of the queues along p, root first.
+func (p QueuePath) Parts() []string { return strings.Split(string(p), ".") }

@@ -61,8 +61,7 @@ func (p *Partition) TakeNewPreemptors() []*AskGroup {
 // one since the last call. The list is valid until the partition changes.
 func (p *Partition) TakeFirstAskChanged() []*AskGroup {
 	c := &p.journal.preemption
-	out := c.firstAskChanged
-	c.firstAskChanged = c.firstAskChanged[:0]
+	out := take(&c.firstAskChanged)
 	for _, group := range out {
 		group.firstAskChangeListed = false
 	}
@@ -72,10 +71,7 @@ func (p *Partition) TakeFirstAskChanged() []*AskGroup {
 // TakeEndedNominations returns the nominations that ended since the last call, in that order. The
 // list is valid until the next one ends.
 func (p *Partition) TakeEndedNominations() []EndedNomination {
-	c := &p.journal.preemption
-	out := c.endedNominations
-	c.endedNominations = c.endedNominations[:0]
-	return out
+	return take(&p.journal.preemption.endedNominations)
 }
 
 // RecordRemovedAsks makes TakeEnded return asks, or no longer.
@@ -85,20 +81,14 @@ func (p *Partition) RecordRemovedAsks(record bool) { p.journal.preemption.record
 // allocations, those whose mark was removed. An ask that was resized, and a victim that is overdue or was resized,
 // is there too: the caller must look at what it is now. The lists are valid until the partition changes.
 func (p *Partition) TakeEnded() (asks, victims []*Allocation) {
-	c := &p.journal.preemption
-	asks, victims = c.removedAsks, c.unmarked
-	c.removedAsks, c.unmarked = c.removedAsks[:0], c.unmarked[:0]
-	return asks, victims
+	return take(&p.journal.preemption.removedAsks), take(&p.journal.preemption.unmarked)
 }
 
 // TakeMarked returns the allocations that were marked for preemption since the last call, in that order. A victim
 // that is overdue or was resized is there once more, and one that was released is there still: the caller must look
 // at what it is now. The list is valid until the partition changes.
 func (p *Partition) TakeMarked() []*Allocation {
-	c := &p.journal.preemption
-	out := c.marked
-	c.marked = c.marked[:0]
-	return out
+	return take(&p.journal.preemption.marked)
 }
 
 // addPreemptor lists group as a new preemptor, if it may preempt and was not listed before.

@@ -11,10 +11,7 @@ type reservationChanges struct {
 // TakeEnded returns the reservations that ended since the last call, in that order. The list is valid until
 // the next one ends.
 func (l ReservationLedger) TakeEnded() []EndedReservation {
-	c := &l.p.journal.reserving
-	out := c.ended
-	c.ended = c.ended[:0]
-	return out
+	return take(&l.p.journal.reserving.ended)
 }
 
 // TakeMayPlace reports whether an ask with a reservation may be feasible that was not at the last call.

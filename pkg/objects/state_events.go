@@ -16,19 +16,13 @@ type stateEvents struct {
 // TakeStateChanges returns the state changes of applications since the last call, in order. The
 // list is valid until the partition changes.
 func (p *Partition) TakeStateChanges() []ApplicationStateChange {
-	c := &p.journal.events
-	out := c.applications
-	c.applications = c.applications[:0]
-	return out
+	return take(&p.journal.events.applications)
 }
 
 // TakeChangedQueues returns the changes since the last call, in order. The list is valid until the
 // partition changes.
 func (p *Partition) TakeChangedQueues() []ChangedQueue {
-	c := &p.journal.events
-	out := c.queues
-	c.queues = c.queues[:0]
-	return out
+	return take(&p.journal.events.queues)
 }
 
 // TakeOvercommitChanges returns the nodes that became overcommitted since the last call, and those that no longer are,
@@ -66,4 +60,27 @@ func (e *stateEvents) on(c *change) {
 	case queueStateChanged:
 		e.queues = append(e.queues, ChangedQueue{c.queue.path, c.to, !c.queue.managed})
 	}
+}
+
+// QueueChange is the kind of a change of a queue (QUE-40).
+type QueueChange uint8
+
+// The changes of queues. A managed queue that a configuration adds is none of them: the generation
+// of the configuration has it.
+const (
+	QueueCreated  QueueChange = iota // a dynamic queue, for an application
+	QueueDraining                    // a managed queue was removed from the configuration and has applications
+	QueueRestored                    // a draining queue is in the configuration again
+	QueueRemoved                     // a queue was removed from the partition
+)
+
+func (c QueueChange) String() string {
+	return [...]string{"created", "draining", "restored", "removed"}[c]
+}
+
+// ChangedQueue is a change of a queue.
+type ChangedQueue struct {
+	Queue   QueuePath
+	Change  QueueChange
+	Dynamic bool // the queue is not in the configuration
 }
