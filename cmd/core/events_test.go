@@ -26,7 +26,7 @@ func historyServer(t *testing.T) (h *history.History, now *time.Time, address st
 	h = history.New(func() time.Time { return at })
 	c := loop.NewCluster(loop.Options{}, nil, nil)
 	t.Cleanup(c.End)
-	server := httptest.NewServer(webservice.Handler(c, webservice.Options{History: h}))
+	server := httptest.NewServer(webservice.Handler(c, webservice.Options{Sources: webservice.Sources{History: h}}))
 	t.Cleanup(server.Close)
 	return h, &at, strings.TrimPrefix(server.URL, "http://")
 }

@@ -16,7 +16,6 @@ type httpFlags struct {
 	connections  int
 	largeAnswers int
 	stall        time.Duration
-	cacheBytes   int64
 	origins      []string
 	hosts        []string
 	liveStreams  int
@@ -31,8 +30,6 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 		"answers of more than 64 KiB that are written at the same time; others wait up to 5s, then have status 503")
 	flags.DurationVar(&f.stall, "http-stall-timeout", httpserver.DefaultStall,
 		"close the connection of an HTTP client that does not read 64 KiB of its answer in this time")
-	flags.Int64Var(&f.cacheBytes, "http-cache-bytes", webservice.DefaultCacheBytes,
-		"bytes of encoded answers that are kept for further readers; the rest is encoded for each; 0: nothing is kept")
 	flags.StringArrayVar(&f.origins, "http-cors-origin", nil,
 		"let web pages of this origin, such as https://page.example.org, read REST in a browser, or of all (*); may be "+
 			"repeated")
@@ -60,9 +57,6 @@ func (f *httpFlags) check() error {
 	}
 	if f.liveStreams < 1 {
 		wrong = append(wrong, fmt.Errorf("--http-max-live-streams is %d, and must be above 0", f.liveStreams))
-	}
-	if f.cacheBytes < 0 {
-		wrong = append(wrong, fmt.Errorf("--http-cache-bytes is %d, and must not be below 0", f.cacheBytes))
 	}
 	return errors.Join(wrong...)
 }

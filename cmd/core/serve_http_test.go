@@ -9,7 +9,7 @@ import (
 
 func TestServe_InvalidHTTPLimitsAreRejected(t *testing.T) {
 	for _, flag := range []string{"--http-max-connections=0", "--http-max-large-answers=-1", "--http-stall-timeout=10ms",
-		"--http-cache-bytes=-1", "--http-cors-origin=page.example.org", "--http-cors-origin=https://a/b",
+		"--http-cors-origin=page.example.org", "--http-cors-origin=https://a/b",
 		"--http-host=canopy:9080"} {
 		code, out, errs := runCanopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", flag)
 		assert.Equal(t, code, exitUsage, flag)

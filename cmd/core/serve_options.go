@@ -52,7 +52,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 		GRPC: f.grpc.GRPC,
 		HTTP: canopy.HTTP{
 			Address: f.httpAddress, MaxConnections: f.http.connections, MaxLargeAnswers: f.http.largeAnswers,
-			StallTimeout: f.http.stall, CacheBytes: orNone(f.http.cacheBytes),
+			StallTimeout:   f.http.stall,
 			AllowedOrigins: f.http.origins, HostNames: f.http.hosts,
 			MaxLiveStreams: f.http.liveStreams, WebRoot: f.http.webRoot,
 		},
@@ -110,7 +110,7 @@ func (f *serveFlags) readOnce(ctx context.Context, in io.Reader) (text []byte, e
 }
 
 // orNone is the option for a flag whose zero means none: the zero of options means their default.
-func orNone[N int | int64 | time.Duration](n N) N {
+func orNone[N int | time.Duration](n N) N {
 	if n == 0 {
 		return -1
 	}

@@ -69,7 +69,8 @@ func usageServer(t *testing.T) (address string) {
 		assert.NilError(t, store.Add(usage.SampleOf(&at, usage.TreeOf(t.Context(), &at, nil))))
 	}
 	server := httptest.NewServer(webservice.Handler(c, webservice.Options{
-		Usage: store, Lifetimes: lifecycle.DefaultLifetimes(), Now: func() time.Time { return noon },
+		Sources: webservice.Sources{Usage: store, Lifetimes: lifecycle.DefaultLifetimes()},
+		Process: webservice.Process{Now: func() time.Time { return noon }},
 	}))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")

@@ -132,12 +132,8 @@ func (o *Options) lifetimes() *lifecycle.Lifetimes {
 	}
 }
 
-func (o *Options) cacheBytes() int64 {
-	return orDefault(o.HTTP.CacheBytes, webservice.DefaultCacheBytes)
-}
-
 // orDefault is the value of an option whose zero means a default, and whose negative means zero.
-func orDefault[N int | int64 | time.Duration](n, fallback N) N {
+func orDefault[N int | time.Duration](n, fallback N) N {
 	if n == 0 {
 		return fallback
 	}

@@ -141,7 +141,6 @@ type HTTP struct {
 	MaxLargeAnswers int // answers of more than 64 KiB that are written at the same time; default 32
 	// a client that does not read 64 KiB in this time is disconnected; 1 s or more; default 10 s
 	StallTimeout time.Duration
-	CacheBytes   int64 // encoded answers that are kept for further readers; default 256 MiB; negative: none
 	// AllowedOrigins are the origins, such as https://page.example.org, whose web pages may read answers in a browser,
 	// or * for all. Not of the admin listener. Empty: none.
 	AllowedOrigins []string

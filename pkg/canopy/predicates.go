@@ -3,7 +3,7 @@ package canopy
 import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
-	"github.com/canopy-scheduler/canopy/pkg/webservice"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // NodePredicates is an optional part of the callback of a resource manager: after a refusal it is asked about the next
@@ -33,9 +33,9 @@ var (
 const PredicateClassTag = objects.PredicateClassTag
 
 // refusals are the reasons for which the resource manager has refused nodes for a pending ask (NOD-42).
-func (s *Server) refusals(partition string, ask objects.AllocationKey) (out []webservice.Refusal) {
+func (s *Server) refusals(partition string, ask objects.AllocationKey) (out []dao.AskLog) {
 	for _, r := range s.proxy.Refusals(partition, ask) {
-		out = append(out, webservice.Refusal(r))
+		out = append(out, dao.AskLog{Message: r.Text, LastOccurrence: dao.Nanos(r.Last), Count: r.Count})
 	}
 	return out
 }

@@ -196,17 +196,20 @@ func newServer(opt Options, p serverParts) *Server {
 	s.recordUsage(now)
 	s.keepOperators()
 	rest := webservice.Options{
-		Started: now(), Totals: day, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Closing: s.ctx.Done(), Usage: p.usage,
-		Lifetimes: *opt.lifetimes(), Forecasts: s.forecasts,
-		ClusterID:  func() string { r, _ := s.proxy.Registration(); return r.RM },
-		ReadyCheck: s.ready, Log: s.log.Named(restLogger), Reloads: s.engine.Reloads(), History: s.history,
-		AdminEnabled: opt.AdminAddress != "", FileWarning: opt.fileWarning(), Managers: managers{s.proxy}, Now: opt.Now,
-		Operators: s.operators,
-		Auth:      p.security.auth, RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(),
-		Metrics: s.metrics.Handler(s.engine.Cluster()), Counts: counts, CacheBytes: opt.cacheBytes(), LargeAnswers: large,
-		Debug: opt.Debug, DebugOption: opt.optionName("Debug"), Origins: opt.HTTP.AllowedOrigins, LogLevel: s.logLevel,
-		Diagnostics: s.proxy.StateDump,
-		Refusals:    s.refusals,
+		Sources: webservice.Sources{
+			Reloads: s.engine.Reloads(), History: s.history, Totals: day, Metrics: s.metrics.Handler(s.engine.Cluster()),
+			Managers: managers{s.proxy}, ClusterID: func() string { r, _ := s.proxy.Registration(); return r.RM },
+			Operators: s.operators, Usage: p.usage, Forecasts: s.forecasts, Lifetimes: *opt.lifetimes(),
+			Refusals: s.refusals, Diagnostics: s.proxy.StateDump,
+		},
+		Access: webservice.Access{
+			Auth: p.security.auth, Origins: opt.HTTP.AllowedOrigins, AdminEnabled: opt.AdminAddress != "",
+			RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(), FileWarning: opt.fileWarning(),
+			Debug: opt.Debug, DebugOption: opt.optionName("Debug"),
+		},
+		Bounds: webservice.Bounds{LargeAnswers: large, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Counts: counts},
+		Process: webservice.Process{Started: now(), Closing: s.ctx.Done(), ReadyCheck: s.ready, LogLevel: s.logLevel,
+			Log: s.log.Named(restLogger), Now: opt.Now},
 	}
 	if s.recorded.store != nil {
 		rest.Recording = s.recorded.store.Ended

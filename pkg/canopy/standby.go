@@ -53,8 +53,8 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 		l, _ := s.known()
 		return metrics.HA{Epoch: l.Epoch}
 	})
-	access := webservice.Options{Auth: secured.auth, RemoteAdmin: opt.Security.isSecure(),
-		AdminSocket: opt.hasAdminSocket(), Log: log}
+	access := webservice.Options{Process: webservice.Process{Log: log}, Access: webservice.Access{Auth: secured.auth,
+		RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket()}}
 	scrapes := m.Handler(loop.NewCluster(loop.Options{}, nil, nil))
 	if at.grpc != nil {
 		s.health = health.NewServer()

@@ -30,56 +30,36 @@ import (
 // Requires: opt.Reloads is not nil. (OBS-75 to OBS-78)
 func Admin(c *loop.Cluster, opt Options) http.Handler {
 	opt.Origins = nil
-	opt.CacheBytes = 0 // clients of this listener read little, and the handler of the public one has a cache
 	s := newService(c, opt)
 	s.adminListener = true
 	mux := s.mux()
-	s.routeAllChanges(mux)
-	s.routeOptions(mux)
 	return s.adminOnly(withoutTrailingSlash(mux, s.answersEnded(s.checkQuery(mux))))
-}
-
-// routeAllChanges serves everything that changes the scheduler.
-func (s *service) routeAllChanges(mux *router) {
-	s.routeChange(mux, http.MethodPost, "/ws/v1/config", http.StatusOK, yamlContentTypes, s.putConfig)
-	s.routeChange(mux, http.MethodPost, "/ws/v1/config/rollback/{generation}", http.StatusOK, []string{"application/json"},
-		s.rollback)
-	for _, kind := range objectRoutes {
-		kind.routeChanges(s, mux)
-	}
-	s.routeManagerChanges(mux)
-	s.routeOperatorChanges(mux)
 }
 
 // yamlContentTypes are the media types that are accepted as YAML.
 var yamlContentTypes = []string{"application/yaml", "application/x-yaml", "text/yaml"}
 
-// routeChange serves a method on a path, for requests of certain content types. nil: the request
-// has no body, and the method is one that no form can send (OBS-77).
-func (s *service) routeChange(mux *router, method, path string, status int, types []string, handle answer) {
-	crossOrigin := http.NewCrossOriginProtection()
-	mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) {
-		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err := crossOrigin.Check(r); err != nil {
+// change serves a change, for requests of certain content types. nil: the request has no body, and the method is one
+// that no form can send (OBS-77).
+func change(types []string, handle func(*service, *http.Request) (any, error)) serve {
+	return func(s *service, info *routeInfo) http.HandlerFunc {
+		crossOrigin := http.NewCrossOriginProtection()
+		return func(w http.ResponseWriter, r *http.Request) {
+			kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+			var body any
+			var err error
+			if crossed := crossOrigin.Check(r); crossed != nil {
+				err = &failure{status: http.StatusForbidden, reason: crossed.Error()}
+			} else if types != nil && !slices.Contains(types, kind) {
+				err = &failure{status: http.StatusUnsupportedMediaType,
+					reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))}
+			} else {
+				body, err = handle(s, r)
+			}
 			s.audit(r, err)
-			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
-			return
+			s.answer(w, r, info.successStatus(), body, s.changeFailure(err))
 		}
-		if types != nil && !slices.Contains(types, kind) {
-			err := &failure{status: http.StatusUnsupportedMediaType,
-				reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))}
-			s.audit(r, err)
-			s.fail(w, r, err)
-			return
-		}
-		body, err := handle(r)
-		s.audit(r, err)
-		if err != nil {
-			s.fail(w, r, s.changeFailure(err))
-			return
-		}
-		s.writeJSON(w, r, status, body)
-	})
+	}
 }
 
 // localOnly refuses requests whose Host is not this machine: DNS of another owner may resolve a
@@ -201,7 +181,7 @@ func (s *service) changeFailure(err error) error {
 	case errors.Is(err, reload.ErrBusy):
 		status = http.StatusServiceUnavailable
 	default:
-		return err
+		return err // nil included
 	}
 	return &failure{status: status, reason: err.Error()}
 }
@@ -231,39 +211,25 @@ func clientAddress(r *http.Request) string {
 	return host
 }
 
-// routeMethodNotAllowed answers each changing request with 405 and the reason why it cannot be made here (OBS-78).
-func (s *service) routeMethodNotAllowed(mux *router) {
-	const release = "DELETE /ws/v1/resourcemanager/{rm}"
-	reasonOf := func(route string) string {
-		switch {
-		case route == release && s.opt.AdminEnabled:
-			return "a resource manager can be released on the admin listener only"
-		case route == release:
-			return "a resource manager cannot be released over REST: canopy serve runs without --admin"
-		case strings.HasPrefix(route, http.MethodPut+" /ws/v1/partition/") && s.opt.AdminEnabled:
-			return "operators act on the admin listener only"
-		case strings.HasPrefix(route, http.MethodPut+" /ws/v1/partition/"):
-			return "operators cannot act over REST: canopy serve runs without --admin"
-		case s.opt.AdminEnabled:
-			return "the configuration can be changed on the admin listener only"
-		default:
-			return "the configuration cannot be changed over REST: canopy serve runs without --admin"
-		}
+// notAllowed answers a change on the public listener with 405 and the reason why it cannot be made here (OBS-78).
+func (s *service) notAllowed(info *routeInfo) http.HandlerFunc {
+	var reason string
+	switch path := pathOf(info.pattern); {
+	case strings.HasPrefix(path, "/ws/v1/resourcemanager/") && s.opt.AdminEnabled:
+		reason = "a resource manager can be released on the admin listener only"
+	case strings.HasPrefix(path, "/ws/v1/resourcemanager/"):
+		reason = "a resource manager cannot be released over REST: canopy serve runs without --admin"
+	case strings.HasPrefix(path, "/ws/v1/partition/") && s.opt.AdminEnabled:
+		reason = "operators act on the admin listener only"
+	case strings.HasPrefix(path, "/ws/v1/partition/"):
+		reason = "operators cannot act over REST: canopy serve runs without --admin"
+	case s.opt.AdminEnabled:
+		reason = "the configuration can be changed on the admin listener only"
+	default:
+		reason = "the configuration cannot be changed over REST: canopy serve runs without --admin"
 	}
-	changes := []string{
-		"POST /ws/v1/config", "POST /ws/v1/config/rollback/{generation}",
-		"POST /ws/v1/priorityclasses", "PUT /ws/v1/priorityclass/{name}", "DELETE /ws/v1/priorityclass/{name}",
-		"POST /ws/v1/disruptionbudgets", "PUT /ws/v1/disruptionbudget/{name}", "DELETE /ws/v1/disruptionbudget/{name}",
-		release,
-	}
-	for _, action := range operatorActions {
-		changes = append(changes, action.pattern())
-	}
-	for _, route := range changes {
-		reason := reasonOf(route)
-		mux.ServeMux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Allow", "GET, OPTIONS")
-			s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
-		})
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", "GET, OPTIONS")
+		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
 	}
 }

@@ -29,16 +29,6 @@ type changeBody struct {
 	NotStored  string              `json:"notStored,omitempty"`
 }
 
-// routeChanges serves the requests that change objects.
-func (k *objectKind[T, P]) routeChanges(s *service, mux *router) {
-	s.routeChange(mux, http.MethodPost, k.plural, http.StatusCreated, objectContentTypes,
-		func(r *http.Request) (any, error) { return k.create(s, r) })
-	s.routeChange(mux, http.MethodPut, k.single, http.StatusOK, objectContentTypes,
-		func(r *http.Request) (any, error) { return k.update(s, r) })
-	s.routeChange(mux, http.MethodDelete, k.single, http.StatusOK, nil,
-		func(r *http.Request) (any, error) { return k.delete(s, r) })
-}
-
 // create creates an object, in the namespace that the body names or else the query.
 func (k *objectKind[T, P]) create(s *service, r *http.Request) (any, error) {
 	sent, warnings, err := k.readBody(r, "")

@@ -49,7 +49,8 @@ func newAdminFixtureWithStore(t testing.TB, text string, store reload.Store) *ad
 	first, err := reload.Read(reload.File, "first.yaml", []byte(text), bounds)
 	assert.NilError(t, err)
 	o.reloads = reload.New(o.cluster, first, reload.Options{Now: noon, Bounds: bounds, Store: store})
-	opt := webservice.Options{Reloads: o.reloads, AdminEnabled: true}
+	opt := webservice.Options{Sources: webservice.Sources{Reloads: o.reloads},
+		Access: webservice.Access{AdminEnabled: true}}
 	o.handler, o.admin = webservice.Handler(o.cluster, opt), webservice.Admin(o.cluster, opt)
 	return o
 }
@@ -271,7 +272,7 @@ func TestAdmin_AcceptsLocalHosts(t *testing.T) {
 
 func TestConfig_PublicListenerRejectsChanges(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
-	bare := webservice.Handler(o.cluster, webservice.Options{Reloads: o.reloads})
+	bare := webservice.Handler(o.cluster, webservice.Options{Sources: webservice.Sources{Reloads: o.reloads}})
 	for _, target := range []string{"/ws/v1/config", "/ws/v1/config/rollback/1"} {
 		for want, h := range map[string]http.Handler{"on the admin listener only": o.handler, "runs without --admin": bare} {
 			w := o.send(h, http.MethodPost, target, twoLeavesYAML, "Content-Type", "application/yaml")

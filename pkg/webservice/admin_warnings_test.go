@@ -26,7 +26,8 @@ func TestPostConfig_AnswersWithWarnings(t *testing.T) {
 
 func TestPostConfig_WarnsThatAFileReplacesTheConfiguration(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
-	opt := webservice.Options{Reloads: o.reloads, AdminEnabled: true, FileWarning: "the file q.yaml replaces it"}
+	opt := webservice.Options{Sources: webservice.Sources{Reloads: o.reloads},
+		Access: webservice.Access{AdminEnabled: true, FileWarning: "the file q.yaml replaces it"}}
 	o.admin = webservice.Admin(o.cluster, opt)
 	const want = `"warnings":[{"line":1,"column":1,"path":"","rule":"config-file","severity":"warning","message":"the ` +
 		`file q.yaml replaces it",` +

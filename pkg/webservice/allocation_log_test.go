@@ -52,12 +52,13 @@ func TestAllocationLog_QuotasAndRefusals(t *testing.T) {
 		}
 		refused := time.Now()
 		h := webservice.Handler(c,
-			webservice.Options{Refusals: func(partition string, ask objects.AllocationKey) []webservice.Refusal {
+			webservice.Options{Sources: webservice.Sources{Refusals: func(partition string,
+				ask objects.AllocationKey) []dao.AskLog {
 				if partition != "default" || ask == "max" {
 					return nil
 				}
-				return []webservice.Refusal{{Text: "a taint of " + string(ask), Last: refused, Count: 3}}
-			}})
+				return []dao.AskLog{{Message: "a taint of " + string(ask), LastOccurrence: refused.UnixNano(), Count: 3}}
+			}}})
 		get := func(path string, into any) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequest("GET", defaultPartition+path, nil))
@@ -94,7 +95,7 @@ func TestAllocationLog_QuotasAndRefusals(t *testing.T) {
 		var asks dao.PendingAsks
 		get("asks", &asks)
 		logged := map[string]int{}
-		for _, a := range asks.Asks {
+		for a := range asks.Asks {
 			logged[a.AllocationKey] = len(a.AllocationLog)
 		}
 		assert.DeepEqual(t, logged, map[string]int{"max": 1, "limit": 1, "free": 0}) // lists have no refusals

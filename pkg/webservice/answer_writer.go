@@ -2,31 +2,30 @@ package webservice
 
 import (
 	"bytes"
-	"encoding/json"
-	"iter"
+	"compress/gzip"
+	"io"
 	"net"
 	"net/http"
-	"runtime"
+	"strconv"
 	"sync"
-	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// pieces are the text of an answer, piece by piece. A piece is valid until the next one is
-// requested.
-type pieces iter.Seq[[]byte]
-
-// pageBytes is the size of one write. A longer answer is a large answer: it is never in memory as
-// a whole for one reader, and Options.LargeAnswers bounds how many are written at the same time.
-const pageBytes = 64 << 10
+// An answer is encoded while it is sent. One of up to a page is sent at once; a longer one waits for admission as a
+// large answer, and is then sent page by page (OBS-85).
+const (
+	slotBytes    = 4 << 10  // more text is encoded with a slot for readers only
+	minGzipBytes = 1400     // a shorter answer fits one packet uncompressed
+	pageBytes    = 64 << 10 // of one write
+)
 
 var pageBuffers = sync.Pool{New: func() any { p := make([]byte, 0, pageBytes); return &p }}
 
-// answerWriter collects an answer. An answer of up to one page is sent at once; a longer one waits
-// for admission as a large answer, and is then written page by page.
+// answerWriter sends what is written to it as the body of an answer.
 type answerWriter struct {
 	s      *service
 	w      http.ResponseWriter
@@ -34,123 +33,106 @@ type answerWriter struct {
 	status int
 	kind   string // the content type
 
-	buffer *[]byte
-	isGzip bool // the pieces are a gzip stream already
-
-	text        []byte
-	slot        *cpushare.Slot
-	large       bool        // longer than a page, and admitted as a large answer
-	gzip        *compressor // nil: it is written uncompressed, or isGzip
-	releaseGate func()
-	ended       bool // the large answer was not admitted: an error was sent instead
+	text    []byte         // not sent yet, at most a page
+	slot    *cpushare.Slot // nil: the answer is short so far
+	gzip    *compressor    // of a large answer; nil: it is sent as it is
+	release func()         // ends a large answer; nil: it is none so far
+	err     error          // why nothing more is sent: the answer was not admitted, or is not read
 }
 
-// writePieces writes an answer.
-func (s *service) writePieces(w http.ResponseWriter, r *http.Request, status int, kind string, all pieces) {
-	p := &answerWriter{s: s, w: w, r: r, status: status, kind: kind}
-	p.open()
+// write answers with what encode writes.
+func (s *service) write(w http.ResponseWriter, r *http.Request, status int, kind string,
+	encode func(io.Writer) error) {
+	buffer, _ := pageBuffers.Get().(*[]byte)
+	defer pageBuffers.Put(buffer)
+	p := &answerWriter{s: s, w: w, r: r, status: status, kind: kind, text: (*buffer)[:0]}
 	defer p.close()
-	defer func() {
-		if err := recover(); err != nil {
-			if p.large { // the status is sent already
-				err = http.ErrAbortHandler
-			}
-			panic(err)
-		}
-	}()
-	for piece := range all {
-		if !p.add(piece) {
-			return
-		}
+	if err := encode(p); err != nil && p.err == nil {
+		panic("webservice: " + err.Error()) // every body can be encoded
 	}
 	p.end()
 }
 
-// open acquires a slot for readers and a page buffer; close releases all that the answer has.
-func (p *answerWriter) open() {
-	p.slot = cpushare.Readers.Acquire(p.r.Context())
-	p.buffer, _ = pageBuffers.Get().(*[]byte)
-	p.text = (*p.buffer)[:0]
+// writeText answers with a text.
+func (s *service) writeText(w http.ResponseWriter, r *http.Request, kind string, text []byte) {
+	s.write(w, r, http.StatusOK, kind, func(to io.Writer) error {
+		_, err := to.Write(text)
+		return err
+	})
 }
 
+// close releases what the answer holds. A large answer that a panic ends breaks the connection: its status is sent.
 func (p *answerWriter) close() {
 	p.slot.Release()
-	pageBuffers.Put(p.buffer)
+	if p.release == nil {
+		return
+	}
+	p.release()
 	if p.gzip != nil {
-		p.gzip.release()
+		compressors.Put(p.gzip)
 	}
-	if p.releaseGate != nil {
-		p.releaseGate()
+	if cause := recover(); cause != nil {
+		panic(http.ErrAbortHandler)
 	}
 }
 
-// add appends a piece; false: the answer has ended.
-func (p *answerWriter) add(piece []byte) bool {
+// Write implements io.Writer.
+func (p *answerWriter) Write(text []byte) (int, error) {
+	if p.slot == nil && len(p.text)+len(text) > slotBytes {
+		p.slot = cpushare.Readers.Acquire(p.r.Context())
+	}
 	p.slot.Yield()
-	for len(piece) > 0 {
-		n := min(len(piece), pageBytes-len(p.text))
-		p.text = append(p.text, piece[:n]...)
-		piece = piece[n:]
-		if len(piece) > 0 && !p.flushPage() {
-			return false
+	for rest := text; len(rest) > 0; {
+		if len(p.text) == pageBytes {
+			p.send(false)
 		}
+		if p.err != nil {
+			return 0, p.err
+		}
+		n := min(len(rest), pageBytes-len(p.text))
+		p.text = append(p.text, rest[:n]...)
+		rest = rest[n:]
 	}
-	return true
+	return len(text), nil
 }
 
-// flushPage writes the full page, and empties it; false: the answer has ended.
-func (p *answerWriter) flushPage() bool {
-	if !p.large && !p.beginLarge() {
-		return false
+// send sends the page as a part of a large answer. last: it is the last part.
+func (p *answerWriter) send(last bool) {
+	if p.release == nil && !p.begin() {
+		return
 	}
-	if err := p.write(false); err != nil {
-		p.logUnread(err)
-		return false
-	}
-	p.text = p.text[:0]
-	return true
-}
-
-// write writes the page, compressed if the client accepts that. last: the gzip stream ends.
-func (p *answerWriter) write(last bool) error {
 	out := p.text
 	if p.gzip != nil {
 		out = p.gzip.compress(p.text, last)
 	}
-	return p.withoutSlot(func() error {
-		_, err := p.w.Write(out)
-		return err
-	})
+	p.withoutSlot(func() { _, p.err = p.w.Write(out) })
+	p.logUnread()
+	p.text = p.text[:0]
 }
 
-// withoutSlot runs a step that may block, with the slot of the answer released meanwhile.
-func (p *answerWriter) withoutSlot(do func() error) error {
+// withoutSlot does what may wait, with the slot released meanwhile.
+func (p *answerWriter) withoutSlot(do func()) {
 	p.slot.Release()
 	defer p.slot.Reacquire()
-	return do()
+	do()
 }
 
-// beginLarge waits for the admission of a large answer and writes its header; false: it was refused.
-func (p *answerWriter) beginLarge() bool {
-	err := p.withoutSlot(func() (err error) {
-		p.releaseGate, err = p.s.opt.LargeAnswers.Acquire(p.r.Context(), clientHost(p.r))
-		return err
-	})
-	if err != nil {
-		p.ended = true
-		_ = p.withoutSlot(func() error {
+// begin waits for the admission of a large answer and sends its header. It reports whether the answer was admitted.
+func (p *answerWriter) begin() bool {
+	p.withoutSlot(func() {
+		var release func()
+		if release, p.err = p.s.opt.LargeAnswers.Acquire(p.r.Context(), clientHost(p.r)); p.err != nil {
 			p.w.Header().Set("Retry-After", "1")
-			p.s.fail(p.w, p.r, err)
-			return nil
-		})
+			p.s.fail(p.w, p.r, p.err)
+			return
+		}
+		p.release = release
+	})
+	if p.err != nil {
 		return false
 	}
-	p.large = true
-	h := p.s.setHeaders(p.w, p.kind)
-	switch {
-	case p.isGzip:
-		h.Set("Content-Encoding", "gzip")
-	case httpserver.AcceptsGzip(p.r):
+	h := p.setHeaders()
+	if httpserver.AcceptsGzip(p.r) {
 		h.Set("Content-Encoding", "gzip")
 		p.gzip = newCompressor()
 	}
@@ -158,28 +140,50 @@ func (p *answerWriter) beginLarge() bool {
 	return true
 }
 
-// end writes the rest.
+// end sends the rest.
 func (p *answerWriter) end() {
 	switch {
-	case p.ended:
-		return
-	case !p.large && p.isGzip:
-		if !p.beginLarge() {
-			return
-		}
-	case !p.large:
-		_ = p.withoutSlot(func() error {
-			p.s.writeShort(p.w, p.r, p.status, p.kind, p.text)
-			return nil
-		})
-		return
-	}
-	if err := p.write(true); err != nil {
-		p.logUnread(err)
+	case p.err != nil:
+	case p.release != nil:
+		p.send(true)
+	case p.slot != nil:
+		p.withoutSlot(p.sendShort)
+	default:
+		p.sendShort()
 	}
 }
 
-// clientHost is the address of the client of a request, without the port.
+// sendShort sends the whole answer, which is at most a page.
+func (p *answerWriter) sendShort() {
+	h := p.setHeaders()
+	if len(p.text) >= minGzipBytes && httpserver.AcceptsGzip(p.r) {
+		h.Set("Content-Encoding", "gzip")
+		c := newCompressor()
+		defer compressors.Put(c)
+		p.text = c.compress(p.text, true)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(p.text)))
+	p.w.WriteHeader(p.status)
+	_, p.err = p.w.Write(p.text)
+	p.logUnread()
+}
+
+// setHeaders sets the headers that all answers have.
+func (p *answerWriter) setHeaders() http.Header {
+	h := p.w.Header()
+	h.Set("Content-Type", p.kind)
+	h.Add("Vary", "Accept-Encoding")
+	return h
+}
+
+// logUnread logs that the client has not read its answer, if it has not.
+func (p *answerWriter) logUnread() {
+	if p.err != nil {
+		p.s.opt.Log.Debug("answer was not read", zap.String("path", p.r.URL.Path), zap.Error(p.err))
+	}
+}
+
+// clientHost returns the address of the client of a request, without the port.
 func clientHost(r *http.Request) string {
 	if name, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return name
@@ -187,79 +191,37 @@ func clientHost(r *http.Request) string {
 	return r.RemoteAddr
 }
 
-// encodeYieldInterval is how long an encoder runs before it yields to other goroutines.
-const encodeYieldInterval = 100 * time.Microsecond
-
-// encoder turns bodies of package dao into JSON, one after the other, and yields the
-// processor to the scheduler in between.
-type encoder struct {
-	text      bytes.Buffer
-	json      *json.Encoder
-	lastYield time.Time      // when the encoder last yielded
-	slot      *cpushare.Slot // the slot to yield; nil: the encoder yields its goroutine instead
-
-	refusals func(objects.AllocationKey) []Refusal // of pending asks; nil: they are not shown
+// compressor compresses an answer into a buffer. It has 1 MB and the fastest level, since compressing must cost little
+// processor time.
+type compressor struct {
+	*gzip.Writer
+	out bytes.Buffer
 }
 
-func newEncoder() *encoder { return newEncoderWithSlot(nil) }
+var compressors = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic("webservice: " + err.Error()) // the level exists
+	}
+	return &compressor{Writer: w}
+}}
 
-// newEncoderWithSlot returns an encoder that yields a slot for readers.
-func newEncoderWithSlot(slot *cpushare.Slot) *encoder {
-	e := &encoder{lastYield: time.Now(), slot: slot}
-	e.json = json.NewEncoder(&e.text)
-	return e
+// newCompressor returns a compressor at the begin of its stream.
+func newCompressor() *compressor {
+	c, _ := compressors.Get().(*compressor)
+	c.Reset(&c.out)
+	return c
 }
 
-// piece is the JSON of body as json.Marshal encodes it. It is valid until the next call.
-func (e *encoder) piece(body any) []byte {
-	if e.slot != nil {
-		e.slot.Yield()
-	} else if now := time.Now(); now.Sub(e.lastYield) > encodeYieldInterval {
-		runtime.Gosched()
-		e.lastYield = now
+// compress returns the compressed text as far as the stream has it, until the next call. last: the stream ends.
+func (c *compressor) compress(text []byte, last bool) []byte {
+	c.out.Reset()
+	_, err := c.Write(text)
+	if err == nil && last {
+		err = c.Close()
 	}
-	e.text.Reset()
-	if err := e.json.Encode(body); err != nil {
-		panic("webservice: " + err.Error()) // every body can be encoded
+	if err != nil {
+		panic("webservice: " + err.Error()) // a write to a buffer does not fail
 	}
-	return bytes.TrimSuffix(e.text.Bytes(), []byte("\n"))
-}
-
-// listOf is the JSON list of the bodies of a sequence.
-func listOf[T any](all iter.Seq[T]) pieces {
-	return func(yield func([]byte) bool) {
-		for piece := range listWith(newEncoder(), all) {
-			if !yield(piece) {
-				return
-			}
-		}
-	}
-}
-
-// listWith is listOf with an existing encoder.
-func listWith[T any](e *encoder, all iter.Seq[T]) pieces {
-	return func(yield func([]byte) bool) {
-		before := []byte("[")
-		for body := range all {
-			if !yield(before) || !yield(e.piece(body)) {
-				return
-			}
-			before = []byte(",")
-		}
-		if before[0] == '[' && !yield(before) {
-			return
-		}
-		yield([]byte("]"))
-	}
-}
-
-// cutAroundList cuts text, the JSON of a body whose list in the given field has a single zero
-// element, into the parts before and after that list. element is the JSON of the zero element.
-func cutAroundList(text []byte, field string, element []byte) (before, after []byte, found bool) {
-	// A quote within a string is escaped, so the match is the field and not a string with the same text.
-	before, after, found = bytes.Cut(text, append([]byte(`"`+field+`":[`), append(element, ']')...))
-	if found {
-		before = text[:len(before)+len(field)+len(`"":`)]
-	}
-	return before, after, found
+	return c.out.Bytes()
 }

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -13,29 +14,33 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 )
 
-// slowPieces takes a second for each piece, and writes so many bytes.
-func slowPieces(all int) pieces {
-	return func(yield func([]byte) bool) {
+// slowText takes a second for each piece, and writes so many bytes.
+func slowText(all int) func(io.Writer) error {
+	return func(to io.Writer) error {
 		piece := make([]byte, pageBytes/4)
-		for written := 0; written < all && yield(piece); written += len(piece) {
+		for written := 0; written < all; written += len(piece) {
+			if _, err := to.Write(piece); err != nil {
+				return err
+			}
 			time.Sleep(time.Second)
 		}
+		return nil
 	}
 }
 
-// answerEnd returns how an answer of slow pieces ends: its status, and the panic that aborts the connection.
+// answerEnd returns how an answer of slow text ends: its status, and the panic that aborts the connection.
 func answerEnd(ctx context.Context, all int) (status int, aborted any) {
 	s := newService(nil, Options{})
 	w := httptest.NewRecorder()
 	defer func() { status, aborted = w.Code, recover() }()
 	h := s.answersEnded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.writePieces(w, r, http.StatusOK, jsonType, slowPieces(all))
+		s.write(w, r, http.StatusOK, jsonType, slowText(all))
 	}))
 	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil))
 	return 0, nil
 }
 
-func TestWritePieces_EndWithTheRequestAndAfterTheirTime(t *testing.T) {
+func TestWrite_EndWithTheRequestAndAfterTheirTime(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		leaves  time.Duration // after which the client has left; 0: it waits

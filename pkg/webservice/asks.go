@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/pkg/events"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
@@ -54,12 +55,8 @@ type askFilter struct {
 }
 
 // asks lists the pending asks of a partition.
-func (s *service) asks(r *http.Request) (any, error) {
+func (s *service) asks(r *http.Request, snap *scheduler.Snapshot) (any, error) {
 	f, err := readAskFilter(r)
-	if err != nil {
-		return nil, err
-	}
-	snap, err := s.snapshot(r)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +68,23 @@ func (s *service) asks(r *http.Request) (any, error) {
 		}
 	}
 	found, total := f.search(r.Context(), top, snap.At)
-	more := len(found) > f.limit
-	found = found[:min(len(found), f.limit)]
-	list := &askList{partition: snap.Partition, total: total, at: snap.At, asks: found, page: f.page}
-	if more {
-		list.place = placeOf(found[len(found)-1])
+	body := dao.PendingAsks{Partition: snap.Partition, Total: total}
+	list := pageOf(f.page, found[:min(len(found), f.limit)], len(found) > f.limit, placeOf,
+		func(a pendingAsk) dao.PendingAsk { return a.body(snap.At) })
+	body.Asks, _ = list.body.(dao.List[dao.PendingAsk])
+	if list.next != "" {
+		body.Next = placeOf(found[f.limit-1])
 	}
+	list.body = body
 	return list, nil
+}
+
+// body returns the ask as REST shows it. now is the time of the snapshot.
+func (a pendingAsk) body(now time.Time) dao.PendingAsk {
+	return dao.PendingAsk{
+		Ask: dao.NewAsk(a.view, nil), QueueName: string(a.queue), User: a.app.User.Name,
+		WaitingState: a.view.Waiting.State.String(), WaitSeconds: int64(max(0, now.Sub(a.view.Created)) / time.Second),
+	}
 }
 
 func readAskFilter(r *http.Request) (f askFilter, err error) {
@@ -150,14 +157,14 @@ func (f *askFilter) search(ctx context.Context, top *scheduler.QueueView, now ti
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	var first askHeap
-	eachApplication(top, true, func(app *scheduler.ApplicationView, path string) bool {
+	eachApplication(top, true, func(app *scheduler.ApplicationView, path objects.QueuePath) bool {
 		if app.Pending.IsZero() {
 			slot.Yield()
 			return true // it has no pending ask
 		}
 		for view := range app.Allocations.All() {
 			slot.Yield()
-			a := pendingAsk{view, app, objects.QueuePath(path)}
+			a := pendingAsk{view, app, path}
 			if view.Node != "" || !f.matches(a, now) {
 				continue
 			}
@@ -205,49 +212,28 @@ func (h *askHeap) Pop() any {
 	return last
 }
 
-// askList is the answer with pending asks.
-type askList struct {
-	partition string
-	total     int
-	at        time.Time // of the snapshot
-	asks      []pendingAsk
-	place     string // of the last ask, if others follow it; empty: this is the last page
-	page      page
-}
+// maxRejectedAsks bounds the list of rejected asks.
+const maxRejectedAsks = 1000
 
-// pieces is the JSON of a dao.PendingAsks.
-func (l *askList) pieces() pieces {
-	t := newJSONText()
-	defer t.release()
-	t.begin('{')
-	t.field("partition", l.partition)
-	t.name("total")
-	t.number(int64(l.total))
-	t.optional("next", l.place)
-	t.name("asks")
-	head := slices.Clone(t.text)
-	return func(yield func([]byte) bool) {
-		asks := listOfPieces(l.asks, func(a pendingAsk) pieces { return l.page.withFields(l.ask(a)) })
-		if yield(head) && yieldAll(asks, yield) {
-			yield([]byte("}"))
-		}
+// rejectedAsks lists the asks of a partition that were rejected, the newest first, from the event history (APP-48).
+func (s *service) rejectedAsks(r *http.Request) (any, error) {
+	if _, err := s.partition(r); err != nil {
+		return nil, err
 	}
-}
-
-// ask is the JSON of a dao.PendingAsk.
-func (l *askList) ask(a pendingAsk) pieces {
-	return func(yield func([]byte) bool) {
-		t := newJSONText()
-		defer t.release()
-		t.begin('{')
-		t.askFields(a.view)
-		t.optionalLog(allocationLog(a.view, nil))
-		t.field("queueName", string(a.queue))
-		t.optional("user", a.app.User.Name)
-		t.field("waitingState", a.view.Waiting.State.String())
-		t.name("waitSeconds")
-		t.number(int64(max(0, l.at.Sub(a.view.Created)) / time.Second))
-		t.end('}')
-		yield(t.text)
+	partition, _ := parameter(r, "partition")
+	list := []dao.RejectedAsk{}
+	if s.opt.History == nil {
+		return list, nil
 	}
+	slot := cpushare.Readers.Acquire(r.Context())
+	defer slot.Release()
+	for _, x := range s.opt.History.Newest(maxRejectedAsks, func(x *events.Record) bool {
+		slot.Yield()
+		return x.Rejected && x.Type == events.Request && x.Partition == partition
+	}) {
+		list = append(list, dao.RejectedAsk{
+			AllocationKey: x.Object, ApplicationID: x.Reference, RejectedMessage: x.Message, Time: dao.Nanos(x.At),
+		})
+	}
+	return list, nil
 }

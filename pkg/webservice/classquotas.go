@@ -17,11 +17,7 @@ type classQuotasBody struct {
 }
 
 // classQuotas lists the class quotas of a partition, queue by queue.
-func (s *service) classQuotas(r *http.Request) (any, error) {
-	snap, err := s.snapshot(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *service) classQuotas(_ *http.Request, snap *scheduler.Snapshot) (any, error) {
 	v := classQuotasBody{Partition: snap.Partition, ClassesNeedingQuota: []dao.Selector{}, Quotas: []dao.ClassQuota{}}
 	for _, x := range snap.ClassesNeedingQuota {
 		v.ClassesNeedingQuota = append(v.ClassesNeedingQuota, dao.NewSelector(x))

@@ -28,7 +28,8 @@ func (oneManager) Release(string, bool) error { return webservice.ErrNoManager }
 func TestClusters_HaveTheBuildInfoOfTheirResourceManager(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	rm := oneManager{webservice.ResourceManager{ID: "rm-1", BuildInfo: map[string]string{"buildVersion": "1.9.0"}}}
-	w := request(c, webservice.Options{Started: noon, Managers: rm}, http.MethodGet, "/ws/v1/clusters")
+	w := request(c, webservice.Options{Process: webservice.Process{Started: noon},
+		Sources: webservice.Sources{Managers: rm}}, http.MethodGet, "/ws/v1/clusters")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(),
 		`[{"startTime":1767355200000000000,"rmBuildInformation":[{"buildVersion":"1.9.0","rmId":"rm-1"}],`+
@@ -138,7 +139,7 @@ func TestQueue_EqualsTheTree(t *testing.T) {
 func TestHistory_ApplicationsAndContainers(t *testing.T) {
 	c := busyCluster(t)
 	day := new(totals.History)
-	opt := webservice.Options{Totals: day}
+	opt := webservice.Options{Sources: webservice.Sources{Totals: day}}
 	for _, kind := range []string{"apps", "containers"} {
 		assert.Equal(t, request(c, opt, http.MethodGet, "/ws/v1/history/"+kind).Body.String(), "[]")
 		assert.Equal(t, fetch(c, "/ws/v1/history/"+kind).Code, http.StatusNotFound, "without a history")

@@ -19,75 +19,70 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// routeConfig serves the configuration in force and its history.
-func (s *service) routeConfig(mux *router) {
-	if s.opt.Reloads == nil {
-		return
-	}
-	s.route(mux, "/ws/v1/partition/{partition}/placementrules", s.placementRules)
-	s.route(mux, "/ws/v1/config/history", s.generations)
-	s.route(mux, "/ws/v1/config/history/{generation}", s.generation)
-	mux.HandleFunc("GET /ws/v1/config", s.config)
-}
-
 // config answers with the configuration in force: YAML, or JSON if the client accepts that.
 func (s *service) config(w http.ResponseWriter, r *http.Request) {
 	g := s.opt.Reloads.Current()
 	w.Header().Set("ETag", etag(g.Number))
 	w.Header().Add("Vary", "Accept")
-	kind, format := yamlType, formatYAML
 	if wantsJSON(r) {
-		kind, format = jsonType, formatJSON
-	}
-	text, err := s.configCache.get(r.Context(), g, format)
-	if err != nil {
-		s.fail(w, r, fmt.Errorf("generation %d: %w", g.Number, err))
+		body, err := s.configs.body(g)
+		s.answer(w, r, http.StatusOK, body, err)
 		return
 	}
-	s.writePieces(w, r, http.StatusOK, kind, func(yield func([]byte) bool) { yield(text) })
+	text, err := s.configs.text(r.Context(), g)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.writeText(w, r, yamlType, text)
 }
 
-// The formats of a configuration.
-const (
-	formatYAML = iota
-	formatJSON
-	formatCount
-)
-
-// configCache keeps the texts of the last requested generation: encoding a large configuration
-// takes as long as parsing it.
+// configCache keeps the last requested generation: reading a large configuration takes long, and so does encoding it as
+// YAML.
 type configCache struct {
 	mu         sync.Mutex
 	generation *reload.Generation
-	texts      [formatCount][]byte // nil: not requested yet
+	config     *dao.Config
+	yaml       []byte // nil: not requested yet
 }
 
-func (c *configCache) get(ctx context.Context, g *reload.Generation, format int) ([]byte, error) {
+// body returns the configuration of a generation. Read-only.
+func (c *configCache) body(g *reload.Generation) (*dao.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.generation != g {
-		c.generation, c.texts = g, [formatCount][]byte{}
+	return c.read(g)
+}
+
+// read is body for a caller that holds c.mu.
+func (c *configCache) read(g *reload.Generation) (*dao.Config, error) {
+	if c.generation == g {
+		return c.config, nil
 	}
-	if c.texts[format] != nil {
-		return c.texts[format], nil
-	}
-	body, err := dao.NewConfig(g)
+	config, err := dao.NewConfig(g)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("generation %d: %w", g.Number, err)
 	}
-	if format == formatJSON {
-		c.texts[format] = bytes.Clone(newEncoder().piece(body))
-		return c.texts[format], nil
+	c.generation, c.config, c.yaml = g, &config, nil
+	return c.config, nil
+}
+
+// text returns the configuration of a generation as YAML. Read-only.
+func (c *configCache) text(ctx context.Context, g *reload.Generation) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	config, err := c.read(g)
+	if err != nil || c.yaml != nil {
+		return c.yaml, err
 	}
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	var text bytes.Buffer
 	e := yaml.NewEncoder(yieldingWriter{&text, slot})
-	if err := errors.Join(e.Encode(body), e.Close()); err != nil {
-		return nil, err
+	if err := errors.Join(e.Encode(config), e.Close()); err != nil {
+		return nil, fmt.Errorf("generation %d: %w", g.Number, err)
 	}
-	c.texts[format] = text.Bytes()
-	return c.texts[format], nil
+	c.yaml = text.Bytes()
+	return c.yaml, nil
 }
 
 // yieldingWriter yields for each piece that an encoder writes.

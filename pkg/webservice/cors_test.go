@@ -28,7 +28,8 @@ func TestOrigins_OnlyThoseOfTheOptionsMayRead(t *testing.T) {
 		{[]string{"*"}, "https://evil.example.org", "*", ""},
 		{[]string{"*"}, "", "*", ""},
 	} {
-		opt := webservice.Options{Origins: x.allowed, Metrics: http.NotFoundHandler()}
+		opt := webservice.Options{Access: webservice.Access{Origins: x.allowed},
+			Sources: webservice.Sources{Metrics: http.NotFoundHandler()}}
 		for _, target := range []string{"/ws/v1/partitions", "/ws/v1/partition/none/queues", "/ws/v1/none", "/metrics",
 			"/ws/v1/partitions/"} {
 			h := request(c, opt, http.MethodGet, target, "Origin", x.origin).Header()
@@ -44,7 +45,8 @@ func TestOrigins_OnlyThoseOfTheOptionsMayRead(t *testing.T) {
 func TestOrigins_Preflight(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	preflight := func(target, origin string, allowed ...string) http.Header {
-		w := request(c, webservice.Options{Origins: allowed}, http.MethodOptions, target, "Origin", origin,
+		w := request(c, webservice.Options{Access: webservice.Access{Origins: allowed}}, http.MethodOptions, target, "Origin",
+			origin,
 			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type")
 		assert.Equal(t, w.Code, http.StatusOK)
 		assert.Equal(t, w.Body.Len(), 0)

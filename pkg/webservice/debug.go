@@ -26,28 +26,18 @@ const (
 	execSeconds = 1   // of a trace
 )
 
-func (s *service) routeDebug(mux *router) {
-	for path, handle := range map[string]http.HandlerFunc{
-		"/debug/stack": s.stack, debugPath + "{$}": s.profiles, debugPath + "{profile}": s.profile,
-	} {
-		mux.HandleFunc("GET "+path, s.debugOnly(handle))
-	}
-	mux.HandleFunc("POST "+debugPath+"symbol", s.debugOnly(s.symbols)) // as go tool pprof sends it
-	mux.HandleFunc("GET /ws/v1/stack", redirectTo("/debug/stack"))
-}
-
-// debugOnly refuses requests unless the options allow debugging.
-func (s *service) debugOnly(handle http.HandlerFunc) http.HandlerFunc {
-	if s.opt.Debug {
-		return func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("X-Content-Type-Options", "nosniff")
-			w.Header().Set("Cache-Control", "no-store")
-			handle(w, r)
+// debugOnly serves what shows the process itself; without the option it is refused.
+func debugOnly(handle func(*service, http.ResponseWriter, *http.Request)) serve {
+	return raw(func(s *service, w http.ResponseWriter, r *http.Request) {
+		if !s.opt.Debug {
+			s.fail(w, r,
+				&failure{status: http.StatusNotFound, reason: r.URL.Path + " is served only with " + s.opt.DebugOption})
+			return
 		}
-	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, &failure{status: http.StatusNotFound, reason: r.URL.Path + " is served only with " + s.opt.DebugOption})
-	}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		handle(s, w, r)
+	})
 }
 
 // stack is the stacks of all goroutines.

@@ -22,15 +22,15 @@ var debugPaths = []string{
 func TestDebug_ServedWithTheOptionOnly(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	for _, path := range debugPaths {
-		w := request(c, webservice.Options{Debug: true}, http.MethodGet, path)
+		w := request(c, webservice.Options{Access: webservice.Access{Debug: true}}, http.MethodGet, path)
 		assert.Equal(t, w.Code, http.StatusOK, path)
 		assert.Assert(t, w.Body.Len() > 0, path)
 		assert.Equal(t, w.Header().Get("X-Content-Type-Options"), "nosniff", path)
-		w = request(c, webservice.Options{DebugOption: "--debug"}, http.MethodGet, path)
+		w = request(c, webservice.Options{Access: webservice.Access{DebugOption: "--debug"}}, http.MethodGet, path)
 		plain, _, _ := strings.Cut(path, "?")
 		wantAnswer(t, w, http.StatusNotFound, errorBody(404, plain+" is served only with --debug"))
 	}
-	w := request(c, webservice.Options{Debug: true}, http.MethodGet, "/debug/stack")
+	w := request(c, webservice.Options{Access: webservice.Access{Debug: true}}, http.MethodGet, "/debug/stack")
 	assert.Assert(t, strings.Contains(w.Body.String(), "TestDebug_ServedWithTheOptionOnly"), w.Body)
 	assert.Assert(t, strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"))
 	for from, to := range map[string]string{"stack": "../../debug/stack", "fullstatedump": "../../debug/fullstatedump"} {
@@ -39,7 +39,8 @@ func TestDebug_ServedWithTheOptionOnly(t *testing.T) {
 		assert.Equal(t, w.Header().Get("Location"), to)
 	}
 	pc, _, _, _ := runtime.Caller(0)
-	w = request(c, webservice.Options{Debug: true}, http.MethodGet, fmt.Sprintf("/debug/pprof/symbol?0x%x+zz", pc))
+	w = request(c, webservice.Options{Access: webservice.Access{Debug: true}}, http.MethodGet,
+		fmt.Sprintf("/debug/pprof/symbol?0x%x+zz", pc))
 	assert.Assert(t, strings.Contains(w.Body.String(), "TestDebug_ServedWithTheOptionOnly"), w.Body)
 }
 
@@ -51,10 +52,11 @@ func TestDebug_BadInput(t *testing.T) {
 		"/debug/pprof/profile?seconds=0": 400, "/debug/pprof/profile?seconds=301": 400, "/debug/pprof/trace?seconds=x": 400,
 		"/debug/none": 404,
 	} {
-		assert.Equal(t, request(c, webservice.Options{Debug: true}, http.MethodGet, path).Code, want, path)
+		assert.Equal(t, request(c, webservice.Options{Access: webservice.Access{Debug: true}}, http.MethodGet, path).Code,
+			want, path)
 	}
 	r := httptest.NewRequest(http.MethodPost, "/debug/pprof/symbol", strings.NewReader(strings.Repeat("0x1+", 1<<20)))
 	w := httptest.NewRecorder()
-	webservice.Handler(c, webservice.Options{Debug: true}).ServeHTTP(w, r)
+	webservice.Handler(c, webservice.Options{Access: webservice.Access{Debug: true}}).ServeHTTP(w, r)
 	assert.Equal(t, w.Code, http.StatusRequestEntityTooLarge)
 }

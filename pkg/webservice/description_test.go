@@ -55,10 +55,9 @@ var unoperated = operators.New(func(string) (*loop.Loop, bool) { return nil, fal
 
 // fullOptions have everything that is served.
 func fullOptions(reloads *reload.Reloader) webservice.Options {
-	return webservice.Options{
-		Reloads: reloads, History: history.New(nil), Metrics: http.NotFoundHandler(), Managers: unmanaged{},
-		Operators: unoperated, Totals: new(totals.History), Usage: new(usage.Store), Debug: true, AdminEnabled: true,
-	}
+	return webservice.Options{Sources: webservice.Sources{Reloads: reloads, History: history.New(nil),
+		Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History),
+		Usage: new(usage.Store)}, Access: webservice.Access{Debug: true, AdminEnabled: true}}
 }
 
 var described = sync.OnceValue(func() *description {

@@ -23,21 +23,7 @@ const maxDryRunBytes = 64 << 10
 // so a web page of another origin cannot make a browser send one (OBS-46).
 var dryRunTypes = append([]string{"application/json"}, yamlContentTypes...)
 
-func (s *service) routeDryRun(mux *router) {
-	const path = "/ws/v1/partition/{partition}/preemptions/dry-run"
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		body, err := s.dryRun(r)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		s.writeJSON(w, r, http.StatusOK, body)
-	})
-	mux.ServeMux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Allow", "POST, OPTIONS")
-		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: "send the ask with POST"})
-	})
-}
+const dryRunPath = "/ws/v1/partition/{partition}/preemptions/dry-run"
 
 // dryRun evaluates the ask in the body of a request. It changes nothing, so it is on the public
 // listener too.

@@ -7,21 +7,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/history"
 	"github.com/canopy-scheduler/canopy/pkg/events"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // The event history over REST (OBS-24 to OBS-37).
-
-func (s *service) routeEvents(mux *router) {
-	if s.opt.History == nil {
-		return
-	}
-	s.route(mux, "/ws/v1/events/batch", s.eventBatch)
-	mux.HandleFunc("GET /ws/v1/events/stream", s.eventStream)
-}
 
 // eventBatch answers with the records from an ID on, by default the oldest that is kept (OBS-32,
 // OBS-33). YuniKorn begins with 0, and has no records once that is no longer kept.
@@ -59,7 +53,11 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 	if !enabled {
 		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrDisabled.Error()}
 	}
-	return eventPieces(s.opt.History.ID(), b, next), nil
+	body := dao.EventBatch{InstanceUUID: s.opt.History.ID(), LowestID: b.Lowest, HighestID: b.Highest, NextID: next}
+	if b.Records != nil {
+		body.EventRecords = dao.ListOf(b.Records.All(), dao.NewEvent)
+	}
+	return body, nil
 }
 
 // period is a time interval of records: since is inclusive, until is not.
@@ -152,9 +150,8 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 	}
 	defer stream.Close()
 	w.Header().Set("Content-Type", jsonType)
-	out := eventWriter{w, http.NewResponseController(w), newJSONText()}
-	defer out.release()
-	if err = out.sendInstance(s.opt.History.ID()); err == nil {
+	out := flushingWriter{w, http.NewResponseController(w)}
+	if err = out.sendLine(map[string]string{"InstanceUUID": s.opt.History.ID()}); err == nil {
 		err = out.sendRecords(stream.Past())
 	}
 	for err == nil {
@@ -172,40 +169,37 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 	s.opt.Log.Debug("event stream ended", zap.String("client", r.RemoteAddr), zap.Error(err))
 }
 
-// eventWriter writes JSON to a client and flushes each line.
-type eventWriter struct {
+// flushingWriter sends what is written to a client at once.
+type flushingWriter struct {
 	http.ResponseWriter
 	*http.ResponseController
-	*jsonText
 }
 
-// sendInstance sends the first line of a stream.
-func (l eventWriter) sendInstance(id string) error {
-	l.begin('{')
-	l.field("InstanceUUID", id)
-	l.end('}')
-	return l.sendLine()
+// send sends a text. It fails if the client does not accept it in time.
+func (l flushingWriter) send(text []byte) error {
+	if err := l.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := l.Write(text); err != nil {
+		return err
+	}
+	return l.Flush()
 }
 
-func (l eventWriter) sendRecords(records []events.Record) error {
+// sendLine sends a line of JSON.
+func (l flushingWriter) sendLine(body any) error {
+	text, err := json.Marshal(body, answerOptions)
+	if err != nil {
+		return err
+	}
+	return l.send(append(text, '\n'))
+}
+
+func (l flushingWriter) sendRecords(records []events.Record) error {
 	for i := range records {
-		l.record(&records[i])
-		if err := l.sendLine(); err != nil {
+		if err := l.sendLine(dao.NewEvent(&records[i])); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// sendLine sends the text as a line, and empties it.
-func (l eventWriter) sendLine() error {
-	if err := l.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	_, err := l.Write(append(l.text, '\n'))
-	l.text, l.comma = l.text[:0], false
-	if err != nil {
-		return err
-	}
-	return l.Flush()
 }

@@ -42,7 +42,8 @@ func TestEvents_BatchAnswers(t *testing.T) {
 	h := historyWithPreemption()
 	c := startCluster(t, clusterYAML)
 	get := func(query string) *httptest.ResponseRecorder {
-		return request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+		return request(c, webservice.Options{Sources: webservice.Sources{History: h}}, http.MethodGet,
+			"/ws/v1/events/batch"+query)
 	}
 	const (
 		placed = `{"type":2,"objectID":"app-1","timestampNano":1767355200000000000,"eventChangeType":2,` +
@@ -86,7 +87,8 @@ func TestEvents_BatchAnswers(t *testing.T) {
 
 func TestEvents_StreamSendsPastAndNewRecords(t *testing.T) {
 	h := historyWithPreemption()
-	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML), webservice.Options{History: h}))
+	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML),
+		webservice.Options{Sources: webservice.Sources{History: h}}))
 	defer server.Close()
 	open := func(query string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream"+query, nil)
@@ -154,7 +156,8 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 		"?since=1000h":                        "n0 n1 n2 n3 n4 n5",
 		"?since=4h&count=2&start=3":           "n3 n4",
 	} {
-		w := request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+		w := request(c, webservice.Options{Sources: webservice.Sources{History: h}}, http.MethodGet,
+			"/ws/v1/events/batch"+query)
 		assert.Equal(t, w.Code, http.StatusOK, w.Body.String())
 		var body struct {
 			EventRecords []struct{ ObjectID string }
@@ -179,7 +182,8 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 		"?until=5":           `until \"5\"`,
 		"?since=1h&until=2h": `since \"1h\" is not before until \"2h\"`,
 	} {
-		w := request(c, webservice.Options{History: h}, http.MethodGet, "/ws/v1/events/batch"+query)
+		w := request(c, webservice.Options{Sources: webservice.Sources{History: h}}, http.MethodGet,
+			"/ws/v1/events/batch"+query)
 		assert.Equal(t, w.Code, http.StatusBadRequest, query)
 		assert.Assert(t, strings.Contains(w.Body.String(), want), w.Body)
 	}
@@ -187,7 +191,8 @@ func TestEvents_SinceAndUntilAreApplied(t *testing.T) {
 
 func TestEvents_StreamBeginsAtSince(t *testing.T) {
 	h, _ := historyWithHourlyNodes(4)
-	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML), webservice.Options{History: h}))
+	server := httptest.NewServer(webservice.Handler(startCluster(t, clusterYAML),
+		webservice.Options{Sources: webservice.Sources{History: h}}))
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/ws/v1/events/stream?since=90m", nil)
 	assert.NilError(t, err)

@@ -34,23 +34,10 @@ type evictionStep struct {
 	Victim        bool   `json:"victim"`        // proposed: without it the node has what the other allocations request
 }
 
-// node shows one node.
-func (s *service) node(r *http.Request) (any, error) {
-	n, _, err := s.findNode(r)
-	if err != nil {
-		return nil, err
-	}
-	if n == nil {
-		return nil, notFound("Node") // the text of YuniKorn
-	}
-	all, _ := nodePieces(newEncoder(), n)
-	return all, nil
-}
-
 // evictionOrder ranks the allocations of a node as kubelet does under node pressure. The resource is
 // that of the query, else the one that the node lacks most, else memory (PRE-118).
-func (s *service) evictionOrder(r *http.Request) (any, error) {
-	n, snap, err := s.findNode(r)
+func (s *service) evictionOrder(r *http.Request, snap *scheduler.Snapshot) (any, error) {
+	n, err := nodeIn(r, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +81,4 @@ func (s *service) evictionOrder(r *http.Request) (any, error) {
 		})
 	}
 	return body, nil
-}
-
-// findNode is the node in the path of a request; nil: there is none.
-func (s *service) findNode(r *http.Request) (*scheduler.NodeView, *scheduler.Snapshot, error) {
-	id, err := parameter(r, "node")
-	if err != nil {
-		return nil, nil, err
-	}
-	snap, err := s.snapshot(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	return snap.Node(objects.NodeID(id)), snap, nil
 }

@@ -63,7 +63,8 @@ func TestExplain_ExpectedStart(t *testing.T) {
 		assert.NilError(t, err)
 		<-refused // so all effects before it were delivered, which happens asynchronously
 	}
-	handler := webservice.Handler(c, webservice.Options{Forecasts: f, Lifetimes: lifecycle.DefaultLifetimes()})
+	handler := webservice.Handler(c, webservice.Options{Sources: webservice.Sources{Forecasts: f,
+		Lifetimes: lifecycle.DefaultLifetimes()}})
 	explain := func(path string, body any) {
 		t.Helper()
 		w := httptest.NewRecorder()

@@ -70,7 +70,7 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/ask/"+key+"/explain", nil)
 		w := httptest.NewRecorder()
-		webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w, r)
+		webservice.Handler(c, webservice.Options{Sources: webservice.Sources{History: h}}).ServeHTTP(w, r)
 		var body struct {
 			State, Message string
 			Code           int `json:"status_code"`
@@ -121,7 +121,7 @@ func TestExplain_UnknownKeyIsLookedUpInHistory(t *testing.T) {
 
 	call(ask("late", -2))
 	w := httptest.NewRecorder()
-	webservice.Handler(c, webservice.Options{History: h}).ServeHTTP(w,
+	webservice.Handler(c, webservice.Options{Sources: webservice.Sources{History: h}}).ServeHTTP(w,
 		httptest.NewRequest(http.MethodGet, "/ws/v1/partition/default/asks/rejected", nil))
 	assert.Equal(t, strings.TrimSpace(w.Body.String()), "["+
 		`{"allocationKey":"late","applicationID":"app","rejectedMessage":"contains negative `+

@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -19,21 +18,15 @@ const (
 
 // fairness lists what each queue of a partition has and is owed now, in path order, a parent before its children.
 func (s *service) fairness(r *http.Request) (any, error) {
-	l, err := s.partition(r)
+	snap, err := s.snapshot(r)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := s.fairnessTrees.get(r.Context(), &s.snapshots, l,
-		func(ctx context.Context, snap *scheduler.Snapshot, last *usage.Tree) (*usage.Tree, bool, error) {
-			return usage.TreeOf(ctx, snap, last), true, nil
-		})
-	if err != nil {
-		return nil, err
-	}
+	tree := usage.TreeOf(r.Context(), snap, nil)
 	now := s.opt.Now()
 	trees := map[*scheduler.QueueView]*usage.Tree{}
 	tree.Each(func(t *usage.Tree) { trees[t.View] = t })
-	return listOf(func(yield func(dao.QueueFairness) bool) {
+	return dao.List[dao.QueueFairness](func(yield func(dao.QueueFairness) bool) {
 		more := true
 		usage.Owed(tree.View, func(q *scheduler.QueueView, owed resources.Amounts) {
 			more = more && yield(queueFairness(trees[q], owed, now))

@@ -37,7 +37,7 @@ func TestHandler_NotFoundAndBadRequest(t *testing.T) {
 			"unknown partition and queue", "/ws/v1/partition/none/queue/root.none/applications", 404,
 			errorBody(404, "Partition not found"),
 		}, {
-			"invalid queue name", "/ws/v1/partition/none/queue/root.a+b/applications", 400,
+			"invalid queue name", "/ws/v1/partition/default/queue/root.a+b/applications", 400,
 			errorBody(400, `queue name "root.a b": each level is 1 to 64 letters, digits or any of _ : # / @ -`),
 		}, {
 			"invalid escape", "/ws/v1/partition/default/queue/root.a%25zz/applications", 400,
@@ -163,7 +163,7 @@ func TestReadyz_StatusCodes(t *testing.T) {
 	assert.Equal(t, w.Body.String(), `{"ready":true}`)
 
 	noneYet := func() error { return errors.New("no resource manager has registered") }
-	notYet := webservice.Options{ReadyCheck: noneYet}
+	notYet := webservice.Options{Process: webservice.Process{ReadyCheck: noneYet}}
 	w = request(c, notYet, http.MethodGet, "/readyz")
 	assert.Equal(t, w.Code, http.StatusServiceUnavailable)
 	assert.Equal(t, w.Body.String(), `{"ready":false,"reason":"no resource manager has registered"}`)

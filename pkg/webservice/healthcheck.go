@@ -20,13 +20,14 @@ const healthCheckTimeout = 5 * time.Second
 
 // partitionHealth has the inputs of the checks of one partition.
 type partitionHealth struct {
-	name           string
-	snap           *scheduler.Snapshot // nil: the partition did not answer
-	locationHashes *locationHashes     // of snap
-	health         loop.Health         // from memory
-	answerErr      error               // why there is no snapshot, or no progress
-	removed        bool                // a reload has just removed it
-	recordingErr   error               // why it is not recorded any more
+	name      string
+	snap      *scheduler.Snapshot // nil: the partition did not answer
+	health    loop.Health         // from memory
+	answerErr error               // why there is no snapshot, or no progress
+	agree     bool                // applications and nodes of snap have the same allocations
+	removed   bool                // a reload has just removed it
+
+	recordingErr error // why it is not recorded any more
 }
 
 // healthCheck runs all checks (OBS-51). The status is 200 whatever they find. Callers that wait
@@ -48,11 +49,12 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	asked.Wait()
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
-	s.hashLocations(all, slot)
 	body := dao.HealthCheck{Healthy: true}
 	now := s.opt.Now()
 	for i := range all {
-		if x := &all[i]; !x.removed {
+		x := &all[i]
+		x.agree = x.snap == nil || agree(x.snap, slot)
+		if !x.removed {
 			body.Audits = append(body.Audits, viewAudit(x.name, x.health.Audit, now))
 		}
 	}
@@ -72,27 +74,6 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 		body.HealthChecks = append(body.HealthChecks, one)
 	}
 	return body, nil
-}
-
-// hashLocations updates the hashes of the locations of allocations, and drops those of removed
-// partitions. The caller must run within healthChecks, one at a time.
-func (s *service) hashLocations(all []partitionHealth, slot *cpushare.Slot) {
-	next := map[string]*locationHashes{}
-	for i := range all {
-		x := &all[i]
-		last := s.locationHashes[x.name]
-		switch {
-		case x.snap != nil:
-			if last == nil {
-				last = &locationHashes{}
-			}
-			last.update(x.snap, slot)
-			x.locationHashes, next[x.name] = last, last
-		case !x.removed && last != nil:
-			next[x.name] = last
-		}
-	}
-	s.locationHashes = next
 }
 
 // viewCheck is the result of a check. A warning succeeds, because the JSON of YuniKorn has no third

@@ -48,7 +48,7 @@ var checks = []check{
 	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning",
 		true, withSnapshot(queuesInCoolDown)},
 	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true,
-		overdueVictims},
+		withSnapshot(overdueVictims)},
 }
 
 // recordingCheck is there if partitions are recorded (REC-6).

@@ -76,7 +76,7 @@ func TestHealthCheck_EveryInconsistencyIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := &partitionHealth{name: "p", snap: consistent()}
 			c.corrupt(x.snap)
-			x.locationHashes = hashesOf(x.snap)
+			x.agree = agree(x.snap, nil)
 			var failed []string
 			message := ""
 			for _, check := range checks {

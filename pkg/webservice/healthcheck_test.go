@@ -261,12 +261,12 @@ func TestHealthz_StaleAuditIsRenewedAndShown(t *testing.T) {
 func TestHealthCheck_RecordingThatHasEnded(t *testing.T) {
 	c := busyCluster(t)
 	var why error
-	opt := webservice.Options{Recording: func(partition string) error {
+	opt := webservice.Options{Sources: webservice.Sources{Recording: func(partition string) error {
 		if partition == "default" {
 			return why
 		}
 		return nil
-	}}
+	}}}
 	for _, want := range []string{"", "partition default: the disk is full"} {
 		var h health
 		assert.NilError(t, json.Unmarshal(request(c, opt, http.MethodGet, healthPath).Body.Bytes(), &h))

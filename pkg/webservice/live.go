@@ -2,8 +2,6 @@ package webservice
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -31,10 +30,6 @@ const (
 	liveKeepAlive = 15 * time.Second // without a message, a client gets a comment
 	liveTimeout   = 10 * time.Second // how long a partition may take to answer
 )
-
-func (s *service) routeLive(mux *router) {
-	mux.HandleFunc("GET /ws/v1/live", s.liveStream)
-}
 
 // live counts changes for all clients, and bounds these.
 type live struct {
@@ -145,7 +140,7 @@ func (s *service) liveStream(w http.ResponseWriter, r *http.Request) {
 	defer s.live.leave()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	out := liveWriter{w, http.NewResponseController(w)}
+	out := flushingWriter{w, http.NewResponseController(w)}
 	// the stream outlives the time for reading a request; fails in tests without a connection
 	_ = out.SetReadDeadline(time.Time{})
 	err := s.sendChanges(r.Context(), out)
@@ -155,23 +150,23 @@ func (s *service) liveStream(w http.ResponseWriter, r *http.Request) {
 }
 
 // sendChanges sends the numbers at once, and then whenever they have changed.
-func (s *service) sendChanges(ctx context.Context, out liveWriter) error {
+func (s *service) sendChanges(ctx context.Context, out flushingWriter) error {
 	tick := time.NewTicker(liveInterval)
 	defer tick.Stop()
 	var last []byte
 	var sent time.Time
 	for {
-		text, err := json.Marshal(s.liveState(ctx))
+		text, err := json.Marshal(s.liveState(ctx), answerOptions)
 		if err != nil {
-			panic("webservice: " + err.Error()) // every body can be encoded
+			return err
 		}
 		now := time.Now()
 		switch {
 		case string(text) != string(last):
-			err = out.send("event: changed\ndata: " + string(text) + "\n\n")
+			err = out.send(fmt.Appendf(nil, "event: changed\ndata: %s\n\n", text))
 			last, sent = text, now
 		case now.Sub(sent) >= liveKeepAlive:
-			err = out.send(": keep-alive\n\n")
+			err = out.send([]byte(": keep-alive\n\n"))
 			sent = now
 		}
 		if err != nil {
@@ -185,20 +180,4 @@ func (s *service) sendChanges(ctx context.Context, out liveWriter) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// liveWriter writes server-sent events to a client and flushes each.
-type liveWriter struct {
-	http.ResponseWriter
-	*http.ResponseController
-}
-
-func (l liveWriter) send(text string) error {
-	if err := l.SetWriteDeadline(time.Now().Add(eventWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if _, err := l.Write([]byte(text)); err != nil {
-		return err
-	}
-	return l.Flush()
 }

@@ -127,7 +127,8 @@ func TestLive_AtMostOncePerSecond(t *testing.T) {
 }
 
 func TestLive_IsBounded(t *testing.T) {
-	onLive(t, webservice.Options{MaxLiveStreams: 2}, func(t *testing.T, _ *loop.Cluster, h http.Handler) {
+	onLive(t, webservice.Options{Bounds: webservice.Bounds{MaxLiveStreams: 2}}, func(t *testing.T, _ *loop.Cluster,
+		h http.Handler) {
 		ctx, cancel := context.WithCancel(t.Context())
 		one, oneEnded := follow(ctx, h)
 		one.next(t)
@@ -153,7 +154,8 @@ func TestLive_IsBounded(t *testing.T) {
 
 func TestLive_EndsWithTheScheduler(t *testing.T) {
 	closing := make(chan struct{})
-	onLive(t, webservice.Options{Closing: closing}, func(t *testing.T, _ *loop.Cluster, h http.Handler) {
+	onLive(t, webservice.Options{Process: webservice.Process{Closing: closing}}, func(t *testing.T, _ *loop.Cluster,
+		h http.Handler) {
 		r, ended := follow(t.Context(), h)
 		r.next(t)
 		close(closing)

@@ -68,19 +68,3 @@ func queuePath(r *http.Request) (string, error) {
 func badQueueName(path string) error {
 	return badRequest(fmt.Sprintf("queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
 }
-
-// findQueue returns the queue with the path, at or below q.
-func findQueue(q *scheduler.QueueView, path string) (*scheduler.QueueView, error) {
-	own := string(q.Path)
-	if own == path {
-		return q, nil
-	}
-	if strings.HasPrefix(path, own+".") {
-		for child := range q.Children.All() {
-			if found, err := findQueue(child, path); err == nil {
-				return found, nil
-			}
-		}
-	}
-	return nil, notFound("Queue")
-}

@@ -14,9 +14,10 @@ import (
 func TestMetrics_AnswerIsNotCompressedTwice(t *testing.T) {
 	c := startCluster(t, clusterYAML)
 	text := strings.Repeat("go_goroutines 7\n", 1000)
-	opt := webservice.Options{Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	opt := webservice.Options{Sources: webservice.Sources{Metrics: http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
 		_, _ = w.Write([]byte(text))
-	})}
+	})}}
 	for _, path := range []string{"/metrics", "/ws/v1/metrics"} {
 		w := request(c, opt, http.MethodGet, path, "Accept-Encoding", "gzip")
 		assert.Equal(t, w.Code, http.StatusOK)

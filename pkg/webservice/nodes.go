@@ -1,18 +1,21 @@
 package webservice
 
 import (
-	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // nodes lists the nodes of a partition, or the part of them that the query asks for.
-func (s *service) nodes(r *http.Request) (any, error) {
+func (s *service) nodes(r *http.Request, snap *scheduler.Snapshot) (any, error) {
 	p, err := readPage(r, dao.Node{})
 	if err != nil {
 		return nil, err
@@ -21,21 +24,31 @@ func (s *service) nodes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.encodedList(r, &s.nodeLists, nodeList)
-	if err != nil || !p.has("schedulable") {
-		return list, err
-	}
-	nodeOf := func(x *listElement) *scheduler.NodeView {
-		n, _ := x.view.(*scheduler.NodeView)
-		return n
-	}
-	selected, more := selectPage(p, slices.Values(list.elements),
-		func(x *listElement) bool { return string(nodeOf(x).ID) > p.after },
-		func(x *listElement) bool { return schedulable == nil || nodeOf(x).Schedulable == *schedulable })
-	return pagedListOf(p, selected, more, func(x *listElement) string { return string(nodeOf(x).ID) }, list.textOf()), nil
+	selected, more := selectPage(p, snap.Nodes.All(),
+		func(n *scheduler.NodeView) bool { return string(n.ID) > p.after },
+		func(n *scheduler.NodeView) bool { return schedulable == nil || n.Schedulable == *schedulable })
+	return pageOf(p, selected, more, func(n *scheduler.NodeView) string { return string(n.ID) }, dao.NewNode), nil
 }
 
-// boolOf is the value of a parameter that is true or false; nil: the query does not have it.
+// node shows one node.
+func (s *service) node(r *http.Request, snap *scheduler.Snapshot) (any, error) {
+	n, err := nodeIn(r, snap)
+	if err != nil {
+		return nil, err
+	}
+	if n == nil {
+		return nil, notFound("Node") // the text of YuniKorn
+	}
+	return dao.NewNode(n), nil
+}
+
+// nodeIn returns the node in the path of a request; nil: there is none.
+func nodeIn(r *http.Request, snap *scheduler.Snapshot) (*scheduler.NodeView, error) {
+	id, err := parameter(r, "node")
+	return snap.Node(objects.NodeID(id)), err
+}
+
+// boolOf returns the value of a parameter that is true or false; nil: the query does not have it.
 func boolOf(query url.Values, name string) (*bool, error) {
 	text, err := filterOf(query, name)
 	if err != nil || text == "" {
@@ -48,27 +61,58 @@ func boolOf(query url.Values, name string) (*bool, error) {
 	return &value, nil
 }
 
-// nodeList is the list of all nodes.
-var nodeList = &listSource{
-	each: func(snap *scheduler.Snapshot, yield func(view any, where string) bool) {
-		for n := range snap.Nodes.All() {
-			if !yield(n, "") {
-				return
-			}
-		}
-	},
-	compare: func(a any, _ string, b any, _ string) int {
-		x, _ := a.(*scheduler.NodeView)
-		y, _ := b.(*scheduler.NodeView)
-		return cmp.Compare(x.ID, y.ID)
-	},
-	pieces: func(e *encoder, _ *scheduler.Snapshot, view any, _ string) (pieces, bool) {
-		n, _ := view.(*scheduler.NodeView)
-		return nodePieces(e, n)
-	},
+// buckets is how many buckets a utilization has.
+const buckets = 10
+
+// nodeUtilizations counts the nodes of each partition by the share of each resource that is allocated (OBS-96).
+func (s *service) nodeUtilizations(r *http.Request) (any, error) {
+	snaps, err := s.allSnapshots(r.Context())
+	out := make([]dao.NodeUtilizations, len(snaps))
+	for i, snap := range snaps {
+		out[i] = dao.NodeUtilizations{ClusterID: s.clusterID(), Partition: snap.Partition,
+			Utilizations: utilizationsOf(r.Context(), snap)}
+	}
+	return out, err
 }
 
-// nodePieces is the JSON of a node. long: it has too many allocations for its text to be kept.
-func nodePieces(e *encoder, n *scheduler.NodeView) (all pieces, long bool) {
-	return spliceAllocations(e, dao.NewNode(n), n.Allocations), n.Allocations.Len() > longListLength
+func utilizationsOf(ctx context.Context, snap *scheduler.Snapshot) []dao.NodeUtilization {
+	slot := cpushare.Readers.Acquire(ctx)
+	defer slot.Release()
+	byType := map[string][]dao.UtilizationBucket{}
+	for n := range snap.Nodes.All() {
+		slot.Yield()
+		for name, total := range n.Total.All() {
+			all := byType[name]
+			if all == nil {
+				all = make([]dao.UtilizationBucket, buckets)
+				byType[name] = all
+			}
+			b := &all[bucketOf(int64(n.Allocated.Get(name)), int64(total))]
+			b.NumOfNodes++
+			b.NodeNames = append(b.NodeNames, string(n.ID))
+		}
+	}
+	out := make([]dao.NodeUtilization, 0, len(byType))
+	for _, name := range slices.Sorted(maps.Keys(byType)) {
+		all := byType[name]
+		for i := range all {
+			all[i].BucketName = fmt.Sprintf("%d-%d%%", i*100/buckets, (i+1)*100/buckets)
+		}
+		out = append(out, dao.NodeUtilization{Type: name, Utilization: all})
+	}
+	return out
+}
+
+// bucketOf is the bucket of a share: its bounds are above the lower and up to the upper one. More than all is in the
+// last.
+func bucketOf(used, total int64) int {
+	if used <= 0 || total <= 0 {
+		return 0
+	}
+	share := float64(used) / float64(total) * buckets
+	bucket := int(min(share, buckets))
+	if float64(bucket) == share {
+		bucket--
+	}
+	return min(max(bucket, 0), buckets-1)
 }

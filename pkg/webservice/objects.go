@@ -34,12 +34,6 @@ type objectKind[T any, P registry.Object[T]] struct {
 	changed func(*T, changeBody) any
 }
 
-// objectRoutes are the kinds that are served.
-var objectRoutes = []interface {
-	routeReads(*service, *router)
-	routeChanges(*service, *router)
-}{&classKind, &budgetKind}
-
 // objectList is a list of objects of a kind as a Kubernetes object.
 type objectList struct {
 	APIVersion string `yaml:"apiVersion"`
@@ -47,33 +41,24 @@ type objectList struct {
 	Items      []any  `yaml:"items"`
 }
 
-// routeReads serves the objects in force.
-func (k *objectKind[T, P]) routeReads(s *service, mux *router) {
-	s.routeJSONOrYAML(mux, k.plural, func(r *http.Request) (inJSON, inYAML any, err error) { return k.all(s, r) })
-	s.routeJSONOrYAML(mux, k.single, func(r *http.Request) (inJSON, inYAML any, err error) { return k.one(s, r) })
-}
-
-// routeJSONOrYAML serves GET on a path: JSON, or YAML if the client accepts that.
-func (s *service) routeJSONOrYAML(mux *router, path string,
-	handle func(*http.Request) (inJSON, inYAML any, err error)) {
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Add("Vary", "Accept")
-		inJSON, inYAML, err := handle(r)
-		if err != nil {
-			s.fail(w, r, err)
-			return
+// jsonOrYAML serves JSON, or YAML if the client accepts that.
+func jsonOrYAML(handle func(*service, *http.Request) (inJSON, inYAML any, err error)) serve {
+	return func(s *service, info *routeInfo) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Add("Vary", "Accept")
+			inJSON, inYAML, err := handle(s, r)
+			if err != nil || !accepts(r, yamlContentTypes...) {
+				s.answer(w, r, http.StatusOK, inJSON, err)
+				return
+			}
+			text, err := yaml.Marshal(inYAML)
+			if err != nil {
+				s.fail(w, r, fmt.Errorf("%s: %w", info.pattern, err))
+				return
+			}
+			s.writeText(w, r, yamlType, text)
 		}
-		if !accepts(r, yamlContentTypes...) {
-			s.writeJSON(w, r, http.StatusOK, inJSON)
-			return
-		}
-		text, err := yaml.Marshal(inYAML)
-		if err != nil {
-			s.fail(w, r, fmt.Errorf("%s: %w", path, err))
-			return
-		}
-		s.writePieces(w, r, http.StatusOK, yamlType, func(yield func([]byte) bool) { yield(text) })
-	})
+	}
 }
 
 // all lists the objects in force, by namespace and then by name: all of them, or those of the namespace that the

@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"bytes"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -17,15 +16,10 @@ import (
 
 const openAPIPath = "/ws/v1/openapi.json"
 
-// routeOpenAPI serves the description of all routes so far.
-func (s *service) routeOpenAPI(mux *router) {
-	mux.HandleFunc("GET "+openAPIPath, func(w http.ResponseWriter, r *http.Request) {
-		s.openAPI.Do(func() { s.openAPIText = bytes.Clone(newEncoder().piece(describe(mux.patterns))) })
-		s.writePieces(w, r, http.StatusOK, jsonType, func(yield func([]byte) bool) { yield(s.openAPIText) })
-	})
-}
+// openAPI answers with the description of all routes.
+func (s *service) openAPI(*http.Request) (any, error) { return s.description(), nil }
 
-// describe is the OpenAPI document of the routes.
+// describe returns the OpenAPI document of the routes.
 func describe(patterns []string) schema {
 	schemas, paths, tags := newSchemas(), map[string]schema{}, []schema{}
 	for _, section := range routeSections {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // JSON schemas of the bodies of answers, from their types.
@@ -39,12 +39,6 @@ type problemBody struct {
 	Hint     string `json:"hint"`
 }
 
-// listFields are the fields whose lists are written element by element, and so have no type of their own.
-var listFields = map[reflect.Type]map[string]any{
-	reflect.TypeFor[dao.Application](): {"requests": []dao.Ask{}, "allocations": []dao.Allocation{}},
-	reflect.TypeFor[dao.Node]():        {"allocations": []dao.Allocation{}},
-}
-
 var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
@@ -61,6 +55,8 @@ func (s *schemas) of(t reflect.Type) schema {
 		return s.of(reflect.TypeFor[problemBody]())
 	case t == reflect.TypeFor[validation.Problems]():
 		return schema{"type": "array", "items": s.of(t.Elem())}
+	case t.Kind() == reflect.Func: // a dao.List: its parameter takes the elements
+		return schema{"type": "array", "items": s.of(t.In(0).In(0))}
 	case t.Implements(jsonMarshaler):
 		panic("webservice: " + t.String() + " writes its own JSON, and has no schema")
 	case t.Implements(textMarshaler):
@@ -91,6 +87,9 @@ func (s *schemas) of(t reflect.Type) schema {
 		panic("webservice: " + t.String() + " has no schema")
 	}
 }
+
+// nullableKinds are those of fields that are null without a value.
+var nullableKinds = []reflect.Kind{reflect.Slice, reflect.Func, reflect.Pointer}
 
 // integerFormat is the format of an integer in OpenAPI.
 func integerFormat(t reflect.Type) string {
@@ -137,8 +136,11 @@ func (s *schemas) fields(t reflect.Type, properties schema, required *[]string) 
 			name = field.Name
 		}
 		optional := strings.Contains(options, "omit")
-		value := s.field(t, field, name, strings.Contains(options, "string"))
-		if nullable := field.Type.Kind() == reflect.Slice || field.Type.Kind() == reflect.Pointer; nullable && !optional {
+		value := s.of(field.Type)
+		if strings.Contains(options, "string") { // a number that is written as a text
+			value = schema{"type": "string", "pattern": "^-?[0-9]+$"}
+		}
+		if nullable := slices.Contains(nullableKinds, field.Type.Kind()); nullable && !optional {
 			value = schema{"anyOf": []schema{value, {"type": "null"}}}
 		}
 		properties[name] = value
@@ -146,17 +148,6 @@ func (s *schemas) fields(t reflect.Type, properties schema, required *[]string) 
 			*required = append(*required, name)
 		}
 	}
-}
-
-// field is the schema of a field; quoted: a number that is written as a text.
-func (s *schemas) field(of reflect.Type, field reflect.StructField, name string, quoted bool) schema {
-	if list, ok := listFields[of][name]; ok {
-		return s.of(reflect.TypeOf(list))
-	}
-	if quoted {
-		return schema{"type": "string", "pattern": "^-?[0-9]+$"}
-	}
-	return s.of(field.Type)
 }
 
 // schemaName is the name of a component: that of the type, in upper case and without the ending Body.

@@ -40,23 +40,9 @@ func (r operatorRoute) pattern() string {
 	return http.MethodPut + " /ws/v1/partition/{partition}" + r.path
 }
 
-func (s *service) routeOperators(mux *router) {
-	if s.opt.Operators != nil {
-		s.route(mux, "/ws/v1/partition/{partition}/operators", s.operatorState)
-	}
-}
-
-// routeOperatorChanges serves the actions. Their method is one that no form can send, and they have no body.
-func (s *service) routeOperatorChanges(mux *router) {
-	if s.opt.Operators == nil {
-		return
-	}
-	for _, route := range operatorActions {
-		s.routeChange(mux, http.MethodPut, "/ws/v1/partition/{partition}"+route.path, http.StatusOK, nil,
-			func(r *http.Request) (any, error) {
-				return s.operate(r, route.action)
-			})
-	}
+// serve serves the action. Its method is one that no form can send, and it has no body.
+func (r operatorRoute) serve() serve {
+	return change(nil, func(s *service, request *http.Request) (any, error) { return s.operate(request, r.action) })
 }
 
 // operate carries out an action about what the path names.
@@ -123,7 +109,7 @@ func (s *service) operatorState(r *http.Request) (any, error) {
 // operatorRoutes is the section of the route table. Its rows for actions are alike.
 var operatorRoutes = func() routeSection {
 	section := routeSection{title: "Operators", routes: []routeInfo{{
-		pattern: "GET /ws/v1/partition/{partition}/operators",
+		pattern: "GET /ws/v1/partition/{partition}/operators", serve: read((*service).operatorState), needs: operatorStates,
 		summary: "Applications on hold, those that were moved, stopped and drained queues and cordoned nodes, also of " +
 			"those that are not there now",
 		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
@@ -141,7 +127,8 @@ var operatorRoutes = func() routeSection {
 	}
 	for _, route := range operatorActions {
 		info := routeInfo{
-			pattern: route.pattern(), summary: summaries[route.action] + ", on the admin listener", answer: dao.Operated{},
+			pattern: route.pattern(), serve: route.serve(), needs: operatorStates, changes: true,
+			summary: summaries[route.action] + ", on the admin listener", answer: dao.Operated{},
 			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
 		}
 		if route.action == scheduler.MoveApplication {

@@ -1,7 +1,10 @@
 package webservice
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -11,12 +14,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // A part of a list: the elements after a place in its order, at most so many, with some of their fields (RST-9 to
-// RST-11). Without one of these parameters a list is whole, and its text is shared by all readers.
+// RST-11). Without one of these parameters a list is whole.
 
 var (
 	limitParameter = queryParameter{name: "limit",
@@ -127,22 +134,52 @@ func selectPage[T any](p page, all iter.Seq[T], isAfter, isWanted func(T) bool) 
 	return selected, false
 }
 
-// pagedList is an answer with a part of a list.
-type pagedList struct {
-	elements pieces
-	next     string // the link to the next page; empty: this is the last one
-}
-
-// pagedListOf is the answer with the selected elements. place is the place of an element.
-func pagedListOf[T any](p page, selected []T, more bool, place func(T) string, text func(T) pieces) *pagedList {
-	list := &pagedList{elements: listOfPieces(selected, func(x T) pieces { return p.withFields(text(x)) })}
+// pageOf answers with the selected elements. place returns the place of an element, show its JSON.
+func pageOf[V, T any](p page, selected []V, more bool, place func(V) string, show func(V) T) *pageBody {
+	list := &pageBody{body: dao.ListOf(slices.Values(selected), show), options: onlyFields[T](p.fields)}
 	if more {
 		list.next = p.nextLink(place(selected[len(selected)-1]))
 	}
 	return list
 }
 
-// nextLink is the relative link to the page after a place.
+// onlyFields are the options that leave out other fields of each T; without any wanted, all fields stay.
+func onlyFields[T any](wanted map[string]bool) json.Options {
+	if wanted == nil {
+		return nil
+	}
+	return json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, x T) error {
+		object, err := json.Marshal(x, answerOptions)
+		if err != nil {
+			return err
+		}
+		from := jsontext.NewDecoder(bytes.NewReader(object), answerOptions)
+		begin, err := from.ReadToken()
+		err = errors.Join(err, to.WriteToken(begin))
+		for err == nil && from.PeekKind() == '"' {
+			name, _ := from.ReadToken()
+			field := name.String()
+			value, bad := from.ReadValue()
+			if err = bad; err == nil && wanted[field] {
+				err = errors.Join(to.WriteToken(jsontext.String(field)), to.WriteValue(value))
+			}
+		}
+		return errors.Join(err, to.WriteToken(jsontext.EndObject))
+	}))
+}
+
+// fieldNames returns the names of the fields of a body in JSON, in their order.
+func fieldNames(t reflect.Type) (names []string) {
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "-" && field.IsExported() && !(field.Anonymous && name == "") {
+			names = append(names, cmp.Or(name, field.Name))
+		}
+	}
+	return names
+}
+
+// nextLink returns the relative link to the page after a place.
 func (p page) nextLink(place string) string {
 	next := url.Values{}
 	for name, values := range p.query {
@@ -150,11 +187,4 @@ func (p page) nextLink(place string) string {
 	}
 	next.Set("after", place)
 	return "?" + next.Encode()
-}
-
-// setLink sets the header that leads to the next page.
-func setLink(h http.Header, next string) {
-	if next != "" {
-		h.Set("Link", "<"+next+`>; rel="next"`)
-	}
 }

@@ -2,11 +2,9 @@ package webservice
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -15,25 +13,25 @@ import (
 
 // partitions lists the partitions.
 func (s *service) partitions(r *http.Request) (any, error) {
-	out := []dao.Partition{}
-	for _, name := range s.cluster.Partitions() {
-		l, ok := s.cluster.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
-		}
-		one, err := s.partitionBodies.get(r.Context(), &s.snapshots, l,
-			func(ctx context.Context, snap *scheduler.Snapshot, _ dao.Partition) (dao.Partition, bool, error) {
-				return viewPartition(ctx, snap), true, nil
-			})
-		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s.partitionBody(one))
+	snaps, err := s.allSnapshots(r.Context())
+	return s.partitionBodies(r.Context(), snaps), err
+}
+
+func (s *service) partitionBodies(ctx context.Context, snaps []*scheduler.Snapshot) []dao.Partition {
+	out := make([]dao.Partition, len(snaps))
+	for i, snap := range snaps {
+		out[i] = viewPartition(ctx, snap)
+		out[i].ClusterID = s.clusterID()
 	}
-	return out, nil
+	return out
+}
+
+// clusterID returns the ID of the registered resource manager; empty: there is none.
+func (s *service) clusterID() string {
+	if s.opt.ClusterID == nil {
+		return ""
+	}
+	return s.opt.ClusterID()
 }
 
 func viewPartition(ctx context.Context, s *scheduler.Snapshot) dao.Partition {

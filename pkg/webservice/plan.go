@@ -1,48 +1,25 @@
 package webservice
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// routePlan serves what a new configuration would change (WEB-8). It changes nothing, so readers may ask.
-func (s *service) routePlan(mux *router) {
-	const path = "/ws/v1/plan"
-	if s.opt.Reloads == nil {
-		return
-	}
-	crossOrigin := s.crossOriginCheck()
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		if err := crossOrigin(r); err != nil {
-			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
-			return
-		}
-		body, err := s.plan(r)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		s.writeJSON(w, r, http.StatusOK, body)
-	})
-}
-
 // planning admits one plan at a time: it visits every allocation.
 type planning struct{ busy atomic.Bool }
 
-// plan compares the text of the body with the configuration in force, and with the state of its partitions.
+// plan compares the text of the body with the configuration in force, and with the state of its partitions (WEB-8). It
+// changes nothing, so readers may ask.
 func (s *service) plan(r *http.Request) (any, error) {
 	if !s.planning.busy.CompareAndSwap(false, true) {
 		return nil, &failure{status: http.StatusServiceUnavailable, reason: "another plan is being made: try again"}
@@ -80,7 +57,7 @@ func (s *service) plan(r *http.Request) (any, error) {
 	defer slot.Release()
 	p := plan.ComputeAndYield(slot.Yield, before, next, state)
 	p.Warnings = append(p.Warnings, problems.Warnings()...)
-	return planPieces(p), nil
+	return p, nil
 }
 
 // configOf reads the text of a generation; an empty one is the default configuration.
@@ -99,18 +76,11 @@ func (s *service) configOf(ctx context.Context, text string) (*configs.Config, e
 // planState is the state of all partitions, each at one moment.
 func (s *service) planState(r *http.Request) (plan.State, error) {
 	state := plan.State{}
-	for _, name := range s.cluster.Partitions() {
-		l, ok := s.cluster.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
-		}
-		snap, err := s.snapshots.get(r.Context(), l)
-		if err != nil {
-			return nil, err
-		}
-		state[name] = planPartition(r.Context(), snap)
+	snaps, err := s.allSnapshots(r.Context())
+	for _, snap := range snaps {
+		state[snap.Partition] = planPartition(r.Context(), snap)
 	}
-	return state, nil
+	return state, err
 }
 
 // planPartition is the state of a partition as a plan compares it.
@@ -139,8 +109,8 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 		}
 	})
 	for _, groups := range []bool{false, true} {
-		used := usageSummer{groups: groups, slot: slot, index: map[string]int{}} // who has no application is above no limit
-		for _, n := range used.queue(snap.Root, nil).byName {
+		used := usageSummer{groups: groups, active: true, slot: slot} // who has no application is above no limit
+		for _, n := range used.sorted(snap.Root) {
 			slot.Yield()
 			p.Usage = appendUsage(p.Usage, n, groups)
 		}
@@ -150,7 +120,7 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 
 // appendUsage appends the usage of a user or a group in a queue and in those below.
 func appendUsage(to []plan.Usage, n *queueUsage, groups bool) []plan.Usage {
-	u := plan.Usage{Queue: n.path, User: n.name, Resources: n.used.Map(), Running: len(appendApplications(nil, n, true))}
+	u := plan.Usage{Queue: n.path, User: n.name, Resources: n.used.Map(), Running: len(n.running())}
 	if groups {
 		u.User, u.Group = "", n.name
 	}
@@ -159,35 +129,4 @@ func appendUsage(to []plan.Usage, n *queueUsage, groups bool) []plan.Usage {
 		to = appendUsage(to, child, groups)
 	}
 	return to
-}
-
-// planPieces is the JSON of a plan. It may name half a million users in its limits, which are encoded one by one.
-func planPieces(p plan.Plan) pieces {
-	e, partitions := newEncoder(), p.Change.Partitions
-	if len(partitions) == 0 {
-		return func(yield func([]byte) bool) { yield(e.piece(p)) }
-	}
-	p.Change.Partitions = make([]diff.PartitionChange, 1)
-	return piecesAround[diff.PartitionChange](e, p, "partitions",
-		listOfPieces(partitions, func(c diff.PartitionChange) pieces {
-			limits := c.Limits
-			if len(limits) == 0 {
-				return func(yield func([]byte) bool) { yield(e.piece(c)) }
-			}
-			c.Limits = make([]diff.LimitChange, 1)
-			return piecesAround[diff.LimitChange](e, c, "limits", listWith(e, slices.Values(limits)))
-		}))
-}
-
-// piecesAround is the JSON of body with a list in one of its fields, which has a single zero element of type T in body.
-func piecesAround[T any](e *encoder, body any, field string, list pieces) pieces {
-	return func(yield func([]byte) bool) {
-		var zero T
-		element := bytes.Clone(e.piece(zero))
-		before, after, found := cutAroundList(bytes.Clone(e.piece(body)), field, element)
-		if !found {
-			panic("webservice: no list " + field)
-		}
-		_ = yield(before) && yieldAll(list, yield) && yield(after)
-	}
 }

@@ -13,12 +13,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-func (s *service) routePreemptions(mux *router) {
-	s.route(mux, "/ws/v1/partition/{partition}/preemptions", s.preemptions)
-	s.route(mux, "/ws/v1/partition/{partition}/preemptions/{number}", s.preemption)
-	s.routeDryRun(mux)
-}
-
 // defaultPreemptionLimit is how many preemptions an answer has if the request has no limit.
 const defaultPreemptionLimit = 100
 

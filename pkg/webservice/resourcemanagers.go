@@ -40,21 +40,6 @@ var (
 	ErrManagerConnected = errors.New("the resource manager is connected")
 )
 
-// routeManagers serves the list of registered resource managers.
-func (s *service) routeManagers(mux *router) {
-	if s.opt.Managers != nil {
-		s.route(mux, "/ws/v1/resourcemanagers", s.managers)
-	}
-}
-
-// routeManagerChanges serves the end of a registration, after which another resource manager can
-// register (OBS-80).
-func (s *service) routeManagerChanges(mux *router) {
-	if s.opt.Managers != nil {
-		s.routeChange(mux, http.MethodDelete, "/ws/v1/resourcemanager/{rm}", http.StatusOK, nil, s.releaseManager)
-	}
-}
-
 func (s *service) managers(*http.Request) (any, error) {
 	all := s.opt.Managers.List()
 	if all == nil {

@@ -39,7 +39,8 @@ func TestResourceManagers_AreShown(t *testing.T) {
 		ID: "shim", State: "Disconnected", Since: noon, Registered: noon, ReplaceableFrom: &later, Streams: []string{},
 		Version: "1.9.0",
 	}}}
-	w := request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
+	w := request(o.cluster, webservice.Options{Sources: webservice.Sources{Managers: m}}, http.MethodGet,
+		"/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Code, http.StatusOK)
 	assert.Equal(t, w.Body.String(),
 		`[{"rmID":"shim","state":"Disconnected","since":"2026-01-02T12:00:00Z","listening":false,"streams":[],`+
@@ -47,7 +48,8 @@ func TestResourceManagers_AreShown(t *testing.T) {
 			`"registered":"2026-01-02T12:00:00Z",`+
 			`"version":"1.9.0","policyGroup":"","partitions":["default"]}]`)
 	m.registered = nil
-	w = request(o.cluster, webservice.Options{Managers: m}, http.MethodGet, "/ws/v1/resourcemanagers")
+	w = request(o.cluster, webservice.Options{Sources: webservice.Sources{Managers: m}}, http.MethodGet,
+		"/ws/v1/resourcemanagers")
 	assert.Equal(t, w.Body.String(), "[]")
 }
 
@@ -56,7 +58,7 @@ func TestResourceManagers_OnlyAdminListenerReleasesThem(t *testing.T) {
 	defer c.End()
 	o := &adminFixture{t: t, cluster: c}
 	m := &fakeResourceManagers{registered: []webservice.ResourceManager{{ID: "shim"}}}
-	opt := webservice.Options{Managers: m, AdminEnabled: true}
+	opt := webservice.Options{Sources: webservice.Sources{Managers: m}, Access: webservice.Access{AdminEnabled: true}}
 	o.handler, o.admin = webservice.Handler(c, opt), webservice.Admin(c, opt)
 	release := func(h http.Handler, target string, code int) string {
 		t.Helper()

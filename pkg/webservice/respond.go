@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
@@ -16,10 +18,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-const (
-	jsonType     = "application/json; charset=UTF-8"
-	minGzipBytes = 1400 // bytes; a shorter body fits one packet uncompressed
-)
+const jsonType = "application/json; charset=UTF-8"
 
 // failure is an answer with an error status. Its body is a dao.Error with the reason, unless it
 // has one of its own.
@@ -70,6 +69,7 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
+	w.Header().Del("ETag")
 	s.discardBody(r)
 	body := f.body
 	if body == nil {
@@ -95,54 +95,39 @@ func (s *service) answersEnded(next http.Handler) http.Handler {
 	})
 }
 
-// writeJSON answers with the JSON of body; pieces and an encodedList are JSON already.
+// answerOptions are those of every JSON answer: the bytes are those of encoding/json, with <, > and & escaped.
+var answerOptions = jsonv1.DefaultOptionsV1()
+
+// pageBody is an answer with a part of a list.
+type pageBody struct {
+	body    any
+	next    string       // the link to the next page; empty: this is the last one
+	options json.Options // of the elements; nil: none
+}
+
+// writeJSON answers with the JSON of body.
 func (s *service) writeJSON(w http.ResponseWriter, r *http.Request, status int, body any) {
-	switch body := body.(type) {
-	case pieces:
-		s.writePieces(w, r, status, jsonType, body)
-		return
-	case *encodedList:
-		s.writeEncodedList(w, r, body)
-		return
-	case *askList:
-		if body.place != "" {
-			setLink(w.Header(), body.page.nextLink(body.place))
+	options := answerOptions
+	switch x := body.(type) {
+	case *pageBody:
+		body = x.body
+		if x.next != "" {
+			w.Header().Set("Link", "<"+x.next+`>; rel="next"`)
 		}
-		s.writePieces(w, r, status, jsonType, body.pieces())
-		return
-	case *pagedList:
-		setLink(w.Header(), body.next)
-		s.writePieces(w, r, status, jsonType, body.elements)
-		return
+		if x.options != nil {
+			options = json.JoinOptions(options, x.options)
+		}
+	case dao.StateDump: // people read it
+		options = json.JoinOptions(options, jsontext.WithIndent("  "))
 	}
-	text := newEncoder().piece(body)
-	if len(text) <= pageBytes {
-		s.writeShort(w, r, status, jsonType, text) // short answers, such as health, do not wait for a slot
-		return
-	}
-	s.writePieces(w, r, status, jsonType, func(yield func([]byte) bool) { yield(text) })
+	s.write(w, r, status, jsonType, func(to io.Writer) error { return json.MarshalWrite(to, body, options) })
 }
 
-// setHeaders sets the headers that all answers have.
-func (s *service) setHeaders(w http.ResponseWriter, kind string) http.Header {
-	h := w.Header()
-	h.Set("Content-Type", kind)
-	h.Add("Vary", "Accept-Encoding")
-	return h
-}
-
-// writeShort writes an answer of at most a page, compressed from minGzipBytes on.
-func (s *service) writeShort(w http.ResponseWriter, r *http.Request, status int, kind string, text []byte) {
-	h := s.setHeaders(w, kind)
-	if len(text) >= minGzipBytes && httpserver.AcceptsGzip(r) {
-		h.Set("Content-Encoding", "gzip")
-		c := newCompressor()
-		defer c.release()
-		text = c.compress(text, true)
+// answer answers with a body, or with an error.
+func (s *service) answer(w http.ResponseWriter, r *http.Request, status int, body any, err error) {
+	if err != nil {
+		s.fail(w, r, err)
+		return
 	}
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	if _, err := w.Write(text); err != nil {
-		s.opt.Log.Debug("answer was not read", zap.String("path", r.URL.Path), zap.Error(err))
-	}
+	s.writeJSON(w, r, status, body)
 }

@@ -33,7 +33,7 @@ func (s *service) routeOptions(mux *router) {
 		methods[path] += method + ", "
 	}
 	for path, listed := range methods {
-		mux.HandleFunc(http.MethodOptions+" "+path, func(w http.ResponseWriter, _ *http.Request) {
+		mux.ServeMux.HandleFunc(http.MethodOptions+" "+path, func(w http.ResponseWriter, _ *http.Request) {
 			s.answerOptions(w, listed+http.MethodOptions)
 		})
 	}

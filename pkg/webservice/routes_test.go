@@ -23,15 +23,14 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	t.Helper()
 	c := loop.NewCluster(loop.Options{}, nil, nil)
 	t.Cleanup(c.End)
-	s := newService(c, Options{
-		History: history.New(nil), Metrics: http.NotFoundHandler(), Counts: new(httpserver.Counts),
+	s := newService(c, Options{Bounds: Bounds{Counts: new(httpserver.Counts)}, Sources: Sources{
+		History: history.New(nil), Metrics: http.NotFoundHandler(),
 		Reloads:  &reload.Reloader{},
 		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History),
 		Usage: new(usage.Store),
-	})
-	mux := s.mux()
-	s.routeAllChanges(mux)
-	return s, mux
+	}})
+	s.adminListener = true
+	return s, s.mux()
 }
 
 // noManagers is a scheduler without a resource manager.

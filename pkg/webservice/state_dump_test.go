@@ -27,7 +27,7 @@ var dumpedFields = []string{
 
 func TestStateDump_HasWhatTheOtherPathsShow(t *testing.T) {
 	o := newAdminFixture(t, oneLeafYAML)
-	opt := webservice.Options{Reloads: o.reloads}
+	opt := webservice.Options{Sources: webservice.Sources{Reloads: o.reloads}}
 	h := history.New(func() time.Time { return noon })
 	stream, err := h.Follow("192.0.2.7", 0)
 	assert.NilError(t, err)
@@ -109,7 +109,10 @@ func TestStateDump_ResourceManagerDescribesItself(t *testing.T) {
 		{"{", nil, `{"Error":"the state dump of the resource manager is no JSON"}`},
 		{"", errors.New("it is <busy>"), `{"Error":"it is \u003cbusy\u003e"}`},
 	} {
-		opt := webservice.Options{Diagnostics: func(context.Context) (string, error) { return x.text, x.err }}
+		opt := webservice.Options{Sources: webservice.Sources{Diagnostics: func(context.Context) (string,
+			error) {
+			return x.text, x.err
+		}}}
 		var got struct {
 			RM json.RawMessage `json:"rmDiagnostics"`
 		}
@@ -125,11 +128,11 @@ func TestStateDump_OneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, clusterYAML)
 		writing, release := make(chan struct{}), make(chan struct{})
-		opt := webservice.Options{Diagnostics: func(context.Context) (string, error) {
+		opt := webservice.Options{Sources: webservice.Sources{Diagnostics: func(context.Context) (string, error) {
 			writing <- struct{}{}
 			<-release
 			return "{}", nil
-		}}
+		}}}
 		h := webservice.Handler(c, opt)
 		dump := func(client string) *httptest.ResponseRecorder {
 			r, w := httptest.NewRequest(http.MethodGet, "/debug/fullstatedump", nil), httptest.NewRecorder()

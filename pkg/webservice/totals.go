@@ -10,30 +10,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// routeTotals serves the totals of the last day (OBS-99).
-func (s *service) routeTotals(mux *router) {
-	if s.opt.Totals == nil {
-		return
-	}
-	s.route(mux, "/ws/v1/history/apps", s.applicationHistory)
-	s.route(mux, "/ws/v1/history/containers", s.containerHistory)
-}
+// The totals of the last day (OBS-99).
 
-func (s *service) applicationHistory(*http.Request) (any, error) {
+func (s *service) applicationSamples() []dao.ApplicationSample {
 	out := []dao.ApplicationSample{}
 	for _, x := range s.opt.Totals.Samples() {
 		out = append(out, dao.ApplicationSample{Timestamp: dao.Nanos(x.At), TotalApplications: x.Applications})
 	}
-	return out, nil
+	return out
 }
 
-func (s *service) containerHistory(*http.Request) (any, error) {
+func (s *service) containerSamples() []dao.ContainerSample {
 	out := []dao.ContainerSample{}
 	for _, x := range s.opt.Totals.Samples() {
 		out = append(out, dao.ContainerSample{Timestamp: dao.Nanos(x.At), TotalContainers: x.Allocations})
 	}
-	return out, nil
+	return out
 }
+
+func (s *service) applicationHistory(*http.Request) (any, error) { return s.applicationSamples(), nil }
+
+func (s *service) containerHistory(*http.Request) (any, error) { return s.containerSamples(), nil }
 
 // Totals are those of all partitions of a cluster, without the time. ok is false if a partition does not answer.
 func Totals(ctx context.Context, c *loop.Cluster) (x totals.Sample, ok bool) {

@@ -33,13 +33,6 @@ var usageParameters = []queryParameter{
 	{name: "partition", help: "the partition; default: default"},
 }
 
-// routeUsage serves the usage over time.
-func (s *service) routeUsage(mux *router) {
-	if s.opt.Usage != nil {
-		s.route(mux, "/ws/v1/history/usage", s.usageWindow)
-	}
-}
-
 // usageQuery reads the query.
 func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	query, now := r.URL.Query(), s.opt.Now()

@@ -25,7 +25,8 @@ func usageOptions(t *testing.T, dir string) webservice.Options {
 	s, err := usage.Open(dir, usage.Options{}, noon)
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
-	return webservice.Options{Usage: s, Lifetimes: lifecycle.DefaultLifetimes(), Now: func() time.Time { return noon }}
+	return webservice.Options{Sources: webservice.Sources{Usage: s, Lifetimes: lifecycle.DefaultLifetimes()},
+		Process: webservice.Process{Now: func() time.Time { return noon }}}
 }
 
 func TestUsageWindow_Answers(t *testing.T) {
@@ -90,7 +91,7 @@ func TestUsageWindow_Answers(t *testing.T) {
 
 func TestFairness_ListsQueuesWithWaits(t *testing.T) {
 	c := busyCluster(t)
-	opt := webservice.Options{Now: func() time.Time { return noon }}
+	opt := webservice.Options{Process: webservice.Process{Now: func() time.Time { return noon }}}
 	var all []dao.QueueFairness
 	r := request(c, opt, http.MethodGet, "/ws/v1/partition/default/fairness")
 	assert.NilError(t, json.Unmarshal(r.Body.Bytes(), &all))

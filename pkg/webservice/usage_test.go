@@ -85,7 +85,7 @@ func TestFields_OfPartitionQueueAndAllocations(t *testing.T) {
 	assert.DeepEqual(t, app.ResourceHistory,
 		map[string]map[string]map[string]int64{"resourceUsage": {"m5": {"vcore": 180}}})
 
-	opt := webservice.Options{ClusterID: func() string { return "rm-1" }}
+	opt := webservice.Options{Sources: webservice.Sources{ClusterID: func() string { return "rm-1" }}}
 	var partitions []struct {
 		ClusterID string `json:"clusterId"`
 		Since     int64  `json:"lastStateTransitionTime"`

@@ -15,29 +15,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// routeValidate serves the validation of a configuration. It changes nothing, and admission controllers of YuniKorn
-// need no administrator for it (OBS-98).
-func (s *service) routeValidate(mux *router) {
-	const path = "/ws/v1/validate-conf"
-	if s.opt.Reloads == nil {
-		return
-	}
-	crossOrigin := s.crossOriginCheck()
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		if err := crossOrigin(r); err != nil {
-			s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
-			return
-		}
-		body, err := s.validate(r)
-		if err != nil {
-			s.fail(w, r, err)
-			return
-		}
-		s.writeJSON(w, r, http.StatusOK, body)
-	})
-}
-
-// validate says whether the text of the body would be accepted. Whatever the text is, the answer is no error.
+// validate says whether the text of the body would be accepted. Whatever the text is, the answer is no error. It
+// changes nothing, and admission controllers of YuniKorn need no administrator for it (OBS-98).
 func (s *service) validate(r *http.Request) (any, error) {
 	limit := s.opt.Reloads.MaxBytes()
 	text, tooLong, err := s.validations.read(r.Body, limit)

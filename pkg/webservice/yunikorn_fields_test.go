@@ -59,7 +59,9 @@ var yunikornFields = []struct {
 	{dao.Event{}, "type objectID message timestampNano eventChangeType eventChangeDetail referenceID resource"},
 	{dao.PlacementRule{}, "name parameters filter parentRule"},
 	{dao.Validation{}, "allowed reason"},
-	{dao.StateDump{}, strings.Join(dumpOrder, " ")},
+	{dao.StateDump{},
+		"timestamp partitions applications appHistory nodes clusterInfo containerHistory queues rmDiagnostics logLevel " +
+			"config placementRules eventStreams"},
 	{dao.PartitionNodes{}, "partitionName nodesInfo"},
 	{dao.PartitionRules{}, "partition rules"},
 	{dao.EventStream{}, "Name CreatedAt"},

@@ -1,7 +1,13 @@
 package dao
 
-// Asks and allocations are most of the text of an answer: package webservice writes their JSON without these types. Its
-// tests compare it with what encoding/json writes of them, and the description of the interface is made from them.
+import (
+	"slices"
+	"strconv"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
 
 // Ask is a pending ask.
 type Ask struct {
@@ -28,7 +34,45 @@ type Ask struct {
 	AllocationLog []AskLog `json:"allocationLog,omitempty"`
 }
 
-// Allocation is an allocation that is bound.
+// NewAsk shows a pending ask. log has the refusals of the resource manager.
+func NewAsk(w *scheduler.AllocationView, log []AskLog) Ask {
+	return Ask{
+		AllocationKey: string(w.Ask.Key), AllocationTags: w.Ask.Tags(), RequestTime: Nanos(w.Created),
+		Resource: amountsOf(w.Ask.Amounts), Priority: strconv.Itoa(int(w.Ask.Priority)),
+		RequiredNodeID: string(w.Ask.RequiredNode()), ApplicationID: string(w.Ask.App), Placeholder: w.Ask.Placeholder,
+		TaskGroupName: w.Ask.TaskGroup(), Originator: w.Ask.Originator, TriggeredPreemption: w.Nominated != "",
+		SchedulingAttempted: w.Waiting.State != objects.WaitUnreported,
+		TriggeredScaleUp:    w.Waiting.State == objects.WaitFailed,
+		NominatedNode:       string(w.Nominated), ReservedNode: string(w.Reserved), PriorityClass: w.PriorityClass,
+		AllocationLog: withQuota(log, w.Waiting),
+	}
+}
+
+// AskLog is a reason for which an ask was not placed. Tools of YuniKorn match on its text.
+type AskLog struct {
+	Message        string `json:"message,omitempty"`
+	LastOccurrence int64  `json:"lastOccurrence,omitempty"`
+	Count          int    `json:"count,omitempty"` // of a quota 1: the ask is not tried again while nothing changes
+}
+
+// quotaTexts are the texts of YuniKorn about quotas.
+var quotaTexts = map[objects.QuotaKind]string{objects.QueueQuota: "Not enough queue quota",
+	objects.UserQuota: "Not enough user quota"}
+
+// withQuota returns the reasons for which an ask was not placed, the last one at the end: log, and the quota that keeps
+// it from being placed, if one does (OBS-21).
+func withQuota(log []AskLog, waiting objects.WaitingReport) []AskLog {
+	text, lacking := quotaTexts[waiting.Quota]
+	if !lacking {
+		return log
+	}
+	log = append(log, AskLog{text, Nanos(waiting.At), 1})
+	slices.SortStableFunc(log, func(a, b AskLog) int { return int(a.LastOccurrence - b.LastOccurrence) })
+	return log
+}
+
+// Allocation is an allocation that is bound. It has the time of the ask, the time of the bind, and the scheduling delay
+// between them in this process. YuniKorn has the first time twice, and so a delay of zero (docs/YUNIKORN.md).
 type Allocation struct {
 	AllocationKey   string            `json:"allocationKey"`
 	AllocationTags  map[string]string `json:"allocationTags,omitempty"`
@@ -46,12 +90,39 @@ type Allocation struct {
 	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: the class under which class quotas count it
 }
 
+// NewAllocation shows an allocation that is bound.
+func NewAllocation(w *scheduler.AllocationView) Allocation {
+	return Allocation{
+		AllocationKey: string(w.Ask.Key), AllocationTags: w.Ask.Tags(), RequestTime: Nanos(w.Created),
+		AllocationTime: Nanos(w.BoundAt), AllocationDelay: w.SchedulingDelay.Nanoseconds(),
+		Resource: amountsOf(w.Ask.Amounts), Priority: strconv.Itoa(int(w.Ask.Priority)), NodeID: string(w.Node),
+		ApplicationID: string(w.Ask.App), Placeholder: w.Ask.Placeholder, TaskGroupName: w.Ask.TaskGroup(),
+		Originator: w.Ask.Originator, Preempted: w.Preempting, PriorityClass: w.PriorityClass,
+	}
+}
+
+// listOf returns the list of what show makes of the asks, or of the allocations, of all; nil: there is none.
+func listOf[T any](all persistent.List[scheduler.AllocationView], pending bool,
+	show func(*scheduler.AllocationView) T) List[T] {
+	wanted := func(yield func(*scheduler.AllocationView) bool) {
+		for w := range all.All() {
+			if (w.Node == "") == pending && !yield(w) {
+				return
+			}
+		}
+	}
+	for range wanted {
+		return ListOf(wanted, show)
+	}
+	return nil
+}
+
 // PendingAsks is a page of the pending asks of a partition, the longest waiting first.
 type PendingAsks struct {
-	Partition string       `json:"partition"`
-	Total     int          `json:"total"`          // how many match, on all pages
-	Next      string       `json:"next,omitempty"` // the parameter after of the next page; missing: this is the last one
-	Asks      []PendingAsk `json:"asks"`
+	Partition string           `json:"partition"`
+	Total     int              `json:"total"`          // how many match, on all pages
+	Next      string           `json:"next,omitempty"` // the parameter after of the next page; missing: the last one
+	Asks      List[PendingAsk] `json:"asks"`
 }
 
 // RejectedAsk is an ask, or a reported allocation, that was rejected (APP-48).

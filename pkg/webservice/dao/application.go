@@ -10,29 +10,30 @@ import (
 
 // Application is an active application, or what is kept of one that has ended.
 type Application struct {
-	ApplicationID      string       `json:"applicationID"`
-	UsedResource       Quantities   `json:"usedResource,omitempty"`
-	MaxUsedResource    Quantities   `json:"maxUsedResource,omitempty"` // the highest usage at any time
-	PendingResource    Quantities   `json:"pendingResource,omitempty"`
-	Partition          string       `json:"partition"`
-	QueueName          string       `json:"queueName"`
-	SubmissionTime     int64        `json:"submissionTime,omitempty"`
-	FinishedTime       int64        `json:"finishedTime,omitempty"`
-	Requests           any          `json:"requests,omitempty"`    // the pending asks
-	Allocations        any          `json:"allocations,omitempty"` // what it has
-	ApplicationState   string       `json:"applicationState,omitempty"`
-	User               string       `json:"user,omitempty"`
-	Groups             []string     `json:"groups,omitempty"`
-	RejectedMessage    string       `json:"rejectedMessage,omitempty"`
-	StateLog           []State      `json:"stateLog,omitempty"`
-	MaxRequestPriority int32        `json:"maxRequestPriority,omitempty"`
-	StartTime          int64        `json:"startTime,omitempty"` // milliseconds
-	ResourceHistory    UsageHistory `json:"resourceHistory"`
-	PlaceholderData    []TaskGroup  `json:"placeholderData,omitempty"`
-	OnHold             bool         `json:"onHold,omitempty"`    // by an operator
-	MovedFrom          string       `json:"movedFrom,omitempty"` // the queue that it was in before an operator moved it
-	HasReserved        bool         `json:"hasReserved,omitempty"`
-	Reservations       []string     `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
+	ApplicationID      string           `json:"applicationID"`
+	UsedResource       Quantities       `json:"usedResource,omitempty"`
+	MaxUsedResource    Quantities       `json:"maxUsedResource,omitempty"` // the highest usage at any time
+	PendingResource    Quantities       `json:"pendingResource,omitempty"`
+	Partition          string           `json:"partition"`
+	QueueName          string           `json:"queueName"`
+	SubmissionTime     int64            `json:"submissionTime,omitempty"`
+	FinishedTime       int64            `json:"finishedTime,omitempty"`
+	Requests           List[Ask]        `json:"requests,omitzero"`    // the pending asks
+	Allocations        List[Allocation] `json:"allocations,omitzero"` // what it has
+	ApplicationState   string           `json:"applicationState,omitempty"`
+	User               string           `json:"user,omitempty"`
+	Groups             []string         `json:"groups,omitempty"`
+	RejectedMessage    string           `json:"rejectedMessage,omitempty"`
+	StateLog           []State          `json:"stateLog,omitempty"`
+	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
+	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
+	ResourceHistory    UsageHistory     `json:"resourceHistory"`
+	PlaceholderData    []TaskGroup      `json:"placeholderData,omitempty"`
+	OnHold             bool             `json:"onHold,omitempty"` // by an operator
+	// the queue that it was in before an operator moved it
+	MovedFrom    string   `json:"movedFrom,omitempty"`
+	HasReserved  bool     `json:"hasReserved,omitempty"`
+	Reservations []string `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
 
 // TaskGroup counts the placeholders of one task group (GAN-15).
@@ -58,13 +59,14 @@ type State struct {
 	Reason           string `json:"reason"` // ours: why the state was entered
 }
 
-// listPlaceholder stands in a body for a list that spliceAllocations fills.
-type listPlaceholder [1]struct{}
-
-// NewApplication shows a with placeholders for its asks and allocations.
-func NewApplication(a *scheduler.ApplicationView) Application {
+// NewApplication shows an application of a queue. refusals returns those of the resource manager for an ask; nil: they
+// are not shown.
+func NewApplication(partition string, queue objects.QueuePath, a *scheduler.ApplicationView,
+	refusals func(objects.AllocationKey) []AskLog) Application {
 	v := Application{
 		ApplicationID:      string(a.ID),
+		Partition:          partition,
+		QueueName:          string(queue),
 		UsedResource:       QuantitiesOf(a.Allocated.All()),
 		MaxUsedResource:    QuantitiesOf(a.Peak.All()),
 		PendingResource:    QuantitiesOf(a.Pending.All()),
@@ -83,16 +85,13 @@ func NewApplication(a *scheduler.ApplicationView) Application {
 		v.MovedFrom = string(a.Moved.From)
 	}
 	v.HasReserved = len(v.Reservations) > 0
-	for w := range a.Allocations.All() {
-		if w.Node == "" {
-			v.Requests = listPlaceholder{}
-		} else {
-			v.Allocations = listPlaceholder{}
+	v.Requests = listOf(a.Allocations, true, func(w *scheduler.AllocationView) Ask {
+		if refusals == nil {
+			return NewAsk(w, nil)
 		}
-		if v.Requests != nil && v.Allocations != nil {
-			break
-		}
-	}
+		return NewAsk(w, refusals(w.Ask.Key))
+	})
+	v.Allocations = listOf(a.Allocations, false, NewAllocation)
 	return v
 }
 

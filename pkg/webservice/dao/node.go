@@ -33,12 +33,12 @@ type Node struct {
 	Occupied   Quantities        `json:"occupied,omitempty"`
 	Available  Quantities        `json:"available,omitempty"`
 	// what the allocations and foreign ones exceed the capacity by; missing: nothing
-	Overcommitted      Quantities `json:"overcommitted,omitempty"`
-	Utilized           Quantities `json:"utilized,omitempty"`    // percent
-	Allocations        any        `json:"allocations,omitempty"` // what runs on it
-	ForeignAllocations []Foreign  `json:"foreignAllocations,omitempty"`
-	Schedulable        bool       `json:"schedulable"`
-	Cordoned           bool       `json:"cordoned,omitempty"` // by an operator
+	Overcommitted      Quantities       `json:"overcommitted,omitempty"`
+	Utilized           Quantities       `json:"utilized,omitempty"`   // percent
+	Allocations        List[Allocation] `json:"allocations,omitzero"` // what runs on it
+	ForeignAllocations []Foreign        `json:"foreignAllocations,omitempty"`
+	Schedulable        bool             `json:"schedulable"`
+	Cordoned           bool             `json:"cordoned,omitempty"` // by an operator
 	// by an operator: draining, or drained when nothing is left
 	Drain string `json:"drain,omitempty"`
 	// allocations that the drain ends, and that have not ended
@@ -47,7 +47,7 @@ type Node struct {
 	Reservations []string `json:"reservations,omitempty"` // keys of asks, the oldest reservation first
 }
 
-// NewNode shows n with a placeholder for its allocations.
+// NewNode shows n.
 func NewNode(n *scheduler.NodeView) Node {
 	v := Node{
 		NodeID:        string(n.ID),
@@ -66,9 +66,7 @@ func NewNode(n *scheduler.NodeView) Node {
 		IsReserved:   len(n.ReservedFor) > 0,
 		Reservations: keyTexts(n.ReservedFor),
 	}
-	if n.Allocations.Len() > 0 {
-		v.Allocations = listPlaceholder{}
-	}
+	v.Allocations = listOf(n.Allocations, false, NewAllocation)
 	v.LeftToDrain = n.LeftToDrain
 	if n.Draining {
 		v.Drain = map[bool]string{true: "draining", false: "drained"}[n.LeftToDrain > 0]

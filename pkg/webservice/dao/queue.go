@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -26,7 +25,7 @@ type Queue struct {
 	Properties            map[string]string      `json:"properties,omitempty"`
 	Parent                string                 `json:"parent,omitempty"`
 	Template              *Template              `json:"template,omitempty"`
-	Children              []Queue                `json:"children,omitempty"`
+	Children              List[Queue]            `json:"children,omitzero"`
 	ChildNames            []string               `json:"childNames,omitempty"`
 	AbsUsedCapacity       Quantities             `json:"absUsedCapacity,omitempty"` // percent
 	MaxRunningApps        uint64                 `json:"maxRunningApps,omitempty"`
@@ -71,7 +70,7 @@ type Template struct {
 	Properties         map[string]string `json:"properties,omitempty"`
 }
 
-// NewQueue shows q without the queues below it.
+// NewQueue shows q without the queues below it, and without what it counts of these.
 func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 	v := Queue{
 		QueueName:          string(q.Path),
@@ -106,21 +105,13 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 		v.QuotaViolation = &QuotaViolation{QuantitiesOf(a.Excess.All()), Nanos(a.Since), Nanos(a.Due), Nanos(a.Evaluated)}
 	}
 	for a := range q.Applications.All() {
-		if a.State == lifecycle.Running {
-			v.RunningApps++
+		if !q.Draining && !q.Drained {
+			break
 		}
-		if q.Draining || q.Drained {
-			v.RemainingApplications = append(v.RemainingApplications,
-				RemainingApplication{string(a.ID), a.State.String(), a.User.Name})
-		}
+		v.RemainingApplications = append(v.RemainingApplications,
+			RemainingApplication{string(a.ID), a.State.String(), a.User.Name})
 	}
 	return v
-}
-
-// AddChild adds the name and the running applications of a child.
-func (v *Queue) AddChild(name string, running uint64) {
-	v.RunningApps += running
-	v.ChildNames = append(v.ChildNames, name)
 }
 
 func (v *Queue) setSettings(s configs.Settings) {

@@ -14,25 +14,25 @@ type EventStream struct {
 	CreatedAt time.Time `json:"CreatedAt"`
 }
 
-// StateDump is everything that REST shows (RST-6). It is written piece by piece, without this type.
+// StateDump is everything that REST shows (RST-6), in the order of YuniKorn.
 type StateDump struct {
 	Timestamp        int64               `json:"timestamp"` // nanoseconds
 	Partitions       []Partition         `json:"partitions"`
-	Applications     []Application       `json:"applications"` // active, completed and rejected ones
-	AppHistory       []ApplicationSample `json:"appHistory,omitempty"`
+	Applications     List[Application]   `json:"applications"` // active, completed and rejected ones
+	AppHistory       []ApplicationSample `json:"appHistory,omitzero"`
 	Nodes            []PartitionNodes    `json:"nodes"`
 	ClusterInfo      []Cluster           `json:"clusterInfo"`
-	ContainerHistory []ContainerSample   `json:"containerHistory,omitempty"`
+	ContainerHistory []ContainerSample   `json:"containerHistory,omitzero"`
 	Queues           []Queue             `json:"queues"` // the tree of each partition
 	RMDiagnostics    any                 `json:"rmDiagnostics"`
 	LogLevel         string              `json:"logLevel"`
 	Config           *Config             `json:"config,omitempty"`
-	PlacementRules   []PartitionRules    `json:"placementRules,omitempty"`
-	EventStreams     []EventStream       `json:"eventStreams,omitempty"`
+	PlacementRules   []PartitionRules    `json:"placementRules,omitzero"`
+	EventStreams     []EventStream       `json:"eventStreams,omitzero"`
 }
 
 // PartitionNodes are the nodes of a partition in the state dump.
 type PartitionNodes struct {
-	PartitionName string `json:"partitionName"`
-	NodesInfo     []Node `json:"nodesInfo"`
+	PartitionName string     `json:"partitionName"`
+	NodesInfo     List[Node] `json:"nodesInfo"`
 }

@@ -1,7 +1,5 @@
 package dao
 
-// The JSON of usages is written entry by entry, like that of allocations (see Ask).
-
 // UserUsage is the usage of a user, in its queues.
 type UserUsage struct {
 	UserName string            `json:"userName"`
@@ -18,10 +16,10 @@ type GroupUsage struct {
 
 // QueueUsage is the usage of a user or a group in a queue and those below.
 type QueueUsage struct {
-	QueuePath           string       `json:"queuePath"`
-	ResourceUsage       Quantities   `json:"resourceUsage,omitempty"`
-	RunningApplications []string     `json:"runningApplications,omitempty"`
-	MaxResources        Quantities   `json:"maxResources,omitempty"`
-	MaxApplications     uint64       `json:"maxApplications,omitempty"`
-	Children            []QueueUsage `json:"children,omitempty"`
+	QueuePath           string           `json:"queuePath"`
+	ResourceUsage       Quantities       `json:"resourceUsage,omitempty"`
+	RunningApplications []string         `json:"runningApplications,omitempty"`
+	MaxResources        Quantities       `json:"maxResources,omitempty"`
+	MaxApplications     uint64           `json:"maxApplications,omitempty"`
+	Children            List[QueueUsage] `json:"children,omitzero"`
 }

@@ -1,9 +1,7 @@
 package webservice
 
 import (
-	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -65,7 +64,7 @@ type randomCluster struct {
 	apps    []string
 }
 
-func newRandomCluster(t *testing.T, seed, cache int64) *randomCluster {
+func newRandomCluster(t *testing.T, seed int64) *randomCluster {
 	t.Helper()
 	conf, problems := queuesyaml.Load([]byte(randomClusterYAML))
 	assert.Assert(t, !problems.HasErrors(), "%v", problems)
@@ -76,7 +75,7 @@ func newRandomCluster(t *testing.T, seed, cache int64) *randomCluster {
 	t.Cleanup(c.End)
 	assert.NilError(t, c.Configure(t.Context(), conf))
 	r.Loop, _ = c.Partition("default")
-	r.service = newService(c, Options{CacheBytes: cache})
+	r.service = newService(c, Options{})
 	r.handler = r.service.checkQuery(r.service.mux())
 	return r
 }
@@ -150,59 +149,59 @@ func (r *randomCluster) get(path string, gzipped bool) []byte {
 	return text
 }
 
-// queueBodyOf is a queue with all queues below it, built without any cache.
+// queueBodyOf is a queue with all queues below it.
 func queueBodyOf(q *scheduler.QueueView, above resources.Limit) dao.Queue {
 	headroom := q.HeadroomBelow(above)
 	v := dao.NewQueue(q, headroom)
+	var children []dao.Queue
+	for a := range q.Applications.All() {
+		if a.State == lifecycle.Running {
+			v.RunningApps++
+		}
+	}
 	for child := range q.Children.All() {
 		c := queueBodyOf(child, headroom)
-		v.Children = append(v.Children, c)
-		v.AddChild(c.QueueName, c.RunningApps)
+		children = append(children, c)
+		v.ChildNames = append(v.ChildNames, c.QueueName)
+		v.RunningApps += c.RunningApps
+	}
+	if children != nil {
+		v.Children = dao.List[dao.Queue](slices.Values(children))
 	}
 	return v
 }
 
-// marshalSnapshot is the expected text of the lists: json.Marshal of the whole bodies.
-func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string][]byte {
+// marshalSnapshot is the expected text of the lists, which have no lists of their own that are made while they are
+// written, apart from those of TestApplications_ListWhatWaitsAndWhatRuns.
+func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string]string {
 	nodes, apps := []dao.Node{}, []dao.Application{}
 	for n := range s.Nodes.All() {
-		nodes = append(nodes, wholeNode(n))
+		nodes = append(nodes, dao.NewNode(n))
 	}
-	eachApplication(s.Root, true, func(a *scheduler.ApplicationView, path string) bool {
-		v := wholeApplication(a)
-		v.Partition, v.QueueName = s.Partition, path
-		apps = append(apps, v)
+	eachApplication(s.Root, true, func(a *scheduler.ApplicationView, path objects.QueuePath) bool {
+		apps = append(apps, dao.NewApplication(s.Partition, path, a, nil))
 		return true
 	})
 	root := queueBodyOf(s.Root, resources.Limit{})
 	root.Partition = s.Partition
-	out := map[string][]byte{}
-	for path, body := range map[string]any{"nodes": nodes, "applications/active": apps, "queues": root} {
-		text, err := json.Marshal(body)
-		assert.NilError(t, err)
-		out["/ws/v1/partition/default/"+path] = text
-	}
-	return out
+	return map[string]string{polledPartition + "nodes": marshalled(t, nodes),
+		polledPartition + "applications/active": marshalled(t, apps), polledPartition + "queues": marshalled(t, root)}
 }
 
-// The streamed lists, partly encoded for earlier snapshots, are equal to json.Marshal of the whole.
-func TestEncodedList_EqualsMarshallingTheSnapshot(t *testing.T) {
-	for seed := range int64(6) {
-		cache := []int64{DefaultCacheBytes, 20_000, 0}[seed%3]
-		r := newRandomCluster(t, seed, cache)
+const polledPartition = "/ws/v1/partition/default/"
+
+// Lists show the snapshot, compressed or not.
+func TestLists_EqualTheSnapshot(t *testing.T) {
+	for seed := range int64(3) {
+		r := newRandomCluster(t, seed)
 		for range 40 {
 			for range r.rng.IntN(30) {
 				r.step()
 			}
-			snap := r.waitIdle()
-			for path, want := range marshalSnapshot(t, snap) {
-				for _, gzipped := range []bool{false, true} {
-					got := r.get(path, gzipped)
-					assert.Assert(t, bytes.Equal(got, want), "seed %d: %s, gzipped %t:\n%s\nwant\n%s", seed, path, gzipped, got, want)
-				}
+			for path, want := range marshalSnapshot(t, r.waitIdle()) {
+				assert.Equal(t, string(r.get(path, false)), want, "seed %d: %s", seed, path)
+				assert.Equal(t, string(r.get(path, true)), want, "seed %d: %s, gzipped", seed, path)
 			}
-			assert.Assert(t, r.service.cacheBudget.usedBytes.Load() <= cache, "%d bytes are kept, at most %d are allowed",
-				r.service.cacheBudget.usedBytes.Load(), cache)
 		}
 	}
 }
@@ -217,120 +216,126 @@ func (r *randomCluster) waitIdle() *scheduler.Snapshot {
 	return snap
 }
 
-// An object with very many allocations is encoded piece by piece, for each reader anew.
-func TestEncodedList_LongObjectsEqualMarshalling(t *testing.T) {
-	r := newRandomCluster(t, 1, DefaultCacheBytes)
-	total := resources.FromMap(map[string]resources.Quantity{"vcore": 3 * longListLength, "pods": 1000000})
+// An object with very many allocations makes a large answer, also alone.
+func TestLists_LongObjectsEqualTheSnapshot(t *testing.T) {
+	r := newRandomCluster(t, 1)
+	total := resources.FromMap(map[string]resources.Quantity{"vcore": 3000, "pods": 1000000})
 	r.call(scheduler.AddNode{Node: "n1", Total: total, Schedulable: true},
 		scheduler.AddNode{Node: "n2", Total: total, Schedulable: true})
 	r.call(scheduler.AddApplication{App: "big", Queue: "root.c", User: security.User{Name: "u"}})
 	r.call(scheduler.AddApplication{App: "small", Queue: "root.c", User: security.User{Name: "u"}})
-	for i := range 10 * longListLength {
+	for i := range 10_000 {
 		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "big",
 			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
 		}})
 	}
 	snap := r.waitIdle()
-	assert.Assert(t, snap.Allocations > 5*longListLength && snap.Asks > longListLength, "%d allocations and %d asks",
-		snap.Allocations, snap.Asks)
-	for path, want := range marshalSnapshot(t, snap) {
+	assert.Assert(t, snap.Allocations > 5_000 && snap.Asks > 1_000, "%d allocations and %d asks", snap.Allocations,
+		snap.Asks)
+	lists := marshalSnapshot(t, snap)
+	for path, want := range lists {
 		assert.Assert(t, len(want) < pageBytes == strings.HasSuffix(path, "queues"))
 		for _, gzipped := range []bool{false, true} {
-			assert.Assert(t, bytes.Equal(r.get(path, gzipped), want), "%s, gzipped %t", path, gzipped)
+			assert.Assert(t, string(r.get(path, gzipped)) == want, "%s, gzipped %t", path, gzipped)
 		}
 	}
-	text := r.get("/ws/v1/partition/default/application/big", false)
-	assert.Assert(t, bytes.Contains(marshalSnapshot(t, snap)["/ws/v1/partition/default/applications/active"], text))
-	text = r.get("/ws/v1/partition/default/node/n1", true)
-	assert.Assert(t, bytes.Contains(marshalSnapshot(t, snap)["/ws/v1/partition/default/nodes"], text))
+	text := r.get(polledPartition+"application/big", false)
+	assert.Assert(t, strings.Contains(lists[polledPartition+"applications/active"], string(text)))
+	text = r.get(polledPartition+"node/n1", true)
+	assert.Assert(t, strings.Contains(lists[polledPartition+"nodes"], string(text)))
 }
 
-// The elements of a list are compressed one by one if they are large enough; the stream decompresses to the list.
-func TestEncodedList_DeflatedElementsMakeOneGzipStream(t *testing.T) {
-	r := newRandomCluster(t, 1, DefaultCacheBytes)
-	total := resources.FromMap(map[string]resources.Quantity{"vcore": 1000, "pods": 1000000})
-	for i := range 40 {
-		r.call(scheduler.AddNode{Node: objects.NodeID(fmt.Sprint("n", i)), Total: total, Schedulable: true})
-	}
-	r.call(scheduler.AddApplication{App: "app", Queue: "root.c", User: security.User{Name: "u"}})
-	for i := range 800 {
-		r.call(scheduler.SubmitAsk{Ask: &objects.Ask{
-			Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "app",
-			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 50}),
-		}})
-	}
-	const path = "/ws/v1/partition/default/nodes"
-	want := marshalSnapshot(t, r.waitIdle())[path]
-	assert.Assert(t, len(want) > pageBytes)
-	assert.Assert(t, bytes.Equal(r.get(path, true), want))
-	l, _ := r.service.cluster.Partition("default")
-	gzipped := 0
-	for _, x := range r.service.nodeLists.entry(l).last.elements {
-		gzipped += len(x.deflated)
-	}
-	assert.Assert(t, gzipped > 0 && gzipped < len(want)/3, "%d bytes gzipped of %d", gzipped, len(want))
+// pageCounter is an http.ResponseWriter that looks at each write.
+type pageCounter struct {
+	*httptest.ResponseRecorder
+	onWrite func(text []byte)
 }
 
-// The text of a view is not encoded again while the view is unchanged.
-func TestEncodedList_UnchangedViewsAreNotEncodedAgain(t *testing.T) {
-	encoded := 0
-	view := func(i int) *scheduler.NodeView {
-		return &scheduler.NodeView{ID: objects.NodeID(fmt.Sprintf("n%03d", i))}
-	}
-	var views []*scheduler.NodeView
-	for i := range 200 {
-		views = append(views, view(2*i))
-	}
-	list := &listSource{
-		each: func(_ *scheduler.Snapshot, yield func(any, string) bool) {
-			for _, v := range views {
-				if !yield(v, "") {
-					return
-				}
+func (w pageCounter) Write(text []byte) (int, error) {
+	w.onWrite(text)
+	return w.ResponseRecorder.Write(text)
+}
+
+// A large answer is sent page by page while its elements are made: it is never in memory as a whole.
+func TestLists_AreSentWhileTheyAreMade(t *testing.T) {
+	for _, coding := range []string{"identity", "gzip"} {
+		made, atFirstPage, longest := 0, 0, 0
+		elements := func(yield func(dao.Ask) bool) {
+			for made < 10_000 && yield(dao.Ask{AllocationKey: fmt.Sprint("key-", made), NominatedNode: "n1"}) {
+				made++
 			}
-		},
-		compare: nodeList.compare,
-		pieces: func(e *encoder, _ *scheduler.Snapshot, v any, _ string) (pieces, bool) {
-			encoded++
-			return nodePieces(e, v.(*scheduler.NodeView))
-		},
+		}
+		w := pageCounter{httptest.NewRecorder(), func(text []byte) {
+			if atFirstPage == 0 {
+				atFirstPage = made
+			}
+			longest = max(longest, len(text))
+		}}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Encoding", coding)
+		newService(nil, Options{}).writeJSON(w, r, http.StatusOK, dao.List[dao.Ask](elements))
+		assert.Equal(t, made, 10_000)
+		assert.Assert(t, 100 < atFirstPage && atFirstPage < 3_000, "%d elements before the first page", atFirstPage)
+		assert.Assert(t, longest <= pageBytes, "%d bytes at once", longest)
 	}
-	a := &cacheBudget{maxBytes: DefaultCacheBytes}
-	var last *encodedList
-	next := func() int {
-		encoded = 0
-		last = a.encodeList(t.Context(), list, &scheduler.Snapshot{}, last)
-		assert.Equal(t, len(last.elements), len(views))
-		return encoded
-	}
-	assert.Equal(t, next(), 200)
-	assert.Equal(t, next(), 0)
-	views[7], views[150] = view(14), view(300)
-	assert.Equal(t, next(), 2, "encoded after two views changed")
-	views = append(views[:20:20], views[120:]...)
-	assert.Equal(t, next(), 0, "encoded after a hundred views were removed")
-	views = slices.Insert(slices.Insert(views, 11, view(21)), 10, view(19))
-	assert.Equal(t, next(), 2, "encoded after two views were added")
-	assert.Equal(t, a.usedBytes.Load(), last.bytes)
 }
 
-// Readers that come while a list is encoded share the next encoding.
-func TestEncodedList_ConcurrentReadersShareEncodings(t *testing.T) {
-	r := newRandomCluster(t, 1, 0) // nothing is kept
+// A client that has the answer from an unchanged partition gets 304; each change, and each other query, has another
+// tag.
+func TestETag_UnchangedAnswersAreNotSentAgain(t *testing.T) {
+	r := newRandomCluster(t, 1)
+	total := resources.FromMap(map[string]resources.Quantity{"vcore": 10, "pods": 10})
+	r.call(scheduler.AddNode{Node: "n1", Total: total, Schedulable: true})
+	r.waitIdle()
+	ask := func(path, has string) *httptest.ResponseRecorder {
+		request := httptest.NewRequest(http.MethodGet, polledPartition+path, nil)
+		request.Header.Set("If-None-Match", has)
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, request)
+		return w
+	}
+	tags := map[string]string{}
+	for _, path := range []string{"nodes", "nodes?limit=1", "node/n1", "queues", "applications/active",
+		"applications/completed", "usage/users", "usage/groups", "classquotas", "asks", "queue/root"} {
+		first := ask(path, "")
+		assert.Equal(t, first.Code, http.StatusOK, "%s: %s", path, first.Body)
+		tags[path] = first.Header().Get("ETag")
+		assert.Assert(t, strings.HasPrefix(tags[path], `W/"`), path)
+		for _, has := range []string{tags[path], `"other", ` + tags[path], strings.TrimPrefix(tags[path], "W/"), "*"} {
+			again := ask(path, has)
+			assert.Equal(t, again.Code, http.StatusNotModified, "%s with %s", path, has)
+			assert.Equal(t, again.Body.Len(), 0)
+			assert.Equal(t, again.Header().Get("ETag"), tags[path])
+		}
+		assert.Equal(t, ask(path, `"other"`).Code, http.StatusOK, path)
+	}
+	assert.Assert(t, tags["nodes"] != tags["nodes?limit=1"])
+	unknown := ask("node/n2", tags["node/n1"]+"x")
+	assert.Equal(t, unknown.Code, http.StatusNotFound)
+	assert.Equal(t, unknown.Header().Get("ETag"), "", "an error has no tag")
+	r.call(scheduler.AddNode{Node: "n2", Total: total, Schedulable: true})
+	r.waitIdle()
+	for path, has := range tags {
+		assert.Equal(t, ask(path, has).Code, http.StatusOK, "%s has changed", path)
+	}
+}
+
+// Readers that come at the same time get whole answers.
+func TestLists_ConcurrentReadersGetWholeAnswers(t *testing.T) {
+	r := newRandomCluster(t, 1)
 	for range 50 {
 		r.step()
 	}
-	before := r.waitIdle()
-	done := make(chan int)
+	want := marshalSnapshot(t, r.waitIdle())[polledPartition+"queues"]
+	done := make(chan string)
 	for range 50 {
-		go func() { done <- len(r.get("/ws/v1/partition/default/queues", false)) }()
+		go func() { done <- string(r.get(polledPartition+"queues", false)) }()
 	}
-	size := len(marshalSnapshot(t, before)["/ws/v1/partition/default/queues"])
 	for range 50 {
 		select {
-		case n := <-done:
-			assert.Equal(t, n, size)
+		case got := <-done:
+			assert.Equal(t, got, want)
 		case <-time.After(20 * time.Second): // fails the test
 			t.Fatal("readers were not answered within 20s")
 		}
