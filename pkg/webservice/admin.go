@@ -49,10 +49,9 @@ func change(types []string, handle func(*service, *http.Request) (any, error)) s
 			var body any
 			var err error
 			if crossed := crossOrigin.Check(r); crossed != nil {
-				err = &failure{status: http.StatusForbidden, reason: crossed.Error()}
+				err = refusal(http.StatusForbidden, "%v", crossed)
 			} else if types != nil && !slices.Contains(types, kind) {
-				err = &failure{status: http.StatusUnsupportedMediaType,
-					reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(types, " or "))}
+				err = refusal(http.StatusUnsupportedMediaType, "Content-Type is %q: send %s", kind, strings.Join(types, " or "))
 			} else {
 				body, err = handle(s, r)
 			}
@@ -68,8 +67,8 @@ func (s *service) localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpserver.SetSecurityHeaders(w.Header())
 		if !isLocal(r.Host) {
-			s.fail(w, r, &failure{status: http.StatusForbidden,
-				reason: fmt.Sprintf("Host is %q: changes are only for clients of this machine that ask for localhost", r.Host)})
+			s.fail(w, r, refusal(http.StatusForbidden,
+				"Host is %q: changes are only for clients of this machine that ask for localhost", r.Host))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -98,10 +97,9 @@ func (s *service) putConfig(r *http.Request) (any, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	switch {
 	case err != nil:
-		return nil, badRequest("the body cannot be read: " + err.Error())
+		return nil, badRequest("the body cannot be read: %v", err)
 	case int64(len(text)) > limit:
-		return nil, &failure{status: http.StatusRequestEntityTooLarge,
-			reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
+		return nil, refusal(http.StatusRequestEntityTooLarge, "the configuration is longer than max-config-bytes (%d)", limit)
 	case strings.TrimSpace(string(text)) == "":
 		return nil, badRequest("the body is empty: send the text of queues.yaml")
 	}
@@ -127,7 +125,7 @@ func (s *service) rollback(r *http.Request) (any, error) {
 		return nil,
 			badRequest("the body is not empty: a rollback takes the number of the generation in the path, and no body")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, badRequest("the body cannot be read: " + err.Error())
+		return nil, badRequest("the body cannot be read: %v", err)
 	}
 	return s.viewReload(s.opt.Reloads.Rollback(r.Context(), n, expected))
 }
@@ -183,7 +181,7 @@ func (s *service) changeFailure(err error) error {
 	default:
 		return err // nil included
 	}
-	return &failure{status: status, reason: err.Error()}
+	return refusal(status, "%v", err)
 }
 
 // ifMatch is the generation that a request expects to replace; 0: it has no If-Match, or * (OBS-79).
@@ -194,7 +192,7 @@ func ifMatch(r *http.Request) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(strings.Trim(tag, `"`), 10, 64)
 	if err != nil || n == 0 {
-		return 0, badRequest(fmt.Sprintf("If-Match is %s: it takes the number of a generation", tag))
+		return 0, badRequest("If-Match is %s: it takes the number of a generation", tag)
 	}
 	return n, nil
 }
@@ -230,6 +228,6 @@ func (s *service) notAllowed(info *routeInfo) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, OPTIONS")
-		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: reason})
+		s.fail(w, r, refusal(http.StatusMethodNotAllowed, "%s", reason))
 	}
 }

@@ -56,7 +56,7 @@ func (k *objectKind[T, P]) update(s *service, r *http.Request) (any, error) {
 		if k.namespace != "" {
 			subject = "the request is about"
 		}
-		return nil, badRequest(fmt.Sprintf("the %s in the body is %q, but %s %q", P(nil).Kind().Short, got, subject, key))
+		return nil, badRequest("the %s in the body is %q, but %s %q", P(nil).Kind().Short, got, subject, key)
 	}
 	return k.change(s, r, warnings, func(now registry.Registry[T, P]) (registry.Registry[T, P], *T, error) {
 		if old, ok := now.Get(key); ok && k.complete != nil {
@@ -152,10 +152,9 @@ func objectText(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxBytes+1))
 	switch {
 	case err != nil:
-		return nil, badRequest("the body cannot be read: " + err.Error())
+		return nil, badRequest("the body cannot be read: %v", err)
 	case len(text) > maxBytes:
-		return nil,
-			&failure{status: http.StatusRequestEntityTooLarge, reason: fmt.Sprintf("the body is longer than %d bytes", maxBytes)}
+		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes", maxBytes)
 	}
 	return text, nil
 }
@@ -217,7 +216,7 @@ func (s *service) currentConfig() *configs.Config {
 // notEditable refuses with 409 a text that cannot be changed by a program.
 func notEditable(text []byte, err error) ([]byte, error) {
 	if err != nil {
-		return nil, &failure{status: http.StatusConflict, reason: err.Error()}
+		return nil, refusal(http.StatusConflict, "%v", err)
 	}
 	return text, nil
 }

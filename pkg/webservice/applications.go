@@ -46,9 +46,9 @@ func (s *service) applicationsByState(r *http.Request, snap *scheduler.Snapshot)
 	state, inQueue := strings.ToLower(r.PathValue("state")), r.PathValue("queue") != ""
 	switch {
 	case inQueue && state != "active":
-		return nil, badRequest(fmt.Sprintf("state %q: a queue lists its active applications only", state))
+		return nil, badRequest("state %q: a queue lists its active applications only", state)
 	case !slices.Contains(listedStates, state):
-		return nil, badRequest(fmt.Sprintf("state %q: it is one of %s", state, strings.Join(listedStates, ", ")))
+		return nil, badRequest("state %q: it is one of %s", state, strings.Join(listedStates, ", "))
 	case r.URL.Query().Get("status") != "" && state != "active":
 		return nil, badRequest("a status can be asked for with the state active only")
 	case invalid != nil:
@@ -184,7 +184,7 @@ func statusOf(query url.Values) (string, error) {
 	status := strings.ToLower(query.Get("status"))
 	if status != "" && !slices.Contains(activeStatuses, status) {
 		return "",
-			badRequest(fmt.Sprintf("status %q: it is one of %s", truncated(status), strings.Join(activeStatuses, ", ")))
+			badRequest("status %q: it is one of %s", truncated(status), strings.Join(activeStatuses, ", "))
 	}
 	return status, nil
 }
@@ -341,5 +341,5 @@ func (p applicationPage) ended(partition string, all iter.Seq[listedEnded]) (any
 }
 
 func badPlace(after, form string) error {
-	return badRequest(fmt.Sprintf("after %q: it is %s", truncated(after), form))
+	return badRequest("after %q: it is %s", truncated(after), form)
 }

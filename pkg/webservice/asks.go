@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -99,11 +98,10 @@ func readAskFilter(r *http.Request) (f askFilter, err error) {
 	}
 	switch f.waitingState = strings.ToLower(f.waitingState); {
 	case f.limit > maxAskLimit:
-		return f, badRequest(fmt.Sprintf("limit %d: it is %d at most", f.limit, maxAskLimit))
+		return f, badRequest("limit %d: it is %d at most", f.limit, maxAskLimit)
 	case f.waitingState != "" && !slices.Contains(waitingStates, f.waitingState):
 		return f,
-			badRequest(fmt.Sprintf("waitingState %q: it is one of %s", truncated(f.waitingState),
-				strings.Join(waitingStates, ", ")))
+			badRequest("waitingState %q: it is one of %s", truncated(f.waitingState), strings.Join(waitingStates, ", "))
 	case f.limit == 0:
 		f.limit = defaultAskLimit
 	}
@@ -117,7 +115,7 @@ func readAskFilter(r *http.Request) (f askFilter, err error) {
 	}
 	if text := f.query.Get("olderThan"); text != "" {
 		if f.olderThan, err = time.ParseDuration(text); err != nil || f.olderThan < 0 {
-			return f, badRequest(fmt.Sprintf("olderThan %q: it is a duration such as 5m", truncated(text)))
+			return f, badRequest("olderThan %q: it is a duration such as 5m", truncated(text))
 		}
 	}
 	if f.after != "" {

@@ -79,12 +79,12 @@ func (s *service) isPrivateSocket() bool { return s.adminListener && s.opt.Admin
 // accessFailure is the answer to a request without sufficient credentials.
 func accessFailure(w http.ResponseWriter, err error) error {
 	if errors.Is(err, auth.ErrForbidden) {
-		return &failure{status: http.StatusForbidden, reason: err.Error()}
+		return refusal(http.StatusForbidden, "%v", err)
 	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="canopy"`)
 	// a browser asks for it: the token is the password
 	w.Header().Add("WWW-Authenticate", `Basic realm="canopy", charset="UTF-8"`)
-	return &failure{status: http.StatusUnauthorized, reason: err.Error()}
+	return refusal(http.StatusUnauthorized, "%v", err)
 }
 
 // socketIdentity is the name of clients of the admin socket in audit lines.

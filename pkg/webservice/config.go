@@ -143,7 +143,7 @@ func (s *service) generation(r *http.Request) (any, error) {
 func generationNumber(r *http.Request) (uint64, error) {
 	n, err := strconv.ParseUint(r.PathValue("generation"), 10, 64)
 	if err != nil {
-		return 0, badRequest(fmt.Sprintf("%q is not the number of a generation", r.PathValue("generation")))
+		return 0, badRequest("%q is not the number of a generation", r.PathValue("generation"))
 	}
 	return n, nil
 }

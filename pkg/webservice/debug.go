@@ -30,8 +30,7 @@ const (
 func debugOnly(handle func(*service, http.ResponseWriter, *http.Request)) serve {
 	return raw(func(s *service, w http.ResponseWriter, r *http.Request) {
 		if !s.opt.Debug {
-			s.fail(w, r,
-				&failure{status: http.StatusNotFound, reason: r.URL.Path + " is served only with " + s.opt.DebugOption})
+			s.fail(w, r, refusal(http.StatusNotFound, "%s is served only with %s", r.URL.Path, s.opt.DebugOption))
 			return
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -77,14 +76,14 @@ func (s *service) timed(w http.ResponseWriter, r *http.Request, seconds int, sta
 	if text := r.URL.Query().Get("seconds"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxSeconds {
-			s.fail(w, r, badRequest(fmt.Sprintf("seconds %q: it is a number from 1 to %d", truncated(text), maxSeconds)))
+			s.fail(w, r, badRequest("seconds %q: it is a number from 1 to %d", truncated(text), maxSeconds))
 			return
 		}
 		seconds = n
 	}
 	w.Header().Set("Content-Type", binaryType)
 	if err := start(); err != nil {
-		s.fail(w, r, &failure{status: http.StatusConflict, reason: err.Error()})
+		s.fail(w, r, refusal(http.StatusConflict, "%v", err))
 		return
 	}
 	defer stop()
@@ -107,13 +106,12 @@ func (s *service) namedProfile(w http.ResponseWriter, r *http.Request, name stri
 		}
 		slices.Sort(known)
 		s.fail(w, r,
-			&failure{status: http.StatusNotFound,
-				reason: fmt.Sprintf("profile %q: it is one of %s", truncated(name), strings.Join(known, ", "))})
+			refusal(http.StatusNotFound, "profile %q: it is one of %s", truncated(name), strings.Join(known, ", ")))
 		return
 	}
 	debug, err := strconv.Atoi("0" + r.URL.Query().Get("debug"))
 	if err != nil || debug > 2 {
-		s.fail(w, r, badRequest(fmt.Sprintf("debug %q: it is 0, 1 or 2", truncated(r.URL.Query().Get("debug")))))
+		s.fail(w, r, badRequest("debug %q: it is 0, 1 or 2", truncated(r.URL.Query().Get("debug"))))
 		return
 	}
 	if gc := r.URL.Query().Get("gc"); gc != "" && gc != "0" {
@@ -136,9 +134,7 @@ func (s *service) symbols(w http.ResponseWriter, r *http.Request) {
 		body := http.MaxBytesReader(w, r.Body, maxSymbolBytes)
 		buffer := new(strings.Builder)
 		if _, err := io.Copy(buffer, body); err != nil {
-			s.fail(w, r,
-				&failure{status: http.StatusRequestEntityTooLarge,
-					reason: fmt.Sprintf("the body is longer than %d bytes", maxSymbolBytes)})
+			s.fail(w, r, refusal(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes", maxSymbolBytes))
 			return
 		}
 		text = buffer.String()

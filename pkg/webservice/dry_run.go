@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -43,9 +42,9 @@ func (s *service) dryRun(r *http.Request) (any, error) {
 	result, err := l.DryRun(r.Context(), h)
 	switch {
 	case errors.Is(err, scheduler.ErrWouldBeRejected):
-		return nil, &failure{status: http.StatusUnprocessableEntity, reason: err.Error()}
+		return nil, refusal(http.StatusUnprocessableEntity, "%v", err)
 	case errors.Is(err, objects.ErrUnknown):
-		return nil, &failure{status: http.StatusNotFound, reason: err.Error()}
+		return nil, refusal(http.StatusNotFound, "%v", err)
 	case err != nil:
 		return nil, err
 	}
@@ -57,17 +56,15 @@ func (s *service) dryRun(r *http.Request) (any, error) {
 
 func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); !slices.Contains(dryRunTypes, kind) {
-		return nil, &failure{status: http.StatusUnsupportedMediaType,
-			reason: fmt.Sprintf("Content-Type is %q: send %s", kind, strings.Join(dryRunTypes, " or "))}
+		return nil, refusal(http.StatusUnsupportedMediaType, "Content-Type is %q: send %s", kind,
+			strings.Join(dryRunTypes, " or "))
 	}
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxDryRunBytes+1))
 	switch {
 	case err != nil:
-		return nil, badRequest("the body cannot be read: " + err.Error())
+		return nil, badRequest("the body cannot be read: %v", err)
 	case len(text) > maxDryRunBytes:
-		return nil,
-			&failure{status: http.StatusRequestEntityTooLarge,
-				reason: fmt.Sprintf("the body is longer than %d bytes", maxDryRunBytes)}
+		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is longer than %d bytes", maxDryRunBytes)
 	}
 	return readDryRunRequest(text)
 }
@@ -88,9 +85,7 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 		Class: w.class, Priority: w.priority, HasPolicy: w.present["preempts"], Preempts: w.preempts,
 	}, false)
 	if problem != nil {
-		return h,
-			&failure{status: http.StatusUnprocessableEntity,
-				reason: fmt.Sprintf("%v: %v", scheduler.ErrWouldBeRejected, problem)}
+		return h, refusal(http.StatusUnprocessableEntity, "%v: %v", scheduler.ErrWouldBeRejected, problem)
 	}
 	preempts := w.preempts
 	if g.Class != nil {

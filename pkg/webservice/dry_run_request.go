@@ -65,7 +65,7 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 	case errors.Is(err, io.EOF):
 		return nil, badRequest("the body is empty: send an ask")
 	case err != nil:
-		return nil, badRequest("the body is neither JSON nor YAML: " + err.Error())
+		return nil, badRequest("the body is neither JSON nor YAML: %v", err)
 	case doc.Content[0].Kind != yaml.MappingNode:
 		return nil, badRequest("the body is no mapping: send the fields of an ask")
 	}
@@ -81,11 +81,11 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 		case !known:
 			return nil, unknownField(name)
 		case w.present[name]:
-			return nil, badRequest(name + " appears twice")
+			return nil, badRequest("%s appears twice", name)
 		}
 		w.present[name] = true
 		if err := read(w, fields[i+1]); err != nil {
-			return nil, badRequest(name + ": " + err.Error())
+			return nil, badRequest("%s: %v", name, err)
 		}
 	}
 	return w, w.complete()
@@ -94,9 +94,9 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 func unknownField(name string) error {
 	known := slices.Sorted(maps.Keys(requestFields))
 	if hint := validation.DidYouMean(name, known); hint != "" {
-		return badRequest(fmt.Sprintf("unknown field %q: %s", truncated(name), hint))
+		return badRequest("unknown field %q: %s", truncated(name), hint)
 	}
-	return badRequest(fmt.Sprintf("unknown field %q: it is one of %s", truncated(name), strings.Join(known, ", ")))
+	return badRequest("unknown field %q: it is one of %s", truncated(name), strings.Join(known, ", "))
 }
 
 // complete checks that no required field is missing, and that the fields agree.
@@ -104,8 +104,7 @@ func (w *dryRunRequest) complete() error {
 	if w.present["allocationKey"] {
 		for _, name := range slices.Sorted(maps.Keys(w.present)) {
 			if !slices.Contains(fieldsWithAllocationKey, name) {
-				return badRequest(fmt.Sprintf("%s: the pending ask that allocationKey names has its own; leave out one of the two",
-					name))
+				return badRequest("%s: the pending ask that allocationKey names has its own; leave out one of the two", name)
 			}
 		}
 		if w.key == "" {
@@ -121,7 +120,7 @@ func (w *dryRunRequest) complete() error {
 	case w.app == "" && w.queue == "":
 		return badRequest("queueName: it is missing; or name an existing application with applicationID")
 	case len(w.groups) > 0 && !security.IsUserName(w.user):
-		return badRequest(fmt.Sprintf("user: a user with groups cannot be called %q", truncated(w.user)))
+		return badRequest("user: a user with groups cannot be called %q", truncated(w.user))
 	}
 	return nil
 }
@@ -130,9 +129,9 @@ func (w *dryRunRequest) complete() error {
 func (w *dryRunRequest) contradicts(a *preemption.Preemptor) error {
 	switch {
 	case w.user != "" && w.user != a.User:
-		return badRequest(fmt.Sprintf("user: application %s is that of user %s", a.App, a.User))
+		return badRequest("user: application %s is that of user %s", a.App, a.User)
 	case w.queue != "" && w.queue != string(a.Queue):
-		return badRequest(fmt.Sprintf("queueName: application %s is in queue %s", a.App, a.Queue))
+		return badRequest("queueName: application %s is in queue %s", a.App, a.Queue)
 	}
 	return nil
 }

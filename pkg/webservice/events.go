@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -51,7 +50,7 @@ func (s *service) eventBatch(r *http.Request) (any, error) {
 		b, enabled = s.opt.History.Oldest(limit)
 	}
 	if !enabled {
-		return nil, &failure{status: http.StatusInternalServerError, reason: history.ErrDisabled.Error()}
+		return nil, refusal(http.StatusInternalServerError, "%v", history.ErrDisabled)
 	}
 	body := dao.EventBatch{InstanceUUID: s.opt.History.ID(), LowestID: b.Lowest, HighestID: b.Highest, NextID: next}
 	if b.Records != nil {
@@ -79,8 +78,7 @@ func (s *service) period(r *http.Request) (p period, err error) {
 		return p, err
 	}
 	if !p.since.IsZero() && !p.until.IsZero() && !p.since.Before(p.until) {
-		return p,
-			badRequest(fmt.Sprintf("since %q is not before until %q", r.URL.Query().Get("since"), r.URL.Query().Get("until")))
+		return p, badRequest("since %q is not before until %q", r.URL.Query().Get("since"), r.URL.Query().Get("until"))
 	}
 	return p, nil
 }
@@ -100,8 +98,8 @@ func timeParameter(r *http.Request, name string, now time.Time) (time.Time, erro
 		return now.Add(-ago), nil
 	}
 	return time.Time{},
-		badRequest(fmt.Sprintf("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name,
-			truncated(text)))
+		badRequest("%s %q: it is a time such as 2026-01-02T15:04:05Z, or a duration before now such as 5m", name,
+			truncated(text))
 }
 
 // uintParameter reads a number of at least least from the query; given is false if the query does not have it.
@@ -112,7 +110,7 @@ func uintParameter(r *http.Request, name string, least uint64) (n uint64, given 
 	}
 	n, err = strconv.ParseUint(text, 10, 64)
 	if err != nil || n < least {
-		return 0, true, badRequest(fmt.Sprintf("%s %q: it is a whole number, %d or more", name, text, least))
+		return 0, true, badRequest("%s %q: it is a whole number, %d or more", name, text, least)
 	}
 	return n, true, nil
 }
@@ -145,7 +143,7 @@ func (s *service) eventStream(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, history.ErrDisabled) {
 			status = http.StatusInternalServerError
 		}
-		s.fail(w, r, &failure{status: status, reason: err.Error()})
+		s.fail(w, r, refusal(status, "%v", err))
 		return
 	}
 	defer stream.Close()

@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -61,7 +60,7 @@ func (s *service) evictionOrder(r *http.Request, snap *scheduler.Snapshot) (any,
 	wanted := r.URL.Query().Get("resource")
 	if wanted != "" && n.Total.Get(wanted) == 0 &&
 		!slices.ContainsFunc(all, func(x *objects.Ask) bool { return x.Amounts.Get(wanted) > 0 }) {
-		return nil, badRequest(fmt.Sprintf("resource %q: neither node %s nor an allocation on it has any", wanted, n.ID))
+		return nil, badRequest("resource %q: neither node %s nor an allocation on it has any", wanted, n.ID)
 	}
 	body := evictionBody{
 		NodeID: string(n.ID), Resource: cmp.Or(wanted, scarcest, "memory"),

@@ -160,7 +160,7 @@ func (s *service) mux() *router {
 	s.routeOptions(mux)
 	mux.ServeMux.HandleFunc("GET "+dryRunPath, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "POST, OPTIONS")
-		s.fail(w, r, &failure{status: http.StatusMethodNotAllowed, reason: "send the ask with POST"})
+		s.fail(w, r, refusal(http.StatusMethodNotAllowed, "send the ask with POST"))
 	})
 	s.description = func() any { return describe(mux.patterns) }
 	return mux
@@ -218,7 +218,7 @@ func ofSameOrigin(handle func(*service, *http.Request) (any, error)) serve {
 		check, next := s.crossOriginCheck(), read(handle)(s, info)
 		return func(w http.ResponseWriter, r *http.Request) {
 			if err := check(r); err != nil {
-				s.fail(w, r, &failure{status: http.StatusForbidden, reason: err.Error()})
+				s.fail(w, r, refusal(http.StatusForbidden, "%v", err))
 				return
 			}
 			next(w, r)

@@ -132,9 +132,7 @@ func (s *service) liveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.live.admit(most) {
 		w.Header().Set("Retry-After", "30")
-		s.fail(w, r,
-			&failure{status: http.StatusServiceUnavailable,
-				reason: fmt.Sprintf("too many pages are open: %d get changes", most)})
+		s.fail(w, r, refusal(http.StatusServiceUnavailable, "too many pages are open: %d get changes", most))
 		return
 	}
 	defer s.live.leave()

@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -26,7 +25,7 @@ func parameter(r *http.Request, name string) (string, error) {
 	if !slices.Contains([]string{"name", "number", "key"}, name) {
 		what += " name"
 	}
-	return "", badRequest(fmt.Sprintf("%s %q: %v", what, truncated(r.PathValue(name)), err))
+	return "", badRequest("%s %q: %v", what, truncated(r.PathValue(name)), err)
 }
 
 // partition returns the loop of the partition in the path.
@@ -66,5 +65,5 @@ func queuePath(r *http.Request) (string, error) {
 }
 
 func badQueueName(path string) error {
-	return badRequest(fmt.Sprintf("queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path))
+	return badRequest("queue name %q: each level is 1 to 64 letters, digits or any of _ : # / @ -", path)
 }

@@ -56,7 +56,7 @@ func boolOf(query url.Values, name string) (*bool, error) {
 	}
 	value := text == "true"
 	if !value && text != "false" {
-		return nil, badRequest(fmt.Sprintf("%s %q: it is true or false", name, truncated(text)))
+		return nil, badRequest("%s %q: it is true or false", name, truncated(text))
 	}
 	return &value, nil
 }

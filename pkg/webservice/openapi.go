@@ -130,6 +130,9 @@ func (info *routeInfo) responses(schemas *schemas) schema {
 		"default":                          failed("a fault, the end of the scheduler, or a Host that is refused", plain),
 	}
 	failures := info.errors
+	if failures == nil && strings.Contains(info.pattern, "/partition/{partition}/") {
+		failures = ofPartition
+	}
 	if info.origin == canopyRoute {
 		failures = append([]int{http.StatusBadRequest}, failures...) // an unknown parameter
 	}

@@ -85,10 +85,10 @@ func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any
 
 func operatorFailure(err error) error {
 	if errors.Is(err, operators.ErrUnknown) {
-		return &failure{status: http.StatusNotFound, reason: err.Error()}
+		return refusal(http.StatusNotFound, "%v", err)
 	}
 	if errors.Is(err, operators.ErrRefused) {
-		return &failure{status: http.StatusConflict, reason: err.Error()}
+		return refusal(http.StatusConflict, "%v", err)
 	}
 	return err
 }

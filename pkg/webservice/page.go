@@ -66,7 +66,7 @@ func readPage(r *http.Request, element any) (page, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.TrimSpace(name)
 		if !slices.Contains(known, name) {
-			return p, badRequest(unknownListField(name, known))
+			return p, badRequest("%s", unknownListField(name, known))
 		}
 		p.fields[name] = true
 	}
@@ -81,7 +81,7 @@ func limitOf(query url.Values) (int, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, badRequest(fmt.Sprintf("limit %q: it is a number from 1 on", truncated(text)))
+		return 0, badRequest("limit %q: it is a number from 1 on", truncated(text))
 	}
 	return int(n), nil
 }
@@ -90,7 +90,7 @@ func limitOf(query url.Values) (int, error) {
 // would look as if it had been applied.
 func filterOf(query url.Values, name string) (string, error) {
 	if query.Has(name) && query.Get(name) == "" {
-		return "", badRequest(fmt.Sprintf("parameter %q has no value", name))
+		return "", badRequest("parameter %q has no value", name)
 	}
 	return query.Get(name), nil
 }

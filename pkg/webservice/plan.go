@@ -22,7 +22,7 @@ type planning struct{ busy atomic.Bool }
 // changes nothing, so readers may ask.
 func (s *service) plan(r *http.Request) (any, error) {
 	if !s.planning.busy.CompareAndSwap(false, true) {
-		return nil, &failure{status: http.StatusServiceUnavailable, reason: "another plan is being made: try again"}
+		return nil, refusal(http.StatusServiceUnavailable, "another plan is being made: try again")
 	}
 	defer s.planning.busy.Store(false)
 	limit := s.opt.Reloads.MaxBytes()
@@ -33,8 +33,7 @@ func (s *service) plan(r *http.Request) (any, error) {
 	}
 	if tooLong {
 		return nil,
-			&failure{status: http.StatusRequestEntityTooLarge,
-				reason: fmt.Sprintf("the configuration is longer than max-config-bytes (%d)", limit)}
+			refusal(http.StatusRequestEntityTooLarge, "the configuration is longer than max-config-bytes (%d)", limit)
 	}
 	next, problems := s.load(r.Context(), text)
 	current := s.opt.Reloads.Current()

@@ -51,7 +51,7 @@ func (s *service) preemption(r *http.Request) (any, error) {
 	}
 	number, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || number == 0 {
-		return nil, badRequest(fmt.Sprintf("preemption %q: it is a number from 1 on", text))
+		return nil, badRequest("preemption %q: it is a number from 1 on", text)
 	}
 	l, err := s.partition(r)
 	if err != nil {
@@ -83,12 +83,12 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return w, badRequest(fmt.Sprintf("limit %q: it is a number from 1 on", text))
+			return w, badRequest("limit %q: it is a number from 1 on", text)
 		}
 		w.limit = n
 	}
 	if w.reason != "" && !slices.Contains(dao.ReasonNames[:], w.reason) {
-		return w, badRequest(fmt.Sprintf("reason %q: it is one of %s", w.reason, strings.Join(dao.ReasonNames[:], ", ")))
+		return w, badRequest("reason %q: it is one of %s", w.reason, strings.Join(dao.ReasonNames[:], ", "))
 	}
 	if w.queue != "" {
 		for _, level := range strings.Split(w.queue, ".") {

@@ -2,7 +2,6 @@ package webservice
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -58,14 +57,13 @@ func (s *service) releaseManager(r *http.Request) (any, error) {
 	case "true":
 		force = true
 	default:
-		return nil, badRequest(fmt.Sprintf("force is %q: it takes true or false", text))
+		return nil, badRequest("force is %q: it takes true or false", text)
 	}
 	switch err := s.opt.Managers.Release(rm, force); {
 	case errors.Is(err, ErrNoManager):
-		return nil, &failure{status: http.StatusNotFound, reason: err.Error()}
+		return nil, refusal(http.StatusNotFound, "%v", err)
 	case errors.Is(err, ErrManagerConnected):
-		return nil, &failure{status: http.StatusConflict,
-			reason: err.Error() + ": end it first, or send force=true"}
+		return nil, refusal(http.StatusConflict, "%v: end it first, or send force=true", err)
 	case err != nil:
 		return nil, err
 	}

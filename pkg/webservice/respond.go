@@ -3,6 +3,7 @@ package webservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -30,12 +31,17 @@ type failure struct {
 
 func (f *failure) Error() string { return f.reason }
 
-func notFound(what string) error {
-	return &failure{status: http.StatusNotFound, reason: what + " not found"}
+// refusal returns a failure with a text.
+func refusal(status int, format string, about ...any) *failure {
+	return &failure{status: status, reason: fmt.Sprintf(format, about...)}
 }
 
-func badRequest(reason string) error {
-	return &failure{status: http.StatusBadRequest, reason: reason}
+func notFound(what string) error {
+	return refusal(http.StatusNotFound, "%s not found", what)
+}
+
+func badRequest(format string, about ...any) error {
+	return refusal(http.StatusBadRequest, format, about...)
 }
 
 // discardBody reads what is left of the body, but not more than a configuration has: a client that still sends it
@@ -59,9 +65,9 @@ func (s *service) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &f):
 	case errors.Is(err, httpserver.ErrBusy), errors.Is(err, cpushare.ErrTooLong), errors.Is(err, loop.ErrEnded),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		f = &failure{status: http.StatusServiceUnavailable, reason: err.Error()}
+		f = refusal(http.StatusServiceUnavailable, "%v", err)
 	default:
-		f = &failure{status: http.StatusInternalServerError, reason: err.Error()}
+		f = refusal(http.StatusInternalServerError, "%v", err)
 	}
 	if f.status >= http.StatusInternalServerError {
 		s.opt.Log.Warn("request failed", zap.String("path", r.URL.Path), zap.Int("status", f.status), zap.Error(err))

@@ -83,10 +83,10 @@ func (s *service) acceptQuery(w http.ResponseWriter, r *http.Request, pattern st
 	case err == nil && len(ignored) == 0:
 		return true
 	case known.origin == canopyRoute && err != nil:
-		s.fail(w, r, badRequest("the query cannot be read: "+err.Error()))
+		s.fail(w, r, badRequest("the query cannot be read: %v", err))
 		return false
 	case known.origin == canopyRoute:
-		s.fail(w, r, badRequest(refused[0]))
+		s.fail(w, r, badRequest("%s", refused[0]))
 		return false
 	}
 	if err != nil {

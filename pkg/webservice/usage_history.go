@@ -43,7 +43,7 @@ func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	}
 	kind, known := usage.ParseKind(query.Get("by"))
 	if !known {
-		return q, badRequest(fmt.Sprintf("by %q: it is one of queue, user, group", truncated(query.Get("by"))))
+		return q, badRequest("by %q: it is one of queue, user, group", truncated(query.Get("by")))
 	}
 	q.Kind = kind
 	since, err := timeParameter(r, "since", now)
@@ -62,16 +62,15 @@ func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	}
 	if !q.Since.Before(q.Until) {
 		return q,
-			badRequest(fmt.Sprintf("since %s is not before until %s, or is in the future", dao.TimeText(q.Since),
-				dao.TimeText(q.Until)))
+			badRequest("since %s is not before until %s, or is in the future", dao.TimeText(q.Since), dao.TimeText(q.Until))
 	}
 	if text := query.Get("step"); text != "" {
 		q.Step, err = time.ParseDuration(text)
 		if err != nil || q.Step < minUsageStep {
-			return q, badRequest(fmt.Sprintf("step %q: it is a duration of 1s or more, such as 15m", truncated(text)))
+			return q, badRequest("step %q: it is a duration of 1s or more, such as 15m", truncated(text))
 		}
 		if q.Until.Sub(q.Since)/q.Step >= maxUsagePoints {
-			return q, badRequest(fmt.Sprintf("step %s makes more than %d points of this window", q.Step, maxUsagePoints))
+			return q, badRequest("step %s makes more than %d points of this window", q.Step, maxUsagePoints)
 		}
 	}
 	return q, nil
@@ -134,7 +133,7 @@ func (s *service) knownSeries(ctx context.Context, q usage.Query) error {
 	if hint := validation.DidYouMean(q.Name, names); hint != "" {
 		text += ": " + hint
 	}
-	return &failure{status: http.StatusNotFound, reason: text}
+	return refusal(http.StatusNotFound, "%s", text)
 }
 
 // busiestFirst sorts by the largest share of a resource, compared with the series that had most of it; then by name.

@@ -69,12 +69,11 @@ func (v *validations) read(body io.Reader, limit int) (text []byte, tooLong bool
 			return text, true, nil
 		case n > 0 && held > textsAtOnce*int64(limit): // what is held already may end
 			return text, false,
-				&failure{status: http.StatusServiceUnavailable,
-					reason: "too many configurations are validated at the same time: try again"}
+				refusal(http.StatusServiceUnavailable, "too many configurations are validated at the same time: try again")
 		case errors.Is(err, io.EOF):
 			return text, false, nil
 		case err != nil:
-			return text, false, badRequest("the body cannot be read: " + err.Error())
+			return text, false, badRequest("the body cannot be read: %v", err)
 		}
 	}
 }
