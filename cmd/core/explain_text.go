@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -45,9 +47,10 @@ func printHeadrooms(t preemptText, e *dao.Explanation) {
 	t.line("\nRESOURCE\tREQUESTED\tQUEUE HEADROOM\tLIMIT HEADROOM\tCLUSTER HEADROOM\tMOST FREE ON A NODE\tLARGEST NODE")
 	for i := range e.Resources {
 		r := &e.Resources[i]
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, r.Text(r.Requested), headroomText(r, r.Queue, true),
-			headroomText(r, r.Limit, true),
-			headroomText(r, r.Cluster, false), r.Text(r.MaxFreeOnNode), r.Text(r.LargestNode))
+		text := func(n resources.Quantity) string { return resources.FormatQuantity(r.Resource, n) }
+		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", r.Resource, text(r.Requested), headroomText(r.Resource, r.Queue, true),
+			headroomText(r.Resource, r.Limit, true), headroomText(r.Resource, r.Cluster, false), text(r.MaxFreeOnNode),
+			text(r.LargestNode))
 	}
 }
 
@@ -60,11 +63,11 @@ func ageText(age time.Duration) string {
 	return fmt.Sprintf("%dd%dh", age/day, age%day/time.Hour)
 }
 
-func headroomText(r *dao.Availability, headroom *dao.Headroom, named bool) string {
-	if headroom == nil {
+func headroomText(resource string, headroom scheduler.Headroom, named bool) string {
+	if headroom.IsZero() {
 		return "no bound"
 	}
-	text := r.Text(headroom.Free) + " of " + r.Text(headroom.Max)
+	text := resources.FormatQuantity(resource, headroom.Free) + " of " + resources.FormatQuantity(resource, headroom.Max)
 	if named {
 		text += " (" + headroom.BoundBy + ")"
 	}

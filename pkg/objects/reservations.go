@@ -254,9 +254,9 @@ func (l ReservationLedger) NodeCount() int { return len(l.p.nodes) }
 
 // Holder is an ask for which something of a node is held.
 type Holder struct {
-	Node NodeID
-	Key  AllocationKey
-	App  AppID
+	Node NodeID        `json:"nodeID"`
+	Key  AllocationKey `json:"allocationKey"`
+	App  AppID         `json:"applicationID"`
 }
 
 // HoldersText names at most three holders.

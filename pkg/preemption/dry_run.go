@@ -44,7 +44,7 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 		}
 		if v.NotEntitled == NotEntitledAboveGuarantee {
 			for _, o := range entitlement.Queue.Quota().OverGuarantee(x.Shape().Vector(), p.Nomination(x) != nil) {
-				v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Used, o.Requested, o.Guaranteed})
+				v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Guaranteed, o.Used, o.Requested})
 			}
 			if len(v.Over) == 0 {
 				v.NotEntitled = Entitled // it exceeds the guarantee only beside its own nomination (PRE-14)

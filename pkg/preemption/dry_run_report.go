@@ -33,8 +33,10 @@ type DryRunEntitlement struct {
 
 // OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.
 type OverGuarantee struct {
-	Resource                    string
-	Used, Requested, Guaranteed resources.Quantity
+	Resource   string             `json:"resource"`
+	Guaranteed resources.Quantity `json:"guaranteed"`
+	Used       resources.Quantity `json:"used"`
+	Requested  resources.Quantity `json:"requested"`
 }
 
 // DryRunSearch is a SearchReport as values.

@@ -84,50 +84,61 @@ func (s KeyState) String() string {
 
 // Shortage is a resource of which less is available than an ask requests.
 type Shortage struct {
-	Resource  string
-	Requested resources.Quantity
-	Free, Max resources.Quantity // available, and in all, where Verdict says
+	Resource  string             `json:"resource"`
+	Requested resources.Quantity `json:"requested"`
+	Free      resources.Quantity `json:"free"` // available where Verdict says
+	Max       resources.Quantity `json:"max"`  // in all
 }
 
-// Headroom is how much of a resource is available to an ask within one bound.
+// Headroom is how much of a resource is available to an ask within the bound that has least. REST shows it as it is,
+// like the next types.
 type Headroom struct {
-	Free, Max resources.Quantity // available, negative if more is used than Max; and in all
-	BoundBy   string             // the bound in words; empty: there is no bound, and Free and Max mean nothing
+	Free resources.Quantity `json:"free"` // negative: more is used than Max
+	Max  resources.Quantity `json:"max"`  // in all
+	// the bound in words; empty: there is no bound, and Free and Max mean nothing
+	BoundBy string `json:"boundBy"`
 }
 
-// Availability is how much of a requested resource is available.
+// IsZero reports whether there is no bound: REST leaves it out.
+func (h Headroom) IsZero() bool { return h.BoundBy == "" }
+
+// Availability is how much of a requested resource is available, by what bounds it.
 type Availability struct {
-	Resource      string
-	Requested     resources.Quantity
-	Queue         Headroom           // of the queue of its path with the least, root excluded
-	Limit         Headroom           // of the limit of its user or group with the least
-	Cluster       Headroom           // of all nodes
-	MaxFreeOnNode resources.Quantity // the most on one node that accepts the ask, without what is held for other asks
-	LargestNode   resources.Quantity // the most that such a node has in all
-	NodesLacking  int                // such nodes that have less free than requested
-	LeastMissing  resources.Quantity // the least that one of these lacks
+	Resource  string             `json:"resource"`
+	Requested resources.Quantity `json:"requested"`
+	// of the queue of its path with the least, root excluded; missing: no queue below root has a max
+	Queue   Headroom `json:"queue,omitzero"`
+	Limit   Headroom `json:"limit,omitzero"` // of the user or the group; missing: there is no limit
+	Cluster Headroom `json:"cluster"`        // of all nodes
+	// the most on one node that accepts the ask, without what is held for other asks
+	MaxFreeOnNode resources.Quantity `json:"maxFreeOnNode"`
+	LargestNode   resources.Quantity `json:"largestNode"` // the most that such a node has in all
+	// nodes that accept the ask and have less free than requested
+	NodesLacking int                `json:"nodesLacking,omitempty"`
+	LeastMissing resources.Quantity `json:"leastMissing,omitempty"` // the least that one of these lacks
 }
 
-// NodeCounts counts each node once, by the first reason why it is not feasible (ORD-60).
+// NodeCounts counts each node of the partition once, by the first reason why it is not feasible (ORD-60).
 type NodeCounts struct {
-	Total         int
-	NotRequired   int // the ask requires another node
-	NotSelected   int // its node selector or node affinity does not match the labels
-	Tainted       int // it does not tolerate a taint
-	Unschedulable int
-	RefusedBefore int // nothing of these, but it has refused the ask, or asks of its kind, and the back-off has not ended
-	TooSmall      int // its capacity is less than requested
-	TooFull       int // its free resources are less than requested
-	Reserved      int // they are not, but are held for other asks
-	Fitting       int // none of these
+	Total         int `json:"total"`
+	NotRequired   int `json:"notRequired"` // the ask requires another node
+	NotSelected   int `json:"notSelected"` // its node selector or node affinity does not match the labels
+	Tainted       int `json:"tainted"`     // it does not tolerate a taint
+	Unschedulable int `json:"unschedulable"`
+	// nothing of these, but it has refused the ask, or asks of its kind, and the back-off has not ended
+	RefusedBefore int `json:"refusedBefore,omitempty"`
+	TooSmall      int `json:"tooSmall"` // its capacity is less than requested
+	TooFull       int `json:"tooFull"`  // its free resources are less than requested
+	Reserved      int `json:"reserved"` // they are not, but are held for other asks
+	Fitting       int `json:"fitting"`  // none of these
 
-	// Of the nodes that it fits, those that other allocations refuse to it (CON-27).
+	// Of the nodes that the ask fits, those that other allocations refuse to it (CON-27).
 
-	PortTaken          int // an allocation on the node uses one of its host ports
-	Spread             int // by a topology spread constraint
-	Affinity           int // by its pod affinity
-	AntiAffinity       int // by its pod anti-affinity
-	OthersAntiAffinity int // by the anti-affinity of an allocation
+	PortTaken          int `json:"portTaken,omitempty"`          // an allocation on the node uses one of its host ports
+	Spread             int `json:"spread,omitempty"`             // by a topology spread constraint
+	Affinity           int `json:"affinity,omitempty"`           // by its pod affinity
+	AntiAffinity       int `json:"antiAffinity,omitempty"`       // by its pod anti-affinity
+	OthersAntiAffinity int `json:"othersAntiAffinity,omitempty"` // by the anti-affinity of an allocation
 }
 
 // Explain explains the ask or allocation of a key. It changes nothing. It reads each queue of its path and

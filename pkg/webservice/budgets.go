@@ -37,11 +37,7 @@ func budgetForms(s *service, ctx context.Context) (func(*budgets.Budget) (inJSON
 // budget without counts was created after them.
 func (s *service) budgetCounts(ctx context.Context) (map[string][]dao.BudgetCounts, error) {
 	out := map[string][]dao.BudgetCounts{}
-	for _, name := range s.cluster.Partitions() {
-		l, ok := s.cluster.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
-		}
+	for name, l := range partitionsOf(s.cluster) {
 		views, err := l.Budgets(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("partition %s: %w", name, err)

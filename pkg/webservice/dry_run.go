@@ -76,22 +76,22 @@ const hypotheticalApplication = "(hypothetical application)"
 // hypotheticalAsk makes the request to the core. A hypothetical ask gets its priority and its class
 // by the same admission as an ask of the resource manager.
 func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, error) {
-	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.key), NamedClass: w.class,
-		AssumeDelayPassed: w.assumeDelayPassed, Node: objects.NodeID(w.explainNode)}
-	if w.key != "" {
+	h := scheduler.DryRunRequest{Key: objects.AllocationKey(w.AllocationKey), NamedClass: w.PriorityClassName,
+		AssumeDelayPassed: w.AssumeDelayPassed, Node: objects.NodeID(w.ExplainNode)}
+	if w.AllocationKey != "" {
 		return h, nil
 	}
 	g, problem := priorities.Admit(s.currentConfig().Classes, priorities.Request{
-		Class: w.class, Priority: w.priority, HasPolicy: w.present["preempts"], Preempts: w.preempts,
+		Class: w.PriorityClassName, Priority: w.Priority, HasPolicy: w.present["preempts"], Preempts: w.Preempts,
 	}, false)
 	if problem != nil {
 		return h, refusal(http.StatusUnprocessableEntity, "%v: %v", scheduler.ErrWouldBeRejected, problem)
 	}
-	preempts := w.preempts
+	preempts := w.Preempts
 	if g.Class != nil {
 		preempts, h.Class = g.Preempts, g.Class.Name
 		h.AllowedUsers = g.Class.SubmitACL
-		if w.class == "" {
+		if w.PriorityClassName == "" {
 			h.AllowedUsers = nil // the ACL of the default class is not checked when it is not named
 		} else if h.AllowedUsers == nil && g.Class.IsSystem() {
 			noUsers := security.AllowList(nil, nil)
@@ -99,17 +99,17 @@ func (s *service) hypotheticalAsk(w *dryRunRequest) (scheduler.DryRunRequest, er
 		}
 	}
 	h.Ask = &objects.Ask{
-		Key: "(hypothetical ask)", App: objects.AppID(w.app), Amounts: w.amounts, Priority: g.Priority,
-		Details: objects.NewAskDetails(objects.AskDetails{RequiredNode: objects.NodeID(w.node), Tags: w.tags}),
+		Key: "(hypothetical ask)", App: objects.AppID(w.ApplicationID), Amounts: w.amounts, Priority: g.Priority,
+		Details: objects.NewAskDetails(objects.AskDetails{RequiredNode: objects.NodeID(w.RequiredNodeID), Tags: w.Tags}),
 		Policy:  (objects.PolicySent | objects.PolicyAllowPreemptSelf).With(objects.PolicyAllowPreemptOther, preempts),
 	}
-	if w.app == "" {
+	if w.ApplicationID == "" {
 		h.Ask.App = hypotheticalApplication
 	}
-	if len(w.groups) == 0 {
-		w.groups = []string{w.user}
+	if len(w.Groups) == 0 {
+		w.Groups = []string{w.User}
 	}
-	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: w.user, Groups: w.groups},
-		Queue: objects.QueuePath(w.queue)}
+	h.Applicant = objects.HypotheticalOwner{User: security.User{Name: w.User, Groups: w.Groups},
+		Queue: objects.QueuePath(w.QueueName)}
 	return h, nil
 }

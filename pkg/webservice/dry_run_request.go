@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,44 +16,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // dryRunRequest is the ask of a dry run as it was sent. JSON is parsed as YAML, of which it is a subset.
 type dryRunRequest struct {
-	key, app, user, queue, class, node, explainNode string
-	groups                                          []string
-	priority                                        int32
-	amounts                                         resources.Amounts
-	tags                                            map[string]string
-	preempts, assumeDelayPassed                     bool
-
+	dao.DryRunRequest
+	amounts resources.Amounts
 	present map[string]bool // the fields that were sent
 }
 
-// requestField reads one field; the error says what is wrong with its value.
-type requestField func(w *dryRunRequest, n *yaml.Node) error
+// requestFields are the fields of a dao.DryRunRequest, in their order.
+var requestFields = fieldNames(reflect.TypeFor[dao.DryRunRequest]())
 
-var requestFields = map[string]requestField{
-	"allocationKey":     stringField(func(w *dryRunRequest) *string { return &w.key }),
-	"applicationID":     stringField(func(w *dryRunRequest) *string { return &w.app }),
-	"user":              stringField(func(w *dryRunRequest) *string { return &w.user }),
-	"queueName":         func(w *dryRunRequest, n *yaml.Node) error { return readQueueName(w, n) },
-	"priorityClassName": stringField(func(w *dryRunRequest) *string { return &w.class }),
-	"requiredNodeId":    stringField(func(w *dryRunRequest) *string { return &w.node }),
-	"explainNode":       stringField(func(w *dryRunRequest) *string { return &w.explainNode }),
-	"groups":            func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.groups, "a list of names") },
-	"priority": func(w *dryRunRequest,
-		n *yaml.Node) error {
-		return decode(n, &w.priority, "a whole number of 32 bits")
-	},
-	"preempts": func(w *dryRunRequest, n *yaml.Node) error { return decode(n, &w.preempts, "true or false") },
-	"assumeDelayPassed": func(w *dryRunRequest,
-		n *yaml.Node) error {
-		return decode(n, &w.assumeDelayPassed, "true or false")
-	},
-	"tags":     readTags,
-	"resource": readAmounts,
-}
+// fieldKinds say what the values of fields must be.
+var fieldKinds = map[reflect.Kind]string{reflect.String: "a text", reflect.Slice: "a list of names",
+	reflect.Int32: "a whole number of 32 bits", reflect.Bool: "true or false", reflect.Map: "a mapping of texts"}
 
 // fieldsWithAllocationKey are the fields that may be sent with an allocationKey.
 var fieldsWithAllocationKey = []string{"allocationKey", "assumeDelayPassed", "explainNode"}
@@ -72,27 +51,42 @@ func readDryRunRequest(body []byte) (*dryRunRequest, error) {
 	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
 		return nil, badRequest("the body has more than one document: send one ask")
 	}
-	w := &dryRunRequest{preempts: true, present: map[string]bool{}}
+	w := &dryRunRequest{DryRunRequest: dao.DryRunRequest{Preempts: true}, present: map[string]bool{}}
 	fields := doc.Content[0].Content
 	for i := 0; i+1 < len(fields); i += 2 {
 		name := fields[i].Value
-		read, known := requestFields[name]
+		at := slices.Index(requestFields, name)
 		switch {
-		case !known:
+		case at < 0:
 			return nil, unknownField(name)
 		case w.present[name]:
 			return nil, badRequest("%s appears twice", name)
 		}
 		w.present[name] = true
-		if err := read(w, fields[i+1]); err != nil {
+		if err := w.read(at, fields[i+1]); err != nil {
 			return nil, badRequest("%s: %v", name, err)
 		}
 	}
 	return w, w.complete()
 }
 
+// read reads a field; the error says what is wrong with its value.
+func (w *dryRunRequest) read(at int, n *yaml.Node) error {
+	to := reflect.ValueOf(&w.DryRunRequest).Elem().Field(at)
+	switch what := fieldKinds[to.Kind()]; requestFields[at] {
+	case "resource":
+		return readAmounts(w, n)
+	case "queueName":
+		return readQueueName(w, n)
+	case "tags":
+		return readTags(w, n)
+	default:
+		return decode(n, to.Addr().Interface(), what)
+	}
+}
+
 func unknownField(name string) error {
-	known := slices.Sorted(maps.Keys(requestFields))
+	known := slices.Sorted(slices.Values(requestFields))
 	if hint := validation.DidYouMean(name, known); hint != "" {
 		return badRequest("unknown field %q: %s", truncated(name), hint)
 	}
@@ -107,7 +101,7 @@ func (w *dryRunRequest) complete() error {
 				return badRequest("%s: the pending ask that allocationKey names has its own; leave out one of the two", name)
 			}
 		}
-		if w.key == "" {
+		if w.AllocationKey == "" {
 			return badRequest("allocationKey: it is empty")
 		}
 		return nil
@@ -115,12 +109,12 @@ func (w *dryRunRequest) complete() error {
 	switch {
 	case !w.present["resource"]:
 		return badRequest("resource: it is missing")
-	case w.app == "" && w.user == "":
+	case w.ApplicationID == "" && w.User == "":
 		return badRequest("user: it is missing; or name an existing application with applicationID")
-	case w.app == "" && w.queue == "":
+	case w.ApplicationID == "" && w.QueueName == "":
 		return badRequest("queueName: it is missing; or name an existing application with applicationID")
-	case len(w.groups) > 0 && !security.IsUserName(w.user):
-		return badRequest("user: a user with groups cannot be called %q", truncated(w.user))
+	case len(w.Groups) > 0 && !security.IsUserName(w.User):
+		return badRequest("user: a user with groups cannot be called %q", truncated(w.User))
 	}
 	return nil
 }
@@ -128,20 +122,16 @@ func (w *dryRunRequest) complete() error {
 // contradicts is the error if the user or the queue of the request is not that of the application.
 func (w *dryRunRequest) contradicts(a *preemption.Preemptor) error {
 	switch {
-	case w.user != "" && w.user != a.User:
+	case w.User != "" && w.User != a.User:
 		return badRequest("user: application %s is that of user %s", a.App, a.User)
-	case w.queue != "" && w.queue != string(a.Queue):
+	case w.QueueName != "" && w.QueueName != string(a.Queue):
 		return badRequest("queueName: application %s is in queue %s", a.App, a.Queue)
 	}
 	return nil
 }
 
-func stringField(of func(*dryRunRequest) *string) requestField {
-	return func(w *dryRunRequest, n *yaml.Node) error { return decode(n, of(w), "a text") }
-}
-
 // decode reads a value of exactly the type of to: a quoted number is not a number, and null is an error.
-func decode[T any](n *yaml.Node, to *T, what string) error {
+func decode(n *yaml.Node, to any, what string) error {
 	if n.Kind == yaml.AliasNode || n.Tag == "!!null" {
 		return fmt.Errorf("it must be %s", what)
 	}
@@ -152,15 +142,15 @@ func decode[T any](n *yaml.Node, to *T, what string) error {
 }
 
 func readQueueName(w *dryRunRequest, n *yaml.Node) error {
-	if err := decode(n, &w.queue, "the path of a queue"); err != nil {
+	if err := decode(n, &w.QueueName, "the path of a queue"); err != nil {
 		return err
 	}
-	for _, level := range strings.Split(w.queue, ".") {
+	for _, level := range strings.Split(w.QueueName, ".") {
 		if !queueLevel.MatchString(level) {
-			return badQueueName(w.queue)
+			return badQueueName(w.QueueName)
 		}
 	}
-	w.queue = strings.ToLower(w.queue)
+	w.QueueName = strings.ToLower(w.QueueName)
 	return nil
 }
 
@@ -172,11 +162,11 @@ var tagsWithField = map[string]string{
 
 // readTags reads tags. One that a field says is refused, so that it is not left out without a word.
 func readTags(w *dryRunRequest, n *yaml.Node) error {
-	if err := decode(n, &w.tags, "a mapping of texts"); err != nil {
+	if err := decode(n, &w.Tags, "a mapping of texts"); err != nil {
 		return err
 	}
 	for _, tag := range slices.Sorted(maps.Keys(tagsWithField)) {
-		if _, sent := w.tags[tag]; sent {
+		if _, sent := w.Tags[tag]; sent {
 			return fmt.Errorf("%s is the field %s of the request", tag, tagsWithField[tag])
 		}
 	}

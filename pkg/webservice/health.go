@@ -29,11 +29,7 @@ const (
 // It fails if a partition makes no progress, or if its last audit found inconsistent accounting: the
 // decisions of such a scheduler cannot be trusted.
 func (s *service) health(*http.Request) (any, error) {
-	for _, name := range s.cluster.Partitions() {
-		l, ok := s.cluster.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
-		}
+	for name, l := range partitionsOf(s.cluster) {
 		h := l.Health()
 		err := partitionError(h, s.opt.Now())
 		s.audits.startIfDue(l, h, s.opt.Now())
@@ -53,11 +49,7 @@ func (s *service) health(*http.Request) (any, error) {
 // Health is an error if a partition makes no progress, or if its last audit found inconsistent
 // accounting. It answers from memory, and starts no audit.
 func Health(c *loop.Cluster, now time.Time) error {
-	for _, name := range c.Partitions() {
-		l, ok := c.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
-		}
+	for name, l := range partitionsOf(c) {
 		if err := partitionError(l.Health(), now); err != nil {
 			return fmt.Errorf("partition %s: %w", name, err)
 		}

@@ -357,11 +357,11 @@ func fieldsOf(typ reflect.Type) iter.Seq[documentedField] {
 	}
 }
 
-// fieldComments are the comments of fields by type, from the source.
+// fieldComments are the comments of fields by type, from the source. Of types with the same name the last one counts.
 func fieldComments(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	comments := map[string]map[string]string{}
-	for _, dir := range []string{".", "dao", "../configs/diff"} {
+	for _, dir := range []string{"../scheduler", "../preemption", ".", "dao", "../configs/diff"} {
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		assert.NilError(t, err)
 		for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -88,13 +89,20 @@ func hasTag(r *http.Request, tag string) bool {
 	return false
 }
 
-// all returns a snapshot of each partition, in name order.
-func (s *service) allSnapshots(ctx context.Context) (all []*scheduler.Snapshot, err error) {
-	for _, name := range s.cluster.Partitions() {
-		l, ok := s.cluster.Partition(name)
-		if !ok {
-			continue // a reload has just removed it
+// partitionsOf yields the partitions of a cluster, in name order. A reload may remove one at any time.
+func partitionsOf(c *loop.Cluster) iter.Seq2[string, *loop.Loop] {
+	return func(yield func(string, *loop.Loop) bool) {
+		for _, name := range c.Partitions() {
+			if l, ok := c.Partition(name); ok && !yield(name, l) {
+				return
+			}
 		}
+	}
+}
+
+// allSnapshots returns a snapshot of each partition, in name order.
+func (s *service) allSnapshots(ctx context.Context) (all []*scheduler.Snapshot, err error) {
+	for name, l := range partitionsOf(s.cluster) {
 		snap, err := s.snapshots.get(ctx, l)
 		if _, configured := s.cluster.Partition(name); errors.Is(err, loop.ErrEnded) && !configured {
 			continue

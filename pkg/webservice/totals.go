@@ -34,11 +34,7 @@ func (s *service) containerHistory(*http.Request) (any, error) { return s.contai
 
 // Totals are those of all partitions of a cluster, without the time. ok is false if a partition does not answer.
 func Totals(ctx context.Context, c *loop.Cluster) (x totals.Sample, ok bool) {
-	for _, name := range c.Partitions() {
-		l, found := c.Partition(name)
-		if !found {
-			continue // a reload has just removed it
-		}
+	for _, l := range partitionsOf(c) {
 		running, allocations, err := l.Totals(ctx)
 		switch {
 		case errors.Is(err, loop.ErrEnded):

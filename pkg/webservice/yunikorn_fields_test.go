@@ -82,12 +82,3 @@ func TestFields_OfYuniKornAreThereOrKnownToBeAbsent(t *testing.T) {
 		}
 	}
 }
-
-// The document of a dry run is described by a type; its fields are read one by one.
-func TestDryRunRequest_DescribedFieldsAreThoseThatAreRead(t *testing.T) {
-	described := fieldNames(reflect.TypeFor[dao.DryRunRequest]())
-	assert.Equal(t, len(described), len(requestFields))
-	for _, name := range described {
-		assert.Assert(t, requestFields[name] != nil, name)
-	}
-}

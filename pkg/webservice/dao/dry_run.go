@@ -35,21 +35,14 @@ type Entitlement struct {
 	QueueName        string `json:"queueName,omitempty"`  // the queue of the reason, or the one whose guarantee is not met
 	EntitledAt       int64  `json:"entitledAt,omitempty"` // when the ask will be entitled
 
-	Over []OverGuarantee `json:"overGuarantee,omitempty"` // by which resources the queue would exceed its guarantee
-}
-
-// OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.
-type OverGuarantee struct {
-	Resource   string `json:"resource"`
-	Guaranteed int64  `json:"guaranteed"`
-	Used       int64  `json:"used"`
-	Requested  int64  `json:"requested"`
+	// by which resources the queue would exceed its guarantee
+	Over []preemption.OverGuarantee `json:"overGuarantee,omitempty"`
 }
 
 // OverText is the figures of Over in words, behind the name of the queue.
 func (e *Entitlement) OverText() (text string) {
 	for _, o := range e.Over {
-		amount := func(n int64) string { return resources.FormatQuantity(o.Resource, resources.Quantity(n)) }
+		amount := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
 		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used),
 			amount(o.Requested))
 	}

@@ -1,7 +1,6 @@
 package dao
 
-// DryRunRequest is the ask of a dry run. Package webservice reads it field by field, so that errors name the field; its
-// tests compare the fields.
+// DryRunRequest is the ask of a dry run. Package webservice reads it field by field, so that errors name the field.
 type DryRunRequest struct {
 	AllocationKey     string   `json:"allocationKey,omitempty"` // a pending ask, instead of the fields of an ask
 	ApplicationID     string   `json:"applicationID,omitempty"`

@@ -1,7 +1,7 @@
 package dao
 
 import (
-	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -26,10 +26,11 @@ type Explanation struct {
 
 	// The following is set for a pending ask only.
 
-	Verdict   *Verdict       `json:"verdict,omitempty"`
-	Resources []Availability `json:"resources,omitempty"` // of the ask, by name
-	Nodes     *NodeCounts    `json:"nodes,omitempty"`
-	HeldFor   []Holder       `json:"heldFor,omitempty"` // the asks for which nodes are held that nodes counts as reserved
+	Verdict   *Verdict                 `json:"verdict,omitempty"`
+	Resources []scheduler.Availability `json:"resources,omitempty"` // of the ask, by name
+	Nodes     *scheduler.NodeCounts    `json:"nodes,omitempty"`
+	// the asks for which nodes are held that nodes counts as reserved
+	HeldFor []objects.Holder `json:"heldFor,omitempty"`
 
 	Gates        []Gate        `json:"gates,omitempty"`          // every condition for it to be placed
 	Largest      *GateChange   `json:"largestRequest,omitempty"` // the most that it could request instead
@@ -52,13 +53,14 @@ type Verdict struct {
 	Subject   string `json:"subject,omitempty"`
 	Permanent bool   `json:"permanent"` // no end of an allocation can help (OBS-41)
 	// the resource manager reads decisions; while it does not, none are made
-	Listening   bool       `json:"listening"`
-	MayPreempt  bool       `json:"mayPreempt"`            // the ask is entitled to preempt, or will be after a delay
-	Shortages   []Shortage `json:"shortages,omitempty"`   // the resources of the verdict
-	Running     int        `json:"running,omitempty"`     // running applications, if their number is the reason
-	MaxRunning  uint64     `json:"maxRunning,omitempty"`  // the bound of running
-	Terminating int        `json:"terminating,omitempty"` // allocations on nodeID that are terminating
-	BackOff     []BackOff  `json:"backOff,omitempty"`     // what is not tried again before a time
+	Listening bool `json:"listening"`
+	// the ask is entitled to preempt, or will be after a delay
+	MayPreempt  bool                 `json:"mayPreempt"`
+	Shortages   []scheduler.Shortage `json:"shortages,omitempty"`   // the resources of the verdict
+	Running     int                  `json:"running,omitempty"`     // running applications, if their number is the reason
+	MaxRunning  uint64               `json:"maxRunning,omitempty"`  // the bound of running
+	Terminating int                  `json:"terminating,omitempty"` // allocations on nodeID that are terminating
+	BackOff     []BackOff            `json:"backOff,omitempty"`     // what is not tried again before a time
 }
 
 // BackOff is when something is tried again for an ask, and why not before (OBS-93).
@@ -67,57 +69,6 @@ type BackOff struct {
 	Until      int64  `json:"until"`
 	NeedChange bool   `json:"needChange"` // at until or later, and only if anything has changed
 	Message    string `json:"message"`
-}
-
-// Shortage is a resource of which there is not enough.
-type Shortage struct {
-	Resource  string `json:"resource"`
-	Requested int64  `json:"requested"`
-	Free      int64  `json:"free"`
-	Max       int64  `json:"max"`
-}
-
-// Availability is how much of a resource is available to the ask, by what bounds it.
-type Availability struct {
-	Resource  string `json:"resource"`
-	Requested int64  `json:"requested"`
-	// of the queue that leaves the least; missing: no queue below root has a max
-	Queue         *Headroom `json:"queue,omitempty"`
-	Limit         *Headroom `json:"limit,omitempty"` // of the user or the group; missing: there is no limit
-	Cluster       *Headroom `json:"cluster"`
-	MaxFreeOnNode int64     `json:"maxFreeOnNode"`
-	LargestNode   int64     `json:"largestNode"`
-	NodesLacking  int       `json:"nodesLacking,omitempty"` // nodes that accept the ask and have too little of it free
-	LeastMissing  int64     `json:"leastMissing,omitempty"` // the least that one of these lacks
-}
-
-// Headroom is what is free of a resource within the bound that has least.
-type Headroom struct {
-	Free    int64  `json:"free"`
-	Max     int64  `json:"max"`
-	BoundBy string `json:"boundBy"`
-}
-
-// NodeCounts counts the nodes of the partition by what they are to the ask.
-type NodeCounts struct {
-	Total         int `json:"total"`
-	NotRequired   int `json:"notRequired"`
-	NotSelected   int `json:"notSelected"`
-	Tainted       int `json:"tainted"`
-	Unschedulable int `json:"unschedulable"`
-	RefusedBefore int `json:"refusedBefore,omitempty"` // the ask, or asks of its kind, and the back-off has not ended
-	TooSmall      int `json:"tooSmall"`
-	TooFull       int `json:"tooFull"`
-	Reserved      int `json:"reserved"`
-	Fitting       int `json:"fitting"`
-
-	// Of the nodes that the ask fits, those that other allocations refuse to it.
-
-	PortTaken          int `json:"portTaken,omitempty"`
-	Spread             int `json:"spread,omitempty"`
-	Affinity           int `json:"affinity,omitempty"`
-	AntiAffinity       int `json:"antiAffinity,omitempty"`
-	OthersAntiAffinity int `json:"othersAntiAffinity,omitempty"`
 }
 
 // UnknownKey is the 404 for a key that no ask and no allocation has now (OBS-44).
@@ -144,24 +95,13 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	}
 	v := &Verdict{
 		Code: e.Verdict.Reason.Code(), Subject: e.Verdict.Subject, Permanent: e.Permanent, Listening: e.Listening,
-		MayPreempt: e.MayPreempt, Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
-	}
-	for _, s := range e.Shortages {
-		v.Shortages = append(v.Shortages, Shortage{s.Resource, int64(s.Requested), int64(s.Free), int64(s.Max)})
+		MayPreempt: e.MayPreempt, Shortages: e.Shortages,
+		Running: e.Running, MaxRunning: e.MaxRunning, Terminating: e.Terminating,
 	}
 	for _, b := range e.BackOffs {
 		v.BackOff = append(v.BackOff, BackOff{b.Reason.Code(), Nanos(b.Until), b.NeedChange, b.String()})
 	}
-	body.Verdict = v
-	for _, r := range e.Resources {
-		body.Resources = append(body.Resources, Availability{
-			r.Resource, int64(r.Requested), viewHeadroom(r.Queue), viewHeadroom(r.Limit), viewHeadroom(r.Cluster),
-			int64(r.MaxFreeOnNode), int64(r.LargestNode),
-			r.NodesLacking, int64(r.LeastMissing),
-		})
-	}
-	n := NodeCounts(e.Nodes)
-	body.Nodes, body.HeldFor = &n, viewHolders(e.HeldFor)
+	body.Verdict, body.Resources, body.Nodes, body.HeldFor = v, e.Resources, &e.Nodes, e.HeldFor
 	for i := range e.Searches {
 		body.Searches = append(body.Searches, viewVictimSearch(&e.Searches[i]))
 	}
@@ -169,18 +109,6 @@ func NewExplanation(e *scheduler.Explanation) *Explanation {
 	body.Gates, body.Largest, body.Rank, body.Entitlements = viewGates(e.Gates), viewLargest(e.Largest), viewRank(e.Rank),
 		viewEntitlements(e.Entitlements)
 	return body
-}
-
-func viewHeadroom(r scheduler.Headroom) *Headroom {
-	if r.BoundBy == "" {
-		return nil
-	}
-	return &Headroom{int64(r.Free), int64(r.Max), r.BoundBy}
-}
-
-// Text is a quantity of the resource in the units that queues.yaml has, such as 500m or 2Gi.
-func (r *Availability) Text(n int64) string {
-	return resources.FormatQuantity(r.Resource, resources.Quantity(n))
 }
 
 // ApplicationExplanation explains the pending asks of an application (EXP-7).

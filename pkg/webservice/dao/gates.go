@@ -9,18 +9,19 @@ import (
 
 // Gate is one condition for an ask to be placed, open or closed (EXP-1 to EXP-3).
 type Gate struct {
-	Kind       string       `json:"kind"` // see docs/EXPLAIN.md
-	Subject    string       `json:"subject,omitempty"`
-	Closed     bool         `json:"closed"`
-	Permanent  bool         `json:"permanent,omitempty"` // closed, and no end of an allocation opens it
-	Message    string       `json:"message"`
-	Resources  []Figure     `json:"resources,omitempty"`
-	NodeID     string       `json:"nodeID,omitempty"`  // of nodes: the one that lacks the least, which resources are about
-	HeldFor    []Holder     `json:"heldFor,omitempty"` // of nodes: the asks for which something is held on nodeID
-	Running    int          `json:"running,omitempty"`
-	MaxRunning uint64       `json:"maxRunning,omitempty"`
-	Until      int64        `json:"until,omitempty"`   // when it opens by itself at the latest
-	Changes    []GateChange `json:"changes,omitempty"` // each of them opens it
+	Kind      string   `json:"kind"` // see docs/EXPLAIN.md
+	Subject   string   `json:"subject,omitempty"`
+	Closed    bool     `json:"closed"`
+	Permanent bool     `json:"permanent,omitempty"` // closed, and no end of an allocation opens it
+	Message   string   `json:"message"`
+	Resources []Figure `json:"resources,omitempty"`
+	// of nodes: the one that lacks the least, which resources are about
+	NodeID     string           `json:"nodeID,omitempty"`
+	HeldFor    []objects.Holder `json:"heldFor,omitempty"` // of nodes: the asks for which something is held on nodeID
+	Running    int              `json:"running,omitempty"`
+	MaxRunning uint64           `json:"maxRunning,omitempty"`
+	Until      int64            `json:"until,omitempty"`   // when it opens by itself at the latest
+	Changes    []GateChange     `json:"changes,omitempty"` // each of them opens it
 }
 
 // Figure is how much of a resource there is behind a gate.
@@ -31,21 +32,6 @@ type Figure struct {
 	Max       int64  `json:"max"`
 	Held      int64  `json:"held,omitempty"`    // on the node for other asks, which free is without
 	Missing   int64  `json:"missing,omitempty"` // what must become free besides
-}
-
-// Holder is an ask for which something of a node is held: it has reserved the node, is nominated for it, or replaces a
-// placeholder.
-type Holder struct {
-	NodeID        string `json:"nodeID"`
-	AllocationKey string `json:"allocationKey"`
-	ApplicationID string `json:"applicationID"`
-}
-
-func viewHolders(all []objects.Holder) (out []Holder) {
-	for _, h := range all {
-		out = append(out, Holder{string(h.Node), string(h.Key), string(h.App)})
-	}
-	return out
 }
 
 // GateChange is the smallest change of its kind that opens a gate (EXP-4).
@@ -93,12 +79,11 @@ type Ahead struct {
 func viewGates(gates []explain.Gate) (out []Gate) {
 	for _, g := range gates {
 		v := Gate{Kind: g.Kind.Code(), Subject: g.Subject, Closed: g.Closed, Permanent: g.Permanent, Message: g.String(),
-			NodeID: string(g.Node), Running: g.Running, MaxRunning: g.MaxRunning, Until: Nanos(g.Until)}
+			NodeID: string(g.Node), HeldFor: g.HeldFor, Running: g.Running, MaxRunning: g.MaxRunning, Until: Nanos(g.Until)}
 		for _, f := range g.Figures {
 			v.Resources = append(v.Resources,
 				Figure{f.Resource, int64(f.Requested), int64(g.Left(f)), int64(f.Max), int64(f.Held), max(0, int64(f.Missing()))})
 		}
-		v.HeldFor = viewHolders(g.HeldFor)
 		for _, c := range g.Changes {
 			v.Changes = append(v.Changes, viewChange(c))
 		}
@@ -157,12 +142,9 @@ func viewMember(m explain.Member) Member {
 func viewEntitlements(all []preemption.DryRunEntitlement) (out []Entitlement) {
 	for _, c := range all {
 		v := Entitlement{PreemptionReason: ReasonNames[c.Reason], Entitled: c.NotEntitled == preemption.Entitled,
-			QueueName: string(c.Queue), EntitledAt: Nanos(c.Due)}
+			QueueName: string(c.Queue), EntitledAt: Nanos(c.Due), Over: c.Over}
 		if !v.Entitled {
 			v.Reason = c.NotEntitled.String()
-		}
-		for _, o := range c.Over {
-			v.Over = append(v.Over, OverGuarantee{o.Resource, int64(o.Guaranteed), int64(o.Used), int64(o.Requested)})
 		}
 		out = append(out, v)
 	}
