@@ -310,7 +310,7 @@ func TestSecurity_OperatorsAreAudited(t *testing.T) {
 		"ops PUT " + path + "node/none/drain refused: unknown node none",
 	})
 	assert.Equal(t, s.logs.FilterMessage("access refused").Len(), 1)
-	acted := s.logs.FilterMessage("queue drained by an operator: it accepts no new applications").All()
+	acted := s.logs.FilterMessage("operator acted").All()
 	assert.Equal(t, len(acted), 1)
 	assert.Equal(t, acted[0].ContextMap()["by"], "ops")
 }

@@ -11,9 +11,9 @@ import (
 
 // Moved is the last move of an application to another queue by an operator (OPS-9).
 type Moved struct {
-	From QueuePath
-	At   time.Time
-	By   string // empty: not known
+	From QueuePath `json:"from"`
+	At   time.Time `json:"at"`
+	By   string    `json:"by,omitempty"` // empty: not known
 }
 
 // LastMove is the last move of a; nil: it is in the queue in which it was placed. Read-only.

@@ -147,16 +147,16 @@ type (
 	// and no nomination and no victim times out (PRE-5). A new Core is listening. Effect: none.
 	SetListening struct{ Listening bool }
 
-	// Operate is an action of an operator about an application, a queue or a node. Effect: OperatorActed, for a node
+	// Operate is an action of an operator on an application, a queue or a node. Effect: OperatorActed, for a node
 	// perhaps NodeChanged, too; for a cancelled application ApplicationUpdated, AskTimedOut for each ask, and Released for
 	// each allocation; for one that is moved perhaps events and QueueChanged. None if nothing changes, or Refused if there
 	// is no such thing, or if it may not be moved.
 	Operate struct {
 		Action OperatorAction
-		App    objects.AppID     // of HoldApplication, ReleaseApplication, CancelApplication and MoveApplication
-		Queue  objects.QueuePath // of StopQueue, DrainQueue and StartQueue; of MoveApplication: where to
+		App    objects.AppID     // of actions on applications
+		Queue  objects.QueuePath // of actions on queues; of MoveApplication: where to
 		From   objects.QueuePath // of MoveApplication, in OperatorActed: where it was
-		Node   objects.NodeID    // of CordonNode, DrainNode and UncordonNode
+		Node   objects.NodeID    // of actions on nodes
 		By     string            // the identity of the operator, for events and logs; empty: not known
 	}
 
@@ -191,17 +191,6 @@ func (SetListening) command()       {}
 func (Operate) command()            {}
 func (RestoreOperators) command()   {}
 func (Wake) command()               {}
-
-// subject is what the action is about, in words.
-func (m *Operate) subject() string {
-	switch {
-	case m.App != "":
-		return "application " + string(m.App)
-	case m.Queue != "":
-		return "queue " + string(m.Queue)
-	}
-	return "node " + string(m.Node)
-}
 
 // ReleaseScope is what a Release is about. What is outside of it stays, without an effect (ASK-61).
 type ReleaseScope uint8

@@ -89,10 +89,11 @@ func (e OperatorActed) String() string {
 	if by == "" {
 		by = "an operator"
 	}
-	if e.Action == MoveApplication {
-		return fmt.Sprintf("%s was moved from queue %s to %s by %s", text.subject(), e.From, e.Queue, by)
+	done := e.Action.Info().Done
+	if e.From != "" {
+		done += fmt.Sprintf(" from queue %s to %s", e.From, e.Queue)
 	}
-	return fmt.Sprintf("%s was %s by %s", text.subject(), e.Action, by)
+	return fmt.Sprintf("%s was %s by %s", text.subject(), done, by)
 }
 
 func (e QueueChanged) String() string {

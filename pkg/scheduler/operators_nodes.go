@@ -10,7 +10,8 @@ import (
 )
 
 // switchNode cordons, drains or uncordons a node (OPS-3, OPS-10).
-func (c *Core) switchNode(id objects.NodeID, action OperatorAction) (changed bool, err error) {
+func (c *Core) switchNode(m *Operate) (changed bool, err error) {
+	id, action := m.Node, m.Action
 	n, known := c.part.Node(id)
 	o := &c.operators
 	wanted, was := o.cordoned[id]
@@ -64,21 +65,27 @@ func (c *Core) drainNodes(now time.Time) bool {
 	return false
 }
 
-// reportSchedulability emits that an operator made a node unschedulable or schedulable. wasCordoned: it was cordoned
-// before.
-func (c *Core) reportSchedulability(m Operate, wasCordoned bool) {
-	n, known := c.part.Node(m.Node)
-	switch {
-	case !known:
-	case m.Action == UncordonNode && n.Schedulable():
-		c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeMadeSchedulable, Allocations: n.AllocationCount()})
-	case m.Action != UncordonNode && !wasCordoned && c.operators.cordoned[m.Node]: // it was schedulable before
-		c.nodeChanged(NodeChanged{Node: m.Node, Change: NodeMadeUnschedulable, Allocations: n.AllocationCount()})
-	}
+// isSchedulable reports whether there is a node, and it is schedulable.
+func (c *Core) isSchedulable(id objects.NodeID) bool {
+	n, known := c.part.Node(id)
+	return known && n.Schedulable()
 }
 
-// schedulableByOperators is whether a node is schedulable that the resource manager says is, or is not; what it says
-// counts when the node is uncordoned (OPS-3).
+// reportSchedulability emits that an operator made a node schedulable, or unschedulable. before: it was schedulable.
+func (c *Core) reportSchedulability(id objects.NodeID, before bool) {
+	n, known := c.part.Node(id)
+	if !known || n.Schedulable() == before {
+		return
+	}
+	change := NodeMadeSchedulable
+	if before {
+		change = NodeMadeUnschedulable
+	}
+	c.nodeChanged(NodeChanged{Node: id, Change: change, Allocations: n.AllocationCount()})
+}
+
+// schedulableByOperators reports whether a node is schedulable that the resource manager says is, or is not. For a
+// cordoned node, what it says counts when the node is uncordoned (OPS-3).
 func (c *Core) schedulableByOperators(id objects.NodeID, schedulable bool) bool {
 	if _, cordoned := c.operators.cordoned[id]; cordoned {
 		c.operators.cordoned[id] = schedulable

@@ -8,7 +8,8 @@ import (
 )
 
 // switchQueue stops, drains or starts a queue (OPS-2, OPS-8).
-func (c *Core) switchQueue(path objects.QueuePath, action OperatorAction) (changed bool, err error) {
+func (c *Core) switchQueue(m *Operate) (changed bool, err error) {
+	path, action := m.Queue, m.Action
 	q, known := c.part.Queue(path)
 	o := &c.operators
 	switch {
@@ -55,7 +56,7 @@ func hasPathOf(paths map[objects.QueuePath]bool, q *objects.Queue) bool {
 	return false
 }
 
-// applicationsOfDrained are the applications in drained queues, in no order. The cost grows with the number of
+// applicationsOfDrained returns the applications in drained queues, in no order. The cost grows with the number of
 // applications if a queue is drained.
 func (c *Core) applicationsOfDrained() (ids []objects.AppID) {
 	if len(c.operators.drained) == 0 {
@@ -69,7 +70,7 @@ func (c *Core) applicationsOfDrained() (ids []objects.AppID) {
 	return ids
 }
 
-// queuesFor is the tree in which an application is placed. One that comes back is admitted by drained queues (OPS-8).
+// queuesFor returns the tree in which an application is placed. Drained queues admit one that comes back (OPS-8).
 func (c *Core) queuesFor(id objects.AppID) placement.Tree {
 	if c.operators.admitted[id] {
 		return admittingTree{c.part}
@@ -87,7 +88,7 @@ func (t admittingTree) Lookup(path string) (placement.QueueInfo, bool) {
 	return info, ok
 }
 
-// checkNotDrained is the reason why an application may not have a queue created at path; nil: it may (OPS-8).
+// checkNotDrained returns why an application may not have a queue created at path; nil: it may (OPS-8).
 func (c *Core) checkNotDrained(id objects.AppID, path objects.QueuePath) error {
 	if q := objects.ClosestQueue(c.part, path); q.DrainedByOperator() && !c.operators.admitted[id] {
 		return fmt.Errorf("queue %s cannot be created: %s %w", path, q.Path(), objects.ErrDrained)

@@ -264,19 +264,14 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 	case "undrain":
 		return scheduler.SetSchedulable{Node: node, Schedulable: true}
 	case "operate":
-		actions := map[string]scheduler.OperatorAction{
-			"hold": scheduler.HoldApplication, "release": scheduler.ReleaseApplication, "stop": scheduler.StopQueue,
-			"start":  scheduler.StartQueue,
-			"cordon": scheduler.CordonNode, "uncordon": scheduler.UncordonNode, "cancel": scheduler.CancelApplication,
-			"drain": scheduler.DrainQueue, "move": scheduler.MoveApplication,
+		for action := range scheduler.EachOperatorAction {
+			i := action.Info()
+			if i.Verb == text(d, "do") && (i.On == scheduler.OnNode) == (node != "") {
+				return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node,
+					By: text(d, "by")}
+			}
 		}
-		action, known := actions[text(d, "do")]
-		assert.Assert(t, known, "%s: unknown action", d.Pos)
-		if action == scheduler.DrainQueue && node != "" {
-			action = scheduler.DrainNode
-		}
-		return scheduler.Operate{Action: action, App: app, Queue: objects.QueuePath(text(d, "queue")), Node: node,
-			By: text(d, "by")}
+		t.Fatalf("%s: unknown action", d.Pos)
 	case "remove-node":
 		return scheduler.RemoveNode{Node: node}
 	case "add-app":

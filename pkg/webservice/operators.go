@@ -3,10 +3,10 @@ package webservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -17,68 +17,39 @@ type Operators interface {
 	State(ctx context.Context, partition string) (scheduler.OperatorState, error)
 }
 
-// operatorRoute is a path of an action of operators.
-type operatorRoute struct {
-	path   string // below that of the partition
-	action scheduler.OperatorAction
+// operatorPath returns the path of an action (OPS-6).
+func operatorPath(a scheduler.OperatorAction) string {
+	info := a.Info()
+	path := fmt.Sprintf("/ws/v1/partition/{partition}/%s/{%s}/%s", info.On, info.On, info.Verb)
+	if info.ToQueue {
+		path += "/{queue}"
+	}
+	return path
 }
 
-// operatorActions are the paths of the actions (OPS-6).
-var operatorActions = []operatorRoute{
-	{"/application/{application}/hold", scheduler.HoldApplication},
-	{"/application/{application}/release", scheduler.ReleaseApplication},
-	{"/application/{application}/cancel", scheduler.CancelApplication},
-	{"/application/{application}/move/{queue}", scheduler.MoveApplication},
-	{"/queue/{queue}/stop", scheduler.StopQueue}, {"/queue/{queue}/start", scheduler.StartQueue},
-	{"/queue/{queue}/drain", scheduler.DrainQueue},
-	{"/node/{node}/cordon", scheduler.CordonNode}, {"/node/{node}/drain", scheduler.DrainNode},
-	{"/node/{node}/uncordon", scheduler.UncordonNode},
+// serveOperator serves an action. Its method is one that no form can send, and it has no body.
+func serveOperator(action scheduler.OperatorAction) serve {
+	return change(nil, func(s *service, r *http.Request) (any, error) { return s.operate(r, action) })
 }
 
-// pattern is the route of the action.
-func (r operatorRoute) pattern() string {
-	return http.MethodPut + " /ws/v1/partition/{partition}" + r.path
-}
-
-// serve serves the action. Its method is one that no form can send, and it has no body.
-func (r operatorRoute) serve() serve {
-	return change(nil, func(s *service, request *http.Request) (any, error) { return s.operate(request, r.action) })
-}
-
-// operate carries out an action about what the path names.
+// operate carries out an action on what the path names.
 func (s *service) operate(r *http.Request, action scheduler.OperatorAction) (any, error) {
+	info := action.Info()
 	partition, err := parameter(r, "partition")
-	if err != nil {
-		return nil, err
+	done := dao.Operated{Action: info.Verb}
+	if err == nil {
+		done.Name, err = parameter(r, string(info.On))
 	}
-	m := scheduler.Operate{Action: action, By: s.identityOf(r)}
-	var name string
-	switch action {
-	case scheduler.HoldApplication, scheduler.ReleaseApplication, scheduler.CancelApplication, scheduler.MoveApplication:
-		name, err = parameter(r, "application")
-		m.App = objects.AppID(name)
-		if action == scheduler.MoveApplication && err == nil {
-			var to string
-			to, err = parameter(r, "queue")
-			m.Queue = objects.QueuePath(to)
-		}
-	case scheduler.StopQueue, scheduler.DrainQueue, scheduler.StartQueue:
-		name, err = parameter(r, "queue")
-		m.Queue = objects.QueuePath(name)
-	default:
-		name, err = parameter(r, "node")
-		m.Node = objects.NodeID(name)
+	if err == nil && info.ToQueue {
+		done.Queue, err = parameter(r, "queue")
 	}
 	if err != nil {
 		return nil, err
 	}
-	changed, err := s.opt.Operators.Do(r.Context(), partition, m)
-	if err != nil {
+	m := action.Of(done.Name, done.Queue)
+	m.By = s.identityOf(r)
+	if done.Changed, err = s.opt.Operators.Do(r.Context(), partition, m); err != nil {
 		return nil, operatorFailure(err)
-	}
-	done := dao.Operated{Action: action.Code(), Name: name, Changed: changed}
-	if action == scheduler.MoveApplication {
-		done.Queue = string(m.Queue)
 	}
 	return done, nil
 }
@@ -93,7 +64,7 @@ func operatorFailure(err error) error {
 	return err
 }
 
-// operatorState is what operators have switched in a partition (OPS-6).
+// operatorState answers with what operators have switched in a partition (OPS-6).
 func (s *service) operatorState(r *http.Request) (any, error) {
 	partition, err := parameter(r, "partition")
 	if err != nil {
@@ -114,24 +85,14 @@ var operatorRoutes = func() routeSection {
 			"those that are not there now",
 		answer: dao.OperatorState{}, errors: ofPartition, example: "/ws/v1/partition/default/operators",
 	}}}
-	summaries := map[scheduler.OperatorAction]string{
-		scheduler.HoldApplication:    "Puts an application on hold",
-		scheduler.ReleaseApplication: "Ends the hold of an application",
-		scheduler.MoveApplication:    "Moves an application to another leaf queue",
-		scheduler.CancelApplication:  "Ends an application: its asks are withdrawn, and its allocations are preempted",
-		scheduler.StopQueue:          "Stops a queue and those below",
-		scheduler.DrainQueue:         "Drains a queue and those below: no new applications",
-		scheduler.StartQueue:         "Ends that, and a drain", scheduler.CordonNode: "Cordons a node",
-		scheduler.DrainNode:    "Cordons a node and preempts its allocations, within disruption budgets",
-		scheduler.UncordonNode: "Ends that, and a drain",
-	}
-	for _, route := range operatorActions {
+	for action := range scheduler.EachOperatorAction {
 		info := routeInfo{
-			pattern: route.pattern(), serve: route.serve(), needs: operatorStates, changes: true,
-			summary: summaries[route.action] + ", on the admin listener", answer: dao.Operated{},
+			pattern: http.MethodPut + " " + operatorPath(action), serve: serveOperator(action),
+			needs: operatorStates, changes: true,
+			summary: action.Info().Does + ", on the admin listener", answer: dao.Operated{},
 			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
 		}
-		if route.action == scheduler.MoveApplication {
+		if action.Info().ToQueue {
 			info.errors = append(info.errors, http.StatusConflict)
 		}
 		section.routes = append(section.routes, info)

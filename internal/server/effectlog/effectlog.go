@@ -117,7 +117,7 @@ func (w *writer) write(e scheduler.Effect) {
 	case scheduler.NodeRejected:
 		w.log.Warn("node refused", w.partition, node(e.Node), reason(e.Reason))
 	case scheduler.OperatorActed:
-		w.operator(&e)
+		w.operator(e)
 	case scheduler.NodeChanged:
 		w.node(&e)
 	case scheduler.QueueChanged:
@@ -137,31 +137,16 @@ func (w *writer) application(e scheduler.ApplicationUpdated) {
 	}
 }
 
-func (w *writer) operator(e *scheduler.OperatorActed) {
-	by := zap.String("by", e.By)
-	switch e.Action {
-	case scheduler.HoldApplication:
-		w.log.Info("application put on hold by an operator", w.partition, application(e.App), by)
-	case scheduler.ReleaseApplication:
-		w.log.Info("application no longer on hold", w.partition, application(e.App), by)
-	case scheduler.MoveApplication:
-		w.log.Info("application moved by an operator", w.partition, application(e.App), queue(e.Queue),
-			zap.String("from", string(e.From)), by)
-	case scheduler.CancelApplication:
-		w.log.Info("application cancelled by an operator", w.partition, application(e.App), by)
-	case scheduler.StopQueue:
-		w.log.Info("queue stopped by an operator", w.partition, queue(e.Queue), by)
-	case scheduler.DrainQueue:
-		w.log.Info("queue drained by an operator: it accepts no new applications", w.partition, queue(e.Queue), by)
-	case scheduler.StartQueue:
-		w.log.Info("queue no longer stopped or drained", w.partition, queue(e.Queue), by)
-	case scheduler.CordonNode:
-		w.log.Info("node cordoned by an operator", w.partition, node(e.Node), by)
-	case scheduler.DrainNode:
-		w.log.Info("node drained by an operator: its allocations are preempted", w.partition, node(e.Node), by)
-	case scheduler.UncordonNode:
-		w.log.Info("node no longer cordoned", w.partition, node(e.Node), by)
+// operator writes what an operator has done (OPS-5).
+func (w *writer) operator(e scheduler.OperatorActed) {
+	m := scheduler.Operate(e)
+	action := m.Action.Info()
+	from, to := zap.Skip(), zap.Skip()
+	if action.ToQueue {
+		from, to = zap.String("from", string(m.From)), queue(m.Queue)
 	}
+	w.log.Info("operator acted", w.partition, zap.String("action", action.Verb), zap.String(string(action.On), m.Object()),
+		to, from, zap.String("by", m.By))
 }
 
 func (w *writer) node(e *scheduler.NodeChanged) {

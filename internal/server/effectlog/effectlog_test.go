@@ -132,31 +132,15 @@ func deliveries() []delivery {
 			[]string{`{"level":"info","msg":"node removed","partition":"p","node":"n1","capacity":"memory=1Gi ` +
 				`vcore=2","allocations":1}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.HoldApplication, App: "a", By: "ann"}},
-			[]string{`{"level":"info","msg":"application put on hold by an ` +
-				`operator","partition":"p","application":"a","by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.ReleaseApplication, App: "a", By: "ann"}},
-			[]string{`{"level":"info","msg":"application no longer on hold","partition":"p","application":"a","by":"ann"}`}},
+			[]string{`{"level":"info","msg":"operator acted","partition":"p","action":"hold","application":"a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.MoveApplication, App: "a", Queue: "root.b",
 			From: "root.a", By: "ann"}},
-			[]string{`{"level":"info","msg":"application moved by an ` +
-				`operator","partition":"p","application":"a","queue":"root.b","from":"root.a","by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CancelApplication, App: "a", By: "ann"}},
-			[]string{`{"level":"info","msg":"application cancelled by an operator","partition":"p","application":"a",` +
-				`"by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StopQueue, Queue: "root.a", By: "ann"}},
-			[]string{`{"level":"info","msg":"queue stopped by an operator","partition":"p","queue":"root.a","by":"ann"}`}},
+			[]string{`{"level":"info","msg":"operator acted","partition":"p","action":"move","application":"a",` +
+				`"queue":"root.b","from":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.DrainQueue, Queue: "root.a", By: "ann"}},
-			[]string{`{"level":"info","msg":"queue drained by an operator: it accepts no new ` +
-				`applications","partition":"p","queue":"root.a","by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.StartQueue, Queue: "root.a", By: "ann"}},
-			[]string{`{"level":"info","msg":"queue no longer stopped or drained","partition":"p","queue":"root.a","by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.CordonNode, Node: "n1", By: "ann"}},
-			[]string{`{"level":"info","msg":"node cordoned by an operator","partition":"p","node":"n1","by":"ann"}`}},
-		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.DrainNode, Node: "n1", By: "ann"}},
-			[]string{`{"level":"info","msg":"node drained by an operator: its allocations are ` +
-				`preempted","partition":"p","node":"n1","by":"ann"}`}},
+			[]string{`{"level":"info","msg":"operator acted","partition":"p","action":"drain","queue":"root.a","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.OperatorActed{Action: scheduler.UncordonNode, Node: "n1", By: "ann"}},
-			[]string{`{"level":"info","msg":"node no longer cordoned","partition":"p","node":"n1","by":"ann"}`}},
+			[]string{`{"level":"info","msg":"operator acted","partition":"p","action":"uncordon","node":"n1","by":"ann"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationAccepted{App: "a"}},
 			[]string{`{"level":"debug","msg":"application accepted","partition":"p","application":"a"}`}},
 		{[]scheduler.Effect{scheduler.ApplicationRejected{App: "a", Queue: "root.x", User: "ann", Reason: "no"}},

@@ -21,7 +21,7 @@ func newLoggers(log *zap.Logger) loggers {
 	}
 }
 
-// of is the logger of an effect.
+// of returns the logger of an effect.
 func (l *loggers) of(e scheduler.Effect) *zap.Logger {
 	switch e := e.(type) {
 	case scheduler.ApplicationAccepted, scheduler.ApplicationUpdated, scheduler.ApplicationRejected:
@@ -30,7 +30,7 @@ func (l *loggers) of(e scheduler.Effect) *zap.Logger {
 		return l.node
 	case scheduler.QueueChanged:
 		return l.queue
-	case scheduler.PartitionReset:
+	case scheduler.PartitionReset, scheduler.OperatorActed:
 		return l.partition
 	case scheduler.Event:
 		switch e.Kind {
@@ -41,14 +41,6 @@ func (l *loggers) of(e scheduler.Effect) *zap.Logger {
 			return l.node
 		}
 		return l.preemption
-	case scheduler.OperatorActed:
-		switch {
-		case e.App != "":
-			return l.application
-		case e.Node != "":
-			return l.node
-		}
-		return l.queue
 	}
 	return l.allocation
 }

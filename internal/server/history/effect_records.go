@@ -120,14 +120,12 @@ func (w *recordWriter) event(e scheduler.Event) {
 
 // operator adds a record about what an operator has switched (OPS-5).
 func (w *recordWriter) operator(e scheduler.OperatorActed) {
-	r := events.Record{Type: events.Node, Object: string(e.Node), Message: e.String()}
-	switch {
-	case e.App != "":
-		r.Type, r.Object = events.Application, string(e.App)
-	case e.Queue != "":
-		r.Type, r.Object = events.Queue, string(e.Queue)
-	}
-	w.add(r)
+	m := scheduler.Operate(e)
+	w.add(events.Record{Type: objectTypes[m.Action.Info().On], Object: m.Object(), Message: e.String()})
+}
+
+var objectTypes = map[scheduler.ObjectKind]events.Type{
+	scheduler.OnApplication: events.Application, scheduler.OnQueue: events.Queue, scheduler.OnNode: events.Node,
 }
 
 // request adds a record about an ask or an allocation.

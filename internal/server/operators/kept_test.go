@@ -3,6 +3,7 @@ package operators_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -10,6 +11,67 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
+
+// The names in the text do not change: a file of an earlier version is read, and written as it is.
+func TestKept_TextOfAnEarlierVersion(t *testing.T) {
+	const text = `{
+  "format": "canopy operators 1",
+  "partitions": {
+    "default": {
+      "onHold": [
+        "app"
+      ],
+      "stopped": [
+        "root.a"
+      ],
+      "cordoned": [
+        "n1",
+        "n2"
+      ],
+      "drainingNodes": [
+        "n2"
+      ],
+      "draining": [
+        "root.b"
+      ],
+      "moved": [
+        {
+          "application": "m",
+          "queue": "root.c",
+          "from": "root.d",
+          "at": "2026-01-02T15:04:05.000000006Z",
+          "by": "ann"
+        }
+      ],
+      "admitted": [
+        "b"
+      ]
+    }
+  }
+}
+`
+	var written []byte
+	k, err := operators.NewKept("memory", []byte(text), func(text []byte) error {
+		written = text
+		return nil
+	})
+	assert.NilError(t, err)
+	want := scheduler.OperatorState{
+		Held: []objects.AppID{"app"}, Stopped: []objects.QueuePath{"root.a"}, Cordoned: []objects.NodeID{"n1", "n2"},
+		Draining: []objects.NodeID{"n2"}, Drained: []objects.QueuePath{"root.b"}, Admitted: []objects.AppID{"b"},
+		Moved: []scheduler.MovedApplication{{App: "m", Queue: "root.c", Moved: objects.Moved{
+			From: "root.d", At: time.Date(2026, 1, 2, 15, 4, 5, 6, time.UTC), By: "ann"}}},
+	}
+	assert.DeepEqual(t, k.First("default"), []scheduler.Command{scheduler.RestoreOperators{State: want}})
+	assert.DeepEqual(t, k.Applications(), map[string][]objects.AppID{"default": {"app", "b", "m"}})
+	assert.NilError(t, k.Store("default", want))
+	assert.Equal(t, string(written), "", "nothing differs")
+	assert.NilError(t, k.Store("other", scheduler.OperatorState{}))
+	assert.Equal(t, string(written), "", "nothing is switched")
+	assert.NilError(t, k.Store("other", scheduler.OperatorState{Held: []objects.AppID{"x"}}))
+	assert.NilError(t, k.Store("other", scheduler.OperatorState{}))
+	assert.Equal(t, string(written), text)
+}
 
 // A write that failed may have taken effect: the next one is made also if it would change nothing otherwise.
 func TestKept_WritesAgainAfterAnError(t *testing.T) {

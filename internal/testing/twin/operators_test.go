@@ -65,7 +65,7 @@ func countOperations(s randomrun.Run, acted map[string]int) {
 		effects, _ := applyStep(step, core, now)
 		for _, e := range effects {
 			if o, is := e.(scheduler.OperatorActed); is {
-				acted[o.Action.String()]++
+				acted[o.Action.Info().Done]++
 				if o.Action == scheduler.MoveApplication {
 					acted["moved with allocations"] += boolToInt(bound > 0)
 					acted["moved with a nomination or reservation"] += boolToInt(held > 0)

@@ -83,7 +83,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"allocated with preferred node affinity":                 runs / 2,
 		"allocated with preferred pod affinity or anti-affinity": runs / 8, "allocated with preferred spread": runs / 4,
 		"a node is avoided by a taint": runs / 4,
-		"an operator: held":            runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40,
+		"an operator: put on hold":     runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40,
 		"an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10,
 		"an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
@@ -132,7 +132,7 @@ func effectKind(e scheduler.Effect) string {
 			return "a tag makes no sense"
 		}
 	case scheduler.OperatorActed:
-		return "an operator: " + e.Action.String()
+		return "an operator: " + e.Action.Info().Done
 	case scheduler.NodeChanged:
 		return "node " + e.Change.String()
 	case scheduler.QueueChanged:

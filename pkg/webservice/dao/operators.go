@@ -4,13 +4,13 @@ import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
 // Operated is the answer to an action of an operator (OPS-6).
 type Operated struct {
-	Action  string `json:"action"`          // hold, release, cancel, move, stop, drain, start, cordon or uncordon
+	Action  string `json:"action"`          // as the path has it
 	Name    string `json:"name"`            // of the application, the queue or the node
 	Queue   string `json:"queue,omitempty"` // of move: where to
-	Changed bool   `json:"changed"`         // false: it was so before
+	Changed bool   `json:"changed"`         // false: it was already the case
 }
 
-// OperatorState is what operators have switched in a partition.
+// OperatorState has what operators have switched in a partition.
 type OperatorState struct {
 	OnHold        []string `json:"onHold"`        // applications, also those that are awaited
 	Stopped       []string `json:"stopped"`       // queues, also those that do not exist now
