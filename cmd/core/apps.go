@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,10 +16,7 @@ import (
 )
 
 const appsHelp = `Print applications of a running server: the active ones, those with most of a
-resource first, or the completed or rejected ones, the newest first.
-
-The exit code is 0 when they were printed, 1 when the queue is unknown or the server does not
-answer, and 2 when the arguments are invalid.`
+resource first, or the completed or rejected ones, the newest first.`
 
 const appsExamples = `  canopy apps --queue root.research
   canopy apps --user ann --sort age
@@ -50,52 +46,31 @@ type applicationSummary struct {
 // appsFlags are the flags as given.
 type appsFlags struct {
 	readerFlags
-	queue, user, state, resource, sort string
-	limit                              int
+	user, state string
 }
 
 // appsCommand prints applications (USG-12).
 func appsCommand() *cobra.Command {
 	var f appsFlags
-	cmd := &cobra.Command{
-		Use: "apps", Short: "Print applications", Long: appsHelp, Example: appsExamples, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return f.show(cmd, f.print)
-		},
-	}
+	cmd := f.command(&cobra.Command{Use: "apps", Short: "Print applications", Long: appsHelp, Example: appsExamples}, 0,
+		f.print)
+	f.addQueue(cmd, "only applications in the queue with this `PATH`, and below")
+	f.addResource(cmd, "vcore, or the first that there is")
+	f.addLimit(cmd, 50)
 	flags := cmd.Flags()
-	flags.StringVar(&f.queue, "queue", "", "only applications in the queue with this `PATH`, and below")
 	flags.StringVar(&f.user, "user", "", "only applications of the user of this `NAME`")
-	flags.StringVar(&f.state, "state", "active", "active, completed or rejected")
-	flags.StringVar(&f.resource, "resource", "",
-		"`NAME` of the resource in text; not given: vcore, or the first that there is")
-	flags.StringVar(&f.sort, "sort", "", "used, pending, age or name; not given: used, or the newest first for ended ones")
-	flags.IntVar(&f.limit, "limit", 50, "how many to print in text; 0: all")
-	f.add(flags, 0)
+	textFlag(flags, &f.state, "state", "active", "active, completed or rejected",
+		oneOfThese("active", "completed", "rejected"))
+	textFlag(flags, &f.sort, "sort", "",
+		"used, pending, age or name; not given: used, or the newest first for ended ones",
+		oneOfThese("used", "pending", "age", "name"))
 	return cmd
-}
-
-func (f *appsFlags) check() error {
-	var wrong []error
-	if !slices.Contains([]string{"active", "completed", "rejected"}, f.state) {
-		wrong = append(wrong, fmt.Errorf("--state is active, completed or rejected; not %q", f.state))
-	}
-	if !slices.Contains([]string{"", "used", "pending", "age", "name"}, f.sort) {
-		wrong = append(wrong, fmt.Errorf("--sort is used, pending, age or name; not %q", f.sort))
-	}
-	if f.limit < 0 {
-		wrong = append(wrong, fmt.Errorf("--limit is %d, and must not be below 0", f.limit))
-	}
-	return errors.Join(append(wrong, f.readerFlags.check())...)
 }
 
 // readApplications reads the applications of a state.
 func (f *readerFlags) readApplications(ctx context.Context, state string) ([]application, error) {
 	var all []application
-	return all, f.read(ctx, f.path("applications/"+state), &all)
+	return all, f.read(ctx, f.path("applications", state), &all)
 }
 
 func (f *appsFlags) print(ctx context.Context, out io.Writer) (any, error) {
@@ -144,31 +119,18 @@ func sortApplications(all []application, by, resource string) {
 }
 
 func printApplications(out io.Writer, all []applicationSummary, active bool, resource string, limit int) error {
-	heads := []string{"APPLICATION", "QUEUE", "USER", "STATE", "PEAK", "FINISHED", "RAN FOR"}
+	heads := "APPLICATION\tQUEUE\tUSER\tSTATE\tPEAK\tFINISHED\tRAN FOR"
 	if active {
-		heads = []string{"APPLICATION", "QUEUE", "USER", "STATE", "USED", "PENDING", "ASKS", "SUBMITTED"}
+		heads = "APPLICATION\tQUEUE\tUSER\tSTATE\tUSED\tPENDING\tASKS\tSUBMITTED"
 	}
-	t := newTable(out, heads...)
-	for i := range all {
-		a := &all[i]
-		if limit > 0 && i == limit {
-			break
-		}
+	return printList(out, heads, all, limit, func(a *applicationSummary) []string {
 		submitted, finished := time.Unix(0, a.SubmissionTime), time.Unix(0, a.FinishedTime)
+		cells := []string{a.ApplicationID, a.QueueName, a.User, a.ApplicationState}
 		if active {
-			t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.UsedResource, resource),
-				amount(a.PendingResource, resource),
+			return append(cells, amount(a.UsedResource, resource), amount(a.PendingResource, resource),
 				strconv.Itoa(a.PendingAsks), dao.TimeText(submitted))
-			continue
 		}
-		t.row(a.ApplicationID, a.QueueName, a.User, a.ApplicationState, amount(a.MaxUsedResource, resource),
-			dao.TimeText(finished), shortDuration(finished.Sub(submitted)))
-	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if limit > 0 && len(all) > limit {
-		fmt.Fprintf(out, "and %d more; see --limit\n", len(all)-limit)
-	}
-	return nil
+		return append(cells, amount(a.MaxUsedResource, resource), dao.TimeText(finished),
+			shortDuration(finished.Sub(submitted)))
+	})
 }

@@ -46,15 +46,12 @@ func testCommand() *cobra.Command {
 			if len(files) == 0 {
 				wrong = append(wrong, errors.New("name at least one file of assertions"))
 			}
-			if err := errors.Join(append(wrong, checkOutput(output), checkBounds(bounds))...); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return nil
+			return usageError(errors.Join(append(wrong, checkBounds(bounds))...))
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			conf, err := loadConfig("--config", config, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
-				return withExitUsage(err)
+				return usageError(err)
 			}
 			t, err := testFiles(conf, files, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
@@ -71,7 +68,7 @@ func testCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&config, "config", "", "queues.yaml `FILE` that is checked (- is standard input)")
-	flags.StringVarP(&output, "output", "o", "text", "how to print: text or json")
+	outputFlag(flags, &output)
 	addBounds(flags, &bounds)
 	return cmd
 }

@@ -64,7 +64,7 @@ func TestTestCommand_InvalidInput(t *testing.T) {
 		"--config valid.yaml typo.yaml": `typo.yaml:1:28: unknown key "expects" in an assertion (hint: did you ` +
 			`mean "expect"?)`,
 		"--config valid.yaml --max-config-bytes 99 long.yaml": "long.yaml is longer than max-config-bytes (99)",
-		"--config valid.yaml gpu.yaml -o xml":                 "--output is text or json",
+		"--config valid.yaml gpu.yaml -o xml":                 `for "--output" flag: it must be text or json`,
 	} {
 		code, out, errs := runCanopy(append([]string{"test"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitUsage, args)

@@ -150,10 +150,10 @@ func TestEventsCommand_InvalidFlagsAreRejected(t *testing.T) {
 		want string
 	}{
 		{[]string{"--since", "yesterday"}, exitUsage,
-			`--since is a time such as 2026-01-02T15:04:05Z, or how long ago, such as 5m; not "yesterday"`},
-		{[]string{"--until", "-5m"}, exitUsage, "--until is a time"},
+			`argument "yesterday" for "--since" flag: it must be a time such as 2026-01-02T15:04:05Z, or how long ago`},
+		{[]string{"--until", "-5m"}, exitUsage, `for "--until" flag: it must be a time`},
 		{[]string{"--follow", "--until", "1m"}, exitUsage, "exclude each other"},
-		{[]string{"--output", "yaml"}, exitUsage, "--output is text or json"},
+		{[]string{"--output", "yaml"}, exitUsage, `for "--output" flag: it must be text or json`},
 		{[]string{"--address", "nowhere"}, exitUsage, "--address"},
 		{[]string{"more"}, exitUsage, "more"},
 		{[]string{"--since", "1m", "--until", "2m"}, exitRefused, "is not before until"},

@@ -29,8 +29,8 @@ type event struct {
 	} `json:"resource"`
 }
 
-// print writes an event as one line.
-func (f *eventsFlags) print(out *bufio.Writer, record json.RawMessage) error {
+// printRecord writes an event as one line: text, or JSON.
+func (f *eventsFlags) printRecord(out *bufio.Writer, record json.RawMessage) error {
 	if f.output == "json" {
 		var line bytes.Buffer
 		if err := json.Compact(&line, record); err != nil {

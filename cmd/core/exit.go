@@ -29,6 +29,20 @@ func refusedOr(err error) error {
 	return exitError{exitRefused, err}
 }
 
+// usageError gives an error the code exitUsage, whatever code it has. nil stays nil.
+func usageError(err error) error { return withCode(exitUsage, err) }
+
+// withCode replaces the exit code of an error. nil stays nil.
+func withCode(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	if exit := new(exitError); errors.As(err, exit) {
+		err = exit.err
+	}
+	return exitError{code, err}
+}
+
 func (e exitError) Error() string {
 	if e.err == nil {
 		return ""

@@ -8,28 +8,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitCodes says what the exit codes of commands mean. It is the help topic exit-codes and the
+// exitCodes says what the exit codes mean, by classes of commands. It is the help topic exit-codes and the
 // table of docs/EXIT_CODES.md; a test compares them.
 var exitCodes = []struct{ commands, zero, one, two string }{
 	{"serve", "a signal ended it", "errors in the configuration, or a port cannot be opened", "a file cannot be read"},
-	{"validate", "all files are valid, perhaps with warnings", "a file has errors, or with --strict warnings",
-		"a file cannot be read, or the server cannot be reached"},
+	{"validate, place, test, preempt, token check", "the verdict is positive, as the help of the command says",
+		"it is negative", "there is none: a file cannot be read, or the server refuses or does not answer"},
 	{"plan", "nothing would change", "a file has errors, a file or the server cannot be read, or invalid arguments",
 		"something would change"},
-	{"place", "the application would be placed", "it would be rejected", "the file has errors or cannot be read"},
-	{"test", "all assertions hold", "an assertion fails", "a file has mistakes or cannot be read"},
-	{"usage", "the usage was printed", "the name is unknown, or the server does not answer", ""},
-	{"queues, apps, nodes", "they were printed", "the queue is unknown, or the server does not answer", ""},
-	{"top", "it was printed, until an interrupt with --watch", "the queue is unknown, or the server does not answer", ""},
-	{"explain", "the key or application is known", "it is unknown, or the server does not answer", ""},
-	{
-		"queue stop, queue drain, queue start, app cancel, app hold, app move, app release, node cordon, node drain, node " +
-			"uncordon",
-		"done, or already the case", "the name is unknown, or the server refuses or does not answer", "",
-	},
-	{"preempt", "with --dry-run: the ask would be placed", "with --dry-run: it would not",
-		"the ask is invalid, or the server does not answer"},
-	{"events", "all events were printed", "the server cannot be reached, or rejects the request", ""},
+	{"queues, apps, nodes, top, usage, explain, events, " + operatorCommandNames() + ", token new, schema, version",
+		"it was printed or done, or was already the case",
+		"a name is unknown, the server refuses or does not answer, or a file cannot be written", ""},
 	{"demo", "every invariant held", "one was violated", ""},
 	{"replay", "every invariant held, and every task that could be placed was",
 		"an invariant was violated, such a task was not placed, or kills have changed how many were",
@@ -49,9 +38,7 @@ var exitCodes = []struct{ commands, zero, one, two string }{
 	{"bench run", "everything was measured", "a cell failed, decisions were out of order, or it was interrupted", ""},
 	{"bench compare", "no figure is worse", "a figure is worse",
 		"nothing was compared, or a file cannot be read or is no report"},
-	{"token new", "a token was made", "the file of --append cannot be written, or has errors", ""},
-	{"token check", "the file is right", "the file has errors", "the file cannot be read"},
-	{"bench list, schema, version", "it was printed", "", ""},
+	{"bench list", "it was printed", "", ""},
 	{"help", "it was printed", "", "there is no such command or topic"},
 }
 

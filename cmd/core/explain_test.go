@@ -123,12 +123,13 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 	}{
 		{[]string{"a/b c%"}, exitRefused, `canopy: no ask or allocation has the key "a/b c%"`},
 		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
-		{[]string{}, exitUsage, "canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
-		{[]string{""}, exitUsage, "canopy: explain: the key is empty"},
+		{[]string{}, exitUsage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
+		{[]string{""}, exitUsage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
 		{[]string{"a", "b"}, exitUsage,
-			"canopy: explain takes one argument: the key of an ask or an allocation, or an application"},
+			"canopy: explain takes one argument: KEY|APPLICATION\n"},
 		{[]string{"high", "--output", "xml"}, exitUsage, ""},
-		{[]string{"high", "--timeout", "0s"}, exitUsage, "canopy: --timeout is 0s, and must be above 0"},
+		{[]string{"high", "--timeout", "0s"}, exitUsage,
+			`canopy: invalid argument "0s" for "--timeout" flag: it must be above 0`},
 	} {
 		code, out, errs := runCanopy(append([]string{"explain", "--address", address}, c.args...)...)
 		assert.Equal(t, code, c.code, "%v: %s", c.args, errs)

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +32,17 @@ func checkSecurityFlags(cmd *cobra.Command) error {
 	return cmd.FlagErrorFunc()(cmd, errors.Join(wrong...))
 }
 
+// wrongFlags returns the texts for which what they say of flags is the case.
+func wrongFlags(texts map[string]bool) error {
+	var wrong []error
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		if texts[text] {
+			wrong = append(wrong, errors.New(text))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
 // wantedValues says what a flag of a type takes, by pflag.Value.Type.
 var wantedValues = map[string]string{
 	"bool": "true or false", "int": "a whole number", "int64": "a whole number",
@@ -44,10 +57,9 @@ func plainFlagError(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	wanted, ok := wantedValues[invalid.GetFlag().Value.Type()]
-	if !ok {
-		return err
+	flag, why := invalid.GetFlag(), errors.Unwrap(invalid)
+	if wanted, ok := wantedValues[flag.Value.Type()]; ok && !errors.As(err, new(flagProblem)) {
+		why = errors.New("it must be " + wanted)
 	}
-	return fmt.Errorf("invalid argument %q for %q flag: it must be %s", invalid.GetValue(), "--"+invalid.GetFlag().Name,
-		wanted)
+	return fmt.Errorf("invalid argument %q for %q flag: %w", invalid.GetValue(), "--"+flag.Name, why)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,10 +15,7 @@ import (
 
 const nodesHelp = `Print the nodes of a running server: what is allocated, used by others and free of a
 resource, and how many allocations each has. A node whose allocations exceed its capacity is
-overcommitted: in each resource that is named, its allocations hold so much more than it has.
-
-The exit code is 0 when the nodes were printed, 1 when the node is unknown or the server does
-not answer, and 2 when the arguments are invalid.`
+overcommitted: in each resource that is named, its allocations hold so much more than it has.`
 
 const nodesExamples = `  canopy nodes --sort free
   canopy nodes --drained
@@ -39,44 +35,21 @@ type nodeSummary struct {
 // nodesFlags are the flags as given.
 type nodesFlags struct {
 	readerFlags
-	node, resource, sort string
-	drained              bool
-	limit                int
+	node    string
+	drained bool
 }
 
 // nodesCommand prints nodes (USG-12).
 func nodesCommand() *cobra.Command {
 	var f nodesFlags
-	cmd := &cobra.Command{
-		Use: "nodes", Short: "Print nodes and what is free on them", Long: nodesHelp, Example: nodesExamples,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return f.show(cmd, f.print)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.node, "node", "", "only the node with this `ID`")
-	flags.StringVar(&f.resource, "resource", "",
-		"`NAME` of the resource in text; not given: vcore, or the first that there is")
-	flags.StringVar(&f.sort, "sort", "name", "name, used or free")
-	flags.BoolVar(&f.drained, "drained", false, "only nodes that take no new allocations")
-	flags.IntVar(&f.limit, "limit", 50, "how many to print in text; 0: all")
-	f.add(flags, 0)
+	cmd := f.command(&cobra.Command{Use: "nodes", Short: "Print nodes and what is free on them", Long: nodesHelp,
+		Example: nodesExamples}, 0, f.print)
+	cmd.Flags().StringVar(&f.node, "node", "", "only the node with this `ID`")
+	f.addResource(cmd, "vcore, or the first that there is")
+	f.addSort(cmd, "name", "used", "free")
+	cmd.Flags().BoolVar(&f.drained, "drained", false, "only nodes that take no new allocations")
+	f.addLimit(cmd, 50)
 	return cmd
-}
-
-func (f *nodesFlags) check() error {
-	var wrong []error
-	if !slices.Contains([]string{"name", "used", "free"}, f.sort) {
-		wrong = append(wrong, fmt.Errorf("--sort is name, used or free; not %q", f.sort))
-	}
-	if f.limit < 0 {
-		wrong = append(wrong, fmt.Errorf("--limit is %d, and must not be below 0", f.limit))
-	}
-	return errors.Join(append(wrong, f.readerFlags.check())...)
 }
 
 func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
@@ -84,19 +57,18 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	if err := f.read(ctx, f.path("nodes"), &read); err != nil {
 		return nil, err
 	}
-	var names []string
 	var amounts []dao.Quantities
 	all := []nodeSummary{}
 	for i := range read {
 		n := &read[i]
-		names, amounts = append(names, n.NodeID), append(amounts, n.Capacity)
+		amounts = append(amounts, n.Capacity)
 		if (f.node == "" || n.NodeID == f.node) && (!f.drained || !n.Schedulable) {
 			n.Node.Allocations = nil
 			all = append(all, nodeSummary{n.Node, len(n.Allocations)})
 		}
 	}
-	if f.node != "" && !slices.Contains(names, f.node) {
-		return nil, fmt.Errorf("there is no node %q: %s", f.node, oneOf(f.node, names))
+	if err := checkKnown("node", f.node, read, func(n *node) string { return n.NodeID }); err != nil {
+		return nil, err
 	}
 	resource := mainResource(f.resource, amounts...)
 	slices.SortStableFunc(all, func(a, b nodeSummary) int {
@@ -110,30 +82,19 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		return cmp.Or(first, cmp.Compare(a.NodeID, b.NodeID))
 	})
 	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, plural(len(all), "node"), printableLine(resource))
-	t := newTable(out, "NODE", "STATE", "CAPACITY", "ALLOCATED", "OTHERS", "FREE", "ALLOCATIONS", "RESERVED")
-	for i := range all {
-		n := &all[i]
-		if f.limit > 0 && i == f.limit {
-			break
-		}
-		state := nodeState(&n.Node)
-		if len(n.Overcommitted) > 0 {
-			state += ", overcommitted by " + amountsText(n.Overcommitted)
-		}
-		t.row(n.NodeID, state, boundText(n.Capacity, resource), amount(n.Allocated, resource),
-			amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount),
-			map[bool]string{true: "yes", false: "-"}[n.IsReserved])
-	}
-	if err := t.Flush(); err != nil {
-		return nil, err
-	}
-	if f.limit > 0 && len(all) > f.limit {
-		fmt.Fprintf(out, "and %d more; see --limit\n", len(all)-f.limit)
-	}
-	return all, nil
+	return all, printList(out, "NODE\tSTATE\tCAPACITY\tALLOCATED\tOTHERS\tFREE\tALLOCATIONS\tRESERVED", all, f.limit,
+		func(n *nodeSummary) []string {
+			state := nodeState(&n.Node)
+			if len(n.Overcommitted) > 0 {
+				state += ", overcommitted by " + amountsText(n.Overcommitted)
+			}
+			return []string{n.NodeID, state, boundText(n.Capacity, resource), amount(n.Allocated, resource),
+				amount(n.Occupied, resource), amount(n.Available, resource), strconv.Itoa(n.AllocationCount),
+				map[bool]string{true: "yes", false: "-"}[n.IsReserved]}
+		})
 }
 
-// nodeState is the state of a node in one word, with how many allocations are left of a drain.
+// nodeState returns the state of a node in one word, with how many allocations are left of a drain.
 func nodeState(n *dao.Node) string {
 	switch {
 	case n.Drain != "" && n.LeftToDrain > 0:

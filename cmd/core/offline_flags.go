@@ -22,7 +22,7 @@ type offlineFlags struct {
 func (f *offlineFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` that is evaluated (- is standard input)")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	outputFlag(flags, &f.output)
 	addBounds(flags, &f.bounds)
 }
 
@@ -31,7 +31,7 @@ func (f *offlineFlags) check() error {
 	if f.config == "" {
 		missing = errors.New("--config names no file")
 	}
-	return errors.Join(missing, checkOutput(f.output), checkBounds(f.bounds))
+	return errors.Join(missing, checkBounds(f.bounds))
 }
 
 // loadPartition reads the configuration and builds the partition. These commands have no verdict for
@@ -39,22 +39,13 @@ func (f *offlineFlags) check() error {
 func (f *offlineFlags) loadPartition(cmd *cobra.Command) (*offline.Partition, error) {
 	conf, err := loadConfig("--config", f.config, cmd.InOrStdin(), cmd.ErrOrStderr(), f.bounds)
 	if err != nil {
-		return nil, withExitUsage(err)
+		return nil, usageError(err)
 	}
 	w, err := offline.New(conf, f.partition)
 	if err != nil {
-		return nil, withExitUsage(err)
+		return nil, usageError(err)
 	}
 	return w, nil
-}
-
-// withExitUsage replaces the exit code of an error by exitUsage. err must not be nil.
-func withExitUsage(err error) error {
-	var exit exitError
-	if errors.As(err, &exit) {
-		err = exit.err
-	}
-	return exitError{exitUsage, err}
 }
 
 // lineWriter writes texts, each on a line, until a write fails; err is its error.

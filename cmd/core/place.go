@@ -54,8 +54,8 @@ func placeCommand() *cobra.Command {
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.submission()
-			if err := errors.Join(f.check(), err); err != nil {
-				return exitError{exitUsage, err}
+			if err := usageError(errors.Join(f.check(), err)); err != nil {
+				return err
 			}
 			w, err := f.loadPartition(cmd)
 			if err != nil {

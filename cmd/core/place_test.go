@@ -131,7 +131,7 @@ func TestPlace_InvalidFlagsAreRejected(t *testing.T) {
 		"--user ann --groups a,,b --config valid.yaml":       "--groups has an empty name",
 		"--user root\x00 --config valid.yaml":                `--user: "root\x00" has a control character`,
 		"--user ann --groups a,b\x7f --config valid.yaml":    `--groups: "b\x7f" has a control character`,
-		"--user ann --config valid.yaml -o xml":              `--output is text or json, not "xml"`,
+		"--user ann --config valid.yaml -o xml":              `for "--output" flag: it must be text or json`,
 		"--user ann --config valid.yaml --max-depth 0":       "--max-depth is 0",
 		"--user ann --config valid.yaml extra":               "extra",
 	} {

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,11 +42,9 @@ const exitImpact = 2 // of plan alone: something would change; usage errors are 
 
 // planFlags are the flags as given.
 type planFlags struct {
-	config, against, address string
-	partition, output, color string
-	timeout                  time.Duration
-	access                   clientAccess
-	bounds                   queuesyaml.Options
+	client
+	config, against, color string
+	bounds                 queuesyaml.Options
 }
 
 // planCommand compares a new configuration with another one, or with that of a server (CFG-126).
@@ -64,83 +58,57 @@ func planCommand() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error {
 			return withExitRefused(errors.Join(noArguments(cmd, args), f.check()))
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
+		RunE: untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			p, err := f.plan(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
 			if err != nil {
 				return withExitRefused(err)
 			}
-			if err := f.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), &p); err != nil {
+			if err := f.printPlan(cmd.OutOrStdout(), cmd.ErrOrStderr(), &p); err != nil {
 				return withExitRefused(err)
 			}
 			if p.Impact {
 				return exitError{exitImpact, nil}
 			}
 			return nil
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the new queues.yaml `FILE` (- is standard input)")
-	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of the REST interface of a running server")
 	flags.StringVar(&f.against, "against", "", "queues.yaml `FILE` that is in force now")
 	flags.StringVar(&f.partition, "partition", "", "compare only the partition with this `NAME`; default: all")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
-	flags.StringVar(&f.color, "color", "auto",
-		"colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
-	f.access.add(flags)
+	textFlag(flags, &f.color, "color", "auto",
+		"colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never",
+		oneOfThese("auto", "always", "never"))
+	outputFlag(flags, &f.output)
+	f.addServer(flags, "")
 	addBounds(flags, &f.bounds)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(plainFlagError(err)) })
 	return cmd
 }
 
 // withExitRefused replaces the exit code of an error by exitRefused. nil stays nil.
-func withExitRefused(err error) error {
-	var exit exitError
-	if err == nil {
-		return nil
-	}
-	if errors.As(err, &exit) {
-		err = exit.err
-	}
-	return exitError{exitRefused, err}
-}
+func withExitRefused(err error) error { return withCode(exitRefused, err) }
 
 func (f *planFlags) check() error {
-	var wrong []error
-	note := func(is bool, format string, args ...any) {
-		if is {
-			wrong = append(wrong, fmt.Errorf(format, args...))
-		}
-	}
-	note(f.config == "", "--config names no file")
-	note(f.address == "" && f.against == "", "nothing to compare with: give --address or --against")
-	note(f.config == "-" && f.against == "-", "--config and --against cannot both be standard input")
-	note(f.color != "auto" && f.color != "always" && f.color != "never", "--color is auto, always or never, not %q",
-		f.color)
-	note(f.timeout <= 0, "--timeout is %v, and must be above 0", f.timeout)
-	return errors.Join(append(wrong, checkAddress(f.address), checkOutput(f.output), checkBounds(f.bounds))...)
+	return errors.Join(checkBounds(f.bounds), wrongFlags(map[string]bool{
+		"--config names no file":                               f.config == "",
+		"nothing to compare with: give --address or --against": f.address == "" && f.against == "",
+		"--config and --against cannot both be standard input": f.config == "-" && f.against == "-",
+	}))
 }
 
-// checkAddress reports an invalid --address; empty: none is given.
-func checkAddress(address string) error {
-	if address == "" {
-		return nil
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("--address: %w", err)
-	}
-	return nil
+// planServer returns the server of --address as plan asks it.
+func (c *client) planServer() (plan.Server, error) {
+	sender, err := c.access.httpClient(c.address, c.timeout)
+	return plan.Server{Address: c.address, Client: sender}, err
 }
 
 // plan reads both configurations and the state of the server.
 func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (plan.Plan, error) {
-	client, err := f.access.httpClient(f.address, f.timeout)
+	server, err := f.planServer()
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	server := plan.Server{Address: f.address, Client: client}
 	bounds := f.bounds
 	if f.address != "" {
 		if bounds.NodeCapacity, err = server.NodeCapacity(ctx); err != nil {
@@ -194,7 +162,7 @@ func (f *planFlags) partitionNames(c *configs.Config) []string {
 	return out
 }
 
-func (f *planFlags) print(out, errs io.Writer, p *plan.Plan) error {
+func (f *planFlags) printPlan(out, errs io.Writer, p *plan.Plan) error {
 	if f.output == "json" {
 		return printJSON(out, p)
 	}

@@ -140,21 +140,23 @@ func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 	for args, want := range map[string]string{
 		"--config valid.yaml": "nothing to compare with: give --address or " +
 			"--against",
-		"--against valid.yaml":                                           "--config names no file",
-		"--config - --against -":                                         "cannot both be standard input",
-		"--config valid.yaml --against valid.yaml --color red":           `--color is auto, always or never, not "red"`,
-		"--config valid.yaml --against valid.yaml --partition gpu":       `neither configuration has "gpu"`,
-		"--config broken.yaml --against valid.yaml":                      "--config: broken.yaml has 2 errors",
-		"--config valid.yaml --against broken.yaml":                      "--against: broken.yaml has 2 errors",
-		"--config valid.yaml --against missing.yaml":                     "--against: open missing.yaml",
-		"--config valid.yaml --address nowhere":                          "--address: address nowhere: missing port",
+		"--against valid.yaml":   "--config names no file",
+		"--config - --against -": "cannot both be standard input",
+		"--config valid.yaml --against valid.yaml --color red": `for "--color" flag: it must be auto, always or ` +
+			`never`,
+		"--config valid.yaml --against valid.yaml --partition gpu": `neither configuration has "gpu"`,
+		"--config broken.yaml --against valid.yaml":                "--config: broken.yaml has 2 errors",
+		"--config valid.yaml --against broken.yaml":                "--against: broken.yaml has 2 errors",
+		"--config valid.yaml --against missing.yaml":               "--against: open missing.yaml",
+		"--config valid.yaml --address nowhere": `for "--address" flag: address nowhere: missing ` +
+			`port`,
 		"--config valid.yaml --address 127.0.0.1:1":                      "127.0.0.1:1",
 		"--config valid.yaml --address 127.0.0.1:1 --against valid.yaml": "127.0.0.1:1",
-		"--config valid.yaml --against valid.yaml --timeout 0s":          "--timeout is 0s, and must be above 0",
+		"--config valid.yaml --against valid.yaml --timeout 0s":          `for "--timeout" flag: it must be above 0`,
 		"--config valid.yaml --against valid.yaml --max-queues 0":        "--max-queues is 0",
 		"--config valid.yaml --against valid.yaml --nonsense":            "unknown flag: --nonsense",
 		"--config valid.yaml --against valid.yaml extra":                 "extra",
-		"--config valid.yaml --against valid.yaml -o xml":                "--output is text or json",
+		"--config valid.yaml --against valid.yaml -o xml":                `for "--output" flag: it must be text or json`,
 	} {
 		code, out, errs := runCanopy(append([]string{"plan"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitRefused, args) // exit code 2 means that something would change

@@ -174,14 +174,13 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--show 1 --reason node" + at:  "--application, --queue, --reason and --limit are for --list",
 		"--show 0" + at:                "--show takes the number of a preemption, from 1 on",
 		"--show x" + at:                `invalid argument "x" for "--show" flag`,
-		"--list --limit 0" + at:        "--limit is 0, and must be above 0",
-		"--list --timeout 0s" + at:     "--timeout is 0s, and must be above 0",
-		"--list -o xml" + at:           "--output is text or json",
-		"--list":                       "--address names no server",
-		"--list --address nowhere":     "--address: address nowhere: missing port",
+		"--list --limit 0" + at:        `for "--limit" flag: it must be 1 or more`,
+		"--list --timeout 0s" + at:     `for "--timeout" flag: it must be above 0`,
+		"--list -o xml" + at:           `for "--output" flag: it must be text or json`,
+		"--list --address nowhere":     `for "--address" flag: address nowhere: missing port`,
 		"--list --address 127.0.0.1:1": "127.0.0.1:1",
 		"--list more" + at:             "more",
-		"--list --partition gpu" + at:  "Partition not found",
+		"--list --partition gpu" + at:  `there is no partition "gpu": it is one of default`,
 		"--list --reason might" +
 			at: `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`,
 		"--show 7" + at:                                                 "preemption 7 not found",
@@ -190,7 +189,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--dry-run --ask odd.yaml" + at:                                 `unknown field "usr": did you mean "user"?`,
 		"--dry-run --ask long.yaml" + at:                                "the body is longer than 65536 bytes",
 		"--dry-run --ask -" + at:                                        "the body is empty: send an ask",
-		"--dry-run --ask ask.yaml --partition a/b --address " + address: "Partition not found",
+		"--dry-run --ask ask.yaml --partition a/b --address " + address: `there is no partition "a/b"`,
 	} {
 		code, out, errs := runCanopy(append([]string{"preempt"}, strings.Fields(args)...)...)
 		assert.Equal(t, code, exitUsage, args)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,10 +20,7 @@ guaranteed and owed, its max, what is pending, and how long its oldest ask waits
 
 A queue is owed its guarantee as far as it has demand, and an equal part of what its parent is
 owed beyond that. STARVED marks a queue whose oldest ask waits for a minute or longer while it
-has less than nine tenths of what it is owed of a resource that is pending.
-
-The exit code is 0 when the queues were printed, 1 when the queue is unknown or the server
-does not answer, and 2 when the arguments are invalid.`
+has less than nine tenths of what it is owed of a resource that is pending.`
 
 const queuesExamples = `  canopy queues
   canopy queues --queue root.research --resource memory
@@ -51,44 +47,25 @@ func orOne(f *float64) float64 {
 // queuesFlags are the flags as given.
 type queuesFlags struct {
 	readerFlags
-	queue, resource, sort   string
 	leaves, pending, starve bool
 }
 
 // queuesCommand prints queues (USG-12).
 func queuesCommand() *cobra.Command {
 	var f queuesFlags
-	cmd := &cobra.Command{
-		Use: "queues", Short: "Print what each queue has, is owed and waits for", Long: queuesHelp, Example: queuesExamples,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return f.show(cmd, f.print)
-		},
-	}
+	cmd := f.command(&cobra.Command{Use: "queues", Short: "Print what each queue has, is owed and waits for",
+		Long: queuesHelp, Example: queuesExamples}, 0, f.print)
+	f.addQueue(cmd, "only the queue with this `PATH`, and those below")
+	f.addResource(cmd, "vcore, or the first that there is")
+	f.addSort(cmd, "path", "used", "pending", "wait", "fairness")
 	flags := cmd.Flags()
-	flags.StringVar(&f.queue, "queue", "", "only the queue with this `PATH`, and those below")
-	flags.StringVar(&f.resource, "resource", "",
-		"`NAME` of the resource in text; not given: vcore, or the first that there is")
-	flags.StringVar(&f.sort, "sort", "path", "path (a tree), used, pending, wait or fairness")
 	flags.BoolVar(&f.leaves, "leaves", false, "only leaf queues")
 	flags.BoolVar(&f.pending, "pending", false, "only queues with pending asks")
 	flags.BoolVar(&f.starve, "starved", false, "only starved queues")
-	f.add(flags, 0)
 	return cmd
 }
 
-func (f *queuesFlags) check() error {
-	var wrong error
-	if queueSorts[f.sort] == nil {
-		wrong = fmt.Errorf("--sort is path, used, pending, wait or fairness; not %q", f.sort)
-	}
-	return errors.Join(wrong, f.readerFlags.check())
-}
-
-// readQueues reads all queues, and keeps those at and below a path.
+// readQueues reads the queues at and below a path.
 func (f *readerFlags) readQueues(ctx context.Context, path string) ([]dao.QueueFairness, error) {
 	var all []dao.QueueFairness
 	if err := f.read(ctx, f.path("fairness"), &all); err != nil {
@@ -97,21 +74,11 @@ func (f *readerFlags) readQueues(ctx context.Context, path string) ([]dao.QueueF
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s answers with no queue, and each partition has root", f.address)
 	}
-	return all, checkQueue(&all, path)
-}
-
-// checkQueue keeps the queues at and below a path, and refuses one that does not exist.
-func checkQueue(all *[]dao.QueueFairness, path string) error {
-	names := make([]string, len(*all))
-	for i, q := range *all {
-		names[i] = q.QueueName
-	}
 	path = strings.ToLower(path)
-	if path != "" && !slices.Contains(names, path) {
-		return fmt.Errorf("there is no queue %q: %s", path, oneOf(path, names))
+	if err := checkKnown("queue", path, all, func(q *dao.QueueFairness) string { return q.QueueName }); err != nil {
+		return nil, err
 	}
-	*all = slices.DeleteFunc(*all, func(q dao.QueueFairness) bool { return !below(q.QueueName, path) })
-	return nil
+	return slices.DeleteFunc(all, func(q dao.QueueFairness) bool { return !below(q.QueueName, path) }), nil
 }
 
 func (f *queuesFlags) print(ctx context.Context, out io.Writer) (any, error) {
@@ -134,11 +101,10 @@ func (f *queuesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 }
 
 func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree bool) error {
-	t := newTable(out, "QUEUE", "USED", "OWED", "GUAR", "MAX", "PENDING", "ASKS", "WAIT", "")
-	for i := range all {
-		q := &all[i]
+	const heads = "QUEUE\tUSED\tOWED\tGUAR\tMAX\tPENDING\tASKS\tWAIT\t"
+	return printList(out, heads, all, 0, func(q *dao.QueueFairness) []string {
 		name := q.QueueName
-		if at := strings.LastIndexByte(name, '.'); tree && i > 0 && at >= 0 {
+		if at := strings.LastIndexByte(name, '.'); tree && q != &all[0] && at >= 0 {
 			name = strings.Repeat("  ", strings.Count(name, ".")-strings.Count(all[0].QueueName, ".")) + name[at+1:]
 		}
 		marks := ""
@@ -148,10 +114,8 @@ func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree b
 		if q.Status == "Draining" || q.Status == "Stopped" {
 			marks = strings.TrimSpace(marks + " " + strings.ToLower(q.Status))
 		}
-		t.row(name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource),
-			boundText(q.Max, resource),
-			amount(q.Pending, resource), strconv.Itoa(q.PendingAsks),
-			shortDuration(time.Duration(q.WaitSeconds*float64(time.Second))), marks)
-	}
-	return t.Flush()
+		return []string{name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource),
+			boundText(q.Max, resource), amount(q.Pending, resource), strconv.Itoa(q.PendingAsks),
+			shortDuration(time.Duration(q.WaitSeconds * float64(time.Second))), marks}
+	})
 }

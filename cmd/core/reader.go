@@ -4,68 +4,70 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"net/url"
-	"os/signal"
-	"syscall"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/canopy-scheduler/canopy/internal/server/answer"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // defaultWatch is the interval of --watch without a value.
 const defaultWatch = 2 * time.Second
 
-// readerFlags are those of all commands that show the state of a running server.
+// readerFlags are the flags of commands that show the state of a running server.
 type readerFlags struct {
-	address, partition, output string
-	watch, timeout             time.Duration
-	access                     clientAccess
+	client
+	queue, resource, sort string
+	limit                 int
+	watch                 time.Duration
 }
 
-func (f *readerFlags) add(flags *pflag.FlagSet, watch time.Duration) {
-	flags.StringVar(&f.address, "address", "127.0.0.1:9080", "`HOST:PORT` of the REST interface of a running server")
-	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
-	flags.StringVarP(&f.output, "output", "o", "text",
-		"how to print: text, or json; with --watch, json is one object per line")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
-	flags.DurationVarP(&f.watch, "watch", "w", watch,
+// command returns a command that prints once, or after each interval.
+func (f *readerFlags) command(cmd *cobra.Command, watch time.Duration,
+	show func(ctx context.Context, text io.Writer) (value any, err error)) *cobra.Command {
+	cmd.Args = noArguments
+	cmd.Long += clientExit
+	cmd.RunE = untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+		return f.show(ctx, cmd.OutOrStdout(), show)
+	})
+	flags := cmd.Flags()
+	f.add(flags, defaultREST)
+	flags.Lookup("output").Usage += "; with --watch, json is one object per line"
+	f.watch = watch
+	flags.VarP(&checkedValue[time.Duration]{&f.watch, "duration", parseWatch}, "watch", "w",
 		"print again after each `INTERVAL`, until an interrupt: --watch, or --watch=10s; 0: print once")
 	flags.Lookup("watch").NoOptDefVal = defaultWatch.String()
-	f.access.add(flags)
+	return cmd
 }
 
-func (f *readerFlags) check() error {
-	var wrong []error
-	if _, _, err := net.SplitHostPort(f.address); err != nil {
-		wrong = append(wrong, fmt.Errorf("--address: %w", err))
+func parseWatch(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d != 0 && d < 100*time.Millisecond {
+		return d, flagProblem("it must be 0, or 100ms or more")
 	}
-	if f.timeout <= 0 {
-		wrong = append(wrong, fmt.Errorf("--timeout is %v, and must be above 0", f.timeout))
-	}
-	if f.watch != 0 && f.watch < 100*time.Millisecond {
-		wrong = append(wrong, fmt.Errorf("--watch is %v, and must be 0, or 100ms or more", f.watch))
-	}
-	if f.partition == "" {
-		wrong = append(wrong, errors.New("--partition is empty"))
-	}
-	return errors.Join(append(wrong, checkOutput(f.output))...)
+	return d, nil
+}
+
+// addQueue, addResource, addSort and addLimit add flags that several commands have.
+func (f *readerFlags) addQueue(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVar(&f.queue, "queue", "", usage)
+}
+
+func (f *readerFlags) addResource(cmd *cobra.Command, none string) {
+	cmd.Flags().StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: "+none)
+}
+
+func (f *readerFlags) addSort(cmd *cobra.Command, orders ...string) {
+	textFlag(cmd.Flags(), &f.sort, "sort", orders[0], strings.Join(orders, ", "), oneOfThese(orders...))
+}
+
+func (f *readerFlags) addLimit(cmd *cobra.Command, limit int) {
+	intFlag(cmd.Flags(), &f.limit, "limit", limit, "how many to print in text; 0: all", 0)
 }
 
 // show runs once, or after each interval, what prints an answer: show to text, or the value that it returns as JSON.
-func (f *readerFlags) show(cmd *cobra.Command,
+func (f *readerFlags) show(ctx context.Context, out io.Writer,
 	show func(ctx context.Context, text io.Writer) (value any, err error)) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	out := cmd.OutOrStdout()
 	for {
 		var page bytes.Buffer
 		value, err := show(ctx, &page)
@@ -73,7 +75,7 @@ func (f *readerFlags) show(cmd *cobra.Command,
 			if ctx.Err() != nil {
 				return nil
 			}
-			return refusedOr(err)
+			return err
 		}
 		if f.output == "json" {
 			page.Reset()
@@ -83,7 +85,7 @@ func (f *readerFlags) show(cmd *cobra.Command,
 				in.SetIndent("", "  ")
 			}
 			if err := in.Encode(value); err != nil {
-				return exitError{exitRefused, err}
+				return err
 			}
 		} else if f.watch > 0 {
 			page.WriteByte('\n')
@@ -92,7 +94,7 @@ func (f *readerFlags) show(cmd *cobra.Command,
 			}
 		}
 		if _, err := page.WriteTo(out); err != nil {
-			return exitError{exitRefused, err}
+			return err
 		}
 		if f.watch == 0 {
 			return nil
@@ -103,59 +105,4 @@ func (f *readerFlags) show(cmd *cobra.Command,
 		case <-time.After(f.watch):
 		}
 	}
-}
-
-// path is a path below the partition.
-func (f *readerFlags) path(rest string) string {
-	return "/ws/v1/partition/" + url.PathEscape(url.QueryEscape(f.partition)) + "/" + rest
-}
-
-// read decodes an answer. A status other than 200 is an error with the message of the server.
-func (f *readerFlags) read(ctx context.Context, path string, into any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.address+path, nil)
-	if err != nil {
-		return fmt.Errorf("--address: %w", err)
-	}
-	client, err := f.access.httpClient(f.address, f.timeout)
-	if err != nil {
-		return err
-	}
-	got, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer got.Body.Close()
-	if got.StatusCode == http.StatusOK {
-		text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswerBytes))
-		if err == nil {
-			err = answer.Decode(text, into)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.address, err)
-		}
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(got.Body, 4096))
-	var refusal dao.Error
-	switch {
-	case json.Unmarshal(text, &refusal) != nil || refusal.Message == "":
-		return fmt.Errorf("%s answers %s: it does not have this; is it a canopy server of this version, with usage kept?",
-			f.address, got.Status)
-	case refusal.Message == "Partition not found":
-		return fmt.Errorf("there is no partition %q%s", f.partition, f.partitionHint(ctx))
-	}
-	return fmt.Errorf("%s: %s", f.address, refusal.Message)
-}
-
-// partitionHint names the partitions that there are.
-func (f *readerFlags) partitionHint(ctx context.Context) string {
-	var all []struct{ Name string }
-	if f.read(ctx, "/ws/v1/partitions", &all) != nil || len(all) == 0 {
-		return ""
-	}
-	names := make([]string, len(all))
-	for i, p := range all {
-		names[i] = p.Name
-	}
-	return ": " + oneOf(f.partition, names)
 }

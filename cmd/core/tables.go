@@ -13,24 +13,38 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// table prints rows in columns. Cells are printable.
-type table struct{ *tabwriter.Writer }
-
-func newTable(out io.Writer, heads ...string) table {
-	t := table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	t.row(heads...)
-	return t
-}
-
-// row prints a row.
-func (t table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = printableLine(c)
+// printList prints a list as a table, with at most limit rows; 0: all. heads are the heads of the columns, separated by
+// tabs; row returns the cells of an element.
+func printList[T any](out io.Writer, heads string, list []T, limit int, row func(x *T) []string) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, heads)
+	for i := range list {
+		if limit > 0 && i == limit {
+			fmt.Fprintf(t, "and %d more; see --limit\n", len(list)-limit)
+			break
+		}
+		cells := row(&list[i])
+		for i, c := range cells {
+			cells[i] = printableLine(c)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	fmt.Fprintln(t, strings.Join(cells, "\t"))
+	return t.Flush()
 }
 
-// oneOf is a hint for an unknown name: a similar one, or all if they are few.
+// checkKnown refuses a name that is not empty and not known.
+func checkKnown[T any](kind, name string, all []T, nameOf func(x *T) string) error {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = nameOf(&all[i])
+	}
+	if name == "" || slices.Contains(names, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no %s %q: %s", kind, name, oneOf(name, names))
+}
+
+// oneOf returns a hint for an unknown name: a similar one, or all if they are few.
 func oneOf(name string, known []string) string {
 	hint := validation.DidYouMean(name, known)
 	switch {
@@ -42,7 +56,7 @@ func oneOf(name string, known []string) string {
 	return "it is one of " + strings.Join(known, ", ")
 }
 
-// boundText is an amount of a resource as queues.yaml has it; a bound that is missing is a dash.
+// boundText returns an amount of a resource as queues.yaml has it; a bound that is missing is a dash.
 func boundText(amounts dao.Quantities, resource string) string {
 	n, ok := amounts[resource]
 	if !ok {
@@ -51,12 +65,12 @@ func boundText(amounts dao.Quantities, resource string) string {
 	return resources.FormatQuantity(resource, resources.Quantity(n))
 }
 
-// amount is boundText of what has no bound: missing is zero.
+// amount is boundText for what has no bound: missing is zero.
 func amount(amounts dao.Quantities, resource string) string {
 	return resources.FormatQuantity(resource, resources.Quantity(amounts[resource]))
 }
 
-// mainResource is the resource that is shown if none is given: vcore, or the first that there is.
+// mainResource returns the resource to show: the given one, else vcore, or the first that there is.
 func mainResource(given string, all ...dao.Quantities) string {
 	if given != "" {
 		return given
@@ -73,7 +87,7 @@ func mainResource(given string, all ...dao.Quantities) string {
 	return slices.Min(names)
 }
 
-// shortDuration is a duration with at most two units, for columns.
+// shortDuration returns a duration with at most two units, for columns.
 func shortDuration(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {
@@ -89,7 +103,7 @@ func shortDuration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// ratio is a number of fairness; nil: nothing was owed.
+// ratio returns a number of fairness; nil: nothing was owed.
 func ratio(f *float64) string {
 	if f == nil {
 		return "-"

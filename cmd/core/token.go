@@ -81,7 +81,7 @@ func tokenNewCommand() *cobra.Command {
 	return cmd
 }
 
-// entry is the entry of a token, one line. An error is about a flag.
+// entry returns the entry of a token, one line. An error is about a flag.
 func (f *tokenFlags) entry(token string) (string, error) {
 	switch {
 	case f.name == "":
@@ -106,7 +106,7 @@ func (f *tokenFlags) entry(token string) (string, error) {
 	return strings.TrimSuffix(string(text), "\n"), nil
 }
 
-// plainNode is a text that is quoted only if it has to be.
+// plainNode returns a text that is quoted only if it has to be.
 func plainNode(text string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(text)
@@ -143,12 +143,7 @@ func tokenCheckCommand() *cobra.Command {
 
 The exit code is 0 when the file is right, 1 when it has errors, which are printed, and 2 when it
 cannot be read or the arguments are invalid.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return exitError{exitUsage, errors.New("token check takes one argument: a file of credentials")}
-			}
-			return nil
-		},
+		Args: exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return checkTokens(args[0], cmd.OutOrStdout()) },
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,52 +12,27 @@ import (
 )
 
 const topHelp = `Print the leaf queues and the applications of a running server that have most of a
-resource, again after each interval until an interrupt; with --watch=0 once.
-
-The exit code is 0 after an interrupt, or when they were printed once, 1 when the queue is
-unknown or the server does not answer, and 2 when the arguments are invalid.`
+resource, again after each interval until an interrupt; with --watch=0 once.`
 
 const topExamples = `  canopy top
   canopy top --queue root.research --resource memory --limit 20
   canopy top --watch=0 --output json`
 
 // topFlags are the flags as given.
-type topFlags struct {
-	readerFlags
-	queue, resource string
-	limit           int
-}
+type topFlags struct{ readerFlags }
 
 // topCommand prints the busiest queues and applications (USG-12).
 func topCommand() *cobra.Command {
 	var f topFlags
-	cmd := &cobra.Command{
-		Use: "top", Short: "Print the busiest queues and applications, again and again", Long: topHelp, Example: topExamples,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return f.show(cmd, f.print)
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.queue, "queue", "", "only the queue with this `PATH`, and below")
-	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource; not given: vcore, or the first that there is")
-	flags.IntVar(&f.limit, "limit", 8, "how many queues and how many applications")
-	f.add(flags, defaultWatch)
+	cmd := f.command(&cobra.Command{Use: "top", Short: "Print the busiest queues and applications, again and again",
+		Long: topHelp, Example: topExamples}, defaultWatch, f.print)
+	f.addQueue(cmd, "only the queue with this `PATH`, and below")
+	f.addResource(cmd, "vcore, or the first that there is")
+	intFlag(cmd.Flags(), &f.limit, "limit", 8, "how many queues and how many applications", 1)
 	return cmd
 }
 
-func (f *topFlags) check() error {
-	var wrong error
-	if f.limit < 1 {
-		wrong = fmt.Errorf("--limit is %d, and must be above 0", f.limit)
-	}
-	return errors.Join(wrong, f.readerFlags.check())
-}
-
-// busiest is what canopy top prints as JSON.
+// busiest has the JSON of canopy top.
 type busiest struct {
 	Resource     string               `json:"resource"`
 	Total        dao.QueueFairness    `json:"total"` // of --queue, or root

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -25,10 +24,7 @@ an equal part of the rest. PENDING ASKS and RUNNING APPS are means.
 
 Samples are known for the covered time only: not for the time in which the server did not
 run. --output json has all resources, what was owed and guaranteed, and with --step a value
-for each interval.
-
-The exit code is 0 when the usage was printed, 1 when the name is unknown or the server does
-not answer, and 2 when the arguments are invalid.`
+for each interval.`
 
 const usageExamples = `  canopy usage --by queue --since 24h
   canopy usage --by user --since 168h --until 24h
@@ -37,51 +33,27 @@ const usageExamples = `  canopy usage --by queue --since 24h
 // usageFlags are the flags as given.
 type usageFlags struct {
 	readerFlags
-	by, name, since, until, resource string
-	step                             time.Duration
-	limit                            int
+	by, name, since, until string
+	step                   time.Duration
 }
 
 // usageCommand prints usage over time (USG-12).
 func usageCommand() *cobra.Command {
 	var f usageFlags
-	cmd := &cobra.Command{
-		Use: "usage", Short: "Print who had what over time", Long: usageHelp, Example: usageExamples, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return f.show(cmd, f.print)
-		},
-	}
+	cmd := f.command(&cobra.Command{Use: "usage", Short: "Print who had what over time", Long: usageHelp,
+		Example: usageExamples}, 0, f.print)
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", "queue", "whose usage: queue, user or group")
+	textFlag(flags, &f.by, "by", "queue", "whose usage: queue, user or group", oneOfThese("queue", "user", "group"))
 	flags.StringVar(&f.name, "name", "", "only the queue with this `PATH`, or the user or group of this name")
-	flags.StringVar(&f.since, "since", "24h", "the begin of the window, a `TIME`: RFC 3339, or how long ago")
-	flags.StringVar(&f.until, "until", "", "the end of the window, a `TIME`: RFC 3339, or how long ago; not given: now")
-	flags.DurationVar(&f.step, "step", 0, "with --output json, also the means of intervals of this length")
-	flags.StringVar(&f.resource, "resource", "", "`NAME` of the resource in text; not given: vcore and memory")
-	flags.IntVar(&f.limit, "limit", 20, "how many to print in text; 0: all that the server sends")
-	f.add(flags, 0)
+	const aTime = "of the window, a `TIME`: RFC 3339, or how long ago"
+	textFlag(flags, &f.since, "since", "24h", "the begin "+aTime, func(text string) error {
+		return cmp.Or(notEmpty(text), timeOrAgo(text))
+	})
+	textFlag(flags, &f.until, "until", "", "the end "+aTime+"; not given: now", timeOrAgo)
+	durationFlag(flags, &f.step, "step", 0, "with --output json, also the means of intervals of this length", 0)
+	f.addResource(cmd, "vcore and memory")
+	f.addLimit(cmd, 20)
 	return cmd
-}
-
-func (f *usageFlags) check() error {
-	var wrong []error
-	if _, ok := usage.ParseKind(f.by); !ok {
-		wrong = append(wrong, fmt.Errorf("--by is queue, user or group; not %q", f.by))
-	}
-	if f.since == "" {
-		wrong = append(wrong, errors.New("--since is empty"))
-	}
-	if f.step < 0 {
-		wrong = append(wrong, fmt.Errorf("--step is %v, and must not be below 0", f.step))
-	}
-	if f.limit < 0 {
-		wrong = append(wrong, fmt.Errorf("--limit is %d, and must not be below 0", f.limit))
-	}
-	return errors.Join(append(wrong, f.readerFlags.check(), checkTime("--since", f.since),
-		checkTime("--until", f.until))...)
 }
 
 func (f *usageFlags) print(ctx context.Context, out io.Writer) (any, error) {
@@ -112,21 +84,19 @@ func (f *usageFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	if f.resource != "" {
 		shown = []string{f.resource}
 	}
-	heads := []string{map[string]string{"queue": "QUEUE", "user": "USER", "group": "GROUP"}[f.by]}
+	heads := map[string]string{"queue": "QUEUE", "user": "USER", "group": "GROUP"}[f.by]
 	for _, name := range shown {
-		heads = append(heads, hoursHead(name))
+		heads += "\t" + hoursHead(name)
 	}
 	if f.by == "queue" {
-		heads = append(heads, "FAIRNESS")
+		heads += "\tFAIRNESS"
 	}
 	fmt.Fprintln(out)
-	t := newTable(out, append(heads, "PENDING ASKS", "RUNNING APPS")...)
-	omitted := w.Omitted
-	for i, x := range w.Series {
-		if f.limit > 0 && i == f.limit {
-			omitted += len(w.Series) - i
-			break
-		}
+	series := w.Series
+	if f.limit > 0 {
+		series = series[:min(f.limit, len(series))]
+	}
+	err := printList(out, heads+"\tPENDING ASKS\tRUNNING APPS", series, 0, func(x *dao.UsageSeries) []string {
 		cells := []string{x.Name}
 		for _, name := range shown {
 			cells = append(cells, hours(name, x.AllocatedSeconds[name]))
@@ -134,18 +104,15 @@ func (f *usageFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		if f.by == "queue" {
 			cells = append(cells, ratio(x.Fairness))
 		}
-		t.row(append(cells, mean(x.PendingAskSeconds, w.CoveredSeconds), mean(x.RunningSeconds, w.CoveredSeconds))...)
-	}
-	if err := t.Flush(); err != nil {
-		return nil, err
-	}
-	if omitted > 0 {
+		return append(cells, mean(x.PendingAskSeconds, w.CoveredSeconds), mean(x.RunningSeconds, w.CoveredSeconds))
+	})
+	if omitted := w.Omitted + len(w.Series) - len(series); omitted > 0 {
 		fmt.Fprintf(out, "and %d more with less; see --limit and --name\n", omitted)
 	}
-	return w, nil
+	return w, err
 }
 
-// hoursHead is the head of the column of a resource.
+// hoursHead returns the head of the column of a resource.
 func hoursHead(resource string) string {
 	switch {
 	case resource == "vcore":
@@ -168,7 +135,7 @@ func hours(resource string, n int64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// mean is a sum over time as a mean.
+// mean returns a sum over time as a mean.
 func mean(sum int64, covered float64) string {
 	if covered <= 0 {
 		return "-"

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
@@ -44,28 +42,21 @@ func validateCommand() *cobra.Command {
 	var rules bool
 	var f validateFlags
 	cmd := &cobra.Command{
-		Use:           "validate FILE...",
-		Short:         "Report everything that is wrong with queues.yaml files",
-		Long:          validateHelp,
-		Example:       validateExamples,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:     "validate FILE...",
+		Short:   "Report everything that is wrong with queues.yaml files",
+		Long:    validateHelp,
+		Example: validateExamples,
 		Args: func(_ *cobra.Command, files []string) error {
 			switch {
-			case output != "text" && output != "json":
-				return exitError{exitUsage, fmt.Errorf("--output is text or json, not %q", output)}
 			case !rules && len(files) == 0:
 				return exitError{exitUsage, errors.New("name at least one file, or - for standard input")}
 			case rules && len(files) > 0:
 				return exitError{exitUsage, errors.New("--rules takes no files")}
-			case countOf(files, "-") > 1:
+			case len(slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name != "-" })) > 1:
 				return exitError{exitUsage,
 					errors.New("- is standard input, which can be read only once, and it is given more than once")}
 			}
-			if err := f.check(); err != nil {
-				return exitError{exitUsage, err}
-			}
-			return nil
+			return usageError(checkBounds(f.bounds))
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if rules {
@@ -81,26 +72,13 @@ func validateCommand() *cobra.Command {
 			return r.exit()
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print: text or json")
+	outputFlag(cmd.Flags(), &output)
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
-	f.access.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.address, "address", "",
-		"`HOST:PORT` of the REST interface of a running server, to warn of resources and guarantees that its nodes do not "+
-			"have")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the server may take to answer")
+	f.addServer(cmd.Flags(), "")
+	cmd.Flags().Lookup("address").Usage += ", to warn of resources and guarantees that its nodes do not have"
 	addBounds(cmd.Flags(), &f.bounds)
 	return cmd
-}
-
-// countOf counts the elements of names that are equal to name.
-func countOf(names []string, name string) (n int) {
-	for _, x := range names {
-		if x == name {
-			n++
-		}
-	}
-	return n
 }
 
 // validationOutput has the problems of all files. Its JSON form is stable: other programs read it.
@@ -119,19 +97,9 @@ type validatedFile struct {
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
-	strict  bool
-	address string // empty: none is given
-	timeout time.Duration
-	access  clientAccess
-	bounds  queuesyaml.Options
-}
-
-func (f *validateFlags) check() error {
-	var late error
-	if f.timeout <= 0 {
-		late = fmt.Errorf("--timeout is %v, and must be above 0", f.timeout)
-	}
-	return errors.Join(checkAddress(f.address), late, checkBounds(f.bounds))
+	client
+	strict bool
+	bounds queuesyaml.Options
 }
 
 // fetchNodeCapacity sets f.bounds.NodeCapacity to what the nodes of the server have.
@@ -139,11 +107,10 @@ func (f *validateFlags) fetchNodeCapacity(ctx context.Context) (err error) {
 	if f.address == "" {
 		return nil
 	}
-	client, err := f.access.httpClient(f.address, f.timeout)
+	server, err := f.planServer()
 	if err != nil {
 		return err
 	}
-	server := plan.Server{Address: f.address, Client: client}
 	f.bounds.NodeCapacity, err = server.NodeCapacity(ctx)
 	return err
 }
@@ -206,7 +173,7 @@ func (v validationOutput) print(out, errs io.Writer, format string) error {
 	return nil
 }
 
-// summary is such as "valid", "valid, 1 warning" or "3 errors, 1 warning".
+// summary returns a text such as "valid", "valid, 1 warning" or "3 errors, 1 warning".
 func (f validatedFile) summary() string {
 	var parts []string
 	if n := len(f.Problems.Errors()); n > 0 {
@@ -240,12 +207,9 @@ func printRules(out io.Writer, format string) error {
 		}
 		return printJSON(out, map[string]any{"rules": all})
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "RULE\tSEVERITY\tSUMMARY")
-	for _, x := range validation.Rules() {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", x.ID, x.Severity, x.Summary)
-	}
-	return table.Flush()
+	return printList(out, "RULE\tSEVERITY\tSUMMARY", validation.Rules(), 0, func(x *validation.Rule) []string {
+		return []string{x.ID, x.Severity.String(), x.Summary}
+	})
 }
 
 func printJSON(out io.Writer, v any) error {

@@ -97,7 +97,7 @@ func TestValidate_Text(t *testing.T) {
 			wantError: "missing.yaml: unreadable: open missing.yaml: no such file or directory\n"},
 		{name: "no file", wantCode: 2, wantError: "name at least one file, or - for standard input"},
 		{name: "an unknown output format", args: []string{"-o", "xml", "valid.yaml"}, wantCode: 2,
-			wantError: `--output is text or json, not "xml"`},
+			wantError: `invalid argument "xml" for "--output" flag: it must be text or json`},
 		{name: "an unknown flag", args: []string{"--nonsense", "valid.yaml"}, wantCode: 2,
 			wantError: "unknown flag: --nonsense"},
 		{name: "with --strict a warning is an error", args: []string{"--strict", "valid.yaml", "warned.yaml"}, wantCode: 1,
@@ -105,9 +105,9 @@ func TestValidate_Text(t *testing.T) {
 				"so no user can" +
 				" submit an application (hint: submitacl: '*' on root allows every user)\nwarned.yaml: 1 error\n"},
 		{name: "an invalid address", args: []string{"--address", "nowhere", "valid.yaml"}, wantCode: 2,
-			wantError: "--address: address nowhere: missing port in address"},
+			wantError: `invalid argument "nowhere" for "--address" flag: address nowhere: missing port in address`},
 		{name: "a timeout of zero", args: []string{"--timeout", "0s", "valid.yaml"}, wantCode: 2,
-			wantError: "--timeout is 0s, and must be above 0"},
+			wantError: `invalid argument "0s" for "--timeout" flag: it must be above 0`},
 		{name: "an empty file", args: []string{"-"}, wantCode: 1,
 			want: "-:1:1: error [no-partition] the document is empty (hint: the smallest one is partitions: [{queues: [{name: " +
 				"root, submitacl: '*'}]}])\n-: 1 error\n"},

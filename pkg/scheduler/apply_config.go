@@ -30,7 +30,7 @@ func (c *Core) useConfig(m UseConfig) {
 		return
 	}
 	c.draining = false
-	if len(c.operators.stopped)+len(c.operators.drained) > 0 {
+	if c.operators.switchesQueues() {
 		c.applyToQueues(c.part.Root())
 	}
 	c.emitQueueChanges()

@@ -182,7 +182,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt,
 		GangRefusal:  gangRefusalOf(x),
 		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
-		Stopped:      func(path objects.QueuePath) bool { return c.operators.stopped[path] },
+		Stopped:      func(path objects.QueuePath) bool { return c.operators.queues[StopQueue][path] },
 	})
 	e.Rank = explain.RankOf(x)
 	c.explainNodes(e, x)

@@ -79,6 +79,27 @@ var operatorActions = [...]struct {
 		"Let what the resource manager says of a node count again, and end a drain", false}, (*Core).switchNode, nil},
 }
 
+// OperatorState holds what operators have switched, by name, sorted. Package operators stores its JSON: a name there
+// must not change.
+type OperatorState struct {
+	// applications on hold, also those that were when the process ended and have not come back
+	Held     []objects.AppID     `json:"onHold,omitempty"`
+	Stopped  []objects.QueuePath `json:"stopped,omitempty"`       // also those that do not exist now
+	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`      // likewise
+	Draining []objects.NodeID    `json:"drainingNodes,omitempty"` // those of Cordoned that are drained
+	Drained  []objects.QueuePath `json:"draining,omitempty"`      // also those that do not exist now
+	Moved    []MovedApplication  `json:"moved,omitempty"`         // by application, also those that have not come back
+	// applications in drained queues, which are admitted when they come back, and those that have not
+	Admitted []objects.AppID `json:"admitted,omitempty"`
+}
+
+// MovedApplication is an application that an operator has moved.
+type MovedApplication struct {
+	App   objects.AppID     `json:"application"`
+	Queue objects.QueuePath `json:"queue"` // where it was moved
+	objects.Moved
+}
+
 // EachOperatorAction yields every action: those on applications, then on queues, then on nodes.
 func EachOperatorAction(yield func(OperatorAction) bool) {
 	for _, kind := range []ObjectKind{OnApplication, OnQueue, OnNode} {

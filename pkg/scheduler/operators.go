@@ -8,36 +8,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// OperatorState holds what operators have switched, by name, sorted. Package operators stores its JSON: a name there
-// must not change.
-type OperatorState struct {
-	// applications on hold, also those that were when the process ended and have not come back
-	Held     []objects.AppID     `json:"onHold,omitempty"`
-	Stopped  []objects.QueuePath `json:"stopped,omitempty"`       // also those that do not exist now
-	Cordoned []objects.NodeID    `json:"cordoned,omitempty"`      // likewise
-	Draining []objects.NodeID    `json:"drainingNodes,omitempty"` // those of Cordoned that are drained
-	Drained  []objects.QueuePath `json:"draining,omitempty"`      // also those that do not exist now
-	Moved    []MovedApplication  `json:"moved,omitempty"`         // by application, also those that have not come back
-	// applications in drained queues, which are admitted when they come back, and those that have not
-	Admitted []objects.AppID `json:"admitted,omitempty"`
-}
-
-// MovedApplication is an application that an operator has moved.
-type MovedApplication struct {
-	App   objects.AppID     `json:"application"`
-	Queue objects.QueuePath `json:"queue"` // where it was moved
-	objects.Moved
-}
-
 // operators holds what operators have switched.
 type operators struct {
-	moved    map[objects.AppID]MovedApplication // applications that are placed where they were moved when they come back
-	awaited  map[objects.AppID]bool             // applications that are on hold when they come back
-	admitted map[objects.AppID]bool             // applications that drained queues admit when they come back
-	stopped  map[objects.QueuePath]bool
-	drained  map[objects.QueuePath]bool
-	draining map[objects.NodeID]bool // those of cordoned that are drained
-	cordoned map[objects.NodeID]bool // with what the resource manager says of the node: it is schedulable
+	// applications that are placed where they were moved when they come back
+	moved    map[objects.AppID]MovedApplication
+	awaited  map[objects.AppID]bool                        // applications that are on hold when they come back
+	admitted map[objects.AppID]bool                        // applications that drained queues admit when they come back
+	queues   map[OperatorAction]map[objects.QueuePath]bool // what queueSwitches have on
+	draining map[objects.NodeID]bool                       // those of cordoned that are drained
+	// with what the resource manager says of the node: it is schedulable
+	cordoned map[objects.NodeID]bool
 }
 
 // OperatorState returns what operators have switched.
@@ -49,10 +29,12 @@ func (c *Core) OperatorState() (s OperatorState) {
 	for _, id := range c.applicationsOfDrained() {
 		admitted = put(admitted, id, true)
 	}
-	s.Held, s.Stopped, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.stopped)),
-		slices.Sorted(maps.Keys(c.operators.cordoned))
+	for _, x := range queueSwitches {
+		*x.kept(&s) = slices.Sorted(maps.Keys(c.operators.queues[x.action]))
+	}
+	s.Held, s.Cordoned = slices.Sorted(maps.Keys(held)), slices.Sorted(maps.Keys(c.operators.cordoned))
 	s.Moved, s.Draining = c.movedApplications(), slices.Sorted(maps.Keys(c.operators.draining))
-	s.Drained, s.Admitted = slices.Sorted(maps.Keys(c.operators.drained)), slices.Sorted(maps.Keys(admitted))
+	s.Admitted = slices.Sorted(maps.Keys(admitted))
 	return s
 }
 
@@ -94,7 +76,7 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 // operatorsOnAdded applies to a new application what operators have switched before: it may have come back, or its leaf
 // may be new.
 func (c *Core) operatorsOnAdded(id objects.AppID, leaf objects.QueuePath) {
-	if q, known := c.part.Queue(leaf); known && len(c.operators.stopped)+len(c.operators.drained) > 0 {
+	if q, known := c.part.Queue(leaf); known && c.operators.switchesQueues() {
 		for q.Parent() != nil && c.outdated(q.Parent()) { // it is new, too
 			q = q.Parent()
 		}
@@ -130,11 +112,10 @@ func (c *Core) restoreOperators(s OperatorState) {
 			c.operators.awaited = put(c.operators.awaited, id, true)
 		}
 	}
-	for _, path := range s.Stopped {
-		c.operators.stopped = put(c.operators.stopped, path, true)
-	}
-	for _, path := range s.Drained {
-		c.operators.drained = put(c.operators.drained, path, true)
+	for _, x := range queueSwitches {
+		for _, path := range *x.kept(&s) {
+			c.operators.switchOn(x.action, path)
+		}
 	}
 	for _, m := range s.Moved {
 		c.operators.moved = put(c.operators.moved, m.App, m)

@@ -2,30 +2,44 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 )
 
+// queueSwitch describes what an action switches on for a queue and those below. StartQueue switches all of it off.
+type queueSwitch struct {
+	action OperatorAction
+	kept   func(s *OperatorState) *[]objects.QueuePath
+	isOn   func(q *objects.Queue) bool // also for a queue above
+	apply  func(p *objects.Partition, q *objects.Queue, isOn func(objects.QueuePath) bool)
+}
+
+var queueSwitches = [...]queueSwitch{
+	{StopQueue, func(s *OperatorState) *[]objects.QueuePath { return &s.Stopped }, (*objects.Queue).Stopped,
+		objects.SetStopped},
+	{DrainQueue, func(s *OperatorState) *[]objects.QueuePath { return &s.Drained }, (*objects.Queue).DrainedByOperator,
+		objects.SetDrained},
+}
+
 // switchQueue stops, drains or starts a queue (OPS-2, OPS-8).
 func (c *Core) switchQueue(m *Operate) (changed bool, err error) {
-	path, action := m.Queue, m.Action
-	q, known := c.part.Queue(path)
+	q, known := c.part.Queue(m.Queue)
 	o := &c.operators
+	isOn := slices.ContainsFunc(queueSwitches[:], func(s queueSwitch) bool { return o.queues[s.action][m.Queue] })
 	switch {
-	case !known && !(action == StartQueue && (o.stopped[path] || o.drained[path])):
-		return false, fmt.Errorf("%w queue %s", objects.ErrUnknown, path)
-	case action == StopQueue:
-		changed = !o.stopped[path]
-		o.stopped = put(o.stopped, path, true)
-	case action == DrainQueue:
-		changed = !o.drained[path]
-		o.drained = put(o.drained, path, true)
+	case !known && !(m.Action == StartQueue && isOn):
+		return false, fmt.Errorf("%w queue %s", objects.ErrUnknown, m.Queue)
+	case m.Action != StartQueue:
+		changed = !o.queues[m.Action][m.Queue]
+		o.switchOn(m.Action, m.Queue)
 	default:
-		changed = o.stopped[path] || o.drained[path]
-		delete(o.stopped, path)
-		delete(o.drained, path)
-		if len(o.drained) == 0 {
+		changed = isOn
+		for _, s := range queueSwitches {
+			delete(o.queues[s.action], m.Queue)
+		}
+		if len(o.queues[DrainQueue]) == 0 {
 			o.admitted = nil
 		}
 	}
@@ -35,15 +49,28 @@ func (c *Core) switchQueue(m *Operate) (changed bool, err error) {
 	return changed, nil
 }
 
-// applyToQueues makes q and the queues below it stopped or not, and drained or not.
+// switchOn switches something on at a path. Applying it is left to the caller.
+func (o *operators) switchOn(action OperatorAction, path objects.QueuePath) {
+	o.queues = put(o.queues, action, put(o.queues[action], path, true))
+}
+
+// switchesQueues reports whether something is switched on for a queue.
+func (o *operators) switchesQueues() bool {
+	return slices.ContainsFunc(queueSwitches[:], func(s queueSwitch) bool { return len(o.queues[s.action]) > 0 })
+}
+
+// applyToQueues applies to q and the queues below what is switched on.
 func (c *Core) applyToQueues(q *objects.Queue) {
-	objects.SetStopped(c.part, q, func(path objects.QueuePath) bool { return c.operators.stopped[path] })
-	objects.SetDrained(c.part, q, func(path objects.QueuePath) bool { return c.operators.drained[path] })
+	for _, s := range queueSwitches {
+		s.apply(c.part, q, func(path objects.QueuePath) bool { return c.operators.queues[s.action][path] })
+	}
 }
 
 // outdated reports whether q does not know yet what operators have switched: it is new.
 func (c *Core) outdated(q *objects.Queue) bool {
-	return q.Stopped() != hasPathOf(c.operators.stopped, q) || q.DrainedByOperator() != hasPathOf(c.operators.drained, q)
+	return slices.ContainsFunc(queueSwitches[:], func(s queueSwitch) bool {
+		return s.isOn(q) != hasPathOf(c.operators.queues[s.action], q)
+	})
 }
 
 // hasPathOf reports whether paths has q or a queue above.
@@ -59,7 +86,7 @@ func hasPathOf(paths map[objects.QueuePath]bool, q *objects.Queue) bool {
 // applicationsOfDrained returns the applications in drained queues, in no order. The cost grows with the number of
 // applications if a queue is drained.
 func (c *Core) applicationsOfDrained() (ids []objects.AppID) {
-	if len(c.operators.drained) == 0 {
+	if len(c.operators.queues[DrainQueue]) == 0 {
 		return nil
 	}
 	for a := range objects.EachApplication(c.part) {

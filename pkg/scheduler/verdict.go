@@ -311,7 +311,7 @@ func (c *Core) operatorReason(a *objects.Application) (o PendingReason, subject 
 // firstStopped is the nearest stopped queue from leaf up. Requires: there is one.
 func (c *Core) firstStopped(leaf *objects.Queue) objects.QueuePath {
 	q := leaf
-	for !c.operators.stopped[q.Path()] {
+	for !c.operators.queues[StopQueue][q.Path()] {
 		q = q.Parent()
 	}
 	return q.Path()
