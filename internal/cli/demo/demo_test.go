@@ -160,8 +160,9 @@ func TestCluster_CheckFindsErrors(t *testing.T) {
 			assert.NilError(t, c.apply(scheduler.SetCapacity{Node: "n", Total: total}))
 		}, "node n has {memory=1073741824 vcore=999}, and {memory=1073741824 vcore=1000} is allocated"},
 		{"a queue is above its max", func(c *cluster) {
-			conf, _ := queuesyaml.Load([]byte(strings.Replace(PreemptionConfig, "properties:", "resources: {max: {vcore: 999m}}\n"+
-				"            properties:", 1)))
+			conf, _ := queuesyaml.Load([]byte(strings.Replace(PreemptionConfig, "properties:",
+				"resources: {max: {vcore: 999m}}\n"+
+					"            properties:", 1)))
 			assert.NilError(t, c.apply(scheduler.UseConfig{Partition: conf.Partitions[0]}))
 		}, "queue root.shared may hold ≤{vcore=999}, and {memory=1073741824 vcore=1000} is allocated"},
 	} {
@@ -178,7 +179,8 @@ func TestCluster_RecordRefusesContradictions(t *testing.T) {
 	c := smallCluster(t)
 	assert.Error(t, c.record([]scheduler.Effect{scheduler.Allocated{Binding: &scheduler.Binding{
 		Ask: &objects.Ask{Key: "runs"}, Node: "n"}}}), "runs was placed on node n, and is not pending")
-	assert.Error(t, c.record([]scheduler.Effect{scheduler.Released{Key: "waits"}}), "waits was released, and it does not run")
+	assert.Error(t, c.record([]scheduler.Effect{scheduler.Released{Key: "waits"}}),
+		"waits was released, and it does not run")
 	assert.Error(t, c.apply(scheduler.AddNode{Node: "n"}), "the scheduler has rejected node n: node n already exists")
 	assert.ErrorContains(t, c.apply(scheduler.AddApplication{App: "b", Queue: "root.nowhere"}),
 		"the scheduler has rejected application b: ")

@@ -174,7 +174,8 @@ func (p *Preemption) Lines() []string {
 }
 
 // preemptionAsk returns an ask that may preempt and be preempted.
-func preemptionAsk(key objects.AllocationKey, app objects.AppID, cores resources.Quantity, priority int32) *objects.Ask {
+func preemptionAsk(key objects.AllocationKey, app objects.AppID, cores resources.Quantity,
+	priority int32) *objects.Ask {
 	return &objects.Ask{
 		Key: key, App: app, Amounts: coresOf(cores), Priority: priority,
 		Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,

@@ -64,7 +64,8 @@ func NewWorkload(s Size) Workload {
 	w := Workload{Seed: s.Seed}
 	var capacity resources.Amounts
 	for i := range s.Nodes {
-		n := scheduler.AddNode{Node: objects.NodeID(fmt.Sprintf("node-%05d", i)), Total: machineOf(pick(rng, machineCores[:])),
+		n := scheduler.AddNode{Node: objects.NodeID(fmt.Sprintf("node-%05d", i)),
+			Total:       machineOf(pick(rng, machineCores[:])),
 			Schedulable: true}
 		capacity = capacity.Add(n.Total)
 		w.Nodes = append(w.Nodes, n)
