@@ -39,7 +39,7 @@ func TestLifetimes_InvalidValues(t *testing.T) {
 
 // Zero is a lifetime, and not the default of an option.
 func TestServe_LifetimesAreOptions(t *testing.T) {
-	f := serveFlags{grpcAddress: ":0", httpAddress: ":0",
+	f := serveFlags{grpc: grpcFlags{canopy.GRPC{Address: ":0"}}, http: httpFlags{canopy.HTTP{Address: ":0"}},
 		lifetimes: lifecycle.Lifetimes{Completed: time.Hour, MaxEnded: 1}}
 	opt, err := f.options(t.Context(), nil, nil, nil)
 	assert.NilError(t, err)

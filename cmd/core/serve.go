@@ -103,8 +103,6 @@ const serveName = "serve"
 // serveFlags are the flags as given.
 type serveFlags struct {
 	config        string
-	grpcAddress   string
-	httpAddress   string
 	logLevel      string
 	logFormat     string
 	logBuffer     int
@@ -141,7 +139,7 @@ func serveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes),
 				f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(),
-				f.security.checkAddresses(f.grpcAddress, f.httpAddress), f.usage.check(), f.record.check(),
+				f.security.checkAddresses(f.grpc.Address, f.http.Address), f.usage.check(), f.record.check(),
 				f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
 				return exitError{exitUsage, err}
 			}
@@ -153,8 +151,8 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "queues.yaml that overrides those of resource managers (- is standard input)")
-	flags.StringVar(&f.grpcAddress, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
-	flags.StringVar(&f.httpAddress, "http-address", "127.0.0.1:9080", "where REST is served")
+	flags.StringVar(&f.grpc.Address, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
+	flags.StringVar(&f.http.Address, "http-address", "127.0.0.1:9080", "where REST is served")
 	flags.BoolVar(&f.configWatch, "config-watch", true, "reload the file of --config when it changes")
 	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the history of configurations; default: it is not stored")
 	flags.IntVar(&f.history, "config-history", 50, "how many configurations the history keeps")

@@ -19,7 +19,7 @@ const defaultAdmin = "127.0.0.1:9081"
 
 // optionNames are the names of options of package canopy in this program.
 var optionNames = map[string]string{
-	"Config": "--config", "ConfigFile": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
+	"Config.Text": "--config", "Config.File": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
 	"Recording.Dir": "--record",
 	"GRPC.Address":  "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
 	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root",
@@ -44,31 +44,22 @@ func optionName(field string) string {
 func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 	level *zap.AtomicLevel) (opt canopy.Options, err error) {
 	opt = canopy.Options{
-		ConfigNotWatched: !f.configWatch, ConfigHistory: f.history, DataDir: f.dataDir,
-		ConfigLimits: canopy.ConfigLimits{
-			MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues,
-			MaxDepth: f.bounds.MaxDepth,
-		},
-		GRPC: f.grpc.GRPC,
-		HTTP: canopy.HTTP{
-			Address: f.httpAddress, MaxConnections: f.http.connections, MaxLargeAnswers: f.http.largeAnswers,
-			StallTimeout:   f.http.stall,
-			AllowedOrigins: f.http.origins, HostNames: f.http.hosts,
-			MaxLiveStreams: f.http.liveStreams, WebRoot: f.http.webRoot,
-		},
-		Usage: f.usage.options(), Recording: f.record.options(), DurationTag: f.durationTag,
+		Config: canopy.Config{NotWatched: !f.configWatch, History: f.history,
+			Limits: canopy.ConfigLimits{
+				MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues,
+				MaxDepth: f.bounds.MaxDepth,
+			}},
+		DataDir: f.dataDir, GRPC: f.grpc.GRPC, HTTP: f.http.HTTP, Usage: f.usage.Usage, Users: f.users.Users,
+		Security: f.security.Security, Recording: f.record.options(), DurationTag: f.durationTag,
 		Log: log, LogLevel: level, Debug: f.debug,
 		Applications: canopy.Applications{
 			CompletingTimeout: orNone(f.lifetimes.Completing), NewTimeout: f.lifetimes.New,
 			CompletedRetention: orNone(f.lifetimes.Completed),
 			RejectedRetention:  orNone(f.lifetimes.Rejected), MaxEnded: orNone(f.lifetimes.MaxEnded),
 		},
-		StrictPriorityClasses: f.strictClasses, AuditInterval: orNone(f.auditInterval),
-		Users:      canopy.Users{LDAPSecrets: f.users.secrets, LookupTimeout: f.users.timeout},
-		Security:   f.security.Security,
-		OptionName: optionName,
+		StrictPriorityClasses: f.strictClasses, AuditInterval: orNone(f.auditInterval), OptionName: optionName,
 	}
-	opt.GRPC.Address = f.grpcAddress
+	opt.HTTP.CacheBytes, opt.Usage.Interval = orNone(opt.HTTP.CacheBytes), orNone(opt.Usage.Interval)
 	switch {
 	case f.admin && f.adminListen == "":
 		opt.AdminAddress = defaultAdmin
@@ -77,20 +68,20 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 	case f.adminListen != "":
 		return opt, exitError{exitUsage, errors.New("--admin-listen needs --admin")}
 	}
-	for flag, address := range map[string]string{"--grpc-address": f.grpcAddress, "--http-address": f.httpAddress} {
+	for flag, address := range map[string]string{"--grpc-address": opt.GRPC.Address, "--http-address": opt.HTTP.Address} {
 		if _, _, err := net.SplitHostPort(address); address == "" { // a server without this API
 			return opt, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
 		}
 	}
 	if f.config != "-" && !isOpenFile(f.config) {
-		opt.ConfigFile = f.config
+		opt.Config.File = f.config
 		return opt, nil
 	}
 	text, err := f.readOnce(ctx, in)
 	if err != nil {
 		return opt, exitError{exitUsage, fmt.Errorf("--config: %w", err)}
 	}
-	opt.Config, opt.ConfigName = string(text), f.config
+	opt.Config.Text, opt.Config.Name = string(text), f.config
 	return opt, nil
 }
 

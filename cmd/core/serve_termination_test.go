@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -109,8 +110,9 @@ func TestServe_SignalInterruptsStart(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	in, never := io.Pipe()
 	defer never.Close()
-	f := serveFlags{bounds: queuesyaml.DefaultOptions(), config: "-", grpcAddress: "127.0.0.1:0",
-		httpAddress: "127.0.0.1:0", logLevel: "info", logFormat: "json", history: 5}
+	f := serveFlags{bounds: queuesyaml.DefaultOptions(), config: "-",
+		grpc: grpcFlags{canopy.GRPC{Address: "127.0.0.1:0"}}, http: httpFlags{canopy.HTTP{Address: "127.0.0.1:0"}},
+		logLevel: "info", logFormat: "json", history: 5}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, f, in, io.Discard, io.Discard) }()
 	_, err := never.Write([]byte("partitions:\n")) // returns once serve reads

@@ -22,6 +22,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
 // runningService is a running serve command, in this process or another.
@@ -150,7 +152,8 @@ func TestServe_StartToStop(t *testing.T) {
 	var logs lockedBuffer
 	ended := make(chan error, 1)
 	go func() {
-		f := serveFlags{grpcAddress: "127.0.0.1:0", httpAddress: "127.0.0.1:0", logLevel: "debug", logFormat: "json",
+		f := serveFlags{grpc: grpcFlags{canopy.GRPC{Address: "127.0.0.1:0"}},
+			http: httpFlags{canopy.HTTP{Address: "127.0.0.1:0"}}, logLevel: "debug", logFormat: "json",
 			history: 5}
 		ended <- serve(ctx, f, strings.NewReader(""), out, &logs)
 		out.Close()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
@@ -25,46 +26,12 @@ func (o *Options) check() error {
 	wrong := func(field, format string, args ...any) {
 		all = append(all, o.invalid(field, fmt.Errorf(format, args...)))
 	}
-	if o.ConfigFile != "" && o.hasConfigText() {
-		wrong("ConfigFile", "%q excludes Config and ConfigName", o.ConfigFile)
+	if o.Config.File != "" && o.Config.hasText() {
+		wrong("Config.File", "%q excludes Config.Text and Config.Name", o.Config.File)
 	}
-	for _, x := range []struct {
-		field string
-		value int64
-	}{
-		{"ConfigLimits.MaxBytes", int64(o.ConfigLimits.MaxBytes)},
-		{"ConfigLimits.MaxValues", int64(o.ConfigLimits.MaxValues)},
-		{"ConfigLimits.MaxQueues", int64(o.ConfigLimits.MaxQueues)},
-		{"ConfigLimits.MaxDepth", int64(o.ConfigLimits.MaxDepth)},
-		{"ConfigHistory", int64(o.ConfigHistory)},
-		{"GRPC.MaxConnections", int64(o.GRPC.MaxConnections)}, {"GRPC.MaxSilentStreams", int64(o.GRPC.MaxSilentStreams)},
-		{"GRPC.MaxMessageBytes", int64(o.GRPC.MaxMessageBytes)},
-		{"GRPC.MaxMessageElements", int64(o.GRPC.MaxMessageElements)},
-		{"GRPC.DecodeBytes", o.GRPC.DecodeBytes}, {"GRPC.MaxUndeliveredBytes", int64(o.GRPC.MaxUndeliveredBytes)},
-		{"HTTP.MaxConnections", int64(o.HTTP.MaxConnections)}, {"HTTP.MaxLargeAnswers", int64(o.HTTP.MaxLargeAnswers)},
-		{"HTTP.MaxLiveStreams", int64(o.HTTP.MaxLiveStreams)},
-		{"Usage.MaxBytes", o.Usage.MaxBytes}, {"Recording.MaxBytes", o.Recording.MaxBytes},
-		{"Recording.SegmentBytes", o.Recording.SegmentBytes}, {"PlacementsPerSecond", int64(o.PlacementsPerSecond)},
-	} {
-		if x.value < 0 {
-			wrong(x.field, "%d is negative", x.value)
-		}
-	}
-	for _, x := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"GRPC.FirstMessageTimeout", o.GRPC.FirstMessageTimeout}, {"GRPC.UndeliveredTimeout", o.GRPC.UndeliveredTimeout},
-		{"GRPC.ManagerTimeout", o.GRPC.ManagerTimeout}, {"HTTP.StallTimeout", o.HTTP.StallTimeout},
-		{"Usage.MaxAge", o.Usage.MaxAge}, {"Recording.MaxAge", o.Recording.MaxAge},
-		{"Users.LookupTimeout", o.Users.LookupTimeout}, {"RecoveryQuiet", o.RecoveryQuiet}, {"CloseTimeout", o.CloseTimeout},
-	} {
-		if x.value < 0 {
-			wrong(x.field, "%v is negative", x.value)
-		}
-	}
-	if o.ConfigLimits.MaxBytes > maxBytes {
-		wrong("ConfigLimits.MaxBytes", "%d is more than 1 GiB", o.ConfigLimits.MaxBytes)
+	checkNegative(reflect.ValueOf(*o), "", wrong)
+	if n := o.Config.Limits.MaxBytes; n > maxBytes {
+		wrong("Config.Limits.MaxBytes", "%d is more than 1 GiB", n)
 	}
 	if o.GRPC.MaxMessageBytes > maxBytes {
 		wrong("GRPC.MaxMessageBytes", "%d is more than 1 GiB", o.GRPC.MaxMessageBytes)
@@ -89,25 +56,22 @@ func (o *Options) check() error {
 	return errors.Join(all...)
 }
 
-// hasConfigText reports whether Config was given.
-func (o *Options) hasConfigText() bool { return o.Config != "" || o.ConfigName != "" }
-
-// hasConfig reports whether the configurations of resource managers are ignored.
-func (o *Options) hasConfig() bool { return o.ConfigFile != "" || o.hasConfigText() }
-
-// configName is the name of the configuration, for log lines and the history.
-func (o *Options) configName() string { return cmp.Or(o.ConfigFile, o.ConfigName) }
-
-// configField is the field that has the configuration.
-func (o *Options) configField() string {
-	if o.ConfigFile != "" {
-		return "ConfigFile"
+// checkNegative reports each number and duration of options that is negative, except where that means none.
+func checkNegative(options reflect.Value, path string, wrong func(field, format string, args ...any)) {
+	for i := range options.NumField() {
+		field, value := options.Type().Field(i), options.Field(i)
+		switch {
+		case !field.IsExported() || field.Tag.Get("negative") != "":
+		case value.Kind() == reflect.Struct:
+			checkNegative(value, path+field.Name+".", wrong)
+		case value.CanInt() && value.Int() < 0:
+			wrong(path+field.Name, "%v is negative", value)
+		}
 	}
-	return "Config"
 }
 
 func (o *Options) bounds() queuesyaml.Options {
-	l, d := o.ConfigLimits, queuesyaml.DefaultOptions()
+	l, d := o.Config.Limits, queuesyaml.DefaultOptions()
 	return queuesyaml.Options{
 		MaxBytes: cmp.Or(l.MaxBytes, d.MaxBytes), MaxValues: cmp.Or(l.MaxValues, d.MaxValues),
 		MaxQueues: cmp.Or(l.MaxQueues, d.MaxQueues), MaxDepth: cmp.Or(l.MaxDepth, d.MaxDepth),

@@ -33,7 +33,7 @@ func (s *Server) Generation() Generation { return generationOf(s.engine.Reloads(
 func (s *Server) Warnings() []Problem { return problemsOf(s.engine.Reloads().Warnings()) }
 
 // Reload puts a configuration in force, in all partitions or, on an error, in none, and returns the
-// generation in force. A text that is in force already is no new generation. With Options.ConfigFile,
+// generation in force. A text that is in force already is no new generation. With Config.File,
 // the next change of the file replaces the configuration.
 //
 // The error is a *ConfigError with all problems, ErrRefused, ErrBusy, ErrNotStored or ErrClosed. Reload
@@ -42,11 +42,11 @@ func (s *Server) Reload(ctx context.Context, text string) (Generation, error) {
 	return s.reload(ctx, reload.Program, "", []byte(text))
 }
 
-// ReloadFile reads Options.ConfigFile again and puts its text in force, even if that has not changed
+// ReloadFile reads Config.File again and puts its text in force, even if that has not changed
 // since it was read, but another configuration is in force. "canopy serve" calls it for SIGHUP, which is
 // the source of the generation. Errors: those of Reload and of reading the file, and ErrNoConfigFile.
 func (s *Server) ReloadFile(ctx context.Context) (Generation, error) {
-	file := s.opt.ConfigFile
+	file := s.opt.Config.File
 	if file == "" {
 		return s.Generation(), ErrNoConfigFile
 	}
@@ -75,11 +75,11 @@ func (s *Server) reload(ctx context.Context, source reload.Source, from string, 
 	return generationOf(res.Generation), nil
 }
 
-// watchConfig puts ConfigFile in force when it changes (CFG-90, CFG-91). known is its content that is in
+// watchConfig puts Config.File in force when it changes (CFG-90, CFG-91). known is its content that is in
 // force.
 func (s *Server) watchConfig(known *reload.Proposal) {
-	file := s.opt.ConfigFile
-	if file == "" || s.opt.ConfigNotWatched {
+	file := s.opt.Config.File
+	if file == "" || s.opt.Config.NotWatched {
 		return
 	}
 	opt := configwatch.Options{MaxBytes: s.engine.Reloads().MaxBytes(), Log: s.log.Named(configLogger)}
@@ -94,19 +94,19 @@ func (s *Server) watchConfig(known *reload.Proposal) {
 // fileWarning says when the configuration that the Server started with replaces one that came over REST;
 // empty: never (CFG-132).
 func (o *Options) fileWarning() string {
-	if !o.hasConfig() {
+	if !o.Config.exists() {
 		return ""
 	}
 	when := "at a restart"
 	switch again := o.optionName("ReloadFile"); {
-	case o.ConfigFile == "":
-	case o.ConfigNotWatched:
+	case o.Config.File == "":
+	case o.Config.NotWatched:
 		when = fmt.Sprintf("on %s and at a restart", again)
 	default:
 		when = fmt.Sprintf("when it changes, on %s and at a restart", again)
 	}
-	named := o.optionName(o.configField())
-	if name := o.configName(); name != "" {
+	named := o.optionName(o.Config.field())
+	if name := o.Config.name(); name != "" {
 		named += " " + name
 	}
 	return fmt.Sprintf("%s is read again %s, and then replaces this configuration", named, when)

@@ -19,8 +19,8 @@ var (
 	ErrBusy = reload.ErrBusy
 	// ErrNotStored: the configuration is in force, but DataDir does not have it for the next start.
 	ErrNotStored = errors.New("the configuration is in force, but could not be stored")
-	// ErrNoConfigFile: ReloadFile needs Options.ConfigFile.
-	ErrNoConfigFile = errors.New("there is no ConfigFile")
+	// ErrNoConfigFile: ReloadFile needs Config.File.
+	ErrNoConfigFile = errors.New("there is no Config.File")
 	// ErrClosed: the Server is closed, or is closing.
 	ErrClosed = errors.New("the scheduler is closed")
 )

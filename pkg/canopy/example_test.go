@@ -63,7 +63,7 @@ func (l *launcher) UpdateContainerSchedulingState(*si.UpdateContainerSchedulingS
 // and receives the allocation.
 func ExampleStart() {
 	ctx := context.Background()
-	server, err := canopy.Start(ctx, canopy.Options{Config: batchQueues})
+	server, err := canopy.Start(ctx, canopy.Options{Config: canopy.Config{Text: batchQueues}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func ExampleServer_ReloadFile() {
 	}
 	write(batchQueues)
 	ctx := context.Background()
-	server, err := canopy.Start(ctx, canopy.Options{ConfigFile: file, ConfigNotWatched: true})
+	server, err := canopy.Start(ctx, canopy.Options{Config: canopy.Config{File: file, NotWatched: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func ExampleServer_ReloadFile() {
 // A text from any source is put in force with Reload.
 func ExampleServer_Reload() {
 	ctx := context.Background()
-	server, err := canopy.Start(ctx, canopy.Options{Config: batchQueues})
+	server, err := canopy.Start(ctx, canopy.Options{Config: canopy.Config{Text: batchQueues}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func ExampleServer_Reload() {
 func ExampleServer_GRPCAddress() {
 	ctx := context.Background()
 	server, err := canopy.Start(ctx, canopy.Options{
-		Config: batchQueues,
+		Config: canopy.Config{Text: batchQueues},
 		GRPC:   canopy.GRPC{Address: "127.0.0.1:0"},
 	})
 	if err != nil {

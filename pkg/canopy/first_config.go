@@ -2,7 +2,6 @@ package canopy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
@@ -10,12 +9,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
-
-// firstConfig is what a Server starts with.
-type firstConfig struct {
-	proposal *reload.Proposal // nil: the embedded default
-	store    configStore      // keeps the history; nil: it is not stored
-}
 
 // configStore keeps the history of configurations, in DataDir or for the members of a group.
 type configStore interface {
@@ -28,98 +21,89 @@ type configStore interface {
 	Close() error
 }
 
-// close closes the store.
-func (f *firstConfig) close() error {
-	if f.store == nil {
-		return nil
-	}
-	return f.store.Close()
-}
-
-// loadFirst reads the first configuration and opens the store (CFG-94, CFG-118). When ctx ends first it
+// loadFirst reads the first configuration, and opens the store of the history (CFG-94, CFG-118). Without a
+// configuration the embedded default is the first; without a store the history is not stored. When ctx ends first it
 // returns its error: a disk may hang. Then the store is closed once it is open.
-func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (*firstConfig, error) {
-	type result struct {
-		first *firstConfig
-		err   error
-	}
-	loaded := make(chan result, 1)
+func (o *Options) loadFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (*reload.Proposal,
+	configStore, error) {
+	var first *reload.Proposal
+	var store configStore
+	var err error
+	loaded := make(chan struct{})
 	go func() {
-		first, err := o.readFirst(ctx, users, term)
-		loaded <- result{first, err}
+		defer close(loaded)
+		first, store, err = o.readFirst(ctx, users, term)
 	}()
 	select {
-	case r := <-loaded:
-		return r.first, r.err
+	case <-loaded:
+		return first, store, err
 	case <-ctx.Done():
 		go func() {
-			if r := <-loaded; r.err == nil {
-				_ = r.first.close() // there is no caller any more
+			<-loaded
+			if store != nil {
+				_ = store.Close() // there is no caller any more
 			}
 		}()
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 }
 
-// readFirst is loadFirst without a bound on time.
-func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *firstConfig,
-	err error) {
-	first = &firstConfig{}
-	if o.hasConfig() {
-		if first.proposal, err = o.readConfig(); err != nil {
-			return nil, err
+// readFirst is loadFirst without a bound on time. The store may be open even after an error.
+func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, term *serverTerm) (first *reload.Proposal,
+	store configStore, err error) {
+	if o.Config.exists() {
+		if first, err = o.readConfig(); err != nil {
+			return nil, nil, err
 		}
 	}
+	field := "DataDir"
 	switch {
 	case term != nil && term.stores != nil:
-		err = o.openStore(first, "HA.Etcd", func() (configStore, error) { return term.stores.configs(ctx, term.Epoch()) })
+		field = "HA.Etcd"
+		store, err = term.stores.configs(ctx, term.Epoch())
 	case o.DataDir != "":
-		err = o.openStore(first, "DataDir", func() (configStore, error) { return reload.OpenDisk(o.DataDir) })
+		store, err = openDisk(o.DataDir)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, o.refused(field, err)
 	}
-	if first.proposal == nil {
-		return first, nil
-	}
-	if _, missing := directoriesOf(users)(first.proposal.Config, nil); missing != nil {
-		return nil, errors.Join(o.refused(o.firstSource(missing)), first.close())
-	}
-	return first, nil
-}
-
-// openStore opens the store, and takes the first configuration from it if there is no other. field is the option that
-// names it.
-func (o *Options) openStore(first *firstConfig, field string, open func() (configStore, error)) error {
-	store, err := open()
-	if err != nil {
-		return o.refused(field, err)
-	}
-	first.store = store
-	if first.proposal != nil {
-		return nil
-	}
-	if first.proposal, err = store.Latest(o.bounds()); err != nil {
-		err = fmt.Errorf("%w\nStart with %s to use another configuration", err, o.optionName("ConfigFile"))
-		return errors.Join(o.refused(field, err), first.close())
-	}
-	return nil
-}
-
-// readConfig reads Config or ConfigFile.
-func (o *Options) readConfig() (*reload.Proposal, error) {
-	text := []byte(o.Config)
-	if o.ConfigFile != "" {
-		var err error
-		if text, err = configwatch.Read(o.ConfigFile, o.bounds().MaxBytes); err != nil {
-			return nil, o.invalid("ConfigFile", err)
+	if first == nil && store != nil {
+		if first, err = store.Latest(o.bounds()); err != nil {
+			err = fmt.Errorf("%w\nStart with %s to use another configuration", err, o.optionName("Config.File"))
+			return nil, store, o.refused(field, err)
 		}
 	}
-	p, err := reload.Read(reload.File, o.configName(), text, o.bounds())
-	return p, configError(o.configName(), err)
+	if first != nil {
+		if _, missing := directoriesOf(users)(first.Config, nil); missing != nil {
+			return nil, store, o.refused(o.firstSource(missing))
+		}
+	}
+	return first, store, nil
 }
 
-// CheckConfig checks the text of a queues.yaml, or of a ConfigMap with one, as Start checks Options.Config, without a
+// openDisk opens the history in a directory.
+func openDisk(dir string) (configStore, error) {
+	store, err := reload.OpenDisk(dir)
+	if err != nil {
+		return nil, err // without a type: a nil *Disk is no nil configStore
+	}
+	return store, nil
+}
+
+// readConfig reads Config.
+func (o *Options) readConfig() (*reload.Proposal, error) {
+	text := []byte(o.Config.Text)
+	if o.Config.File != "" {
+		var err error
+		if text, err = configwatch.Read(o.Config.File, o.bounds().MaxBytes); err != nil {
+			return nil, o.invalid("Config.File", err)
+		}
+	}
+	p, err := reload.Read(reload.File, o.Config.name(), text, o.bounds())
+	return p, configError(o.Config.name(), err)
+}
+
+// CheckConfig checks the text of a queues.yaml, or of a ConfigMap with one, as Start checks Config.Text, without a
 // Server. name says where the text is from and may be empty; limits that are zero are the default ones. It returns the
 // warnings about a valid text.
 //
@@ -127,7 +111,7 @@ func (o *Options) readConfig() (*reload.Proposal, error) {
 // joined. Whether a running Server can apply the text (ErrRefused), and whether the settings of a directory of users
 // can be read, is not checked.
 func CheckConfig(name, text string, limits ConfigLimits) ([]Problem, error) {
-	opt := &Options{ConfigLimits: limits}
+	opt := &Options{Config: Config{Limits: limits}}
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
@@ -141,10 +125,10 @@ func CheckConfig(name, text string, limits ConfigLimits) ([]Problem, error) {
 // firstSource is the option from which the first configuration is, and err with the name of its source.
 func (o *Options) firstSource(err error) (field string, named error) {
 	switch {
-	case !o.hasConfig():
+	case !o.Config.exists():
 		return "DataDir", fmt.Errorf("the latest configuration in %s: %w", o.DataDir, err)
-	case o.configName() == "":
-		return o.configField(), err
+	case o.Config.name() == "":
+		return o.Config.field(), err
 	}
-	return o.configField(), fmt.Errorf("%s: %w", o.configName(), err)
+	return o.Config.field(), fmt.Errorf("%s: %w", o.Config.name(), err)
 }

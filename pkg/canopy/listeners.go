@@ -135,13 +135,13 @@ func (e httpErrors) Write(text []byte) (int, error) {
 }
 
 // GRPCAddress is where the gRPC server listens; nil: there is none.
-func (s *Server) GRPCAddress() net.Addr { return addressOf(s.listeners.grpc) }
+func (l listeners) GRPCAddress() net.Addr { return addressOf(l.grpc) }
 
 // HTTPAddress is where the HTTP server listens; nil: there is none.
-func (s *Server) HTTPAddress() net.Addr { return addressOf(s.listeners.http) }
+func (l listeners) HTTPAddress() net.Addr { return addressOf(l.http) }
 
 // AdminAddress is where the admin server listens; nil: there is none. Its network is tcp or unix.
-func (s *Server) AdminAddress() net.Addr { return addressOf(s.listeners.admin) }
+func (l listeners) AdminAddress() net.Addr { return addressOf(l.admin) }
 
 func addressOf(l net.Listener) net.Addr {
 	if l == nil {

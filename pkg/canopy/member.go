@@ -20,12 +20,12 @@ import (
 // Member is a process of a group, of which one leads. It keeps the listeners, and runs a Server while it leads: a term
 // is a Server that begins without any state, and resource managers report theirs to it. It is safe for concurrent use.
 type Member struct {
-	opt        Options
-	ha         HA
-	log        *zap.Logger
-	self       election.Leader
-	security   *security
-	listeners  listeners
+	opt      Options
+	ha       HA
+	log      *zap.Logger
+	self     election.Leader
+	security *security
+	listeners
 	handovers  [3]*handover // of grpc, http and admin; nil: none
 	standby    *standby
 	closeStore func() error
@@ -38,7 +38,7 @@ type Member struct {
 	serving sync.WaitGroup // the goroutines of the listeners and of watches
 	ran     chan struct{}  // closed when run has ended
 	closing closing
-	end     end
+	end
 
 	mu      sync.Mutex
 	current *memberTerm // nil: none is under way
@@ -51,7 +51,7 @@ var ErrStandby = errors.New("this member of the group does not lead")
 // be reached for that. When ctx ends before, StartMember returns its error; later ctx has no effect, and the caller
 // must Close the Member.
 //
-// The error is a *ConfigError with all problems of Options.Config or ConfigFile, or *OptionError values, joined.
+// The error is a *ConfigError with all problems of Options.Config, or *OptionError values, joined.
 // Options.DataDir cannot be used. Nothing is left running or open then.
 func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 	ha.complete()
@@ -120,7 +120,7 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 
 // checkTerm reports what no term could begin with, so that it is an error of the start.
 func (o *Options) checkTerm() error {
-	if o.hasConfig() {
+	if o.Config.exists() {
 		if _, err := o.readConfig(); err != nil {
 			return err
 		}
@@ -213,12 +213,4 @@ func (m *Member) report(before, now election.Status) {
 	case now.Err == nil && before.Err != nil:
 		m.log.Info("etcd answers again")
 	}
-}
-
-// stopped ends the Member: a listener has failed, or a term cannot be ended.
-func (m *Member) stopped(err error) {
-	m.end.once.Do(func() {
-		m.end.err = err
-		close(m.end.done)
-	})
 }

@@ -3,7 +3,6 @@ package canopy
 import (
 	"context"
 	"errors"
-	"net"
 )
 
 // Leader is the leader of the group as far as this member knows, itself included. false: none is known.
@@ -18,35 +17,12 @@ func (m *Member) Leads() bool {
 	return t != nil && t.MaySend(m.now())
 }
 
-// GRPCAddress is where the gRPC server listens, whether the member leads or stands by; nil: there is none.
-func (m *Member) GRPCAddress() net.Addr { return addressOf(m.listeners.grpc) }
-
-// HTTPAddress is where the HTTP server listens; nil: there is none.
-func (m *Member) HTTPAddress() net.Addr { return addressOf(m.listeners.http) }
-
-// AdminAddress is where the admin server listens; nil: there is none. Its network is tcp or unix.
-func (m *Member) AdminAddress() net.Addr { return addressOf(m.listeners.admin) }
-
 // ReloadFile is Server.ReloadFile of a leader. A standby reads the file when it becomes the leader: ErrStandby.
 func (m *Member) ReloadFile(ctx context.Context) (Generation, error) {
 	if s := m.server(); s != nil {
 		return s.ReloadFile(ctx)
 	}
 	return Generation{}, ErrStandby
-}
-
-// Done is closed when the Member has stopped serving: Close was called, a listener has failed, or the Server of a term
-// has not ended. After a failure the caller must still Close the Member.
-func (m *Member) Done() <-chan struct{} { return m.end.done }
-
-// Err is why Done is closed: a failure, or nil after Close. nil while the Member serves.
-func (m *Member) Err() error {
-	select {
-	case <-m.end.done:
-		return m.end.err
-	default:
-		return nil
-	}
 }
 
 // Close ends the Member: the term, if it leads, so that a successor may lead at once (HA-4), its Server as Server.Close

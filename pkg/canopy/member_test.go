@@ -291,7 +291,7 @@ func TestMember_FailedTermLetsAnotherLead(t *testing.T) {
 	g := newGroup(t)
 	b := g.start("b")
 	g.leader(b)
-	a := g.start("a", func(o *canopy.Options) { o.ConfigFile = file })
+	a := g.start("a", func(o *canopy.Options) { o.Config.File = file })
 	logs := g.logs
 	g.standby(a)
 	assert.NilError(t, os.WriteFile(file, []byte("partitions: 7"), 0o600))
@@ -416,9 +416,9 @@ func TestStartMember_RefusesOptions(t *testing.T) {
 			_ *canopy.HA) {
 			o.GRPC.Address = ":0"
 		},
-		"ConfigHistory: -1 is negative": func(o *canopy.Options,
+		"Config.History: -1 is negative": func(o *canopy.Options,
 			_ *canopy.HA) {
-			o.ConfigHistory = -1
+			o.Config.History = -1
 		},
 		"HTTP.WebRoot: ": func(o *canopy.Options,
 			_ *canopy.HA) {
@@ -426,7 +426,7 @@ func TestStartMember_RefusesOptions(t *testing.T) {
 		},
 		"invalid configuration:": func(o *canopy.Options,
 			_ *canopy.HA) {
-			o.Config = "partitions: 7"
+			o.Config.Text = "partitions: 7"
 		},
 	} {
 		opt, ha := valid()

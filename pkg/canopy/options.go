@@ -1,6 +1,7 @@
 package canopy
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,22 +14,7 @@ import (
 // Options configure a Server. The zero value is valid. A number or duration that is zero means its
 // default; where "negative" is not mentioned, a negative one is an error of Start.
 type Options struct {
-	// Config is the text of a queues.yaml, or of a ConfigMap with one. With Config or ConfigFile, the
-	// configurations that resource managers send are ignored. Without both, the latest configuration of
-	// DataDir is in force, or else the default one, until a resource manager registers with another.
-	Config string
-	// ConfigName says where the text of Config is from, in log lines, errors and the history. Empty: not
-	// known. With a ConfigName, an empty Config is an empty text, which is refused.
-	ConfigName string
-	// ConfigFile is the name of a file with such a text, instead of Config. It is read again when it
-	// changes, and by Server.ReloadFile.
-	ConfigFile string
-	// ConfigNotWatched: a change of ConfigFile is noticed by Server.ReloadFile only.
-	ConfigNotWatched bool
-	// ConfigLimits bound each configuration, of any source.
-	ConfigLimits ConfigLimits
-	// ConfigHistory is how many configurations are remembered, the one in force included. Default 50.
-	ConfigHistory int
+	Config Config // queues.yaml
 	// DataDir is a directory in which accepted configurations survive a restart. It is created if it
 	// does not exist, and used by one Server at a time. Empty: they are lost.
 	DataDir string
@@ -61,27 +47,17 @@ type Options struct {
 	// run in real time, so a clock that runs faster is noticed late. nil: time.Now.
 	Now func() time.Time
 
-	Applications Applications // how long applications without allocations are kept
+	Applications Applications `negative:"none"` // how long applications without allocations are kept
 	// StrictPriorityClasses rejects asks that have a priority and name no priority class. Existing shims
 	// of YuniKorn name none.
 	StrictPriorityClasses bool
 	// AuditInterval is how often the accounting of each partition is audited, in small steps between
 	// decisions; Server.Health has the result. Default 1 min; negative: only when /healthz is asked for.
-	AuditInterval time.Duration
+	AuditInterval time.Duration `negative:"none"`
 	// Users says how the groups of users are found, for partitions that have a usergroupresolver.
 	Users Users
 
-	// RecoveryQuiet is for a resource manager in this process that starts while its allocations run, and asks for new ones
-	// before it has reported them all, as the shim of YuniKorn for Kubernetes does: after a registration nothing is
-	// decided until no allocation has been reported for this long since the first application, or for 30 times as long
-	// whatever is reported, unless the first application comes later than twice this long after the first schedulable node
-	// (RMI-80). Default 0: nothing is held back, which is right if nodes become schedulable last.
-	RecoveryQuiet time.Duration
-
-	// PlacementsPerSecond is for a resource manager in this process that calls another server for each placement, as the
-	// shim of YuniKorn for Kubernetes does: no partition places more than this in a second, 32 of them without a pause
-	// (RMI-82). Default 0: there is no limit.
-	PlacementsPerSecond int
+	InProcess InProcess // for a resource manager in this process
 
 	// CloseTimeout bounds the time of Server.Close. Default 10 s.
 	CloseTimeout time.Duration
@@ -94,6 +70,40 @@ type Options struct {
 
 	levels     *logging.Levels // of Log, once the process has begun; nil: its level stays
 	startLevel zapcore.Level   // of Log, when the process began
+}
+
+// Config says which configuration is in force, besides those that come later by Server.Reload or over REST.
+type Config struct {
+	// Text is the text of a queues.yaml, or of a ConfigMap with one. With Text or File, the configurations that
+	// resource managers send are ignored. Without both, the latest configuration of DataDir is in force, or else the
+	// default one, until a resource manager registers with another.
+	Text string
+	// Name says where Text is from, in log lines, errors and the history. Empty: not known. With a Name, an empty Text
+	// is refused.
+	Name string
+	// File is the name of a file with such a text, instead of Text. It is read again when it changes, and by
+	// Server.ReloadFile.
+	File       string
+	NotWatched bool         // a change of File is noticed by Server.ReloadFile only
+	Limits     ConfigLimits // bound each configuration, of any source
+	History    int          // how many configurations are remembered, the one in force included; default 50
+}
+
+// hasText reports whether there is a Text, which may be empty.
+func (c *Config) hasText() bool { return c.Text != "" || c.Name != "" }
+
+// exists reports whether there is a Text or a File. Then the configurations of resource managers are ignored.
+func (c *Config) exists() bool { return c.File != "" || c.hasText() }
+
+// name returns the name of the configuration, for log lines and the history.
+func (c *Config) name() string { return cmp.Or(c.File, c.Name) }
+
+// field returns the field that has the configuration.
+func (c *Config) field() string {
+	if c.File != "" {
+		return "Config.File"
+	}
+	return "Config.Text"
 }
 
 // ConfigLimits bound a configuration. A larger one is refused.
@@ -165,10 +175,23 @@ type Applications struct {
 	MaxEnded           int           // completed, and rejected, applications of a partition that are shown; default 50,000
 }
 
+// InProcess is for a resource manager in this process that behaves as the shim of YuniKorn for Kubernetes does.
+type InProcess struct {
+	// RecoveryQuiet is for one that starts while its allocations run, and asks for new ones before it has reported them
+	// all: after a registration nothing is decided until no allocation has been reported for this long since the first
+	// application, or for 30 times as long whatever is reported, unless the first application comes later than twice
+	// this long after the first schedulable node (RMI-80). Default 0: nothing is held back, which is right if nodes
+	// become schedulable last.
+	RecoveryQuiet time.Duration
+	// PlacementsPerSecond is for one that calls another server for each placement: no partition places more than this
+	// in a second, 32 of them without a pause (RMI-82). Default 0: there is no limit.
+	PlacementsPerSecond int
+}
+
 // Usage says how the usage of queues, users and groups, and ended applications, are kept: in DataDir, or in memory if
 // there is none.
 type Usage struct {
-	Interval time.Duration // between two samples; default 1 min; negative: nothing is kept
+	Interval time.Duration `negative:"none"` // between two samples; default 1 min; negative: nothing is kept
 	MaxAge   time.Duration // older usage is deleted; default a year, in memory a day
 	// of the database: the oldest usage is deleted when it is larger; default 1 GiB, in memory 64 MiB
 	MaxBytes int64

@@ -34,8 +34,8 @@ func fieldsOf(t *testing.T, err error) (fields []string) {
 
 func TestStart_InvalidOptionsAreNamed(t *testing.T) {
 	_, err := canopy.Start(t.Context(), canopy.Options{
-		Config: queues("a"), ConfigFile: "queues.yaml", ConfigHistory: -1,
-		ConfigLimits: canopy.ConfigLimits{MaxBytes: 2 << 30, MaxValues: -1, MaxQueues: -1, MaxDepth: -1},
+		Config: canopy.Config{Text: queues("a"), File: "queues.yaml", History: -1,
+			Limits: canopy.ConfigLimits{MaxBytes: 2 << 30, MaxValues: -1, MaxQueues: -1, MaxDepth: -1}},
 		GRPC: canopy.GRPC{
 			MaxConnections: -1, MaxSilentStreams: -1, FirstMessageTimeout: -1, MaxMessageBytes: 2 << 30, MaxMessageElements: -1,
 			DecodeBytes: -1, MaxUndeliveredBytes: -1, UndeliveredTimeout: -1, ManagerTimeout: -1,
@@ -45,15 +45,18 @@ func TestStart_InvalidOptionsAreNamed(t *testing.T) {
 		CloseTimeout: -1,
 	})
 	assert.DeepEqual(t, fieldsOf(t, err), []string{
-		"ConfigFile", "ConfigLimits.MaxValues", "ConfigLimits.MaxQueues", "ConfigLimits.MaxDepth", "ConfigHistory",
-		"GRPC.MaxConnections", "GRPC.MaxSilentStreams", "GRPC.MaxMessageElements", "GRPC.DecodeBytes",
-		"GRPC.MaxUndeliveredBytes",
-		"HTTP.MaxConnections", "HTTP.MaxLargeAnswers", "GRPC.FirstMessageTimeout", "GRPC.UndeliveredTimeout",
-		"GRPC.ManagerTimeout",
-		"Users.LookupTimeout", "CloseTimeout", "ConfigLimits.MaxBytes", "GRPC.MaxMessageBytes", "HTTP.StallTimeout",
+		"Config.File", "Config.Limits.MaxValues", "Config.Limits.MaxQueues", "Config.Limits.MaxDepth", "Config.History",
+		"GRPC.MaxConnections", "GRPC.MaxSilentStreams", "GRPC.FirstMessageTimeout", "GRPC.MaxMessageElements",
+		"GRPC.DecodeBytes", "GRPC.MaxUndeliveredBytes", "GRPC.UndeliveredTimeout", "GRPC.ManagerTimeout",
+		"HTTP.MaxConnections", "HTTP.MaxLargeAnswers", "Users.LookupTimeout", "CloseTimeout",
+		"Config.Limits.MaxBytes", "GRPC.MaxMessageBytes", "HTTP.StallTimeout",
+	})
+	_, _ = start(t, canopy.Options{ // negative means none
+		HTTP: canopy.HTTP{CacheBytes: -1}, AuditInterval: -1, Usage: canopy.Usage{Interval: -1},
+		Applications: canopy.Applications{CompletingTimeout: -1, NewTimeout: -1, MaxEnded: -1},
 	})
 	for field, opt := range map[string]canopy.Options{
-		"ConfigFile":   {ConfigFile: filepath.Join(t.TempDir(), "missing.yaml")},
+		"Config.File":  {Config: canopy.Config{File: filepath.Join(t.TempDir(), "missing.yaml")}},
 		"GRPC.Address": {GRPC: canopy.GRPC{Address: "9081"}},
 		"HTTP.Address": {HTTP: canopy.HTTP{Address: "localhost"}},
 		"AdminAddress": {AdminAddress: "0.0.0.0:0"},
@@ -97,17 +100,18 @@ func TestStart_InvalidConfigHasAllProblems(t *testing.T) {
 		"a.b}\n"
 	file := filepath.Join(t.TempDir(), "queues.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-	for _, opt := range []canopy.Options{{Config: text}, {ConfigFile: file}, {ConfigName: "standard input"}} {
+	for _, opt := range []canopy.Options{{Config: canopy.Config{Text: text}}, {Config: canopy.Config{File: file}},
+		{Config: canopy.Config{Name: "standard input"}}} {
 		_, err := canopy.Start(t.Context(), opt)
 		bad := new(canopy.ConfigError)
 		assert.Assert(t, errors.As(err, &bad), "%v", err)
-		if opt.ConfigName != "" {
+		if opt.Config.Name != "" {
 			assert.ErrorContains(t, err, "standard input:1:1: error")
 			assert.ErrorContains(t, err, "the document is empty")
 			continue
 		}
 		assert.Assert(t, len(bad.Problems) >= 2, "%v", err)
-		assert.Equal(t, bad.Name, opt.ConfigFile)
+		assert.Equal(t, bad.Name, opt.Config.File)
 		p := bad.Problems[0]
 		assert.Equal(t, p.Line, 4)
 		assert.Assert(t, p.Column > 0 && p.Rule != "" && p.Message != "" && !p.Warning)
@@ -116,7 +120,7 @@ func TestStart_InvalidConfigHasAllProblems(t *testing.T) {
 		}
 	}
 	_, err := canopy.Start(t.Context(),
-		canopy.Options{Config: queues("a", "b"), ConfigLimits: canopy.ConfigLimits{MaxQueues: 2}})
+		canopy.Options{Config: canopy.Config{Text: queues("a", "b"), Limits: canopy.ConfigLimits{MaxQueues: 2}}})
 	assert.ErrorContains(t, err, "max-queues (2)")
 }
 
@@ -124,7 +128,7 @@ func TestConfigFile_IsWatched(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queues.yaml")
 	write := func(text string) { assert.NilError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write(queues("a"))
-	s, logs := start(t, canopy.Options{ConfigFile: file})
+	s, logs := start(t, canopy.Options{Config: canopy.Config{File: file}})
 	write(queues("a", "b"))
 	until(t, func() bool { return s.Generation().Number == 2 })
 	g := s.Generation()
@@ -135,7 +139,7 @@ func TestConfigFile_IsWatched(t *testing.T) {
 	assert.Equal(t, s.Generation(), g)
 
 	assert.NilError(t, os.WriteFile(file+"2", []byte(queues("a")), 0o600))
-	still, _ := start(t, canopy.Options{ConfigFile: file + "2", ConfigNotWatched: true})
+	still, _ := start(t, canopy.Options{Config: canopy.Config{File: file + "2", NotWatched: true}})
 	assert.NilError(t, os.WriteFile(file+"2", []byte(queues("c")), 0o600))
 	g, err := still.ReloadFile(t.Context())
 	assert.NilError(t, err)
@@ -150,7 +154,7 @@ func TestConfigFile_IsWatched(t *testing.T) {
 }
 
 func TestReload_AllOrNothing(t *testing.T) {
-	s, logs := start(t, canopy.Options{Config: queues("a")})
+	s, logs := start(t, canopy.Options{Config: canopy.Config{Text: queues("a")}})
 	g, err := s.Reload(testContext(t), queues("a", "b"))
 	assert.NilError(t, err)
 	assert.Equal(t, g.Number, uint64(2))
@@ -203,8 +207,8 @@ func TestDataDir_SurvivesRestart(t *testing.T) {
 
 func TestWarnings_AreThoseOfTheConfigurationInForce(t *testing.T) {
 	s, _ := start(t,
-		canopy.Options{Config: "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: " +
-			"{vcore: 1m}}}]}]}]"})
+		canopy.Options{Config: canopy.Config{Text: "partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: a, " +
+			"resources: {max: {vcore: 1m}}}]}]}]"}})
 	warnings := s.Warnings()
 	assert.Assert(t, len(warnings) == 1 && warnings[0].Warning, "%v", warnings)
 	_, err := s.Reload(testContext(t), queues("a"))

@@ -26,7 +26,8 @@ func BenchmarkPartitions(b *testing.B) {
 				confs = append(confs, fmt.Sprintf("{name: p%d, queues: [{name: root, submitacl: '*', queues: [{name: q}]}]}", i))
 			}
 			s, err := canopy.Start(b.Context(),
-				canopy.Options{Config: "partitions: [" + strings.Join(confs, ", ") + "]", GRPC: canopy.GRPC{Address: free}})
+				canopy.Options{Config: canopy.Config{Text: "partitions: [" + strings.Join(confs, ", ") + "]"},
+					GRPC: canopy.GRPC{Address: free}})
 			assert.NilError(b, err)
 			defer s.Close()
 			placements(b, s.GRPCAddress().String(), names)

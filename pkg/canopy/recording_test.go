@@ -15,7 +15,8 @@ import (
 
 func TestServer_RecordsWhatItDecides(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
-	s, _ := start(t, canopy.Options{Config: queues("a"), Recording: canopy.Recording{Dir: dir, Program: "v7"}})
+	s, _ := start(t, canopy.Options{Config: canopy.Config{Text: queues("a")},
+		Recording: canopy.Recording{Dir: dir, Program: "v7"}})
 	m := newRM("rm")
 	m.register(t, s.Scheduler(), "", "root.a")
 	m.ask(t, s.Scheduler(), "k")

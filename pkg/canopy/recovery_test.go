@@ -19,7 +19,7 @@ func TestStart_RecoveryOfALinkedShimKeepsTheMax(t *testing.T) {
 		"{max: {vcore: 2m}}}]}]}]"
 	for _, quiet := range []time.Duration{0, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s, logs := start(t, canopy.Options{RecoveryQuiet: quiet})
+			s, logs := start(t, canopy.Options{InProcess: canopy.InProcess{RecoveryQuiet: quiet}})
 			r := newRM("rm")
 			r.register(t, s.Scheduler(), text, "root.a")
 			for _, key := range []string{"new1", "new2"} {

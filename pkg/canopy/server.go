@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -35,26 +36,30 @@ import (
 
 // Server is a running scheduler. It is safe for concurrent use.
 type Server struct {
-	opt       Options
-	log       *zap.Logger
-	users     *usergroup.Resolvers
-	store     configStore  // nil: the history is not stored
-	usage     *usage.Store // nil: usage is not kept
-	switched  operators.Store
-	recorded  *recordings
-	operators *operators.Operators
-	stopUsage func() // ends the samples of usage; nil: there are none
+	opt  Options
+	log  *zap.Logger
+	term *serverTerm // nil: the Server leads no group
+
+	// opened before the scheduler runs, and closed after it
+	page     page
+	security *security
+	users    *usergroup.Resolvers
+	store    configStore  // nil: the history is not stored
+	usage    *usage.Store // nil: usage is not kept
+	switched operators.Store
+	recorded *recordings
+	listeners
+
 	engine    *engine.Engine
 	proxy     *rmproxy.Proxy
+	operators *operators.Operators
 	history   *history.History
 	forecasts *forecast.Forecaster
 	effectLog *effectlog.Log
 	metrics   *metrics.Metrics
+	stopUsage func() // ends the samples of usage; nil: there are none
+
 	handler   http.Handler
-	page      page
-	listeners listeners
-	security  *security
-	term      *serverTerm  // nil: the Server leads no group
 	grpc      *grpc.Server // nil: none, like the following
 	grpcState *health.Server
 	http      *httpserver.Server
@@ -62,17 +67,39 @@ type Server struct {
 
 	ctx     context.Context // ends when Close is called
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // the goroutines of listeners, of the watch of ConfigFile and of the totals of the day
+	serving sync.WaitGroup // the goroutines of listeners, of the watch of Config.File and of the totals of the day
 	closing closing
-	end     end
+	end
 }
 
-// end is how a Server stops serving.
+// end is how a Server or a Member stops serving.
 type end struct {
 	stopping atomic.Bool
 	once     sync.Once
-	done     chan struct{} // closed when the Server does not serve any more
-	err      error         // the failure of a listener; read after done is closed
+	done     chan struct{} // closed when it does not serve any more
+	err      error         // why; read after done is closed
+}
+
+// Done is closed when serving has stopped: Close was called, a listener has failed, or the Server of a term has not
+// ended. After a failure the caller must still Close.
+func (e *end) Done() <-chan struct{} { return e.done }
+
+// Err is why Done is closed: a failure, or nil after Close. nil before.
+func (e *end) Err() error {
+	select {
+	case <-e.done:
+		return e.err
+	default:
+		return nil
+	}
+}
+
+// stopped closes Done. err is the failure; nil: Close was called.
+func (e *end) stopped(err error) {
+	e.once.Do(func() {
+		e.err = err
+		close(e.done)
+	})
 }
 
 // Start starts a Server. When ctx ends before the Server runs, Start returns its error; later ctx has no
@@ -90,154 +117,157 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 
 // start is Start for valid options. term is that of a Member; nil: the Server is alone.
 func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) {
-	page, err := opt.openPage()
+	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), term: term}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
+	first, err := s.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.discard(err)
 	}
-	secured, err := opt.securityOf(term)
-	if err != nil {
-		return nil, errors.Join(err, page.close())
-	}
-	users := usergroup.NewResolvers(opt.userOptions())
-	first, err := opt.loadFirst(ctx, users, term)
-	if err != nil {
-		users.Close()
-		return nil, errors.Join(err, page.close())
-	}
-	opened, err := opt.listenersOf(ctx, term)
-	if err == nil && ctx.Err() != nil {
-		err = errors.Join(ctx.Err(), opened.close())
-	}
-	if err != nil {
-		users.Close()
-		return nil, errors.Join(err, first.close(), page.close())
-	}
-	switched, err := opt.openOperators(ctx, term)
-	if err != nil {
-		users.Close()
-		return nil, errors.Join(err, opened.close(), first.close(), page.close())
-	}
-	kept, err := opt.openUsage()
-	if err != nil {
-		users.Close()
-		return nil, errors.Join(err, closeOperators(switched), opened.close(), first.close(), page.close())
-	}
-	recorded, err := opt.openRecordings()
-	if err != nil {
-		users.Close()
-		if kept != nil {
-			err = errors.Join(err, kept.Close())
-		}
-		return nil, errors.Join(err, closeOperators(switched), opened.close(), first.close(), page.close())
-	}
-	s := newServer(opt, serverParts{first, users, secured, opened, page, kept, switched, recorded, term})
+	counts := new(httpserver.Counts)
+	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
+	s.schedule(first, metrics.Options{HTTP: counts, LargeAnswers: large})
+	s.offer(counts, large)
 	s.serve()
 	if term == nil {
-		secured.watch(s.ctx, &s.serving, &s.opt, s.log.Named(securityLogger))
+		s.security.watch(s.ctx, &s.serving, &s.opt, s.log.Named(securityLogger))
 	}
-	s.watchConfig(first.proposal)
+	s.watchConfig(first)
 	return s, nil
 }
 
-// serverParts are the parts of a Server that are opened before it runs.
-type serverParts struct {
-	first     *firstConfig
-	users     *usergroup.Resolvers
-	security  *security
-	listeners listeners
-	page      page
-	usage     *usage.Store    // nil: usage is not kept
-	operators operators.Store // nil: what operators switch is not kept
-	recorded  *recordings
-	term      *serverTerm // nil: there is none
+// open opens what the Server needs of the machine, and returns the first configuration; nil: the embedded default.
+// After an error discard closes what was opened.
+func (s *Server) open(ctx context.Context) (first *reload.Proposal, err error) {
+	o := &s.opt
+	if s.page, err = o.openPage(); err != nil {
+		return nil, err
+	}
+	if s.security, err = o.securityOf(s.term); err != nil {
+		return nil, err
+	}
+	s.users = usergroup.NewResolvers(o.userOptions())
+	if first, s.store, err = o.loadFirst(ctx, s.users, s.term); err != nil {
+		return nil, err
+	}
+	if s.listeners, err = o.listenersOf(ctx, s.term); err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.switched, err = o.openOperators(ctx, s.term); err != nil {
+		return nil, err
+	}
+	if s.usage, err = o.openUsage(); err != nil {
+		return nil, err
+	}
+	s.recorded, err = o.openRecordings()
+	return first, err
 }
 
-// newServer puts the parts of a Server together. The scheduler runs then.
-func newServer(opt Options, p serverParts) *Server {
-	s := &Server{opt: opt, log: cmp.Or(opt.Log, zap.NewNop()), users: p.users, store: p.first.store, security: p.security,
-		listeners: p.listeners, page: p.page, usage: p.usage, switched: p.operators, recorded: p.recorded, term: p.term}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.closing.done, s.end.done = make(chan struct{}), make(chan struct{})
-	s.history, s.forecasts = history.New(opt.Now), forecast.NewForecaster(opt.DurationTag, opt.Now)
-	counts := new(httpserver.Counts)
-	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
-	s.metrics = metrics.New(metrics.Options{Now: opt.Now, Log: s.log.Named(metricsLogger), History: s.history,
-		HTTP: counts, LargeAnswers: large})
+// discard closes what open has opened before its error, which it returns.
+func (s *Server) discard(err error) error {
+	s.cancel()
+	if s.users != nil {
+		s.users.Close()
+	}
+	if s.store != nil {
+		err = errors.Join(err, s.store.Close())
+	}
+	if s.usage != nil {
+		err = errors.Join(err, s.usage.Close())
+	}
+	return errors.Join(err, closeOperators(s.switched), s.listeners.close(), s.page.close())
+}
+
+// schedule starts the scheduler, with all that observes it.
+func (s *Server) schedule(first *reload.Proposal, m metrics.Options) {
+	s.history, s.forecasts = history.New(s.opt.Now), forecast.NewForecaster(s.opt.DurationTag, s.opt.Now)
+	m.Now, m.Log, m.History = s.opt.Now, s.log.Named(metricsLogger), s.history
+	s.metrics, s.effectLog = metrics.New(m), effectlog.New(s.log)
+	s.recorded.onFailure = s.effectLog.OnRecording
+	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) },
+		s.switched)
+	s.engine = engine.New(s.engineOptions())
+	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
+		Log: s.log.Named(managersLogger), IgnoreRMConfig: s.opt.Config.exists(), StrictClasses: s.opt.StrictPriorityClasses,
+		RecoveryQuiet: s.opt.InProcess.RecoveryQuiet, PlacementsPerSecond: s.opt.InProcess.PlacementsPerSecond,
+		Limits: s.opt.rmLimits(), OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: s.security.auth.Counts(),
+		Events: sentEvents{s.history},
+	})
+	s.engine.Start(first)
+	s.measure()
+	s.recordUsage()
+	s.keepOperators()
+}
+
+// measure tells the metrics where their numbers are.
+func (s *Server) measure() {
 	if c, ok := logging.CounterOf(s.log); ok {
 		s.metrics.SetLogSource(c.Lines)
 	}
-	s.effectLog = effectlog.New(s.log)
-	s.recorded.onFailure = s.effectLog.OnRecording
 	if s.recorded.store != nil {
 		s.metrics.SetRecordingSource(s.recorded.store.LostSteps)
 	}
-	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) },
-		p.operators)
-	s.engine = engine.New(s.engineOptions())
-	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
-		Log: s.log.Named(managersLogger), IgnoreRMConfig: opt.hasConfig(), StrictClasses: opt.StrictPriorityClasses,
-		RecoveryQuiet: opt.RecoveryQuiet, PlacementsPerSecond: opt.PlacementsPerSecond, Limits: opt.rmLimits(),
-		OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: p.security.auth.Counts(), Events: sentEvents{s.history},
-	})
-	s.engine.Start(p.first.proposal)
 	s.metrics.SetRMSource(managers{s.proxy}.counts)
 	s.metrics.SetConfigSource(s.configCounts)
-	s.metrics.SetSecuritySource(p.security.counts)
+	s.metrics.SetSecuritySource(s.security.counts)
 	s.metrics.SetForecastSource(s.forecasts.Calibration)
 	s.metrics.SetHealthSource(func() bool { return s.Health() == nil })
-	if p.term != nil {
-		s.metrics.SetHASource(func() metrics.HA { return metrics.HA{Leader: true, Epoch: p.term.Epoch()} })
+	if s.term != nil {
+		s.metrics.SetHASource(func() metrics.HA { return metrics.HA{Leader: true, Epoch: s.term.Epoch()} })
 	}
-	now := opt.Now
-	if now == nil {
-		now = time.Now
-	}
-	day := s.keepTotals(now)
-	s.recordUsage(now)
-	s.keepOperators()
+}
+
+// offer makes the servers of the listeners.
+func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimiter) {
+	opt := &s.opt
 	rest := webservice.Options{
 		Sources: webservice.Sources{
-			Reloads: s.engine.Reloads(), History: s.history, Totals: day, Metrics: s.metrics.Handler(s.engine.Cluster()),
+			Reloads: s.engine.Reloads(), History: s.history, Totals: s.keepTotals(), Metrics: s.metrics.Handler(s.engine.Cluster()),
 			Managers: managers{s.proxy}, ClusterID: func() string { r, _ := s.proxy.Registration(); return r.RM },
-			Operators: s.operators, Usage: p.usage, Forecasts: s.forecasts, Lifetimes: *opt.lifetimes(),
+			Operators: s.operators, Usage: s.usage, Forecasts: s.forecasts, Lifetimes: *opt.lifetimes(),
 			Refusals: s.refusals, Diagnostics: s.proxy.StateDump,
 		},
 		Access: webservice.Access{
-			Auth: p.security.auth, Origins: opt.HTTP.AllowedOrigins, AdminEnabled: opt.AdminAddress != "",
+			Auth: s.security.auth, Origins: opt.HTTP.AllowedOrigins, AdminEnabled: opt.AdminAddress != "",
 			RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket(), FileWarning: opt.fileWarning(),
 			Debug: opt.Debug, DebugOption: opt.optionName("Debug"),
 		},
 		Bounds: webservice.Bounds{LargeAnswers: large, MaxLiveStreams: opt.HTTP.MaxLiveStreams, Counts: counts},
-		Process: webservice.Process{Started: now(), Closing: s.ctx.Done(), ReadyCheck: s.ready, LogLevel: s.logLevel,
+		Process: webservice.Process{Started: opt.now(), Closing: s.ctx.Done(), ReadyCheck: s.ready, LogLevel: s.logLevel,
 			Log: s.log.Named(restLogger), Now: opt.Now},
 	}
 	if s.recorded.store != nil {
 		rest.Recording = s.recorded.store.Ended
 	}
-	s.handler = p.term.withEpoch(webui.Mount(p.page.site, webservice.Handler(s.engine.Cluster(), rest)))
+	mount := func(site webui.Site, h http.Handler) http.Handler { return s.term.withEpoch(webui.Mount(site, h)) }
+	s.handler = mount(s.page.site, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
 		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
 		s.grpc = s.newGRPCServer()
 	}
+	server := func(h http.Handler, on net.Listener) *httpserver.Server {
+		return newHTTPServer(opt, s.log.Named(restLogger), s.security, h, counts, on)
+	}
 	if opt.HTTP.Address != "" {
-		s.http = newHTTPServer(&opt, s.log.Named(restLogger), p.security, opt.checkHost(s.handler), counts, p.listeners.http)
+		s.http = server(opt.checkHost(s.handler), s.listeners.http)
 	}
 	if opt.AdminAddress != "" {
-		s.admin = newHTTPServer(&opt, s.log.Named(restLogger), p.security,
-			p.term.withEpoch(webui.Mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest))), counts,
-			p.listeners.admin)
+		s.admin = server(mount(webui.Embedded(webui.WithChanges), webservice.Admin(s.engine.Cluster(), rest)),
+			s.listeners.admin)
 	}
-	return s
 }
 
 // keepTotals samples the totals of all partitions until Close.
-func (s *Server) keepTotals(now func() time.Time) *totals.History {
+func (s *Server) keepTotals() *totals.History {
 	day := new(totals.History)
 	s.serving.Go(func() {
 		day.Run(s.ctx, func(ctx context.Context) (totals.Sample, bool) {
 			x, ok := webservice.Totals(ctx, s.engine.Cluster())
-			x.At = now()
+			x.At = s.opt.now()
 			return x, ok
 		})
 	})
@@ -249,7 +279,7 @@ func (s *Server) engineOptions() engine.Options {
 	o := engine.Options{
 		Log:         s.log.Named(configLogger),
 		Directories: directoriesOf(s.users),
-		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.ConfigHistory, OnInForce: s.onInForce()},
+		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.Config.History, OnInForce: s.onInForce()},
 		Loop: loop.Options{
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
 			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.firstOperators, Recorder: s.recorded.recorder(),
@@ -278,26 +308,4 @@ func (s *Server) ready() error {
 		return errors.New("the scheduler is stopping")
 	}
 	return nil
-}
-
-// Done is closed when the Server has stopped serving: Close was called, or a listener has failed. After
-// a failure the caller must still Close the Server.
-func (s *Server) Done() <-chan struct{} { return s.end.done }
-
-// Err is why Done is closed: the failure of a listener, or nil after Close. nil while the Server serves.
-func (s *Server) Err() error {
-	select {
-	case <-s.end.done:
-		return s.end.err
-	default:
-		return nil
-	}
-}
-
-// stopped closes Done. err is the failure of a listener; nil: Close was called.
-func (s *Server) stopped(err error) {
-	s.end.once.Do(func() {
-		s.end.err = err
-		close(s.end.done)
-	})
 }

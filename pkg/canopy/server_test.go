@@ -60,7 +60,7 @@ func TestStart_SeveralServersAreIndependent(t *testing.T) {
 	for i := range 4 {
 		all.Go(func() {
 			s, logs := start(t, canopy.Options{
-				Config: queues(fmt.Sprint("q", i)), DataDir: t.TempDir(), GRPC: canopy.GRPC{Address: free},
+				Config: canopy.Config{Text: queues(fmt.Sprint("q", i))}, DataDir: t.TempDir(), GRPC: canopy.GRPC{Address: free},
 				HTTP:         canopy.HTTP{Address: free},
 				AdminAddress: "unix:" + filepath.Join(t.TempDir(), "admin"),
 			})
@@ -133,7 +133,7 @@ func TestHandler_AnswersWhatYuniKornsPageCalls(t *testing.T) {
 
 // A resource manager over gRPC, then one in process, of the same Server.
 func TestServer_BothAPIs(t *testing.T) {
-	s, _ := start(t, canopy.Options{Config: queues("a"), GRPC: canopy.GRPC{Address: free}})
+	s, _ := start(t, canopy.Options{Config: canopy.Config{Text: queues("a")}, GRPC: canopy.GRPC{Address: free}})
 	ctx := testContext(t)
 	conn, err := grpc.NewClient(s.GRPCAddress().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	assert.NilError(t, err)

@@ -28,7 +28,7 @@ func TestUsers_Lookup(t *testing.T) {
 	}
 	const text = "partitions: [{usergroupresolver: {type: ldap}, queues: [{name: root, queues: [{name: a, submitacl: ' " +
 		"dev'}]}]}]"
-	s, _ := start(t, canopy.Options{Config: text, Users: canopy.Users{Lookup: lookup}})
+	s, _ := start(t, canopy.Options{Config: canopy.Config{Text: text}, Users: canopy.Users{Lookup: lookup}})
 	r := newRM("rm")
 	_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm"}, r)
 	assert.NilError(t, err)
@@ -41,9 +41,10 @@ func TestUsers_Lookup(t *testing.T) {
 		got := r.Next(t).String()
 		assert.Assert(t, strings.HasPrefix(got, want), got)
 	}
-	_, err = canopy.Start(t.Context(), canopy.Options{Config: text, Users: canopy.Users{LDAPSecrets: t.TempDir()}})
+	_, err = canopy.Start(t.Context(), canopy.Options{Config: canopy.Config{Text: text},
+		Users: canopy.Users{LDAPSecrets: t.TempDir()}})
 	option := new(canopy.OptionError)
-	assert.Assert(t, errors.As(err, &option) && option.Option == "Config" && !option.Invalid, "%v", err)
+	assert.Assert(t, errors.As(err, &option) && option.Option == "Config.Text" && !option.Invalid, "%v", err)
 	assert.ErrorContains(t, err, "missing: Host, Port")
 }
 
@@ -69,7 +70,8 @@ func TestLevels_OfLoggers(t *testing.T) {
 	level := zap.NewAtomicLevelAt(zapcore.WarnLevel)
 	core, logs := observer.New(level)
 	s, _ := start(t,
-		canopy.Options{Config: queues("a"), Log: zap.New(core), LogLevel: &level, HTTP: canopy.HTTP{Address: free}})
+		canopy.Options{Config: canopy.Config{Text: queues("a")}, Log: zap.New(core), LogLevel: &level,
+			HTTP: canopy.HTTP{Address: free}})
 	r := newRM("rm")
 	register := func(extra map[string]string) {
 		_, err := s.Scheduler().RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", ExtraConfig: extra}, r)
@@ -104,7 +106,7 @@ func TestApplications_Lifetimes(t *testing.T) {
 		want int
 	}{{canopy.Applications{}, 2}, {canopy.Applications{MaxEnded: 1}, 1}, {canopy.Applications{MaxEnded: -1}, 0},
 		{canopy.Applications{RejectedRetention: -1}, 0}} {
-		s, _ := start(t, canopy.Options{Config: queues("a"), Applications: c.keep})
+		s, _ := start(t, canopy.Options{Config: canopy.Config{Text: queues("a")}, Applications: c.keep})
 		r := newRM("rm")
 		r.register(t, s.Scheduler(), "", "root.a")
 		for _, id := range []string{"x", "y"} {

@@ -18,11 +18,7 @@ func (o *Options) openUsage() (*usage.Store, error) {
 	if o.Usage.Interval < 0 {
 		return nil, nil
 	}
-	now := time.Now
-	if o.Now != nil {
-		now = o.Now
-	}
-	s, err := usage.Open(o.DataDir, usage.Options{MaxAge: o.Usage.MaxAge, MaxBytes: o.Usage.MaxBytes}, now())
+	s, err := usage.Open(o.DataDir, usage.Options{MaxAge: o.Usage.MaxAge, MaxBytes: o.Usage.MaxBytes}, o.now())
 	if err != nil {
 		return nil, o.refused("DataDir", err)
 	}
@@ -30,11 +26,11 @@ func (o *Options) openUsage() (*usage.Store, error) {
 }
 
 // recordUsage samples all partitions until stopUsage.
-func (s *Server) recordUsage(now func() time.Time) {
+func (s *Server) recordUsage() {
 	if s.usage == nil {
 		return
 	}
-	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, now, s.log.Named(usageLogger))
+	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, s.opt.now, s.log.Named(usageLogger))
 	// A partition that is stuck must not use the time up that Close has.
 	r.LastTimeout = min(lastSampleTimeout, cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)/8)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -52,7 +52,8 @@ var variables = map[string]string{
 	"HTTP.Address": envHTTPAddress, "HTTP.HostNames": envHostNames, "HTTP.AllowedOrigins": envAllowedOrigins,
 	"AdminAddress": envAdminAddress, "DataDir": envDataDir,
 	"Security.CertFile": envTLSCert, "Security.KeyFile": envTLSKey, "Security.ClientCAFile": envTLSClientCA,
-	"RecoveryQuiet": envRecoveryQuiet, "PlacementsPerSecond": envPlacements, "Security.TokensFile": envTokens,
+	"InProcess.RecoveryQuiet": envRecoveryQuiet, "InProcess.PlacementsPerSecond": envPlacements,
+	"Security.TokensFile":    envTokens,
 	"Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
@@ -103,9 +104,11 @@ func settingsFrom(lookup func(name string) (string, bool)) (settings, error) {
 		return n
 	}
 	opt := settings{defaultRegistry: isTrue(envDefaultRegistry), Options: canopy.Options{
-		RecoveryQuiet:       duration(envRecoveryQuiet, defaultRecoveryQuiet),
-		PlacementsPerSecond: number(envPlacements, defaultPlacements),
-		DataDir:             text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
+		InProcess: canopy.InProcess{
+			RecoveryQuiet:       duration(envRecoveryQuiet, defaultRecoveryQuiet),
+			PlacementsPerSecond: number(envPlacements, defaultPlacements),
+		},
+		DataDir: text(envDataDir), AdminAddress: text(envAdminAddress), Debug: isTrue(envDebug),
 		HTTP: canopy.HTTP{
 			Address:        cmp.Or(text(envHTTPAddress), defaultHTTPAddress),
 			HostNames:      list(cmp.Or(text(envHostNames), everything)),

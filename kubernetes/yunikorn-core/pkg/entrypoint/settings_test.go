@@ -24,10 +24,10 @@ func TestSettingsFrom_DefaultsAreThoseOfYuniKorn(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, opt.HTTP, canopy.HTTP{Address: ":9080", HostNames: []string{"*"}, AllowedOrigins: []string{"*"}})
 		assert.Equal(t, opt.Security, canopy.Security{})
-		assert.Equal(t, opt.RecoveryQuiet, 5*time.Second)
+		assert.Equal(t, opt.InProcess.RecoveryQuiet, 5*time.Second)
 		assert.Assert(t, !opt.Debug && !opt.defaultRegistry)
-		assert.Equal(t, opt.PlacementsPerSecond, 400)
-		assert.Equal(t, opt.Config+opt.ConfigFile+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
+		assert.Equal(t, opt.InProcess.PlacementsPerSecond, 400)
+		assert.Equal(t, opt.Config.Text+opt.Config.File+opt.DataDir+opt.AdminAddress+opt.GRPC.Address, "")
 	}
 }
 
@@ -50,9 +50,9 @@ func TestSettingsFrom_EachVariableSetsItsOption(t *testing.T) {
 		AnonymousMetrics: true,
 	})
 	assert.Equal(t, opt.DataDir+" "+opt.AdminAddress, "data 127.0.0.1:9081")
-	assert.Equal(t, opt.RecoveryQuiet, time.Duration(0))
+	assert.Equal(t, opt.InProcess.RecoveryQuiet, time.Duration(0))
 	assert.Assert(t, opt.Debug && opt.defaultRegistry)
-	assert.Equal(t, opt.PlacementsPerSecond, 70)
+	assert.Equal(t, opt.InProcess.PlacementsPerSecond, 70)
 
 	_, err = settingsFrom(environment{envPlacements: "many"}.lookup)
 	assert.Error(t, err, `CANOPY_PLACEMENTS_PER_SECOND: "many" is no number`)
