@@ -118,7 +118,7 @@ test-etcd: ## test what is kept in etcd with a real one, which is built from the
 	cd test/etcd && go vet ./... && go test -count=1 -timeout 10m ./...
 
 test-ha-short: # as CI does: a leader is elected, dies, ends, and hands on what is kept
-	cd test/ha && go vet ./... && go test -count=1 -timeout 5m -run 'OneLeads|LeaderIsKilled|LeaderEnds|LeadersShare' .
+	cd test/ha && go vet ./... && go test -count=1 -timeout 5m -run 'OneLeads|LeaderIsKilled|LeaderEnds|LeadersShare|Partitions' .
 
 test-ha: ## vet and test groups of processes with a real etcd: kills, stops, outages; OPENB=DIR has an openb trace to replay, ETCD=FILE is another etcd; a module of its own with many downloads
 	cd test/ha && go vet ./... && CANOPY_OPENB=$(abspath $(OPENB)) CANOPY_ETCD=$(ETCD) go test -count=1 -timeout 20m ./...

@@ -13,7 +13,7 @@ import (
 // flagsWithoutLimit are the flags of serve that are not limits.
 var flagsWithoutLimit = []string{
 	"admin", "admin-listen", "anonymous-metrics", "anonymous-read", "audit-interval", "completed-retention",
-	"completing-timeout", "config", "config-watch",
+	"completing-timeout", "config", "config-watch", "partitions",
 	"data-dir", "debug", "grpc-address", "help", "http-address", "http-cors-origin", "http-host", "insecure",
 	"ldap-secrets", "log-format", "log-level", "new-timeout",
 	"rejected-retention", "strict-priority-classes", "tls-cert", "tls-client-ca", "tls-key", "tokens",

@@ -103,6 +103,7 @@ const serveName = "serve"
 // serveFlags are the flags as given.
 type serveFlags struct {
 	config        string
+	partitions    []string // of config that are served; empty: all
 	logLevel      string
 	logFormat     string
 	logBuffer     int
@@ -151,6 +152,9 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "queues.yaml that overrides those of resource managers (- is standard input)")
+	flags.StringSliceVar(&f.partitions, "partitions", nil,
+		"`NAME,...` of the partitions of --config that this process serves, the others being served by other processes "+
+			"or groups with the same file (default: all)")
 	flags.StringVar(&f.grpc.Address, "grpc-address", "127.0.0.1:3333", "where resource managers connect")
 	flags.StringVar(&f.http.Address, "http-address", "127.0.0.1:9080", "where REST is served")
 	flags.BoolVar(&f.configWatch, "config-watch", true, "reload the file of --config when it changes")

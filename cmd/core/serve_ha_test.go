@@ -21,6 +21,7 @@ func TestServe_HAArguments(t *testing.T) {
 		"--advertise-grpc h:1":   "--advertise-grpc needs --ha etcd",
 		"--ha-name a":            "--ha-name needs --ha etcd",
 		"--etcd-password-file x": "--etcd-password-file needs --ha etcd",
+		"--partitions a":         "--partitions: it needs --config, which has these partitions",
 		"--ha etcd --etcd-endpoints e:1 --demo": "--demo cannot be used with --ha: the demo runs in the process of its " +
 			"scheduler, and another member may lead",
 		"--ha etcd --etcd-endpoints e:1 --data-dir d": "--data-dir cannot be used with --ha: it belongs to " +
@@ -46,6 +47,18 @@ func TestServe_HAArguments(t *testing.T) {
 		code, _, errs := runCanopy(args...)
 		assert.Equal(t, code, exitUsage, line)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", line, errs)
+	}
+}
+
+// A partition that --config does not have is an error that names it, with a group and without.
+func TestServe_PartitionsAreInTheConfiguration(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "queues.yaml")
+	assert.NilError(t, os.WriteFile(file, []byte("partitions: [{name: cpu, queues: [{name: root}]}]\n"), 0o600))
+	for _, flags := range [][]string{nil, {"--ha", "etcd", "--etcd-endpoints", "127.0.0.1:1"}} {
+		code, _, errs := runCanopy(append([]string{"serve", "--http-address", "127.0.0.1:0", "--grpc-address", "127.0.0.1:0",
+			"--config", file, "--partitions", "cpu,gpu"}, flags...)...)
+		assert.Equal(t, code, exitRefused)
+		assert.Assert(t, strings.Contains(errs, `[no-partition] there is no partition "gpu", which is to be served`), errs)
 	}
 }
 

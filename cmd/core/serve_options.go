@@ -19,7 +19,8 @@ const defaultAdmin = "127.0.0.1:9081"
 
 // optionNames are the names of options of package canopy in this program.
 var optionNames = map[string]string{
-	"Config.Text": "--config", "Config.File": "--config", "ReloadFile": "SIGHUP", "DataDir": "--data-dir",
+	"Config.Text": "--config", "Config.File": "--config", "Config.Partitions": "--partitions",
+	"ReloadFile": "SIGHUP", "DataDir": "--data-dir",
 	"Recording.Dir": "--record",
 	"GRPC.Address":  "--grpc-address", "HTTP.Address": "--http-address", "AdminAddress": "--admin-listen",
 	"HTTP.AllowedOrigins": "--http-cors-origin", "HTTP.HostNames": "--http-host", "HTTP.WebRoot": "--web-root",
@@ -44,7 +45,7 @@ func optionName(field string) string {
 func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 	level *zap.AtomicLevel) (opt canopy.Options, err error) {
 	opt = canopy.Options{
-		Config: canopy.Config{NotWatched: !f.configWatch, History: f.history,
+		Config: canopy.Config{NotWatched: !f.configWatch, History: f.history, Partitions: f.partitions,
 			Limits: canopy.ConfigLimits{
 				MaxBytes: f.bounds.MaxBytes, MaxValues: f.bounds.MaxValues, MaxQueues: f.bounds.MaxQueues,
 				MaxDepth: f.bounds.MaxDepth,
@@ -59,7 +60,7 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 		},
 		StrictPriorityClasses: f.strictClasses, AuditInterval: orNone(f.auditInterval), OptionName: optionName,
 	}
-	opt.HTTP.CacheBytes, opt.Usage.Interval = orNone(opt.HTTP.CacheBytes), orNone(opt.Usage.Interval)
+	opt.Usage.Interval = orNone(opt.Usage.Interval)
 	switch {
 	case f.admin && f.adminListen == "":
 		opt.AdminAddress = defaultAdmin

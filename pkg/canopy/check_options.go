@@ -29,6 +29,9 @@ func (o *Options) check() error {
 	if o.Config.File != "" && o.Config.hasText() {
 		wrong("Config.File", "%q excludes Config.Text and Config.Name", o.Config.File)
 	}
+	if len(o.Config.Partitions) > 0 && !o.Config.exists() {
+		wrong("Config.Partitions", "it needs %s, which has these partitions", o.optionName("Config.File"))
+	}
 	checkNegative(reflect.ValueOf(*o), "", wrong)
 	if n := o.Config.Limits.MaxBytes; n > maxBytes {
 		wrong("Config.Limits.MaxBytes", "%d is more than 1 GiB", n)
@@ -75,6 +78,7 @@ func (o *Options) bounds() queuesyaml.Options {
 	return queuesyaml.Options{
 		MaxBytes: cmp.Or(l.MaxBytes, d.MaxBytes), MaxValues: cmp.Or(l.MaxValues, d.MaxValues),
 		MaxQueues: cmp.Or(l.MaxQueues, d.MaxQueues), MaxDepth: cmp.Or(l.MaxDepth, d.MaxDepth),
+		Partitions: o.Config.Partitions,
 	}
 }
 

@@ -65,11 +65,11 @@ func (h *HA) complete() {
 	}
 }
 
-// config is that of the connection to etcd.
-func (h *HA) config() etcd.Config {
+// config is that of the connection to etcd, for the group with a name.
+func (h *HA) config(group string) etcd.Config {
 	e := h.Etcd
 	return etcd.Config{
-		Endpoints: e.Endpoints, Prefix: e.Prefix, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile,
+		Endpoints: e.Endpoints, Prefix: e.Prefix, Group: group, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile,
 		User: e.User, PasswordFile: e.PasswordFile, Timeout: e.TTL / 6,
 	}
 }
@@ -98,7 +98,7 @@ func (o *Options) checkHA(h *HA) error {
 			all = append(all, o.invalid(x.field, fmt.Errorf("%q: %w", x.address, err)))
 		}
 	}
-	c := h.config()
+	c := h.config("")
 	if err := c.Check(); err != nil {
 		all = append(all, o.etcdErrors(err)...)
 	}

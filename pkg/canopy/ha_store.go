@@ -3,7 +3,9 @@ package canopy
 import (
 	"context"
 	"io"
+	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
 	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 )
@@ -13,6 +15,8 @@ import (
 type groupStores interface {
 	configs(ctx context.Context, epoch int64) (configStore, error)
 	operators(ctx context.Context, epoch int64) (operatorStore, error)
+	// leaders are the leaders of all groups, this one included (HA-60).
+	leaders(ctx context.Context, epoch int64) ([]groupLeader, error)
 }
 
 // operatorStore keeps what operators have switched, for the members of a group.
@@ -23,13 +27,12 @@ type operatorStore interface {
 
 // etcdStores are the stores in etcd.
 type etcdStores struct {
-	kv        func() (etcdstore.KV, error)
-	prefix    string
-	leaderKey string
+	kv     func() (etcdstore.KV, error)
+	config etcd.Config
 }
 
 func (s *etcdStores) options(epoch int64) etcdstore.Options {
-	return etcdstore.Options{Prefix: s.prefix, LeaderKey: s.leaderKey, Epoch: epoch}
+	return etcdstore.Options{Prefix: s.config.GroupPrefix(), LeaderKey: s.config.LeaderKey(), Epoch: epoch}
 }
 
 func (s *etcdStores) configs(ctx context.Context, epoch int64) (configStore, error) {
@@ -54,4 +57,21 @@ func (s *etcdStores) operators(ctx context.Context, epoch int64) (operatorStore,
 		return nil, err
 	}
 	return store, nil
+}
+
+func (s *etcdStores) leaders(ctx context.Context, epoch int64) (out []groupLeader, err error) {
+	kv, err := s.kv()
+	if err != nil {
+		return nil, err
+	}
+	alone, others := s.config.LeaderKeys()
+	kvs, err := etcdstore.Leaders(ctx, kv, s.options(epoch), alone, others)
+	for _, x := range kvs {
+		name, _ := strings.CutPrefix(string(x.Key), others)
+		if string(x.Key) == alone {
+			name = ""
+		}
+		out = append(out, parseLeader(name, x.CreateRevision, x.Value))
+	}
+	return out, err
 }

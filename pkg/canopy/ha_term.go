@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -24,7 +25,8 @@ type serverTerm struct {
 	*election.Term
 	listeners listeners
 	security  *security
-	stores    groupStores // nil: the members share nothing
+	stores    groupStores   // nil: the members share nothing
+	refresh   time.Duration // between two reads of where the other groups are
 }
 
 // unaryInterceptor puts the epoch into the headers of the answer (HA-6).

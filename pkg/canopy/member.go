@@ -55,14 +55,15 @@ var ErrStandby = errors.New("this member of the group does not lead")
 // Options.DataDir cannot be used. Nothing is left running or open then.
 func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 	ha.complete()
-	store := etcd.New(ha.config())
+	config := ha.config(groupName(opt.Config.Partitions))
+	store := etcd.New(config)
 	stores := &etcdStores{func() (etcdstore.KV, error) {
 		c, err := store.Client()
 		if err != nil {
 			return nil, err // a nil *Client is no nil KV
 		}
 		return c, nil
-	}, ha.Etcd.Prefix, store.LeaderKey()}
+	}, config}
 	return startMember(ctx, opt, ha, store, stores, store.Close, election.Now)
 }
 

@@ -43,7 +43,7 @@ func (m *Member) live(t *memberTerm) {
 		all[h] = newReceiver(h.on.Addr(), func() bool { return t.MaySend(m.now()) })
 		return all[h]
 	})
-	server, err := start(t.ctx, m.opt, &serverTerm{t.Term, ports, m.security, m.stores})
+	server, err := start(t.ctx, m.opt, &serverTerm{t.Term, ports, m.security, m.stores, m.ha.Etcd.TTL / 3})
 	if err != nil {
 		if t.ctx.Err() == nil {
 			t.failed = err

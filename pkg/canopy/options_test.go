@@ -52,7 +52,7 @@ func TestStart_InvalidOptionsAreNamed(t *testing.T) {
 		"Config.Limits.MaxBytes", "GRPC.MaxMessageBytes", "HTTP.StallTimeout",
 	})
 	_, _ = start(t, canopy.Options{ // negative means none
-		HTTP: canopy.HTTP{CacheBytes: -1}, AuditInterval: -1, Usage: canopy.Usage{Interval: -1},
+		AuditInterval: -1, Usage: canopy.Usage{Interval: -1},
 		Applications: canopy.Applications{CompletingTimeout: -1, NewTimeout: -1, MaxEnded: -1},
 	})
 	for field, opt := range map[string]canopy.Options{

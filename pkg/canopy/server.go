@@ -48,6 +48,7 @@ type Server struct {
 	usage    *usage.Store // nil: usage is not kept
 	switched operators.Store
 	recorded *recordings
+	groups   *groups
 	listeners
 
 	engine    *engine.Engine
@@ -132,6 +133,9 @@ func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) 
 	if term == nil {
 		s.security.watch(s.ctx, &s.serving, &s.opt, s.log.Named(securityLogger))
 	}
+	if s.groups.read != nil && len(opt.Config.Partitions) > 0 {
+		s.serving.Go(func() { s.groups.follow(s.ctx, term.refresh, s.log) })
+	}
 	s.watchConfig(first)
 	return s, nil
 }
@@ -144,6 +148,9 @@ func (s *Server) open(ctx context.Context) (first *reload.Proposal, err error) {
 		return nil, err
 	}
 	if s.security, err = o.securityOf(s.term); err != nil {
+		return nil, err
+	}
+	if s.groups, err = o.openGroups(ctx, s.term); err != nil {
 		return nil, err
 	}
 	s.users = usergroup.NewResolvers(o.userOptions())
@@ -194,7 +201,7 @@ func (s *Server) schedule(first *reload.Proposal, m metrics.Options) {
 		Log: s.log.Named(managersLogger), IgnoreRMConfig: s.opt.Config.exists(), StrictClasses: s.opt.StrictPriorityClasses,
 		RecoveryQuiet: s.opt.InProcess.RecoveryQuiet, PlacementsPerSecond: s.opt.InProcess.PlacementsPerSecond,
 		Limits: s.opt.rmLimits(), OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: s.security.auth.Counts(),
-		Events: sentEvents{s.history},
+		Events: sentEvents{s.history}, Elsewhere: s.groups.elsewhere,
 	})
 	s.engine.Start(first)
 	s.measure()
@@ -228,7 +235,7 @@ func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimi
 			Reloads: s.engine.Reloads(), History: s.history, Totals: s.keepTotals(), Metrics: s.metrics.Handler(s.engine.Cluster()),
 			Managers: managers{s.proxy}, ClusterID: func() string { r, _ := s.proxy.Registration(); return r.RM },
 			Operators: s.operators, Usage: s.usage, Forecasts: s.forecasts, Lifetimes: *opt.lifetimes(),
-			Refusals: s.refusals, Diagnostics: s.proxy.StateDump,
+			Refusals: s.refusals, Diagnostics: s.proxy.StateDump, Elsewhere: s.groups.elsewhere,
 		},
 		Access: webservice.Access{
 			Auth: s.security.auth, Origins: opt.HTTP.AllowedOrigins, AdminEnabled: opt.AdminAddress != "",

@@ -26,22 +26,23 @@ func (s *session) dispatch(partition string, l *loop.Loop, cmds []scheduler.Comm
 // rejectCommands answers commands for a partition that has been removed from the configuration
 // (ASK-19, RMI-53). The caller must hold s.mu.
 func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
+	unknown := s.unknownPartition(partition)
 	rejectAsk := func(key objects.AllocationKey, app objects.AppID, reported bool) {
 		s.reply(scheduler.AskRejected{
-			Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, partition).Error(),
+			Key: key, App: app, Kind: scheduler.RejectedPartition, Reason: unknownPartitionForAsk(app, key, unknown).Error(),
 			Reported: reported,
 		})
 	}
 	rejectNode := func(id objects.NodeID) {
-		s.reply(scheduler.NodeRejected{Node: id, Reason: unknownPartitionForNode(id, partition).Error()})
+		s.reply(scheduler.NodeRejected{Node: id, Reason: unknownPartitionForNode(id, unknown).Error()})
 	}
 	s.p.ignored[ignoredPartition].Add(uint64(len(cmds)))
-	unknown := errors.New("unknown partition " + truncate(partition))
+	refused := errors.New("unknown partition " + unknown)
 	for _, cmd := range cmds {
 		switch m := cmd.(type) {
 		case scheduler.AddApplication:
 			s.reply(scheduler.ApplicationRejected{App: m.App, Queue: m.Queue, User: m.User.Name,
-				Reason: unknownPartitionForApp(m.App, partition).Error()})
+				Reason: unknownPartitionForApp(m.App, unknown).Error()})
 		case scheduler.SubmitAsk:
 			rejectAsk(m.Ask.Key, m.Ask.App, false)
 		case scheduler.SubmitAskWithClass:
@@ -55,11 +56,11 @@ func (s *session) rejectCommands(partition string, cmds []scheduler.Command) {
 		case scheduler.AddNode:
 			rejectNode(m.Node)
 		case scheduler.RemoveApplication:
-			s.logRefused("removal of application", string(m.App), unknown)
+			s.logRefused("removal of application", string(m.App), refused)
 		case scheduler.Release:
-			s.logRefused("release of", string(m.Key), unknown)
+			s.logRefused("release of", string(m.Key), refused)
 		case scheduler.ReleaseForeign:
-			s.logRefused("release of", string(m.Key), unknown)
+			s.logRefused("release of", string(m.Key), refused)
 		case scheduler.SetCapacity:
 			rejectNode(m.Node)
 		case scheduler.SetAttributes:
@@ -88,18 +89,27 @@ func rejectionOf(err error) scheduler.Rejection {
 	return scheduler.RejectedMalformed
 }
 
+// unknownPartition returns the name of an unknown partition for a rejection, with where it is served (HA-13).
+func (s *session) unknownPartition(name string) string {
+	name = s.bareName(name)
+	if s.p.opt.Elsewhere == nil {
+		return truncate(name)
+	}
+	return truncate(name) + s.p.opt.Elsewhere(name)
+}
+
 // unknownPartitionForApp is the reason of a rejection, with the text of YuniKorn (APP-18).
 func unknownPartitionForApp(app objects.AppID, partition string) error {
-	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, truncate(partition))
+	return fmt.Errorf("failed to add application %s to partition %s, partition doesn't exist", app, partition)
 }
 
 // unknownPartitionForAsk is the reason of a rejection, with the text of YuniKorn (ASK-19).
 func unknownPartitionForAsk(app objects.AppID, key objects.AllocationKey, partition string) error {
 	return unknownPartitionError(fmt.Sprintf("failed to find partition %s, for application %s and allocation %s",
-		truncate(partition), app, key))
+		partition, app, key))
 }
 
 // unknownPartitionForNode is the reason of a rejection (NOD-3).
 func unknownPartitionForNode(node objects.NodeID, partition string) error {
-	return unknownPartitionError(fmt.Sprintf("failed to find partition %s for node %s", truncate(partition), node))
+	return unknownPartitionError(fmt.Sprintf("failed to find partition %s for node %s", partition, node))
 }

@@ -120,7 +120,7 @@ func askFields(partition string, a *objects.Ask) []zap.Field {
 }
 
 func (b *commandBatch) unknownPartition(x *wire.Allocation) error {
-	return unknownPartitionForAsk(objects.AppID(x.App), objects.AllocationKey(x.Key), b.s.bareName(x.Partition))
+	return unknownPartitionForAsk(objects.AppID(x.App), objects.AllocationKey(x.Key), b.s.unknownPartition(x.Partition))
 }
 
 // foreign reports an allocation of another scheduler (ASK-55, ASK-57). Its application is ignored.
@@ -209,7 +209,7 @@ func (b *commandBatch) release(x *wire.Release, scope scheduler.ReleaseScope) er
 	batch := b.forPartition(x.Partition)
 	switch {
 	case batch == nil:
-		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(x.Partition)))
+		return fmt.Errorf("unknown partition %s", b.s.unknownPartition(x.Partition))
 	case x.App != "":
 		r := scheduler.Release{App: objects.AppID(x.App), Key: objects.AllocationKey(x.Key),
 			Type: scheduler.Termination(x.Type), Scope: scope}

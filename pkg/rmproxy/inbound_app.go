@@ -84,7 +84,7 @@ func (b *commandBatch) readApplication(a *si.AddApplicationRequest, cmd *schedul
 	}
 	batch := b.forPartition(a.PartitionName)
 	if batch == nil {
-		return nil, unknownPartitionForApp(cmd.App, b.s.bareName(a.PartitionName))
+		return nil, unknownPartitionForApp(cmd.App, b.s.unknownPartition(a.PartitionName))
 	}
 	cmd.Tags = b.s.cloneIfShared(a.Tags)
 	if err := checkName("queue name", a.QueueName, maxQueueName); err != nil {
@@ -133,7 +133,7 @@ func (b *commandBatch) removeApplication(a *si.RemoveApplicationRequest) error {
 	}
 	batch := b.forPartition(a.PartitionName)
 	if batch == nil {
-		return fmt.Errorf("unknown partition %s", truncate(b.s.bareName(a.PartitionName)))
+		return fmt.Errorf("unknown partition %s", b.s.unknownPartition(a.PartitionName))
 	}
 	batch.add(scheduler.RemoveApplication{App: objects.AppID(a.ApplicationID)})
 	return nil

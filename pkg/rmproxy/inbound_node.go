@@ -47,7 +47,7 @@ func (b *commandBatch) node(n *si.NodeInfo) error {
 	partition := n.Attributes[common.NodePartition]
 	batch := b.forPartition(partition)
 	if batch == nil {
-		return unknownPartitionForNode(objects.NodeID(n.NodeID), b.s.bareName(partition))
+		return unknownPartitionForNode(objects.NodeID(n.NodeID), b.s.unknownPartition(partition))
 	}
 	id := objects.NodeID(n.NodeID)
 	switch n.Action {

@@ -48,6 +48,9 @@ type Options struct {
 	// It must not block. nil: not called.
 	OnAPIRejected func(e scheduler.Effect)
 
+	// Elsewhere returns what a rejection adds about a partition that is not served here; nil: nothing.
+	Elsewhere func(partition string) string
+
 	Limits Limits // of the gRPC API
 
 	// AccessCounts count clients that use the ID of another resource manager. nil: they are not counted.

@@ -54,6 +54,9 @@ type Sources struct {
 
 	Recording func(partition string) error // why the partition is not recorded any more; nil: nothing is recorded
 
+	// Elsewhere returns what an answer adds about a partition that is not served here; nil: nothing.
+	Elsewhere func(partition string) string
+
 	// Diagnostics is a JSON document of the resource manager in this process for the state dump; empty: it has none. nil:
 	// there is no such resource manager.
 	Diagnostics func(context.Context) (string, error)

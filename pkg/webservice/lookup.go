@@ -36,9 +36,17 @@ func (s *service) partition(r *http.Request) (*loop.Loop, error) {
 	}
 	l, ok := s.cluster.Partition(name)
 	if !ok {
-		return nil, notFound("Partition")
+		return nil, s.unknownPartition(name)
 	}
 	return l, nil
+}
+
+// unknownPartition is the error of a request for a partition that is not served here (HA-13).
+func (s *service) unknownPartition(name string) error {
+	if s.opt.Elsewhere == nil {
+		return notFound("Partition")
+	}
+	return &failure{status: http.StatusNotFound, reason: "Partition not found" + s.opt.Elsewhere(name)}
 }
 
 // snapshot returns a snapshot of the partition in the path, not older than the request.

@@ -39,7 +39,7 @@ func (s *service) usageQuery(r *http.Request) (q usage.Query, err error) {
 	q = usage.Query{Partition: cmp.Or(query.Get("partition"), "default"), Name: query.Get("name"),
 		Since: now.Add(-defaultWindow), Until: now}
 	if _, ok := s.cluster.Partition(q.Partition); !ok {
-		return q, notFound("Partition")
+		return q, s.unknownPartition(q.Partition)
 	}
 	kind, known := usage.ParseKind(query.Get("by"))
 	if !known {

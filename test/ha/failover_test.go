@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,6 +52,46 @@ func knowsLeader(client http.Client, m *member) error {
 		return fmt.Errorf("%s knows no leader yet", m.name)
 	}
 	return nil
+}
+
+// Two groups with the same configuration and etcd each serve their partition, with a leader of their own, and say where
+// the other is served. When a leader dies, the other group goes on.
+func TestGroups_PartitionsAreServedByTheirGroups(t *testing.T) {
+	const root = "queues: [{name: root, submitacl: '*'}]"
+	file := filepath.Join(t.TempDir(), "queues.yaml")
+	assert.NilError(t,
+		os.WriteFile(file, []byte("partitions:\n- {name: cpu, "+root+"}\n- {name: gpu, "+root+"}\n"), 0o600))
+	e := newEtcd(t)
+	cpu := newGroupAt(t, e, 2, "--config", file, "--partitions", "cpu")
+	gpu := newGroupAt(t, e, 1, "--config", file, "--partitions", "gpu")
+	serves := func(g *group, path string, status int, texts ...string) {
+		t.Helper()
+		until(t, electedWithin, func() error {
+			r, err := http.Get("http://" + g.members[len(g.members)-1].http + "/ws/v1/partition/" + path + "/queues")
+			if err != nil {
+				return err
+			}
+			defer r.Body.Close()
+			body, err := io.ReadAll(r.Body)
+			for _, text := range texts {
+				if !strings.Contains(string(body), text) {
+					err = errors.Join(err, fmt.Errorf("%q is not in %q", text, body))
+				}
+			}
+			if r.StatusCode != status {
+				err = errors.Join(err, fmt.Errorf("status %d", r.StatusCode))
+			}
+			return err
+		})
+	}
+	serves(cpu, "cpu", http.StatusOK)
+	serves(gpu, "gpu", http.StatusOK)
+	serves(cpu, "gpu", http.StatusNotFound, "served by another group", gpu.members[0].grpc, gpu.members[0].http)
+	serves(gpu, "cpu", http.StatusNotFound, "served by another group")
+	cpu.kill(cpu.members[0])
+	serves(gpu, "cpu", http.StatusNotFound, cpu.members[1].grpc, cpu.members[1].http)
+	serves(cpu, "cpu", http.StatusOK)
+	serves(gpu, "gpu", http.StatusOK)
 }
 
 // One of three members leads, the others say where it is, and a shim that begins at any of them finds it.

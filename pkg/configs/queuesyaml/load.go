@@ -11,6 +11,9 @@
 package queuesyaml
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -30,6 +33,10 @@ type Options struct {
 	// An entry that is missing, or without an amount above zero, means unknown: names are compared with
 	// well-known names and with each other instead.
 	NodeCapacity map[string]map[string]resources.Quantity
+
+	// Partitions are those that a Config has: the others are read and checked, and left out. One that the document does
+	// not have is an error. Empty: all (HA-12).
+	Partitions []string
 
 	// Yield is called every few values while a text is read, so that a large one does not keep a processor. It may end
 	// the reading by a panic. nil: it is not called.
@@ -56,6 +63,7 @@ func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 	r.UntilErrorLimit(func() {
 		d = r.read(text)
 		r.Check(&d)
+		r.checkServed(d.Partitions)
 		r.WarnResources(r.resourceUses, r.options.NodeCapacity)
 		r.WarnGuarantees(d.Partitions, r.options.NodeCapacity)
 	})
@@ -65,8 +73,21 @@ func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 		return nil, explainTemplate(text, problems)
 	}
 	c := d.Build()
+	c.Partitions = slices.DeleteFunc(c.Partitions, func(p configs.Partition) bool {
+		return len(o.Partitions) > 0 && !slices.Contains(o.Partitions, p.Name)
+	})
 	c.Spellings, c.Checksum = r.spellings, checksum(r.source)
 	return c, problems
+}
+
+// checkServed reports the partitions of the options that the document does not have.
+func (r *reader) checkServed(partitions []*validation.PartitionDraft) {
+	for _, name := range r.options.Partitions {
+		if !slices.ContainsFunc(partitions, func(p *validation.PartitionDraft) bool { return p.Name == name }) {
+			r.Add(nil, validation.Position{}, "no-partition",
+				fmt.Sprintf("there is no partition %q, which is to be served", name), "")
+		}
+	}
 }
 
 func (o Options) withDefaults() Options {

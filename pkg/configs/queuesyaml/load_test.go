@@ -1,6 +1,7 @@
 package queuesyaml
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,31 @@ func TestLoad_RefusesDocumentWithoutPartitions(t *testing.T) {
 		assert.Equal(t, problems.Error(), "1:1: error [no-partition] the document "+want+hint, text)
 	}
 	mustLoad(t, "partitions: [{queues: [{name: root, submitacl: '*'}]}]")
+}
+
+// A Config has the partitions that are served. The others are checked, and one that is missing is an error.
+func TestLoad_ServedPartitions(t *testing.T) {
+	const root = "queues: [{name: root, submitacl: '*'}]"
+	const text = "partitions:\n- {" + root + "}\n- {name: b, " + root + "}\n- {name: C, " + root + "}\n"
+	for want, served := range map[string][]string{
+		"[default b C]": nil, "[default]": {"default"}, "[b C]": {"C", "b", "b"},
+	} {
+		c, problems := LoadWith([]byte(text), Options{Partitions: served})
+		assert.Assert(t, !problems.HasErrors(), "%v", problems)
+		var names []string
+		for _, p := range c.Partitions {
+			names = append(names, p.Name)
+		}
+		assert.Equal(t, fmt.Sprint(names), want)
+	}
+	for wrong, want := range map[string]string{
+		text: `1:1: error [no-partition] there is no partition "a", which is to be served`,
+		"partitions:\n- {name: a, " + root + "}\n- {name: b, queues: [{name: x.y}]}\n": "x.y",
+	} {
+		c, problems := LoadWith([]byte(wrong), Options{Partitions: []string{"a"}})
+		assert.Assert(t, c == nil)
+		assert.ErrorContains(t, problems, want)
+	}
 }
 
 func TestDefault_LoadsWithoutProblems(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Endpoints []string // HOST:PORT, or a URL with http or https; at least one
 	Prefix    string   // of all keys, such as /canopy
+	Group     string   // names the group among those that share Prefix, in a part of a key; empty: it is alone there
 	// CAFile is a PEM file with the authorities of the certificates of etcd; empty: those of the system for https.
 	CAFile string
 	// CertFile and KeyFile are PEM files with the certificate of the member. They are read again for each connection.
@@ -23,6 +24,29 @@ type Config struct {
 	User              string        // empty: without authentication
 	PasswordFile      string        // has the password of User in its first line
 	Timeout           time.Duration // for the authentication of a new connection
+}
+
+// LeaderKey returns the key of the leader.
+func (c *Config) LeaderKey() string {
+	alone, others := c.LeaderKeys()
+	if c.Group == "" {
+		return alone
+	}
+	return others + c.Group
+}
+
+// LeaderKeys returns the key of the leader of a group without a name, and what is before the name of a group in its
+// leader's key: that is where groups find each other (HA-60).
+func (c *Config) LeaderKeys() (alone, others string) {
+	return c.Prefix + "/leader", c.Prefix + "/leaders/"
+}
+
+// GroupPrefix returns the prefix of the keys that only the members of the group use.
+func (c *Config) GroupPrefix() string {
+	if c.Group == "" {
+		return c.Prefix
+	}
+	return c.Prefix + "/groups/" + c.Group
 }
 
 // ConfigError is a setting that cannot be used.

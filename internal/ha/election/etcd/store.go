@@ -75,9 +75,6 @@ func (s *Store) Close() error {
 	return s.client.Close()
 }
 
-// LeaderKey is the key of the leader.
-func (s *Store) LeaderKey() string { return s.config.Prefix + "/leader" }
-
 // Do implements election.Store.
 func (s *Store) Do(ctx context.Context, r election.Request) election.Answer {
 	client, err := s.Client()
@@ -104,7 +101,7 @@ func (s *Store) Do(ctx context.Context, r election.Request) election.Answer {
 }
 
 func (s *Store) read(ctx context.Context, client *clientv3.Client) (a election.Answer, err error) {
-	got, err := client.Get(ctx, s.LeaderKey())
+	got, err := client.Get(ctx, s.config.LeaderKey())
 	if err != nil {
 		return a, err
 	}
@@ -120,7 +117,7 @@ func (s *Store) read(ctx context.Context, client *clientv3.Client) (a election.A
 func (s *Store) watch(ctx context.Context, client *clientv3.Client, after int64) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // a part of etcd without a quorum sees no change
 	defer cancel()
-	for got := range client.Watch(ctx, s.LeaderKey(), clientv3.WithRev(after+1)) {
+	for got := range client.Watch(ctx, s.config.LeaderKey(), clientv3.WithRev(after+1)) {
 		if err := got.Err(); err != nil {
 			return err
 		}
@@ -150,8 +147,8 @@ func (s *Store) create(ctx context.Context, client *clientv3.Client, r election.
 		return a, err
 	}
 	got, err := client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(s.LeaderKey()), "=", 0)).
-		Then(clientv3.OpPut(s.LeaderKey(), string(value), clientv3.WithLease(clientv3.LeaseID(r.Lease)))).
+		If(clientv3.Compare(clientv3.CreateRevision(s.config.LeaderKey()), "=", 0)).
+		Then(clientv3.OpPut(s.config.LeaderKey(), string(value), clientv3.WithLease(clientv3.LeaseID(r.Lease)))).
 		Commit()
 	if err != nil {
 		return a, err
