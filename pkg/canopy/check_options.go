@@ -19,9 +19,9 @@ import (
 // received at the same time.
 const maxBytes = 1 << 30
 
-// check returns an OptionError for each invalid option, joined. Addresses are checked when they are
-// opened.
-func (o *Options) check() error {
+// check returns an OptionError for each invalid option, joined. Addresses are checked when they are opened. ha is that
+// of a member; nil: the Server is alone.
+func (o *Options) check(ha *HA) error {
 	var all []error
 	wrong := func(field, format string, args ...any) {
 		all = append(all, o.invalid(field, fmt.Errorf(format, args...)))
@@ -41,12 +41,12 @@ func (o *Options) check() error {
 	}
 	for _, origin := range o.HTTP.AllowedOrigins {
 		if err := webservice.CheckOrigin(origin); err != nil {
-			all = append(all, o.invalid("HTTP.AllowedOrigins", err))
+			wrong("HTTP.AllowedOrigins", "%w", err)
 		}
 	}
 	for _, name := range o.HTTP.HostNames {
 		if err := httpserver.CheckHostName(name); err != nil {
-			all = append(all, o.invalid("HTTP.HostNames", err))
+			wrong("HTTP.HostNames", "%w", err)
 		}
 	}
 	if t := o.Usage.Interval; t > 0 && t < time.Second {
@@ -56,6 +56,9 @@ func (o *Options) check() error {
 		wrong("HTTP.StallTimeout", "%v is less than 1s", t)
 	}
 	o.Security.check(wrong)
+	if ha != nil {
+		o.checkHA(ha, wrong)
+	}
 	return errors.Join(all...)
 }
 

@@ -62,7 +62,7 @@ func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, ter
 		field = "HA.Etcd"
 		store, err = term.stores.configs(ctx, term.Epoch())
 	case o.DataDir != "":
-		store, err = openDisk(o.DataDir)
+		store, err = noTypedNil[configStore](reload.OpenDisk(o.DataDir))
 	}
 	if err != nil {
 		return nil, nil, o.refused(field, err)
@@ -79,15 +79,6 @@ func (o *Options) readFirst(ctx context.Context, users *usergroup.Resolvers, ter
 		}
 	}
 	return first, store, nil
-}
-
-// openDisk opens the history in a directory.
-func openDisk(dir string) (configStore, error) {
-	store, err := reload.OpenDisk(dir)
-	if err != nil {
-		return nil, err // without a type: a nil *Disk is no nil configStore
-	}
-	return store, nil
 }
 
 // readConfig reads Config.
@@ -112,7 +103,7 @@ func (o *Options) readConfig() (*reload.Proposal, error) {
 // can be read, is not checked.
 func CheckConfig(name, text string, limits ConfigLimits) ([]Problem, error) {
 	opt := &Options{Config: Config{Limits: limits}}
-	if err := opt.check(); err != nil {
+	if err := opt.check(nil); err != nil {
 		return nil, err
 	}
 	p, err := reload.Read(reload.Program, name, []byte(text), opt.bounds())

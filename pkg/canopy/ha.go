@@ -45,10 +45,10 @@ const (
 
 // MemberInfo is what is known of the leader of a group.
 type MemberInfo struct {
-	Name  string
-	GRPC  string // HOST:PORT; empty: it has no gRPC server
-	HTTP  string // a URL without a path; empty: it has no HTTP server
-	Epoch int64  // of its term: higher than those of all earlier terms
+	Name  string `json:"name"`
+	GRPC  string `json:"grpc,omitempty"` // HOST:PORT; empty: it has no gRPC server
+	HTTP  string `json:"http,omitempty"` // a URL without a path; empty: it has no HTTP server
+	Epoch int64  `json:"epoch"`          // of its term: higher than those of all earlier terms
 }
 
 func memberInfo(l election.Leader, epoch int64) MemberInfo {
@@ -74,12 +74,8 @@ func (h *HA) config(group string) etcd.Config {
 	}
 }
 
-// checkHA returns an OptionError for each option that a member cannot have, joined (HA-1).
-func (o *Options) checkHA(h *HA) error {
-	var all []error
-	wrong := func(field, format string, args ...any) {
-		all = append(all, o.invalid(field, fmt.Errorf(format, args...)))
-	}
+// checkHA reports the options that a member cannot have (HA-1).
+func (o *Options) checkHA(h *HA, wrong func(field, format string, args ...any)) {
 	if t := h.Etcd.TTL; t < MinEtcdTTL || t > MaxEtcdTTL || t%time.Second != 0 {
 		wrong("HA.Etcd.TTL", "%v is not a number of seconds from %v to %v", t, MinEtcdTTL, MaxEtcdTTL)
 	}
@@ -91,32 +87,12 @@ func (o *Options) checkHA(h *HA) error {
 	}
 	for _, x := range []struct{ field, address string }{{"HA.AdvertiseGRPC", h.AdvertiseGRPC},
 		{"HA.AdvertiseHTTP", h.AdvertiseHTTP}} {
-		if x.address == "" {
-			continue
-		}
-		if err := checkAdvertised(x.address); err != nil {
-			all = append(all, o.invalid(x.field, fmt.Errorf("%q: %w", x.address, err)))
+		if err := checkAdvertised(x.address); x.address != "" && err != nil {
+			wrong(x.field, "%q: %w", x.address, err)
 		}
 	}
 	c := h.config("")
-	if err := c.Check(); err != nil {
-		all = append(all, o.etcdErrors(err)...)
-	}
-	return errors.Join(all...)
-}
-
-// etcdErrors gives errors of the connection to etcd the names of the options.
-func (o *Options) etcdErrors(err error) (all []error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			all = append(all, o.etcdErrors(e)...)
-		}
-		return all
-	}
-	if bad := new(etcd.ConfigError); errors.As(err, &bad) {
-		return []error{o.invalid("HA.Etcd."+bad.Field, bad.Err)}
-	}
-	return []error{o.invalid("HA.Etcd", err)}
+	c.Check(func(field, format string, args ...any) { wrong("HA.Etcd."+field, format, args...) })
 }
 
 // checkAdvertised is an error for an address that other machines cannot connect to.

@@ -15,7 +15,7 @@ import (
 type groupStores interface {
 	configs(ctx context.Context, epoch int64) (configStore, error)
 	operators(ctx context.Context, epoch int64) (operatorStore, error)
-	// leaders are the leaders of all groups, this one included (HA-60).
+	// leaders are the leaders of all groups, this one included (HA-12).
 	leaders(ctx context.Context, epoch int64) ([]groupLeader, error)
 }
 
@@ -40,11 +40,7 @@ func (s *etcdStores) configs(ctx context.Context, epoch int64) (configStore, err
 	if err != nil {
 		return nil, err
 	}
-	store, err := etcdstore.Open(ctx, kv, s.options(epoch))
-	if err != nil {
-		return nil, err // without a type: a nil *Store is no nil configStore
-	}
-	return store, nil
+	return noTypedNil[configStore](etcdstore.Open(ctx, kv, s.options(epoch)))
 }
 
 func (s *etcdStores) operators(ctx context.Context, epoch int64) (operatorStore, error) {
@@ -52,11 +48,15 @@ func (s *etcdStores) operators(ctx context.Context, epoch int64) (operatorStore,
 	if err != nil {
 		return nil, err
 	}
-	store, err := etcdstore.OpenOperators(ctx, kv, s.options(epoch))
-	if err != nil {
-		return nil, err
+	return noTypedNil[operatorStore](etcdstore.OpenOperators(ctx, kv, s.options(epoch)))
+}
+
+// noTypedNil returns a store as an interface that is nil after an error: a nil *Store would be none.
+func noTypedNil[I any](store any, err error) (out I, _ error) {
+	if err == nil {
+		out = store.(I)
 	}
-	return store, nil
+	return out, err
 }
 
 func (s *etcdStores) leaders(ctx context.Context, epoch int64) (out []groupLeader, err error) {

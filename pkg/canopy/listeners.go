@@ -26,14 +26,6 @@ type listeners struct {
 	grpc, http, admin net.Listener
 }
 
-// listenersOf opens all ports, or none. Those of a term are open.
-func (o *Options) listenersOf(ctx context.Context, term *serverTerm) (listeners, error) {
-	if term != nil {
-		return term.listeners, nil
-	}
-	return o.openListeners(ctx)
-}
-
 // openListeners opens all ports, or none.
 func (o *Options) openListeners(ctx context.Context) (l listeners, err error) {
 	defer func() {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -40,8 +41,7 @@ type Member struct {
 	closing closing
 	end
 
-	mu      sync.Mutex
-	current *memberTerm // nil: none is under way
+	current atomic.Pointer[memberTerm] // nil: none is under way
 }
 
 // ErrStandby is the error of calls that only a leader can carry out.
@@ -71,7 +71,7 @@ func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 func startMember(ctx context.Context, opt Options, ha HA, store election.Store, stores groupStores,
 	closeStore func() error, now func() election.Instant) (*Member, error) {
 	ha.complete()
-	if err := errors.Join(opt.check(), opt.checkHA(&ha)); err != nil {
+	if err := opt.check(&ha); err != nil {
 		return nil, err
 	}
 	if err := opt.checkTerm(); err != nil {
@@ -83,14 +83,8 @@ func startMember(ctx context.Context, opt Options, ha HA, store election.Store, 
 	}
 	opt.warnOfOpenFiles(ha.Etcd.KeyFile, ha.Etcd.PasswordFile)
 	opened, err := opt.openListeners(ctx)
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return nil, errors.Join(err, opened.close())
-	}
-	self, err := opt.advertised(&ha, opened)
-	if err != nil {
+	self, invalid := opt.advertised(&ha, opened)
+	if err = errors.Join(err, ctx.Err(), invalid); err != nil {
 		return nil, errors.Join(err, opened.close())
 	}
 	opt.openLevels()
@@ -163,7 +157,7 @@ func (m *Member) run() {
 		m.report(seen, status)
 		seen = status
 		m.standby.observe(status.Leader, status.Epoch)
-		term := m.underWay()
+		term := m.current.Load()
 		switch {
 		case term == nil && status.Term != nil && m.ctx.Err() == nil:
 			term = m.begin(status.Term)

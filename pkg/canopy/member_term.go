@@ -3,6 +3,7 @@ package canopy
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,9 +18,9 @@ type memberTerm struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when all that the term began has ended
 
-	server *Server // nil: it does not run; guarded by Member.mu
-	failed error   // why it could not begin, or has failed; read after done is closed
-	stuck  error   // what has not ended; read after done is closed
+	server atomic.Pointer[Server] // nil: it does not run
+	failed error                  // why it could not begin, or has failed; read after done is closed
+	stuck  error                  // what has not ended; read after done is closed
 }
 
 // begin begins a term. Its Server starts while the campaign goes on: a start that hangs does not keep the lease from
@@ -27,7 +28,7 @@ type memberTerm struct {
 func (m *Member) begin(elected *election.Term) *memberTerm {
 	t := &memberTerm{Term: elected, done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(m.ctx)
-	m.setUnderWay(t)
+	m.current.Store(t)
 	go func() {
 		defer close(t.done)
 		defer t.cancel()
@@ -50,7 +51,7 @@ func (m *Member) live(t *memberTerm) {
 		}
 		return
 	}
-	m.setServer(t, server)
+	t.server.Store(server)
 	if t.ctx.Err() == nil {
 		for h, r := range all {
 			h.to(r)
@@ -66,12 +67,12 @@ func (m *Member) live(t *memberTerm) {
 		h.to(nil) // before the Server ends, which takes a while: clients find the standby at once
 	}
 	t.stuck = server.Close()
-	m.setServer(t, nil)
+	t.server.Store(nil)
 }
 
 // afterTerm is called when all of a term has ended. It returns when the member may lead again; nil: now.
 func (m *Member) afterTerm(t *memberTerm) (resume <-chan time.Time) {
-	m.setUnderWay(nil)
+	m.current.Store(nil)
 	if t.stuck != nil {
 		m.closing.mu.Lock()
 		m.closing.err = errors.Join(m.closing.err, t.stuck)
@@ -88,30 +89,10 @@ func (m *Member) afterTerm(t *memberTerm) (resume <-chan time.Time) {
 	return time.After(m.ha.Etcd.TTL)
 }
 
-func (m *Member) underWay() *memberTerm {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.current
-}
-
-func (m *Member) setUnderWay(t *memberTerm) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.current = t
-}
-
-func (m *Member) setServer(t *memberTerm, s *Server) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t.server = s
-}
-
 // server is the Server of the term under way; nil: the member does not lead, or not yet.
 func (m *Member) server() *Server {
-	if t := m.underWay(); t != nil {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return t.server
+	if t := m.current.Load(); t != nil {
+		return t.server.Load()
 	}
 	return nil
 }

@@ -168,14 +168,6 @@ func warnOfExpiry(log *zap.Logger, keys *auth.KeyPair, now time.Time) {
 	}
 }
 
-// securityOf reads the files, or is what the Member of a term has read.
-func (o *Options) securityOf(term *serverTerm) (*security, error) {
-	if term != nil {
-		return term.security, nil
-	}
-	return o.loadSecurity()
-}
-
 // watch puts new contents of the files in force until ctx ends (SEC-2, SEC-9). Each file has a watch of its own; the
 // files of certificates are read together, because they belong together.
 func (s *security) watch(ctx context.Context, watching *sync.WaitGroup, opt *Options, log *zap.Logger) {

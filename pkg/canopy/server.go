@@ -109,7 +109,7 @@ func (e *end) stopped(err error) {
 // The error is a *ConfigError with all problems of the configuration, or *OptionError values, joined.
 // Nothing is left running or open then, except that an operation of a disk that hangs ends later.
 func Start(ctx context.Context, opt Options) (*Server, error) {
-	if err := opt.check(); err != nil {
+	if err := opt.check(nil); err != nil {
 		return nil, err
 	}
 	opt.openLevels()
@@ -147,7 +147,9 @@ func (s *Server) open(ctx context.Context) (first *reload.Proposal, err error) {
 	if s.page, err = o.openPage(); err != nil {
 		return nil, err
 	}
-	if s.security, err = o.securityOf(s.term); err != nil {
+	if s.term != nil {
+		s.security, s.listeners = s.term.security, s.term.listeners
+	} else if s.security, err = o.loadSecurity(); err != nil {
 		return nil, err
 	}
 	if s.groups, err = o.openGroups(ctx, s.term); err != nil {
@@ -157,10 +159,10 @@ func (s *Server) open(ctx context.Context) (first *reload.Proposal, err error) {
 	if first, s.store, err = o.loadFirst(ctx, s.users, s.term); err != nil {
 		return nil, err
 	}
-	if s.listeners, err = o.listenersOf(ctx, s.term); err == nil {
-		err = ctx.Err()
+	if s.term == nil {
+		s.listeners, err = o.openListeners(ctx)
 	}
-	if err != nil {
+	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	if s.switched, err = o.openOperators(ctx, s.term); err != nil {

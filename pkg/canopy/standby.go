@@ -32,7 +32,7 @@ type standby struct {
 	self   election.Leader
 	opt    *Options
 	log    *zap.Logger
-	leader atomic.Pointer[MemberInfo] // nil: none is known
+	leader atomic.Pointer[MemberInfo] // another member that is known to lead; nil: none
 	warned atomic.Int64               // the epoch of the last leader that leadsBack has warned of
 
 	grpc        *grpc.Server // nil: none, like the following
@@ -50,8 +50,10 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 		m.SetLogSource(c.Lines)
 	}
 	m.SetHASource(func() metrics.HA {
-		l, _ := s.known()
-		return metrics.HA{Epoch: l.Epoch}
+		if l := s.leader.Load(); l != nil {
+			return metrics.HA{Epoch: l.Epoch}
+		}
+		return metrics.HA{}
 	})
 	access := webservice.Options{Process: webservice.Process{Log: log}, Access: webservice.Access{Auth: secured.auth,
 		RemoteAdmin: opt.Security.isSecure(), AdminSocket: opt.hasAdminSocket()}}
@@ -79,14 +81,6 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 	return s
 }
 
-// known is the leader, if a member other than this one is known to lead.
-func (s *standby) known() (MemberInfo, bool) {
-	if l := s.leader.Load(); l != nil {
-		return *l, true
-	}
-	return MemberInfo{}, false
-}
-
 // observe keeps which member leads. This member is not a leader that a client is to go to: its term has not begun, or
 // is over.
 func (s *standby) observe(l election.Leader, epoch int64) {
@@ -100,8 +94,8 @@ func (s *standby) observe(l election.Leader, epoch int64) {
 
 // refuse answers each call of gRPC (HA-7).
 func (s *standby) refuse(_ any, stream grpc.ServerStream) error {
-	l, ok := s.known()
-	if !ok {
+	l := s.leader.Load()
+	if l == nil {
 		return status.Error(codes.Unavailable, errNoLeader.Error())
 	}
 	var asked string
@@ -124,7 +118,7 @@ func (s *standby) isOwn(leader, own, asked string) bool {
 }
 
 // leadsBack returns why clients are not sent to an address of the leader, and logs it once for each leader.
-func (s *standby) leadsBack(l MemberInfo, option, address string) string {
+func (s *standby) leadsBack(l *MemberInfo, option, address string) string {
 	if s.warned.Swap(l.Epoch) != l.Epoch {
 		s.log.Warn("the leader advertises an address of this member: clients are not sent there",
 			zap.String("leader", l.Name),

@@ -19,15 +19,7 @@ type standbyREST struct {
 // standbyReady answers /readyz of a standby.
 type standbyReady struct {
 	dao.Ready
-	Leader *leaderAddresses `json:"leader,omitempty"` // missing: none is known
-}
-
-// leaderAddresses is the leader as the answers of standbys have it.
-type leaderAddresses struct {
-	Name  string `json:"name"`
-	GRPC  string `json:"grpc,omitempty"`
-	HTTP  string `json:"http,omitempty"`
-	Epoch int64  `json:"epoch"`
+	Leader *MemberInfo `json:"leader,omitempty"` // missing: none is known
 }
 
 // handler is that of a listener. Without redirects, each request for something that only a leader has is refused: the
@@ -48,24 +40,25 @@ func (s *standbyREST) handler(redirects bool) http.Handler {
 }
 
 func (s *standbyREST) ready(w http.ResponseWriter) {
-	l, ok := s.of.known()
-	if !ok {
+	l := s.of.leader.Load()
+	if l == nil {
 		writeJSON(w, http.StatusServiceUnavailable, standbyReady{Ready: dao.Ready{Reason: errNoLeader.Error()}})
 		return
 	}
 	writeJSON(w, http.StatusServiceUnavailable, standbyReady{
 		dao.Ready{Reason: "this member stands by: the leader is " + l.Name},
-		&leaderAddresses{l.Name, l.GRPC, l.HTTP, l.Epoch},
+		l,
 	})
 }
 
 // toLeader redirects to the leader, with the method, the body, the path and the query.
 func (s *standbyREST) toLeader(w http.ResponseWriter, r *http.Request, redirects bool) {
-	l, ok := s.of.known()
-	isURL := strings.HasPrefix(l.HTTP, "http://") || strings.HasPrefix(l.HTTP, "https://") // it comes from etcd
+	l := s.of.leader.Load()
+	// it comes from etcd
+	isURL := l != nil && (strings.HasPrefix(l.HTTP, "http://") || strings.HasPrefix(l.HTTP, "https://"))
 	text := errNoLeader.Error()
 	switch path := r.URL.RequestURI(); {
-	case !ok:
+	case l == nil:
 	case !redirects || !isURL || !strings.HasPrefix(path, "/"):
 		text = "this member stands by: the leader is " + l.Name + ", which is to be asked"
 	case s.of.isOwn(l.HTTP, s.of.self.HTTP, urlOf(l.HTTP, r.Host)):

@@ -3,6 +3,7 @@ package canopy
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
@@ -34,14 +35,11 @@ func (s *Server) recordUsage() {
 	// A partition that is stuck must not use the time up that Close has.
 	r.LastTimeout = min(lastSampleTimeout, cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)/8)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r.Run(ctx, s.usageSnapshots)
-	}()
+	var sampling sync.WaitGroup
+	sampling.Go(func() { r.Run(ctx, s.usageSnapshots) })
 	s.stopUsage = func() {
 		cancel()
-		<-done
+		sampling.Wait()
 	}
 }
 

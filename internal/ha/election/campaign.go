@@ -18,7 +18,7 @@ type Options struct {
 	Store Store
 	Self  Leader         // what the leader's key has when this member leads
 	TTL   time.Duration  // the time to live of leases
-	Now   func() Instant // nil: Now
+	Now   func() Instant // Now, outside of tests
 }
 
 // Status is what a Campaign knows.
@@ -56,9 +56,6 @@ type Campaign struct {
 
 // Start starts a member, which observes the leader. It may lead once Resume is called. The caller must Close it.
 func Start(o Options) *Campaign {
-	if o.Now == nil {
-		o.Now = Now
-	}
 	c := &Campaign{
 		opt: o, candidate: NewCandidate(o.Self, o.TTL), calls: map[uint64]context.CancelFunc{},
 		commands: make(chan func(Instant) []Request), answers: make(chan Answer), changed: make(chan struct{}, 1),

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ func (c *change) size() int {
 // openChain reads the head with the relative key, and in the same transaction what reads return, in their order.
 func openChain(ctx context.Context, kv KV, opt Options, key string, reads ...clientv3.Op) (*chain, []*mvccpb.KeyValue,
 	error) {
+	opt.Timeout = cmp.Or(opt.Timeout, DefaultTimeout)
 	c := &chain{kv: kv, opt: opt, key: opt.key(key)}
 	bounded, cancel := context.WithTimeout(ctx, opt.Timeout)
 	defer cancel()
@@ -70,8 +72,11 @@ func openChain(ctx context.Context, kv KV, opt Options, key string, reads ...cli
 	}
 }
 
-// close ends writes that wait for etcd.
-func (c *chain) close() { c.cancel() }
+// Close ends writes that wait for etcd. It leaves the client open.
+func (c *chain) Close() error {
+	c.cancel()
+	return nil
+}
 
 // write makes a change that build derives from the current value of the head; nil: it is absent. build is called again
 // if an earlier write, which was not answered, turns out to have taken effect.

@@ -1,5 +1,6 @@
 // Package etcdstore keeps in etcd what a leader must find that was elected after another one: the history of
-// configurations (Store, a sibling of reload.Disk) and what operators have switched (Operators).
+// configurations (Store, a sibling of reload.Disk) and what operators have switched (Operators). It also reads which
+// groups share a prefix (Leaders).
 //
 // It owns the keys, the form of their values, and the transactions. The texts inside the values are those of the
 // packages reload and operators; elections and the leader's key belong to package election, and whether a member may

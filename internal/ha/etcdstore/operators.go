@@ -10,15 +10,11 @@ import (
 // Operators keeps what operators have switched (HAS-6). It implements operators.Store.
 type Operators struct {
 	*operators.Kept
-	chain *chain
+	*chain
 }
 
 // OpenOperators reads what operators have switched; without the key it is nothing. It has the errors of Open.
 func OpenOperators(ctx context.Context, kv KV, opt Options) (*Operators, error) {
-	opt, err := opt.checked()
-	if err != nil {
-		return nil, fmt.Errorf("what operators have switched, in etcd: %w", err)
-	}
 	name := "the key " + opt.key(operatorsKey) + " in etcd"
 	c, _, err := openChain(ctx, kv, opt, operatorsKey)
 	if err != nil {
@@ -34,7 +30,7 @@ func OpenOperators(ctx context.Context, kv KV, opt Options) (*Operators, error) 
 		}
 	}
 	if err != nil {
-		c.close()
+		_ = c.Close()
 		return nil, err
 	}
 	return o, nil
@@ -46,11 +42,5 @@ func (o *Operators) write(text []byte) error {
 	if err := o.chain.write(func([]byte) (change, error) { return change{head: value}, nil }); err != nil {
 		return fmt.Errorf("the key %s in etcd: %w", o.chain.key, err)
 	}
-	return nil
-}
-
-// Close ends calls that wait for etcd. It leaves the client open.
-func (o *Operators) Close() error {
-	o.chain.close()
 	return nil
 }

@@ -2,9 +2,7 @@ package etcdstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,8 +18,8 @@ type KV interface {
 type Options struct {
 	Prefix    string        // of all keys, such as "/canopy/main"; not empty, and without a slash at the end
 	LeaderKey string        // the key of the leader; not one of those below Prefix that are used here
-	Epoch     int64         // the create revision of LeaderKey in this term; above 0
-	Timeout   time.Duration // bounds each call, once those before it have ended; 0: 6 s
+	Epoch     int64         // the create revision of LeaderKey in this term
+	Timeout   time.Duration // bounds each call, once those before it have ended; 0: DefaultTimeout
 }
 
 // DefaultTimeout bounds a call if Options.Timeout is 0. It is longer than a member of etcd takes to be replaced as the
@@ -43,24 +41,3 @@ func generationKey(number uint64) string { return fmt.Sprintf("%s%020d", generat
 
 // key is a key in etcd.
 func (o *Options) key(relative string) string { return o.Prefix + "/" + relative }
-
-// checked returns the Options with defaults, or an error that names what is wrong.
-func (o Options) checked() (Options, error) {
-	var problems []error
-	if o.Prefix == "" || strings.HasSuffix(o.Prefix, "/") {
-		problems = append(problems, fmt.Errorf("the prefix %q is empty or ends with a slash", o.Prefix))
-	}
-	if o.LeaderKey == "" || o.LeaderKey == o.key(operatorsKey) || strings.HasPrefix(o.LeaderKey, o.key(configPrefix)) {
-		problems = append(problems, fmt.Errorf("the leader's key %q is empty or among those of the store", o.LeaderKey))
-	}
-	if o.Epoch <= 0 {
-		problems = append(problems, fmt.Errorf("the epoch %d is not above 0", o.Epoch))
-	}
-	if o.Timeout < 0 {
-		problems = append(problems, fmt.Errorf("the timeout %v is below 0", o.Timeout))
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	return o, errors.Join(problems...)
-}

@@ -15,7 +15,7 @@ import (
 // Store keeps the history of configurations of a leader (HAS-1). It implements reload.Store, and is safe for concurrent
 // use.
 type Store struct {
-	chain  *chain
+	*chain
 	stored reload.StoredState
 	name   string        // see index.Store
 	writes atomic.Uint64 // so far
@@ -25,17 +25,13 @@ type Store struct {
 // and opt.Timeout bound Open. Errors: ErrNotLeader, of opt, of etcd, or of a value that is damaged or is missing, with
 // its key (HAS-5).
 func Open(ctx context.Context, kv KV, opt Options) (*Store, error) {
-	opt, err := opt.checked()
-	if err != nil {
-		return nil, fmt.Errorf("the history of configurations in etcd: %w", err)
-	}
 	c, kvs, err := openChain(ctx, kv, opt, indexKey, clientv3.OpGet(opt.key(configPrefix), clientv3.WithPrefix()))
 	if err != nil {
 		return nil, fmt.Errorf("the history of configurations %s cannot be read: %w", opt.name(), err)
 	}
 	s := &Store{chain: c, name: rand.Text()}
 	if s.stored, err = load(opt, kvs); err != nil {
-		c.close()
+		_ = c.Close()
 		return nil, fmt.Errorf("the history of configurations %s cannot be used: it is damaged: %w", opt.name(), err)
 	}
 	return s, nil
@@ -87,12 +83,6 @@ func (s *Store) SaveChecksum(source, checksum string) error {
 	if err != nil {
 		return fmt.Errorf("the last checksum of %q in the history %s: %w", source, s.chain.opt.name(), err)
 	}
-	return nil
-}
-
-// Close ends calls that wait for etcd. It leaves the client open.
-func (s *Store) Close() error {
-	s.chain.close()
 	return nil
 }
 

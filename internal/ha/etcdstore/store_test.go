@@ -279,26 +279,3 @@ func TestStore_LatestInvalidIsAnError(t *testing.T) {
 	assert.Assert(t, errors.As(err, &bad))
 	assert.ErrorContains(t, err, "generation 7 of the history in etcd below /canopy/a/config/")
 }
-
-func TestOptions_ProblemsAreNamed(t *testing.T) {
-	for _, opener := range []func(opt etcdstore.Options) error{
-		func(opt etcdstore.Options) error {
-			_, err := etcdstore.Open(t.Context(), &storetest.KV{}, opt)
-			return err
-		},
-		func(opt etcdstore.Options) error {
-			_, err := etcdstore.OpenOperators(t.Context(), &storetest.KV{}, opt)
-			return err
-		},
-	} {
-		err := opener(etcdstore.Options{Timeout: -1})
-		for _, want := range []string{`the prefix "" is empty`, `the leader's key "" is empty`, "the epoch 0 is not above 0",
-			"the timeout -1ns is below 0"} {
-			assert.ErrorContains(t, err, want)
-		}
-		for _, key := range []string{"a/config/leader", "a/operators"} {
-			assert.ErrorContains(t, opener(etcdstore.Options{Prefix: "a", LeaderKey: key, Epoch: 1}), key)
-		}
-		assert.ErrorContains(t, opener(etcdstore.Options{Prefix: "a/", LeaderKey: "b", Epoch: 1}), "ends with a slash")
-	}
-}

@@ -46,13 +46,6 @@ func (s *Store) Expire() {
 	s.revoke(s.lease)
 }
 
-// Leader is the content of the key, and its epoch; 0: there is none.
-func (s *Store) Leader() (election.Leader, int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.leader, s.epoch
-}
-
 // Do implements election.Store.
 func (s *Store) Do(ctx context.Context, r election.Request) election.Answer {
 	if r.Op == election.Watch {

@@ -36,7 +36,7 @@ func (c *Config) LeaderKey() string {
 }
 
 // LeaderKeys returns the key of the leader of a group without a name, and what is before the name of a group in its
-// leader's key: that is where groups find each other (HA-60).
+// leader's key: that is where groups find each other (HA-12).
 func (c *Config) LeaderKeys() (alone, others string) {
 	return c.Prefix + "/leader", c.Prefix + "/leaders/"
 }
@@ -49,23 +49,12 @@ func (c *Config) GroupPrefix() string {
 	return c.Prefix + "/groups/" + c.Group
 }
 
-// ConfigError is a setting that cannot be used.
-type ConfigError struct {
-	Field string // of Config
-	Err   error
-}
-
-// Error names the field.
-func (e *ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
-// Check returns a ConfigError for each setting that cannot be used, joined, and reads the files.
-func (c *Config) Check() error {
-	var all []error
+// Check calls report for each setting that cannot be used, with its field, and reads the files.
+func (c *Config) Check(report func(field, format string, args ...any)) {
+	valid := true
 	wrong := func(field, format string, args ...any) {
-		all = append(all, &ConfigError{field, fmt.Errorf(format, args...)})
+		valid = false
+		report(field, format, args...)
 	}
 	if len(c.Endpoints) == 0 {
 		wrong("Endpoints", "there is no endpoint of etcd")
@@ -99,12 +88,15 @@ func (c *Config) Check() error {
 	case c.User != "" && c.PasswordFile == "":
 		wrong("PasswordFile", "there is a user and no password")
 	}
-	if len(all) > 0 {
-		return errors.Join(all...)
+	if !valid {
+		return
 	}
-	_, tlsErr := c.tls()
-	_, passwordErr := c.password()
-	return errors.Join(tlsErr, passwordErr)
+	if _, field, err := c.tls(); err != nil {
+		wrong(field, "%w", err)
+	}
+	if _, err := c.password(); err != nil {
+		wrong("PasswordFile", "%w", err)
+	}
 }
 
 // endpoint reports whether an endpoint is a URL with https.
@@ -128,20 +120,20 @@ func endpoint(text string) (https bool, err error) {
 // hasTLS reports whether there are files for TLS.
 func (c *Config) hasTLS() bool { return c.CAFile != "" || c.CertFile != "" }
 
-// tls is the TLS of connections; nil: they have none.
-func (c *Config) tls() (*tls.Config, error) {
+// tls is the TLS of connections; nil: they have none. An error is about a field.
+func (c *Config) tls() (t *tls.Config, field string, err error) {
 	if !c.hasTLS() && !strings.HasPrefix(strings.Join(c.Endpoints, ""), "https:") {
-		return nil, nil
+		return nil, "", nil
 	}
-	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	t = &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.CAFile != "" {
 		text, err := os.ReadFile(c.CAFile)
 		if err != nil {
-			return nil, &ConfigError{"CAFile", err}
+			return nil, "CAFile", err
 		}
 		t.RootCAs = x509.NewCertPool()
 		if !t.RootCAs.AppendCertsFromPEM(text) {
-			return nil, &ConfigError{"CAFile", fmt.Errorf("%s has no certificate", c.CAFile)}
+			return nil, "CAFile", fmt.Errorf("%s has no certificate", c.CAFile)
 		}
 	}
 	if c.CertFile != "" {
@@ -150,11 +142,11 @@ func (c *Config) tls() (*tls.Config, error) {
 			return &pair, err
 		}
 		if _, err := read(); err != nil {
-			return nil, &ConfigError{"CertFile", err}
+			return nil, "CertFile", err
 		}
 		t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return read() }
 	}
-	return t, nil
+	return t, "", nil
 }
 
 // password is the password of User.
@@ -164,12 +156,12 @@ func (c *Config) password() (string, error) {
 	}
 	text, err := os.ReadFile(c.PasswordFile)
 	if err != nil {
-		return "", &ConfigError{"PasswordFile", err}
+		return "", err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	line = strings.TrimSuffix(line, "\r")
+	line = strings.TrimSuffix(line, "")
 	if line == "" {
-		return "", &ConfigError{"PasswordFile", fmt.Errorf("%s has no password in its first line", c.PasswordFile)}
+		return "", fmt.Errorf("%s has no password in its first line", c.PasswordFile)
 	}
 	return line, nil
 }

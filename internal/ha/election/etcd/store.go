@@ -44,7 +44,7 @@ func (s *Store) Client() (*clientv3.Client, error) {
 	case s.client != nil:
 		return s.client, nil
 	}
-	secure, err := s.config.tls()
+	secure, _, err := s.config.tls()
 	if err != nil {
 		return nil, err
 	}
