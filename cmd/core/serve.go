@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/logging"
@@ -138,8 +139,8 @@ func serveCommand() *cobra.Command {
 		Example: serveExamples,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), f.checkHistory(), checkLifetimes(f.lifetimes),
-				f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(),
+			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), checkAboveZero(cmd.Flags(), aboveZero),
+				checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(),
 				f.security.checkAddresses(f.grpc.Address, f.http.Address), f.usage.check(), f.record.check(),
 				f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
 				return exitError{exitUsage, err}
@@ -255,9 +256,20 @@ func (f *serveFlags) checkAudit() error {
 	return nil
 }
 
-func (f *serveFlags) checkHistory() error {
-	if f.history < 1 {
-		return fmt.Errorf("--config-history is %d, and must be above 0", f.history)
+// aboveZero are the flags whose value is above 0 (OBS-87, RMI-37).
+var aboveZero = []string{
+	"config-history", "grpc-max-connections", "grpc-max-silent-streams", "grpc-first-message", "rm-max-message-bytes",
+	"rm-max-message-elements", "rm-decode-bytes", "rm-max-undelivered-bytes", "rm-undelivered-timeout", "rm-timeout",
+	"http-max-connections", "http-max-large-answers", "http-max-live-streams",
+}
+
+// checkAboveZero reports flags whose value is not above 0.
+func checkAboveZero(flags *pflag.FlagSet, names []string) error {
+	var wrong []error
+	for _, name := range names {
+		if v := flags.Lookup(name).Value.String(); v[0] == '-' || v == "0" || v == "0s" {
+			wrong = append(wrong, fmt.Errorf("--%s is %s, and must be above 0", name, v))
+		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }

@@ -39,17 +39,8 @@ func (f *httpFlags) add(flags *pflag.FlagSet) {
 // check reports invalid limits (OBS-87).
 func (f *httpFlags) check() error {
 	var wrong []error
-	if f.MaxConnections < 1 {
-		wrong = append(wrong, fmt.Errorf("--http-max-connections is %d, and must be above 0", f.MaxConnections))
-	}
-	if f.MaxLargeAnswers < 1 {
-		wrong = append(wrong, fmt.Errorf("--http-max-large-answers is %d, and must be above 0", f.MaxLargeAnswers))
-	}
 	if f.StallTimeout < time.Second {
 		wrong = append(wrong, fmt.Errorf("--http-stall-timeout is %v, and must be 1s or more", f.StallTimeout))
-	}
-	if f.MaxLiveStreams < 1 {
-		wrong = append(wrong, fmt.Errorf("--http-max-live-streams is %d, and must be above 0", f.MaxLiveStreams))
 	}
 	return errors.Join(wrong...)
 }
