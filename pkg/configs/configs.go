@@ -123,30 +123,6 @@ type Queue struct {
 	Children []Queue // in the order of the document
 }
 
-// Settings are the parsed properties of a queue (QUE-7).
-type Settings struct {
-	AppSort                 policies.AppSort // of a leaf's applications
-	PrioritySort            policies.PrioritySort
-	PriorityPolicy          policies.PriorityPolicy
-	PriorityOffset          int32
-	PreemptionPolicy        policies.PreemptionPolicy
-	PriorityPreemption      policies.PriorityPreemption
-	VictimUnit              policies.VictimUnit
-	GangPreemption          bool                  // the asks of a task group preempt together, or not at all
-	BudgetPolicy            policies.BudgetPolicy // whether allocations of a leaf may be preempted beyond their budgets
-	VictimOrder             policies.VictimOrder  // which victims the asks of a leaf prefer
-	VictimQoS               policies.VictimQoS    // likewise
-	PreemptionDelay         time.Duration         // how long an ask waits before it preempts by guarantee; default 30 s
-	PriorityPreemptionDelay time.Duration         // how long an ask waits before it preempts by priority; default 0
-	QuotaPreemptionDelay    time.Duration         // quota.preemption.delay; 0: off
-	UnschedAskBackoff       uint64                // application.unschedasks.backoff; 0: off
-	UnschedAskBackoffDelay  time.Duration         // default 30 s
-	UpdatesLeaves           bool                  // a changed child template reaches dynamic leaves that exist (QUE-24)
-	// Properties are all properties as text, inherited and unknown ones included, for
-	// REST. The map is immutable.
-	Properties map[string]string
-}
-
 // ChildTemplate is the configuration of dynamic leaf queues (QUE-21).
 type ChildTemplate struct {
 	MaxApplications uint64

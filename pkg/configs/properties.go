@@ -2,7 +2,7 @@ package configs
 
 import (
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,57 +11,193 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// The properties of queues.
+// The properties of queues that code outside the table names.
 const (
-	SortPolicyProperty              = "application.sort.policy"
-	SortPriorityProperty            = "application.sort.priority"
-	PriorityPolicyProperty          = "priority.policy"
-	PriorityOffsetProperty          = "priority.offset"
-	PreemptionPolicyProperty        = "preemption.policy"
-	PreemptionDelayProperty         = "preemption.delay"
-	PriorityPreemptionProperty      = "preemption.priority"
-	PriorityPreemptionDelayProperty = "preemption.priority.delay"
-	VictimUnitProperty              = "preemption.victim.unit"
-	GangPreemptionProperty          = "preemption.gang"
-	BudgetPolicyProperty            = "disruption.budgets"
-	VictimOrderProperty             = "preemption.victim.order"
-	VictimQoSProperty               = "preemption.victim.qos"
-	QuotaPreemptionDelayProperty    = "quota.preemption.delay"
-	BackoffProperty                 = "application.unschedasks.backoff"
-	BackoffDelayProperty            = "application.unschedasks.backoff.delay"
-	ExistingLeavesProperty          = "childtemplate.existing"
+	SortPolicyProperty           = "application.sort.policy"
+	PriorityPolicyProperty       = "priority.policy"
+	PriorityOffsetProperty       = "priority.offset"
+	PriorityPreemptionProperty   = "preemption.priority"
+	QuotaPreemptionDelayProperty = "quota.preemption.delay"
+	BackoffProperty              = "application.unschedasks.backoff"
+	ExistingLeavesProperty       = "childtemplate.existing"
 )
 
-// Property is a property of queues, and how its text is parsed.
-type Property struct {
-	Name     string
-	Accepted string   // description of the legal values, for hints and the schema
-	Words    []string // all legal values, or examples
-	// read sets a field of s and reports whether the text is legal. An illegal text leaves s
-	// unchanged, so the default stays. Requires: the text is not empty.
-	read func(s *Settings, text string) bool
+// Settings are the parsed properties of a queue (QUE-7). The table of properties has an entry for each field.
+type Settings struct {
+	AppSort                 policies.AppSort // of a leaf's applications
+	PrioritySort            policies.PrioritySort
+	PriorityPolicy          policies.PriorityPolicy
+	PriorityOffset          int32
+	PreemptionPolicy        policies.PreemptionPolicy
+	PriorityPreemption      policies.PriorityPreemption
+	VictimUnit              policies.VictimUnit
+	GangPreemption          bool
+	BudgetPolicy            policies.BudgetPolicy
+	VictimOrder             policies.VictimOrder
+	VictimQoS               policies.VictimQoS
+	PreemptionDelay         time.Duration
+	PriorityPreemptionDelay time.Duration
+	QuotaPreemptionDelay    time.Duration // 0: off
+	UnschedAskBackoff       uint64        // 0: off
+	UnschedAskBackoffDelay  time.Duration
+	UpdatesLeaves           bool
+	// Properties are all properties as text, inherited and unknown ones included, for REST. The map is immutable.
+	Properties map[string]string
 }
 
+// Property describes a property of queues: reading, hints, schema, inheritance, difference and documents derive from
+// it.
+type Property struct {
+	Name     string
+	Sentence string   // what it sets
+	Default  string   // a text with the effect of a missing property
+	Accepted string   // the legal values, for hints, the schema and the documents
+	Words    []string // all legal values, or examples
+	// Inherited is the only value that children inherit (QUE-18); AnyValue: they inherit every value; empty: none.
+	Inherited string
+	// read sets the field of s and reports whether the text is legal. An illegal text leaves s unchanged, so the
+	// default stays. Requires: the text is not empty.
+	read func(s *Settings, text string) bool
+	same func(a, b *Settings) bool
+}
+
+// AnyValue as Property.Inherited means that children inherit the property, whatever its value is.
+const AnyValue = "*"
+
 var properties = []Property{
-	{SortPolicyProperty, "fifo, fair or stateaware, in lower case", []string{"fifo", "fair", "stateaware"}, readAppSort},
-	{SortPriorityProperty, "enabled or disabled", []string{"enabled", "disabled"}, readPrioritySort},
-	{PriorityPolicyProperty, "default or fence", []string{"default", "fence"}, readPriorityPolicy},
-	{PriorityOffsetProperty, "a whole number that fits 32 bits, such as -100", []string{"-100"}, readPriorityOffset},
-	{PreemptionPolicyProperty, "default, fence or disabled", []string{"default", "fence", "disabled"},
-		readPreemptionPolicy},
-	{PreemptionDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readPreemptionDelay},
-	{PriorityPreemptionProperty, "disabled, leaf or fence", []string{"disabled", "leaf", "fence"}, readPriorityPreemption},
-	{PriorityPreemptionDelayProperty, "a duration, such as 30s or 0s", []string{"30s", "0s"}, readPriorityPreemptionDelay},
-	{VictimUnitProperty, "allocation, taskgroup or application", []string{"allocation", "taskgroup", "application"},
-		readVictimUnit},
-	{GangPreemptionProperty, "enabled or disabled", []string{"enabled", "disabled"}, readGangPreemption},
-	{BudgetPolicyProperty, "best-effort, strict or ignore", []string{"best-effort", "strict", "ignore"}, readBudgetPolicy},
-	{VictimOrderProperty, "compatible or priority", []string{"compatible", "priority"}, readVictimOrder},
-	{VictimQoSProperty, "disabled or enabled", []string{"disabled", "enabled"}, readVictimQoS},
-	{QuotaPreemptionDelayProperty, "a duration such as 5m, or 0s for off", []string{"5m", "0s"}, readQuotaPreemptionDelay},
-	{BackoffProperty, "a whole number, zero or more", []string{"3"}, readBackoff},
-	{BackoffDelayProperty, "a duration above zero, such as 30s", []string{"30s"}, readBackoffDelay},
-	{ExistingLeavesProperty, "keep or update", []string{"keep", "update"}, readExistingLeaves},
+	word(Property{Name: SortPolicyProperty, Sentence: "The order of the applications of a leaf.", Inherited: AnyValue,
+		Accepted: "fifo, fair or stateaware, in lower case"},
+		func(s *Settings) *policies.AppSort { return &s.AppSort }, isText, policies.FIFO, policies.Fair, policies.StateAware),
+	word(Property{Name: "application.sort.priority", Inherited: AnyValue,
+		Sentence: "Whether priority is compared before share and submission time, or after them."},
+		func(s *Settings) *policies.PrioritySort { return &s.PrioritySort },
+		strings.EqualFold, policies.PriorityFirst, policies.PriorityIgnored),
+	word(Property{Name: PriorityPolicyProperty,
+		Sentence: "fence: outside of the queue its asks have the priority of the offset alone."},
+		func(s *Settings) *policies.PriorityPolicy { return &s.PriorityPolicy },
+		strings.EqualFold, policies.PriorityDefault, policies.PriorityFence),
+	scalar(Property{Name: PriorityOffsetProperty, Default: "0", Words: []string{"-100"},
+		Sentence: "Added to the priorities of the asks in the queue.",
+		Accepted: "a whole number that fits 32 bits, such as -100"},
+		func(s *Settings) *int32 { return &s.PriorityOffset },
+		func(text string) (int32, bool) {
+			n, err := strconv.ParseInt(text, 10, 32)
+			return int32(n), err == nil
+		}),
+	word(Property{Name: "preemption.policy", Inherited: policies.PreemptDisabled.String(),
+		Sentence: "Where asks of the queue find victims; disabled: its allocations are no victims."},
+		func(s *Settings) *policies.PreemptionPolicy { return &s.PreemptionPolicy },
+		strings.EqualFold, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled),
+	duration(Property{Name: "preemption.delay", Default: "30s", Words: []string{"30s"},
+		Sentence: "How long an ask waits before it preempts by guarantee."},
+		func(s *Settings) *time.Duration { return &s.PreemptionDelay }),
+	word(Property{Name: PriorityPreemptionProperty, Inherited: AnyValue,
+		Sentence: "Where asks of the queue preempt allocations of lower priority."},
+		func(s *Settings) *policies.PriorityPreemption { return &s.PriorityPreemption }, strings.EqualFold,
+		policies.PriorityPreemptionDisabled, policies.PriorityPreemptionLeaf, policies.PriorityPreemptionFence),
+	duration(Property{Name: "preemption.priority.delay", Default: "0s", Words: []string{"30s", "0s"},
+		Sentence: "How long an ask waits before it preempts by priority.", Accepted: "a duration, such as 30s or 0s"},
+		func(s *Settings) *time.Duration { return &s.PriorityPreemptionDelay }),
+	word(Property{Name: "preemption.victim.unit", Inherited: AnyValue,
+		Sentence: "Which allocations of the queue are preempted together."},
+		func(s *Settings) *policies.VictimUnit { return &s.VictimUnit }, strings.EqualFold,
+		policies.VictimUnitAllocation, policies.VictimUnitTaskGroup, policies.VictimUnitApplication),
+	flag(Property{Name: "preemption.gang", Words: []string{"enabled", "disabled"}, Default: "disabled",
+		Sentence: "Whether the asks of a task group preempt together, or not at all."},
+		func(s *Settings) *bool { return &s.GangPreemption }, "enabled"),
+	word(Property{Name: "disruption.budgets", Inherited: AnyValue,
+		Sentence: "Whether allocations of the queue are preempted beyond their disruption budgets."},
+		func(s *Settings) *policies.BudgetPolicy { return &s.BudgetPolicy }, strings.EqualFold,
+		policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored),
+	word(Property{Name: "preemption.victim.order", Inherited: AnyValue,
+		Sentence: "Which victims the asks of the queue prefer: compatible is YuniKorn's order."},
+		func(s *Settings) *policies.VictimOrder { return &s.VictimOrder },
+		strings.EqualFold, policies.VictimOrderCompatible, policies.VictimOrderPriority),
+	word(Property{Name: "preemption.victim.qos", Inherited: AnyValue,
+		Sentence: "Whether asks of the queue prefer victims of a lower quality of service."},
+		func(s *Settings) *policies.VictimQoS { return &s.VictimQoS },
+		strings.EqualFold, policies.VictimQoSDisabled, policies.VictimQoSEnabled),
+	duration(Property{Name: QuotaPreemptionDelayProperty, Default: "0s", Words: []string{"5m", "0s"},
+		Sentence: "How long the queue may be above its max before its allocations are preempted.",
+		Accepted: "a duration such as 5m, or 0s for off"},
+		func(s *Settings) *time.Duration { return &s.QuotaPreemptionDelay }),
+	scalar(Property{Name: BackoffProperty, Default: "0", Words: []string{"3"}, Inherited: AnyValue,
+		Sentence: "A setting of YuniKorn without effect.", Accepted: "a whole number, zero or more"},
+		func(s *Settings) *uint64 { return &s.UnschedAskBackoff },
+		func(text string) (uint64, bool) {
+			n, err := strconv.ParseUint(text, 10, 64)
+			return n, err == nil
+		}),
+	duration(Property{Name: "application.unschedasks.backoff.delay", Default: "30s", Words: []string{"30s"},
+		Sentence: "A setting of YuniKorn without effect."},
+		func(s *Settings) *time.Duration { return &s.UnschedAskBackoffDelay }),
+	flag(Property{Name: ExistingLeavesProperty, Words: []string{"keep", "update"}, Default: "keep",
+		Sentence: "Whether dynamic leaves that exist get a changed child template."},
+		func(s *Settings) *bool { return &s.UpdatesLeaves }, "update"),
+}
+
+// scalar completes the entry of a property by its field, and by a function that reads a legal text.
+func scalar[T comparable](p Property, field func(*Settings) *T, parse func(string) (T, bool)) Property {
+	p.read = func(s *Settings, text string) bool {
+		value, ok := parse(text)
+		if ok {
+			*field(s) = value
+		}
+		return ok
+	}
+	p.same = func(a, b *Settings) bool { return *field(a) == *field(b) }
+	return p
+}
+
+// word completes the entry of a property with some values, of which the first is the default.
+func word[T interface {
+	comparable
+	fmt.Stringer
+}](p Property, field func(*Settings) *T, matches func(a, b string) bool, values ...T) Property {
+	for _, v := range values {
+		p.Words = append(p.Words, v.String())
+	}
+	p.Default = p.Words[0]
+	if p.Accepted == "" {
+		p.Accepted = alternatives(p.Words)
+	}
+	return scalar(p, field, func(text string) (value T, ok bool) {
+		if i := slices.IndexFunc(p.Words, func(w string) bool { return matches(w, text) }); i >= 0 {
+			return values[i], true
+		}
+		return value, false
+	})
+}
+
+func isText(a, b string) bool { return a == b }
+
+// flag completes the entry of a property with two values, of which one sets the field. Children inherit both.
+func flag(p Property, field func(*Settings) *bool, set string) Property {
+	p.Accepted, p.Inherited = alternatives(p.Words), AnyValue
+	return scalar(p, field, func(text string) (bool, bool) {
+		known := slices.ContainsFunc(p.Words, func(w string) bool { return strings.EqualFold(w, text) })
+		return strings.EqualFold(text, set), known
+	})
+}
+
+// duration completes the entry of a property with a duration, which children inherit. It must be above zero unless the
+// entry says what is accepted: then zero is legal, so that a queue can override what it inherits.
+func duration(p Property, field func(*Settings) *time.Duration) Property {
+	least := time.Duration(0)
+	if p.Accepted == "" {
+		p.Accepted, least = "a duration above zero, such as 30s", 1
+	}
+	p.Inherited = AnyValue
+	return scalar(p, field, func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && d >= least
+	})
+}
+
+// alternatives lists words: "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Properties are the known properties, in the order in which they are documented.
@@ -70,17 +206,17 @@ func Properties() []Property { return slices.Clone(properties) }
 // PropertyNames are the names of the known properties, in the order of Properties.
 func PropertyNames() []string {
 	names := make([]string, 0, len(properties))
-	for _, p := range properties {
-		names = append(names, p.Name)
+	for i := range properties {
+		names = append(names, properties[i].Name)
 	}
 	return names
 }
 
 // FindProperty finds a known property by its name. ok is false if there is none.
 func FindProperty(name string) (p Property, ok bool) {
-	for _, p := range properties {
-		if p.Name == name {
-			return p, true
+	for i := range properties {
+		if properties[i].Name == name {
+			return properties[i], true
 		}
 	}
 	return Property{}, false
@@ -89,150 +225,65 @@ func FindProperty(name string) (p Property, ok bool) {
 // Accepts reports whether a text is a legal value. An empty text, which means the default, is not.
 func (p Property) Accepts(text string) bool { return text != "" && p.read(&Settings{}, text) }
 
-// IsDefaultProperty reports whether a property has the same effect as a missing one. An unknown
-// property has no effect, but REST shows it: it is the default only if it is empty.
+// IsDefaultProperty reports whether a property has the same effect as a missing one. An unknown property has no
+// effect, but REST shows it: it is the default only if it is empty.
 func IsDefaultProperty(name, value string) bool {
 	p, ok := FindProperty(name)
-	if !ok {
+	if !ok || value == "" {
 		return value == ""
 	}
 	s := DefaultSettings()
-	if value != "" {
-		p.read(&s, value)
-	}
-	return reflect.DeepEqual(s, DefaultSettings())
+	p.read(&s, value)
+	return p.same(&s, &defaultSettings)
 }
 
 // DefaultSettings are the settings of a queue without properties.
 func DefaultSettings() Settings { return ReadSettings(map[string]string{}) }
 
-// ReadSettings parses resolved properties, and keeps the map. A malformed value means the
-// default (QUE-7).
-func ReadSettings(resolved map[string]string) Settings {
-	s := Settings{
-		PreemptionDelay:        30 * time.Second,
-		UnschedAskBackoffDelay: 30 * time.Second,
-		Properties:             resolved,
-	}
+// defaultSettings has the default value of every property.
+var defaultSettings = func() (s Settings) {
 	for _, p := range properties {
-		if text := resolved[p.Name]; text != "" {
-			p.read(&s, text)
+		p.read(&s, p.Default)
+	}
+	return s
+}()
+
+// ReadSettings parses resolved properties, and keeps the map. A malformed value means the default (QUE-7).
+func ReadSettings(resolved map[string]string) Settings {
+	s := defaultSettings
+	s.Properties = resolved
+	for i := range properties {
+		if text := resolved[properties[i].Name]; text != "" {
+			properties[i].read(&s, text)
 		}
 	}
 	return s
 }
 
-func readAppSort(s *Settings, text string) bool {
-	policy, ok := policies.ParseAppSort(text)
-	if ok {
-		s.AppSort = policy
-	}
-	return ok
-}
-
-// readWord sets to to the policy, from the zero value to last, whose name is text in any case.
-func readWord[P interface {
-	~uint8
-	fmt.Stringer
-}](to *P, last P, text string) bool {
-	for p := P(0); p <= last; p++ {
-		if strings.EqualFold(text, p.String()) {
-			*to = p
-			return true
+// Equal reports whether two settings have the same values and the same properties.
+func (s *Settings) Equal(t *Settings) bool {
+	for i := range properties {
+		if !properties[i].same(s, t) {
+			return false
 		}
 	}
-	return false
+	return maps.Equal(s.Properties, t.Properties)
 }
 
-func readPrioritySort(s *Settings, text string) bool {
-	return readWord(&s.PrioritySort, policies.PriorityIgnored, text)
-}
-
-func readPriorityPolicy(s *Settings, text string) bool {
-	return readWord(&s.PriorityPolicy, policies.PriorityFence, text)
-}
-
-func readPreemptionPolicy(s *Settings, text string) bool {
-	return readWord(&s.PreemptionPolicy, policies.PreemptDisabled, text)
-}
-
-func readPriorityPreemption(s *Settings, text string) bool {
-	return readWord(&s.PriorityPreemption, policies.PriorityPreemptionFence, text)
-}
-
-func readBudgetPolicy(s *Settings, text string) bool {
-	return readWord(&s.BudgetPolicy, policies.BudgetsIgnored, text)
-}
-
-func readVictimOrder(s *Settings, text string) bool {
-	return readWord(&s.VictimOrder, policies.VictimOrderPriority, text)
-}
-
-func readVictimQoS(s *Settings, text string) bool {
-	return readWord(&s.VictimQoS, policies.VictimQoSEnabled, text)
-}
-
-func readPriorityOffset(s *Settings, text string) bool {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err == nil {
-		s.PriorityOffset = int32(n)
+// InheritedProperties are the properties that the children of a configured queue inherit: its resolved properties,
+// except those that are not inherited, which have their default (QUE-17, QUE-18). The defaults are written out because
+// REST shows them.
+//
+// application.sort.priority needs no exception, although YuniKorn documents only "disabled" as inherited: any other
+// value means "enabled", which is the default.
+func InheritedProperties(resolved map[string]string) map[string]string {
+	out := maps.Clone(resolved)
+	for i := range properties {
+		p := &properties[i]
+		value, ok := resolved[p.Name]
+		if ok && p.Inherited != AnyValue && (p.Inherited == "" || !strings.EqualFold(value, p.Inherited)) {
+			out[p.Name] = p.Default
+		}
 	}
-	return err == nil
-}
-
-func readVictimUnit(s *Settings, text string) bool {
-	return readWord(&s.VictimUnit, policies.VictimUnitApplication, text)
-}
-
-func readGangPreemption(s *Settings, text string) bool {
-	s.GangPreemption = strings.EqualFold(text, "enabled")
-	return s.GangPreemption || strings.EqualFold(text, "disabled")
-}
-
-func readExistingLeaves(s *Settings, text string) bool {
-	s.UpdatesLeaves = strings.EqualFold(text, "update")
-	return s.UpdatesLeaves || strings.EqualFold(text, "keep")
-}
-
-func readPreemptionDelay(s *Settings, text string) bool { return readDelay(&s.PreemptionDelay, text) }
-
-// readPriorityPreemptionDelay accepts 0s too, which is the default.
-func readPriorityPreemptionDelay(s *Settings, text string) bool {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return false
-	}
-	s.PriorityPreemptionDelay = d
-	return true
-}
-
-func readBackoffDelay(s *Settings, text string) bool {
-	return readDelay(&s.UnschedAskBackoffDelay, text)
-}
-
-func readDelay(to *time.Duration, text string) bool {
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return false
-	}
-	*to = d
-	return true
-}
-
-// readQuotaPreemptionDelay accepts zero, which means off: a queue can override an inherited delay.
-func readQuotaPreemptionDelay(s *Settings, text string) bool {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return false
-	}
-	s.QuotaPreemptionDelay = d
-	return true
-}
-
-func readBackoff(s *Settings, text string) bool {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err == nil {
-		s.UnschedAskBackoff = n
-	}
-	return err == nil
+	return out
 }

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func sameQueue(a, b *configs.Queue) bool {
 		a.Max.Equal(b.Max) && a.Guaranteed.Equal(b.Guaranteed) &&
 		sameACL(&a.SubmitACL, &b.SubmitACL) && sameACL(&a.AdminACL, &b.AdminACL) &&
 		sameLimits(a.Limits, b.Limits) && sameClassQuotas(a.ClassQuotas, b.ClassQuotas) &&
-		sameTemplate(a.ChildTemplate, b.ChildTemplate) && sameSettings(&a.Settings, &b.Settings)
+		sameTemplate(a.ChildTemplate, b.ChildTemplate) && a.Settings.Equal(&b.Settings)
 }
 
 func sameACL(a, b *security.ACL) bool { return reflect.DeepEqual(a, b) }
@@ -158,18 +157,5 @@ func sameTemplate(a, b *configs.ChildTemplate) bool {
 		return a == b
 	}
 	return a.MaxApplications == b.MaxApplications && a.Max.Equal(b.Max) && a.Guaranteed.Equal(b.Guaranteed) &&
-		sameSettings(&a.Settings, &b.Settings)
-}
-
-func sameSettings(a, b *configs.Settings) bool {
-	return a.AppSort == b.AppSort && a.PrioritySort == b.PrioritySort && a.PriorityPolicy == b.PriorityPolicy &&
-		a.PriorityOffset == b.PriorityOffset &&
-		a.PreemptionPolicy == b.PreemptionPolicy && a.PriorityPreemption == b.PriorityPreemption &&
-		a.VictimUnit == b.VictimUnit &&
-		a.GangPreemption == b.GangPreemption && a.BudgetPolicy == b.BudgetPolicy && a.VictimOrder == b.VictimOrder &&
-		a.VictimQoS == b.VictimQoS &&
-		a.PreemptionDelay == b.PreemptionDelay && a.PriorityPreemptionDelay == b.PriorityPreemptionDelay &&
-		a.QuotaPreemptionDelay == b.QuotaPreemptionDelay &&
-		a.UnschedAskBackoff == b.UnschedAskBackoff && a.UnschedAskBackoffDelay == b.UnschedAskBackoffDelay &&
-		a.UpdatesLeaves == b.UpdatesLeaves && maps.Equal(a.Properties, b.Properties)
+		a.Settings.Equal(&b.Settings)
 }

@@ -355,16 +355,6 @@ func TestPriorityPolicy_ApplyOffsetIsMonotone(t *testing.T) {
 }
 
 func TestParse_SortPolicyNames(t *testing.T) {
-	t.Run("application sort policies have these names and no others", func(t *testing.T) {
-		for _, want := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
-			got, ok := policies.ParseAppSort(want.String())
-			assert.Assert(t, ok && got == want, want.String())
-		}
-		for _, s := range []string{"", "FIFO", "Fair", "stateAware", "fifo ", "priority"} {
-			got, ok := policies.ParseAppSort(s)
-			assert.Assert(t, !ok && got == policies.FIFO, "%q", s)
-		}
-	})
 	t.Run("node sort policies have these names, and an empty name means fair", func(t *testing.T) {
 		for s, want := range map[string]policies.NodeSort{
 			"": policies.NodeSortFair, "fair": policies.NodeSortFair, "binpacking": policies.NodeSortBinPacking,

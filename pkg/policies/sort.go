@@ -19,20 +19,6 @@ const (
 	StateAware                // FIFO, but applications that have not ramped up are considered one at a time (ORD-32)
 )
 
-// ParseAppSort reads application.sort.policy; names are case-sensitive. ok is false for an unknown name, which
-// means FIFO.
-func ParseAppSort(s string) (policy AppSort, ok bool) {
-	switch s {
-	case "fifo":
-		return FIFO, true
-	case "fair":
-		return Fair, true
-	case "stateaware":
-		return StateAware, true
-	}
-	return FIFO, false
-}
-
 func (s AppSort) String() string { return [...]string{"fifo", "fair", "stateaware"}[s] }
 
 // PrioritySort is whether priority is compared first (application.sort.priority). It is inherited only as

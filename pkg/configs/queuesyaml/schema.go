@@ -173,7 +173,7 @@ func settingsSchema() *schema {
 	s := &schema{Type: []string{"object", "null"}, Properties: map[string]*schema{}, Additional: textSchema()}
 	for _, p := range configs.Properties() {
 		value := textSchema()
-		value.Description = strings.ToUpper(p.Accepted[:1]) + p.Accepted[1:] + "."
+		value.Description = fmt.Sprintf("%s Legal: %s. Default: %s.", p.Sentence, p.Accepted, p.Default)
 		value.Examples = p.Words
 		s.Properties[p.Name] = value
 	}

@@ -20,13 +20,6 @@ func (r *Report) checkQueueProperties(q *QueueDraft) {
 	r.countProperties(q)
 	for _, s := range q.Settings {
 		r.checkProperty(q, "", s)
-		if q.Partition.PriorityDisabled {
-			r.checkPriorityPreemption(q, s)
-		}
-		if !q.Partition.QuotaPreemptionEnabled {
-			r.checkQuotaPreemptionDelay(q, "", s, "the partition does not enforce a max",
-				"set preemption: {quotapreemptionenabled: true} in the partition")
-		}
 	}
 	sort, ok := q.ownSetting(configs.SortPolicyProperty)
 	switch {
@@ -83,60 +76,59 @@ func (q *QueueDraft) hasProperty(name string) bool {
 	return false
 }
 
-// checkProperty warns of one unknown or malformed property (CFG-73, CFG-74). An empty value
-// is the default and is not warned of.
+// checkProperty warns of one unknown or malformed property (CFG-73, CFG-74), or of one that has no effect where it is.
+// An empty value is the default and is not warned of.
 func (r *Report) checkProperty(q *QueueDraft, prefix string, s Setting) {
 	p, ok := configs.FindProperty(s.Name.Text)
-	if !ok && r.LimitReached("property-unknown") {
+	text := s.Value.Text
+	switch {
+	case !ok && r.LimitReached("property-unknown"):
 		return
-	}
-	if !ok {
+	case !ok:
 		r.Add(q, s.Name.Position, "property-unknown",
 			fmt.Sprintf("unknown %sproperty %s has no effect", prefix, Quote(s.Name.Text)),
 			DidYouMean(s.Name.Text, configs.PropertyNames()))
 		return
+	case text != "" && !p.Accepts(text):
+		hint := p.Accepted
+		if near := strings.ToLower(strings.TrimSpace(text)); p.Accepts(near) {
+			hint = fmt.Sprintf("write %q; %s", near, p.Accepted)
+		}
+		r.Add(q, s.Value.Position, "property-value",
+			fmt.Sprintf("%s is no value of %s%s, so the default is used", Quote(text), prefix, p.Name), hint)
 	}
-	text := s.Value.Text
-	if text == "" || p.Accepts(text) {
-		r.checkBackoff(q, prefix, s)
-		return
-	}
-	hint := p.Accepted
-	if near := strings.ToLower(strings.TrimSpace(text)); p.Accepts(near) {
-		hint = fmt.Sprintf("write %q; %s", near, p.Accepted)
-	}
-	r.Add(q, s.Value.Position, "property-value",
-		fmt.Sprintf("%s is no value of %s%s, so the default is used", Quote(text), prefix, p.Name), hint)
-}
-
-// checkBackoff warns of application.unschedasks.backoff above zero, which has no effect (CFG-134). Its delay alone
-// means nothing in YuniKorn either.
-func (r *Report) checkBackoff(q *QueueDraft, prefix string, s Setting) {
-	if s.Name.Text == configs.BackoffProperty && settingsOf(s).UnschedAskBackoff > 0 &&
-		!r.LimitReached("property-unused") {
-		r.Add(q, s.Name.Position, "property-unused", prefix+configs.BackoffProperty+" has no effect: "+
-			"an ask that cannot be placed is tried again only after something has changed", "it may be left out")
+	isSet := !configs.IsDefaultProperty(p.Name, text)
+	for i := range uselessProperties {
+		u := &uselessProperties[i]
+		if u.name == p.Name && (isSet || u.evenDefault) && u.applies(q.Partition, prefix != "") && !r.LimitReached(u.rule) {
+			r.Add(q, s.Name.Position, u.rule, prefix+p.Name+" has no effect: "+u.reason, u.hint)
+		}
 	}
 }
 
-// checkPriorityPreemption warns of preemption.priority in a partition with priority: disabled (CFG-78).
-// Requires: the partition of q has priorities disabled.
-func (r *Report) checkPriorityPreemption(q *QueueDraft, s Setting) {
-	if s.Name.Text == configs.PriorityPreemptionProperty &&
-		settingsOf(s).PriorityPreemption != policies.PriorityPreemptionDisabled {
-		r.Add(q, s.Name.Position, "priority-off",
-			configs.PriorityPreemptionProperty+" has no effect: the partition has priority: disabled", "")
-	}
+// uselessProperties are properties that have no effect in some places (CFG-75, CFG-78, CFG-134). The delay of the
+// back-off alone means nothing in YuniKorn either.
+var uselessProperties = []struct {
+	name, rule   string
+	evenDefault  bool // also with the default value
+	applies      func(p *PartitionDraft, inTemplate bool) bool
+	reason, hint string
+}{
+	{configs.BackoffProperty, "property-unused", false, func(*PartitionDraft, bool) bool { return true },
+		"an ask that cannot be placed is tried again only after something has changed", "it may be left out"},
+	{configs.PriorityPreemptionProperty, "priority-off", false,
+		func(p *PartitionDraft, inTemplate bool) bool { return !inTemplate && p.PriorityDisabled },
+		"the partition has priority: disabled", ""},
+	{configs.QuotaPreemptionDelayProperty, "quota-delay", false,
+		func(p *PartitionDraft, inTemplate bool) bool { return !inTemplate && !p.QuotaPreemptionEnabled },
+		"the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition"},
+	{configs.QuotaPreemptionDelayProperty, "quota-delay", false, isInTemplate,
+		"only the max of configured queues is enforced", ""},
+	{configs.ExistingLeavesProperty, "property-unused", true, isInTemplate,
+		"a leaf has no child template", "set it in the properties of the queue itself"},
 }
 
-// checkQuotaPreemptionDelay warns of a quota.preemption.delay above zero that has no effect, for
-// the given reason (CFG-78).
-func (r *Report) checkQuotaPreemptionDelay(q *QueueDraft, prefix string, s Setting, reason, hint string) {
-	if s.Name.Text == configs.QuotaPreemptionDelayProperty && settingsOf(s).QuotaPreemptionDelay > 0 {
-		r.Add(q, s.Name.Position, "quota-delay",
-			fmt.Sprintf("%s%s has no effect: %s", prefix, configs.QuotaPreemptionDelayProperty, reason), hint)
-	}
-}
+func isInTemplate(_ *PartitionDraft, inTemplate bool) bool { return inTemplate }
 
 // settingsOf are the settings of a queue that has only the given properties. A malformed value means
 // the default.
@@ -157,12 +149,6 @@ func (r *Report) checkTemplate(q *QueueDraft) {
 	r.checkZero(q, "childtemplate guaranteed", &t.Guaranteed)
 	for _, s := range t.Settings {
 		r.checkProperty(q, "childtemplate ", s)
-		if s.Name.Text == configs.ExistingLeavesProperty && !r.LimitReached("property-unused") {
-			r.Add(q, s.Name.Position, "property-unused",
-				"childtemplate "+configs.ExistingLeavesProperty+" has no effect: a leaf has no child template",
-				"set it in the properties of the queue itself")
-		}
-		r.checkQuotaPreemptionDelay(q, "childtemplate ", s, "only the max of configured queues is enforced", "")
 	}
 	if t.TooManyProperties {
 		r.Add(q, t.Position, "bound-properties",
