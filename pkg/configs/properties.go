@@ -66,8 +66,9 @@ const AnyValue = "*"
 
 var properties = []Property{
 	word(Property{Name: SortPolicyProperty, Sentence: "The order of the applications of a leaf.", Inherited: AnyValue,
-		Accepted: "fifo, fair or stateaware, in lower case"},
-		func(s *Settings) *policies.AppSort { return &s.AppSort }, isText, policies.FIFO, policies.Fair, policies.StateAware),
+		Accepted: alternatives(policies.AppSorts()) + ", in lower case"},
+		func(s *Settings) *policies.AppSort { return &s.AppSort },
+		func(a, b string) bool { return a == b }, policies.AppSorts()...),
 	word(Property{Name: "application.sort.priority", Inherited: AnyValue,
 		Sentence: "Whether priority is compared before share and submission time, or after them."},
 		func(s *Settings) *policies.PrioritySort { return &s.PrioritySort },
@@ -169,8 +170,6 @@ func word[T interface {
 	})
 }
 
-func isText(a, b string) bool { return a == b }
-
 // flag completes the entry of a property with two values, of which one sets the field. Children inherit both.
 func flag(p Property, field func(*Settings) *bool, set string) Property {
 	p.Accepted, p.Inherited = alternatives(p.Words), AnyValue
@@ -194,9 +193,12 @@ func duration(p Property, field func(*Settings) *time.Duration) Property {
 	})
 }
 
-// alternatives lists words: "a, b or c".
-func alternatives(words []string) string {
-	last := len(words) - 1
+// alternatives lists values: "a, b or c".
+func alternatives[T any](values []T) string {
+	words, last := make([]string, len(values)), len(values)-1
+	for i, v := range values {
+		words[i] = fmt.Sprint(v)
+	}
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 

@@ -1,6 +1,10 @@
 package configs
 
 import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,4 +83,39 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 			assert.DeepEqual(t, got, c.want)
 		})
 	}
+}
+
+// Each field of Settings has an entry whose default and words are legal, and whose default has no effect.
+func TestProperties_DescribeEveryField(t *testing.T) {
+	assert.Equal(t, len(properties), reflect.TypeFor[Settings]().NumField()-1, "Properties itself has no entry")
+	for _, p := range Properties() {
+		for _, text := range append(p.Words, p.Default) {
+			assert.Assert(t, p.Accepts(text), "%s: %q", p.Name, text)
+		}
+		assert.Assert(t, IsDefaultProperty(p.Name, p.Default), p.Name)
+		assert.Assert(t, p.Inherited == AnyValue || p.Inherited == "" || p.Accepts(p.Inherited), p.Name)
+		assert.Assert(t, strings.HasSuffix(p.Sentence, ".") && p.Accepted != "", p.Name)
+		changed := false
+		for _, text := range append(p.Words, "1m1s", "7") {
+			a, b := ReadSettings(map[string]string{p.Name: text}), DefaultSettings()
+			b.Properties = a.Properties
+			changed = changed || !a.Equal(&b)
+		}
+		assert.Assert(t, changed, "no value of %s has an effect", p.Name)
+	}
+}
+
+// docs/behaviour/queues.md has the table of properties.
+func TestProperties_TableInDocuments(t *testing.T) {
+	text, err := os.ReadFile("../../docs/behaviour/queues.md")
+	assert.NilError(t, err)
+	table := "| Property | Values | Default | Inherited | What it sets |\n|---|---|---|---|---|\n"
+	for _, p := range Properties() {
+		inherited := map[string]string{AnyValue: "yes", "": "no"}[p.Inherited]
+		if inherited == "" {
+			inherited = "only `" + p.Inherited + "`"
+		}
+		table += fmt.Sprintf("| `%s` | %s | `%s` | %s | %s |\n", p.Name, p.Accepted, p.Default, inherited, p.Sentence)
+	}
+	assert.Assert(t, strings.Contains(string(text), table), "it should have this table:\n%s", table)
 }

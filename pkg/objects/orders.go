@@ -37,11 +37,12 @@ func queueOrder(by policies.PrioritySort) feasibility.Order[*Queue] {
 }
 
 // applicationOrders are the orders of the applications of a leaf, by its policies.
-var applicationOrders = [...][2]feasibility.Order[*Application]{
-	policies.FIFO:       ordersOfApplications(policies.FIFO),
-	policies.Fair:       ordersOfApplications(policies.Fair),
-	policies.StateAware: ordersOfApplications(policies.StateAware),
-}
+var applicationOrders = func() (orders [][2]feasibility.Order[*Application]) {
+	for _, sort := range policies.AppSorts() {
+		orders = append(orders, ordersOfApplications(sort))
+	}
+	return orders
+}()
 
 func ordersOfApplications(sort policies.AppSort) (orders [2]feasibility.Order[*Application]) {
 	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {

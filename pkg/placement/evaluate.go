@@ -10,7 +10,7 @@ import (
 // with `create: false` needs an existing queue.
 func (r *Rule) evaluate(s Submission, t Tree) Step {
 	out := Step{Rule: r.String()}
-	name, qualified, reason := r.ruleQueueName(s)
+	name, qualified, reason := kinds[r.Kind].queueName(r, s)
 	if reason == "" {
 		reason = r.Filter.rejectReason(&s)
 	}
@@ -58,22 +58,6 @@ func (r *Rule) evaluate(s Submission, t Tree) Step {
 func (s Step) rejected(format string, args ...any) Step {
 	s.Outcome, s.Reason = Rejected, fmt.Sprintf(format, args...)
 	return s
-}
-
-// ruleQueueName is the name that the rule itself derives. qualified: it is a path. reason is why it derives none;
-// empty: it does.
-func (r *Rule) ruleQueueName(s Submission) (name string, qualified bool, reason string) {
-	switch r.Kind {
-	case Provided:
-		return providedName(s)
-	case UserName:
-		return userName(s)
-	case Fixed:
-		return r.fixedName()
-	case Tag:
-		return r.tagName(s)
-	}
-	panic(fmt.Sprintf("placement: rule of kind %d", r.Kind))
 }
 
 // isQualified reports whether path begins with "root." and so is a whole path (PLC-13).

@@ -17,7 +17,40 @@ const (
 	Tag                  // the application tag called Value
 )
 
-func (k Kind) String() string { return [...]string{"provided", "user", "fixed", "tag"}[k] }
+// kinds describes the kinds of rules by Kind: documents, hints, schema, evaluation and REST derive from it.
+var kinds = [...]struct {
+	name      string
+	source    string // what the name of the queue is, for the schema
+	needs     string // what a rule of the kind needs as Value; empty: it has none
+	parameter string // of Value in REST
+	queueName func(r *Rule, s Submission) (name string, qualified bool, reason string)
+}{
+	Provided: {name: "provided", source: "the queue that the application names", queueName: providedName},
+	UserName: {name: "user", source: "the name of its user", queueName: userName},
+	Fixed: {name: "fixed", source: "this rule's value", needs: "a queue", parameter: "queue",
+		queueName: (*Rule).fixedName},
+	Tag: {name: "tag", source: "the value of a tag of the application", needs: "the name of a tag", parameter: "tagName",
+		queueName: (*Rule).tagName},
+}
+
+func (k Kind) String() string { return kinds[k].name }
+
+// Source returns what the name of the queue is, for people.
+func (k Kind) Source() string { return kinds[k].source }
+
+// Needs returns what a rule needs as Value, for people; empty: rules of the kind have none.
+func (k Kind) Needs() string { return kinds[k].needs }
+
+// Parameter returns the name of Value in REST; empty: rules of the kind have none.
+func (k Kind) Parameter() string { return kinds[k].parameter }
+
+// Kinds returns all kinds.
+func Kinds() (all []Kind) {
+	for k := range kinds {
+		all = append(all, Kind(k))
+	}
+	return all
+}
 
 // Rule derives a queue from a submission, or is passed over.
 type Rule struct {

@@ -4,7 +4,7 @@ import "strings"
 
 // providedName is the queue that the submission names (PLC-16). Only a name that begins with "root." is a path;
 // plain root is a name like any other (PLC-13).
-func providedName(s Submission) (name string, qualified bool, reason string) {
+func providedName(_ *Rule, s Submission) (name string, qualified bool, reason string) {
 	name = strings.TrimSpace(s.Queue)
 	if name == "" {
 		return "", false, "the application names no queue"

@@ -1,7 +1,7 @@
 package placement
 
 // userName is the name of the user, never a path (PLC-17).
-func userName(s Submission) (name string, qualified bool, reason string) {
+func userName(_ *Rule, s Submission) (name string, qualified bool, reason string) {
 	if s.User.Name == "" {
 		return "", false, "the application has no user"
 	}

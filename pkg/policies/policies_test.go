@@ -355,6 +355,9 @@ func TestPriorityPolicy_ApplyOffsetIsMonotone(t *testing.T) {
 }
 
 func TestParse_SortPolicyNames(t *testing.T) {
+	t.Run("application sort policies have these names", func(t *testing.T) {
+		assert.Equal(t, fmt.Sprint(policies.AppSorts()), "[fifo fair stateaware]")
+	})
 	t.Run("node sort policies have these names, and an empty name means fair", func(t *testing.T) {
 		for s, want := range map[string]policies.NodeSort{
 			"": policies.NodeSortFair, "fair": policies.NodeSortFair, "binpacking": policies.NodeSortBinPacking,

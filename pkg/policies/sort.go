@@ -19,7 +19,18 @@ const (
 	StateAware                // FIFO, but applications that have not ramped up are considered one at a time (ORD-32)
 )
 
-func (s AppSort) String() string { return [...]string{"fifo", "fair", "stateaware"}[s] }
+// appSortNames are the values of application.sort.policy.
+var appSortNames = [...]string{FIFO: "fifo", Fair: "fair", StateAware: "stateaware"}
+
+func (s AppSort) String() string { return appSortNames[s] }
+
+// AppSorts returns all sort policies, the default first.
+func AppSorts() (all []AppSort) {
+	for s := range appSortNames {
+		all = append(all, AppSort(s))
+	}
+	return all
+}
 
 // PrioritySort is whether priority is compared first (application.sort.priority). It is inherited only as
 // PriorityIgnored.

@@ -21,17 +21,17 @@ const (
 	Program  Source = "program"  // the program that the scheduler is embedded in
 )
 
-// Generation is an accepted configuration (CFG-86). It is immutable.
+// Generation is an accepted configuration (CFG-86). It is immutable. Its JSON form is part of the format of each Store.
 type Generation struct {
-	Number   uint64 // from 1, in the order of acceptance; reused only if it could not be stored
-	At       time.Time
-	Source   Source
-	From     string            // name of the file, RM or generation; may be empty
-	Checksum string            // of the text, like configs.Config.Checksum
-	Text     string            // queues.yaml, unchanged
-	Extra    map[string]string // the extra configuration of the RM; nil: none. Read-only
-	Changes  *diff.Change      // from the generation before; nil: unknown, or there was none. Read-only
-	Paused   time.Duration     // how long the partitions were paused to put it in force
+	Number   uint64            `json:"number"` // from 1, in the order of acceptance; reused only if it could not be stored
+	At       time.Time         `json:"at"`
+	Source   Source            `json:"source"`
+	From     string            `json:"from"`              // name of the file, RM or generation; may be empty
+	Checksum string            `json:"checksum"`          // of the text, like configs.Config.Checksum
+	Text     string            `json:"text"`              // queues.yaml, unchanged
+	Extra    map[string]string `json:"extra,omitempty"`   // the extra configuration of the RM; nil: none. Read-only
+	Changes  *diff.Change      `json:"changes,omitempty"` // from the generation before; nil: unknown, or there was none
+	Paused   time.Duration     `json:"paused"`            // how long the partitions were paused to put it in force
 }
 
 // history are the remembered generations, the oldest first (CFG-115). The last one is in

@@ -7,45 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
-// record is the JSON form of a Generation in every Store. Its names are part of the format of each Store.
-type record struct {
-	Number   uint64            `json:"number"`
-	At       time.Time         `json:"at"`
-	Source   Source            `json:"source"`
-	From     string            `json:"from"`
-	Checksum string            `json:"checksum"`
-	Text     string            `json:"text"`
-	Extra    map[string]string `json:"extra,omitempty"`
-	Changes  *diff.Change      `json:"changes,omitempty"`
-	Paused   time.Duration     `json:"paused"`
-}
-
-// EncodeGeneration is the text of g that a Store keeps.
-func EncodeGeneration(g *Generation) ([]byte, error) {
-	return json.Marshal(record{
-		g.Number, g.At, g.Source, g.From, g.Checksum, g.Text, g.Extra, g.Changes, g.Paused,
-	})
-}
+// EncodeGeneration returns the text of g that a Store keeps.
+func EncodeGeneration(g *Generation) ([]byte, error) { return json.Marshal(g) }
 
 // DecodeGeneration is the reverse of EncodeGeneration.
 func DecodeGeneration(text []byte) (*Generation, error) {
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
+	g := new(Generation)
+	if err := json.Unmarshal(text, g); err != nil {
 		return nil, err
 	}
-	return &Generation{
-		Number: r.Number, At: r.At, Source: r.Source, From: r.From, Checksum: r.Checksum, Text: r.Text,
-		Extra: r.Extra, Changes: r.Changes, Paused: r.Paused,
-	}, nil
+	return g, nil
 }
 
-// AddChecksum is the value after a SHA-256 sum of key and value, so that damage is detected (CFG-119).
+// AddChecksum returns a value with a SHA-256 sum of key and value in front, so that damage is detected (CFG-119).
 func AddChecksum(key, value []byte) []byte {
 	sum := sha256.Sum256(append(slices.Clone(key), value...))
 	return append(sum[:], value...)

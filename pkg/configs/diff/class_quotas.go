@@ -4,25 +4,22 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // putClassQuotas adds the values of the class quotas of a queue to v, by the name of the quota. Their order
 // in the document has no meaning, except for the order of groups in quotas of the same match.
-func putClassQuotas(v map[string]string, quotas []limits.ClassQuota) {
+func putClassQuotas(v values, quotas []limits.ClassQuota) {
 	for i := range quotas {
 		q := &quotas[i]
 		prefix := "classquota " + q.Name + " "
-		v[prefix+"match"] = q.Match.String()
+		v.put(prefix+"match", q.Match.String())
 		if len(q.Users) > 0 {
-			v[prefix+"users"] = strings.Join(q.Users, ", ")
+			v.put(prefix+"users", strings.Join(q.Users, ", "))
 		}
 		if len(q.Groups) > 0 {
-			v[prefix+"groups"] = strings.Join(q.Groups, ", ")
+			v.put(prefix+"groups", strings.Join(q.Groups, ", "))
 		}
-		for name, n := range q.Hard.All() {
-			v[prefix+"hard "+name] = resources.FormatQuantity(name, n)
-		}
+		v.putLimit(prefix+"hard ", q.Hard)
 	}
 	for _, s := range limits.Scopes(quotas) {
 		var groups []string
@@ -30,7 +27,7 @@ func putClassQuotas(v map[string]string, quotas []limits.ClassQuota) {
 			groups = append(groups, s.Quotas[i].Groups...)
 		}
 		if len(groups) > 1 && len(s.Quotas) > 1 { // a user counts for the first group that the user is in
-			v["order of groups in class quotas of "+s.Match.String()] = strings.Join(groups, ", ")
+			v.put("order of groups in class quotas of "+s.Match.String(), strings.Join(groups, ", "))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func countKind[T any](all []T, of func(T) Kind, kind Kind) (n int) {
 // diffNamed compares the named objects of a kind and calls report for each object that differs, in the order of the
 // texts of their keys.
 func diffNamed[T any, P registry.Object[T]](
-	was, is registry.Registry[T, P], values func(*T) map[string]string,
+	was, is registry.Registry[T, P], valuesOf func(*T) values,
 	report func(key string, kind Kind, values []ValueChange),
 ) {
 	before, after := byKey(was), byKey(is)
@@ -50,7 +50,7 @@ func diffNamed[T any, P registry.Object[T]](
 		kind := kindOf(old, new)
 		var changes []ValueChange
 		if kind != Removed {
-			changes = diffValues(values(old), values(new), nil, nil)
+			changes = spelling{}.diff(valuesOf(old), valuesOf(new), nil, nil)
 		}
 		if kind != Changed || len(changes) > 0 {
 			report(key, kind, changes)
@@ -92,25 +92,29 @@ func diffBudgets(old, new *configs.Config) (out []BudgetChange) {
 	return out
 }
 
-// budgetValues are the fields of a budget by name; nil: the budget does not exist.
-func budgetValues(b *budgets.Budget) map[string]string {
+// budgetValues returns the fields of a budget by name; nil: the budget does not exist.
+func budgetValues(b *budgets.Budget) values {
 	if b == nil {
 		return nil
 	}
-	return map[string]string{"selector": b.Selector.String(), string(b.Allowance.Kind.Field()): b.Allowance.Number()}
+	v := values{}
+	v.put("selector", b.Selector.String())
+	v.put(string(b.Allowance.Kind.Field()), b.Allowance.Number())
+	return v
 }
 
-// classValues are the fields of a class by name; nil: the class does not exist.
-func classValues(c *priorities.Class) map[string]string {
+// classValues returns the fields of a class by name; nil: the class does not exist.
+func classValues(c *priorities.Class) values {
 	if c == nil {
 		return nil
 	}
-	v := map[string]string{
-		"value": strconv.Itoa(int(c.Value)), "globalDefault": strconv.FormatBool(c.GlobalDefault),
-		"preemptionPolicy": c.Policy.String(), "description": c.Description,
-	}
+	v := values{}
+	v.put("value", strconv.Itoa(int(c.Value)))
+	v.put("globalDefault", strconv.FormatBool(c.GlobalDefault))
+	v.put("preemptionPolicy", c.Policy.String())
+	v.put("description", c.Description)
 	if c.SubmitACL != nil {
-		v["submitacl"] = strconv.Quote(c.SubmitACL.String()) // an empty access list differs from a missing one
+		v.put("submitacl", strconv.Quote(c.SubmitACL.String())) // an empty access list differs from a missing one
 	}
 	return v
 }

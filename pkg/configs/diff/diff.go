@@ -149,7 +149,7 @@ func CompareAndYield(old, new *configs.Config, yield func()) Change {
 	maps.Copy(names, is)
 	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		d := &treeDiff{yield: yield, respell: func(values []ValueChange) { restoreSpelling(values, old, new) }}
+		d := &treeDiff{yield: yield, spelling: spelling{old, new}}
 		if p := d.comparePartitions(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name
 			out.Partitions = append(out.Partitions, *p)
@@ -184,7 +184,7 @@ func (d *treeDiff) comparePartitions(old, new *configs.Partition) *PartitionChan
 		after = &diffQueue{q: &new.Root}
 	}
 	if out.Kind == Changed || new != nil {
-		out.Settings = diffValues(partitionValues(old), partitionValues(new), nil, nil)
+		out.Settings = d.diff(partitionValues(old), partitionValues(new), nil, nil)
 	}
 	d.compareQueues(configs.RootQueue, before, after)
 	slices.SortStableFunc(out.Queues, func(a, b QueueChange) int { return strings.Compare(a.Queue, b.Queue) })

@@ -43,8 +43,7 @@ func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQu
 	b := &boundChange{was, is, had != has, had && has && ownBefore.Equal(ownAfter)}
 	if d.last == nil || !d.last.equal(b) {
 		d.last = b
-		d.kind, d.values = b.compute()
-		d.respell(d.values)
+		d.kind, d.values = b.compute(d.spelling)
 	}
 	c := LimitChange{Queue: path, Kind: d.kind, Values: d.values}
 	if key.group {
@@ -55,8 +54,8 @@ func (d *treeDiff) compareLimit(path string, key limitKey, before, after *diffQu
 	d.out.Limits = append(d.out.Limits, c)
 }
 
-// compute returns the kind of the change, and its values in the spelling of resources.FormatQuantity.
-func (c *boundChange) compute() (kind Kind, values []ValueChange) {
+// compute returns the kind of the change, and its values.
+func (c *boundChange) compute(s spelling) (kind Kind, changes []ValueChange) {
 	from, to := boundValues(c.was), boundValues(c.is)
 	kind = Changed
 	switch {
@@ -65,19 +64,19 @@ func (c *boundChange) compute() (kind Kind, values []ValueChange) {
 	case len(to) == 0:
 		kind = Removed
 	}
-	values = diffValues(from, to, nil, nil)
+	changes = s.diff(from, to, nil, nil)
 	if c.replaced { // it takes the place of another limit, or another one its place: the reader knows none of its values
 		for name, value := range to {
 			if from[name] == value {
-				values = append(values, ValueChange{Name: name, Before: value, After: value})
+				changes = append(changes, ValueChange{Name: name, Before: value.spelt(s.old), After: value.spelt(s.new)})
 			}
 		}
-		slices.SortFunc(values, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(changes, func(a, b ValueChange) int { return strings.Compare(a.Name, b.Name) })
 	}
-	for i := range values {
-		values[i].Inherited = c.inherited
+	for i := range changes {
+		changes[i].Inherited = c.inherited
 	}
-	return kind, values
+	return kind, changes
 }
 
 func (s *diffQueue) ownLimits() limitsByHolder {
@@ -158,9 +157,9 @@ func (l limitsByHolder) find(key limitKey) (b limits.Bound, ok bool) {
 	return b, ok
 }
 
-func boundValues(b limits.Bound) map[string]string {
-	v := map[string]string{}
-	putLimit(v, "maxresources ", b.MaxResources)
-	putCount(v, "maxapplications", b.MaxApplications)
+func boundValues(b limits.Bound) values {
+	v := values{}
+	v.putLimit("maxresources ", b.MaxResources)
+	v.putCount("maxapplications", b.MaxApplications)
 	return v
 }

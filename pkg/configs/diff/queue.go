@@ -3,7 +3,6 @@ package diff
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -15,15 +14,15 @@ type diffQueue struct {
 	q            *configs.Queue
 	parent       *diffQueue      // nil: this is root
 	effectiveMax resources.Limit // of the queue above; of this queue after computeValues
-	values       map[string]string
+	values       values
 	limits       limitsByHolder // of the queue itself
 }
 
 // treeDiff compares two queue trees in one walk.
 type treeDiff struct {
-	out     PartitionChange
-	yield   func()
-	respell func([]ValueChange) // restores the spelling of quantities
+	spelling
+	out   PartitionChange
+	yield func()
 
 	last   *boundChange  // the last change of a limit; nil: there was none
 	kind   Kind          // of last
@@ -39,9 +38,8 @@ func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 	kind := kindOf(before, after)
 	change := QueueChange{Queue: path, Kind: kind}
 	if kind != Removed {
-		change.Values = diffValues(before.ownValues(), after.ownValues(), before.parentValues(), after.parentValues())
+		change.Values = d.diff(before.ownValues(), after.ownValues(), before.parentValues(), after.parentValues())
 	}
-	d.respell(change.Values)
 	if kind != Changed || len(change.Values) > 0 {
 		d.out.Queues = append(d.out.Queues, change)
 	}
@@ -65,74 +63,58 @@ func (s *diffQueue) computeValues(yield func()) {
 		inherited = s.parent.q.ChildTemplate
 	}
 	q := s.q
-	v := map[string]string{"type": "leaf", "submitacl": q.SubmitACL.String(), "adminacl": q.AdminACL.String()}
-	if q.Parent {
-		v["type"] = "parent"
-	}
+	v := values{}
+	v.put("type", map[bool]string{false: "leaf", true: "parent"}[q.Parent])
+	v.put("submitacl", q.SubmitACL.String())
+	v.put("adminacl", q.AdminACL.String())
 	s.effectiveMax = s.effectiveMax.Tighten(q.Max)
-	putLimit(v, "max ", s.effectiveMax)
-	putLimit(v, "own max ", q.Max)
-	for name, n := range q.Guaranteed.All() {
-		v["guaranteed "+name] = resources.FormatQuantity(name, n)
-	}
-	putCount(v, "maxapplications", q.MaxApplications)
-	putProperties(v, "property ", q.Properties)
+	v.putLimit("max ", s.effectiveMax)
+	v.putLimit("own max ", q.Max)
+	v.putGuarantee("guaranteed ", q.Guaranteed)
+	v.putCount("maxapplications", q.MaxApplications)
+	v.putProperties("property ", q.Properties)
 	groups := []string{}
 	for _, r := range q.Limits {
 		groups = append(groups, r.Groups...)
 	}
 	if len(groups) > 1 { // an application counts for the first group that a limit names (LIM-6)
-		v["order of groups in limits"] = strings.Join(groups, ", ")
+		v.put("order of groups in limits", strings.Join(groups, ", "))
 	}
 	putClassQuotas(v, q.ClassQuotas)
 	if q.ChildTemplate != inherited {
-		putChildTemplate(v, q.ChildTemplate)
+		v.putChildTemplate(q.ChildTemplate)
 	}
 	s.values = v
 }
 
 // Templates compares two child templates.
 func Templates(before, after *configs.ChildTemplate) []ValueChange {
-	was, is := map[string]string{}, map[string]string{}
-	putChildTemplate(was, before)
-	putChildTemplate(is, after)
-	return diffValues(was, is, nil, nil)
+	was, is := values{}, values{}
+	was.putChildTemplate(before)
+	is.putChildTemplate(after)
+	return spelling{}.diff(was, is, nil, nil)
 }
 
-func putChildTemplate(v map[string]string, t *configs.ChildTemplate) {
+func (v values) putChildTemplate(t *configs.ChildTemplate) {
 	if t == nil {
 		return
 	}
-	putLimit(v, "childtemplate max ", t.Max)
-	for name, n := range t.Guaranteed.All() {
-		v["childtemplate guaranteed "+name] = resources.FormatQuantity(name, n)
-	}
-	putCount(v, "childtemplate maxapplications", t.MaxApplications)
-	putProperties(v, "childtemplate property ", t.Properties)
+	v.putLimit("childtemplate max ", t.Max)
+	v.putGuarantee("childtemplate guaranteed ", t.Guaranteed)
+	v.putCount("childtemplate maxapplications", t.MaxApplications)
+	v.putProperties("childtemplate property ", t.Properties)
 }
 
-// putProperties adds properties to v, except those that have the default value.
-func putProperties(v map[string]string, prefix string, m map[string]string) {
-	for name, value := range m {
-		if !configs.IsDefaultProperty(name, value) {
-			v[prefix+name] = value
+// putProperties adds properties, except those that have the default value.
+func (v values) putProperties(prefix string, properties map[string]string) {
+	for name, text := range properties {
+		if !configs.IsDefaultProperty(name, text) {
+			v.put(prefix+name, text)
 		}
 	}
 }
 
-func putLimit(v map[string]string, prefix string, l resources.Limit) {
-	for name, n := range l.All() {
-		v[prefix+name] = resources.FormatQuantity(name, n)
-	}
-}
-
-func putCount(v map[string]string, name string, n uint64) {
-	if n > 0 {
-		v[name] = strconv.FormatUint(n, 10)
-	}
-}
-
-func (s *diffQueue) ownValues() map[string]string {
+func (s *diffQueue) ownValues() values {
 	if s == nil {
 		return nil
 	}
@@ -140,7 +122,7 @@ func (s *diffQueue) ownValues() map[string]string {
 }
 
 // parentValues are the values of the queue above; nil: there is none.
-func (s *diffQueue) parentValues() map[string]string {
+func (s *diffQueue) parentValues() values {
 	if s == nil || s.parent == nil {
 		return nil
 	}

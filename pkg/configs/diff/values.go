@@ -9,17 +9,64 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// diffValues are the values that differ, in name order. A property is inherited if the queue
-// above has the same value before and after; nil maps: there is no queue above.
-func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []ValueChange {
+// value is a value of a queue, a limit or a partition, for comparison.
+type value struct {
+	text     string // empty for a quantity
+	quantity bool
+	resource string // of a quantity
+	n        resources.Quantity
+}
+
+// values are values by name.
+type values map[string]value
+
+func (v values) put(name, text string) { v[name] = value{text: text} }
+
+func (v values) putQuantity(prefix, resource string, n resources.Quantity) {
+	v[prefix+resource] = value{quantity: true, resource: resource, n: n}
+}
+
+func (v values) putLimit(prefix string, l resources.Limit) {
+	for name, n := range l.All() {
+		v.putQuantity(prefix, name, n)
+	}
+}
+
+func (v values) putGuarantee(prefix string, g resources.Guarantee) {
+	for name, n := range g.All() {
+		v.putQuantity(prefix, name, n)
+	}
+}
+
+func (v values) putCount(name string, n uint64) {
+	if n > 0 {
+		v.put(name, strconv.FormatUint(n, 10))
+	}
+}
+
+// spelt returns the value as a document writes it; nil: as resources.FormatQuantity does.
+func (v value) spelt(c *configs.Config) string {
+	if v.quantity {
+		return c.FormatQuantity(v.resource, v.n)
+	}
+	return v.text
+}
+
+// spelling are the documents before and after a change. Its zero value has none.
+type spelling struct{ old, new *configs.Config }
+
+// diff returns the values that differ, in name order. A property is inherited if the queue above has the same value
+// before and after; nil maps: there is no queue above.
+func (s spelling) diff(before, after, aboveBefore, aboveAfter values) []ValueChange {
 	if maps.Equal(before, after) {
 		return nil
 	}
 	names := maps.Clone(before)
 	if names == nil {
-		names = map[string]string{}
+		names = values{}
 	}
 	maps.Copy(names, after)
 	var out []ValueChange
@@ -36,7 +83,7 @@ func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []Valu
 		case own:
 			name = "max " + resource + " of its own"
 		}
-		c := ValueChange{Name: strings.TrimPrefix(name, "property "), Before: was, After: is}
+		c := ValueChange{Name: strings.TrimPrefix(name, "property "), Before: was.spelt(s.old), After: is.spelt(s.new)}
 		if strings.HasPrefix(name, "max ") && !own {
 			own := "own " + name
 			c.Inherited = before[own] == after[own]
@@ -49,38 +96,26 @@ func diffValues(before, after, aboveBefore, aboveAfter map[string]string) []Valu
 	return out
 }
 
-// partitionValues are the settings of a partition by name; nil: the partition does not exist.
-func partitionValues(p *configs.Partition) map[string]string {
+// partitionValues returns the settings of a partition by name; nil: the partition does not exist.
+func partitionValues(p *configs.Partition) values {
 	if p == nil {
 		return nil
 	}
-	v := map[string]string{
-		"priority":          map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled],
-		"preemption":        strconv.FormatBool(p.PreemptionEnabled),
-		"quotapreemption":   strconv.FormatBool(p.QuotaPreemptionEnabled),
-		"nodepressure":      strconv.FormatBool(p.NodePressureEnabled),
-		"nodepressuregrace": p.NodePressureGrace.String(),
-		"nominationtimeout": p.NominationTimeout.String(),
-		"churnbreaker":      strconv.FormatBool(p.Churn.CircuitBreaker),
-		"churncycles":       strconv.Itoa(p.Churn.Cycles),
-		"churnwindow":       p.Churn.Window.String(), "churncooldown": p.Churn.CoolDown.String(),
-		"reservation":             strconv.FormatBool(p.Reservation.Enabled),
-		"reservation delay":       p.Reservation.Delay.String(),
-		"reservation timeout":     p.Reservation.Timeout.String(),
-		"reservation nodepercent": strconv.Itoa(p.Reservation.NodePercent),
-		"noderefusal backoff":     p.NodeRefusal.Backoff.String(),
-		"noderefusal maxbackoff":  p.NodeRefusal.MaxBackoff.String(),
-		"noderefusal asks":        strconv.Itoa(p.NodeRefusal.Asks),
-		"nodesortpolicy":          p.NodeSortPolicy.Sort.String(), "usergroupresolver": p.UserGroupResolver,
+	v := values{}
+	v.put("priority", map[bool]string{false: "enabled", true: "disabled"}[p.PriorityDisabled])
+	v.put("nodesortpolicy", p.NodeSortPolicy.Sort.String())
+	v.put("usergroupresolver", p.UserGroupResolver)
+	for _, s := range configs.PartitionSettings() {
+		v.put(s.Label(), s.Text(p))
 	}
 	for _, w := range p.NodeSortPolicy.Weights {
-		v["resourceweights "+w.Resource] = strconv.FormatFloat(w.Weight, 'g', -1, 64)
+		v.put("resourceweights "+w.Resource, strconv.FormatFloat(w.Weight, 'g', -1, 64))
 	}
 	for i, s := range p.ClassesNeedingQuota {
-		v[fmt.Sprintf("classesneedingquota[%d]", i)] = s.String()
+		v.put(fmt.Sprintf("classesneedingquota[%d]", i), s.String())
 	}
 	for i := range p.PlacementRules {
-		v[fmt.Sprintf("placementrules[%d]", i)] = placementRuleText(&p.PlacementRules[i])
+		v.put(fmt.Sprintf("placementrules[%d]", i), placementRuleText(&p.PlacementRules[i]))
 	}
 	return v
 }

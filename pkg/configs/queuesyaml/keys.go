@@ -1,8 +1,11 @@
 package queuesyaml
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
@@ -128,50 +131,31 @@ var classMapping = mapping{
 		description: "As in Kubernetes. Only the name is read."},
 }
 
-var preemptionMapping = mapping{
-	{name: "enabled", value: flagValue, description: "Preempt for queues below their guarantee. Default: true."},
-	{name: "quotapreemptionenabled", value: flagValue,
-		description: "Preempt in queues that are over a max that was lowered. Default: false."},
-	{name: "nodepressureenabled", value: flagValue,
-		description: "Preempt allocations of a node whose capacity was lowered below what they use. Default: false."},
-	{name: "nodepressuregrace", value: durationValue, words: []string{"60s", "0s"},
-		description: "With nodepressureenabled, how long a node must lack capacity before its allocations are preempted. " +
-			"0s: at once. Default: 60s."},
-	{name: "nominationtimeout", value: durationValue, words: []string{"5m", "0s"},
-		description: "How long an ask stays nominated for a node whose victims have not been released yet. 0s: for ever. " +
-			"Default: 5m."},
-	{name: "churnbreakerenabled", value: flagValue,
-		description: "Circuit breaker: leaf queues in a preemption cycle do not preempt each other during the cool-down. " +
-			"Default: true."},
-	{name: "churncycles", value: countValue,
-		description: "How many preemption cycles within the window trip the breaker; at most 1000, 0: cycles are not " +
-			"detected. Default: 10."},
-	{name: "churnwindow", value: durationValue, words: []string{"30m"},
-		description: "The time window in which preemption cycles are counted. Default: 30m."},
-	{name: "churncooldown", value: durationValue, words: []string{"5m"},
-		description: "How long the cool-down lasts. Default: 5m."},
-}
+var (
+	preemptionMapping  = settingsMapping("preemption")
+	reservationMapping = settingsMapping("reservation")
+	nodeRefusalMapping = settingsMapping("noderefusal")
+)
 
-var reservationMapping = mapping{
-	{name: "enabled", value: flagValue, description: "Whether asks that fit no node reserve one. Default: true."},
-	{name: "delay", value: durationValue, words: []string{"2s", "0s"},
-		description: "How old an ask is that reserves a node. An ask that requires one node does not wait. Default: 2s."},
-	{name: "timeout", value: durationValue, words: []string{"60m"},
-		description: "How long a reservation lasts. Default: 60m."},
-	{name: "nodepercent", value: countValue,
-		description: "How many percent of the nodes may be reserved, from 1 to 100; one may always be. Default: 5."},
-}
-
-var nodeRefusalMapping = mapping{
-	{name: "backoff", value: durationValue, words: []string{"10s", "0s"},
-		description: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have no " +
-			"effect. Default: 10s."},
-	{name: "maxbackoff", value: durationValue, words: []string{"5m"},
-		description: "Each further back-off is twice as long, up to this; at most 24h. Default: 5m, or backoff if that is " +
-			"longer."},
-	{name: "asks", value: countValue,
-		description: "After a node has refused so many different asks of equal requests and constraints, it gets none of " +
-			"them; from 1 to 1000. Default: 3."},
+// settingsMapping returns the keys of a section of a partition.
+func settingsMapping(section string) (m mapping) {
+	defaults := configs.DefaultPartitionSettings()
+	for _, s := range configs.PartitionSettings() {
+		if s.Section != section {
+			continue
+		}
+		k := key{name: s.Key, value: durationValue, words: s.Examples, description: s.Sentence}
+		switch s.Field(&defaults).(type) {
+		case *bool:
+			k.value = flagValue
+		case *int:
+			k.value = countValue
+			k.description += fmt.Sprintf(" From %d to %d.", s.Least, s.Most)
+		}
+		k.description += " Default: " + s.Text(&defaults) + "."
+		m = append(m, k)
+	}
+	return m
 }
 
 var nodeSortMapping = mapping{
@@ -243,8 +227,7 @@ var limitMapping = mapping{
 
 var ruleMapping = mapping{
 	{name: "name", value: wordValue, words: ruleNames, required: true,
-		description: "The source of the queue name: the application (provided), its user, this rule's value (fixed), or a " +
-			"tag of the application."},
+		description: ruleSources()},
 	{name: "create", value: flagValue,
 		description: "Whether the rule may create a queue that does not exist. Default: false."},
 	{name: "value", value: textValue, description: "The queue of a fixed rule, the name of the tag of a tag rule."},
@@ -262,7 +245,7 @@ var filterMapping = mapping{
 }
 
 var (
-	ruleNames   = []string{"provided", "user", "fixed", "tag"}
+	ruleNames   = wordsOf(placement.Kinds())
 	filterTypes = []string{"allow", "deny", ""}
 	// nodeSortPolicies are the names that policies.ParseNodeSort accepts; the default comes first.
 	nodeSortPolicies = []string{policies.NodeSortFair.String(), policies.NodeSortBinPacking.String(), ""}
@@ -275,6 +258,23 @@ const (
 	classVersion = "scheduling.k8s.io/v1"
 	classKind    = "PriorityClass"
 )
+
+// ruleSources describes the kinds of placement rules.
+func ruleSources() string {
+	text := "What the name of the queue is."
+	for _, k := range placement.Kinds() {
+		text += fmt.Sprintf(" %s: %s.", k, k.Source())
+	}
+	return text
+}
+
+// wordsOf returns the words of values.
+func wordsOf[T fmt.Stringer](values []T) (words []string) {
+	for _, v := range values {
+		words = append(words, v.String())
+	}
+	return words
+}
 
 func (m *mapping) has(name string) bool {
 	return slices.ContainsFunc(*m, func(k key) bool { return k.name == name })

@@ -17,15 +17,8 @@ var classQuotaMapping = mapping{
 }
 
 var classSelectorMapping = mapping{
-	{name: "operator", value: exactWordValue, words: classOperators(), required: true,
+	{name: "operator", value: exactWordValue, words: wordsOf(limits.Operators()), required: true,
 		description: "In and NotIn match asks by the listed classes, Exists asks of any class, DoesNotExist asks without a " +
 			"class. NotIn matches asks without a class too."},
 	{name: "classes", value: textList, description: "Names of priority classes, for In and NotIn."},
-}
-
-func classOperators() (words []string) {
-	for _, o := range limits.Operators() {
-		words = append(words, o.String())
-	}
-	return words
 }

@@ -51,7 +51,7 @@ func (r *reader) classSelector(o validation.Subject, what string, n *yaml.Node) 
 	case operator == "":
 		r.Add(o, d.Position, "classquota-operator", `key "operator" is missing in `+what, validation.OperatorHint)
 	default:
-		hint := validation.DidYouMean(operator, classOperators())
+		hint := validation.DidYouMean(operator, wordsOf(limits.Operators()))
 		if hint == "" {
 			hint = validation.OperatorHint
 		}

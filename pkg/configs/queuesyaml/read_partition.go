@@ -39,7 +39,8 @@ func (r *reader) read(text []byte) (d validation.DocumentDraft) {
 }
 
 func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
-	p := &validation.PartitionDraft{Position: positionOf(n), Name: partitionName(peek(n, "name"))}
+	p := &validation.PartitionDraft{Position: positionOf(n), Partition: configs.DefaultPartitionSettings()}
+	p.Name = partitionName(peek(n, "name"))
 	r.currentPartition = p.Name
 	fields := r.fields(p, "a partition", n, &partitionMapping)
 	if name := fields["name"]; name != nil {
@@ -55,72 +56,62 @@ func (r *reader) partition(n *yaml.Node) *validation.PartitionDraft {
 		p.Limits = r.limits(p.Root, l)
 	}
 	p.PriorityDisabled = r.isDisabled(p, "priority", fields["priority"])
-	preemption := r.fields(p, "preemption", fields["preemption"], &preemptionMapping)
-	p.PreemptionEnabled = r.flag(p, "enabled", preemption["enabled"], true)
-	p.QuotaPreemptionEnabled = r.flag(p, "quotapreemptionenabled", preemption["quotapreemptionenabled"], false)
-	p.NodePressureEnabled = r.flag(p, "nodepressureenabled", preemption["nodepressureenabled"], false)
-	p.NodePressureGrace = r.duration(p, "nodepressuregrace", preemption["nodepressuregrace"],
-		configs.DefaultNodePressureGrace)
-	p.NominationTimeout = r.duration(p, "nominationtimeout", preemption["nominationtimeout"],
-		configs.DefaultNominationTimeout)
-	p.Churn = r.churn(p, preemption)
-	p.Reservation = r.reservation(p, r.fields(p, "reservation", fields["reservation"], &reservationMapping))
-	p.NodeRefusal = r.nodeRefusal(p, r.fields(p, "noderefusal", fields["noderefusal"], &nodeRefusalMapping))
+	r.partitionSettings(p, "preemption", fields["preemption"], &preemptionMapping)
+	r.partitionSettings(p, "reservation", fields["reservation"], &reservationMapping)
+	refusal := r.partitionSettings(p, "noderefusal", fields["noderefusal"], &nodeRefusalMapping)
+	r.checkMaxBackoff(p, refusal)
 	r.nodeSortPolicy(p, fields["nodesortpolicy"])
 	r.userGroupResolver(p, fields["usergroupresolver"])
 	p.ClassesNeedingQuota = r.classSelectors(p, fields["classesneedingquota"])
 	return p
 }
 
-func (r *reader) churn(p *validation.PartitionDraft, preemption map[string]*yaml.Node) configs.Churn {
-	c := configs.DefaultChurn()
-	c.CircuitBreaker = r.flag(p, "churnbreakerenabled", preemption["churnbreakerenabled"], c.CircuitBreaker)
-	if n := preemption["churncycles"]; !isNull(n) {
-		if rounds := r.count(p, "churncycles", n); rounds.OK && rounds.N <= configs.MaxChurnCycles {
-			c.Cycles = int(rounds.N)
-		} else if rounds.OK {
-			r.wrongType(p, "churncycles", n, "a whole number from 0 to 1000")
+// partitionSettings reads a section of a partition by the table of settings, and returns its values.
+func (r *reader) partitionSettings(p *validation.PartitionDraft, section string, n *yaml.Node,
+	known *mapping) map[string]*yaml.Node {
+	fields := r.fields(p, section, n, known)
+	for _, s := range configs.PartitionSettings() {
+		n := fields[s.Key]
+		if s.Section != section {
+			continue
+		}
+		if s.Key == "maxbackoff" { // its default is never below backoff
+			p.NodeRefusal.MaxBackoff = max(p.NodeRefusal.MaxBackoff, p.NodeRefusal.Backoff)
+		}
+		switch to := s.Field(&p.Partition).(type) {
+		case *bool:
+			*to = r.flag(p, s.Key, n, *to)
+		case *time.Duration:
+			*to = r.duration(p, s.Key, n, *to)
+			if *to < time.Duration(s.Least) {
+				r.wrongType(p, s.Key, n, "a time above 0s, such as 5m")
+			}
+		case *int:
+			c := r.count(p, s.Key, n)
+			switch {
+			case isNull(n) || !c.OK:
+			case c.N < uint64(s.Least) || c.N > uint64(s.Most):
+				r.wrongType(p, s.Key, n, fmt.Sprintf("a whole number from %d to %d", s.Least, s.Most))
+			default:
+				*to = int(c.N)
+			}
 		}
 	}
-	c.Window = r.positiveDuration(p, "churnwindow", preemption["churnwindow"], c.Window)
-	c.CoolDown = r.positiveDuration(p, "churncooldown", preemption["churncooldown"], c.CoolDown)
-	return c
+	return fields
 }
 
-func (r *reader) reservation(p *validation.PartitionDraft, fields map[string]*yaml.Node) configs.Reservation {
-	s := configs.DefaultReservation()
-	s.Enabled = r.flag(p, "enabled", fields["enabled"], s.Enabled)
-	s.Delay = r.duration(p, "delay", fields["delay"], s.Delay)
-	s.Timeout = r.positiveDuration(p, "timeout", fields["timeout"], s.Timeout)
-	if n := fields["nodepercent"]; !isNull(n) {
-		if percent := r.count(p, "nodepercent", n); percent.OK && percent.N >= 1 && percent.N <= 100 {
-			s.NodePercent = int(percent.N)
-		} else if percent.OK {
-			r.wrongType(p, "nodepercent", n, "a whole number from 1 to 100")
-		}
+// checkMaxBackoff refuses a longest back-off that is below the first one, or too long.
+func (r *reader) checkMaxBackoff(p *validation.PartitionDraft, fields map[string]*yaml.Node) {
+	s := &p.NodeRefusal
+	if s.MaxBackoff >= s.Backoff && s.MaxBackoff <= refusals.LongestBackoff {
+		return
 	}
-	return s
-}
-
-func (r *reader) nodeRefusal(p *validation.PartitionDraft, fields map[string]*yaml.Node) refusals.Settings {
-	s := refusals.DefaultSettings()
-	s.Backoff = r.duration(p, "backoff", fields["backoff"], s.Backoff)
-	s.MaxBackoff = r.duration(p, "maxbackoff", fields["maxbackoff"], max(s.MaxBackoff, s.Backoff))
-	if s.MaxBackoff < s.Backoff || s.MaxBackoff > refusals.LongestBackoff {
-		n, what := fields["maxbackoff"], "maxbackoff"
-		if isNull(n) {
-			n, what = fields["backoff"], "backoff"
-		}
-		r.wrongType(p, what, n, fmt.Sprintf("a time from backoff, which is %v, to %v", s.Backoff, refusals.LongestBackoff))
+	key := "maxbackoff"
+	if isNull(fields[key]) {
+		key = "backoff"
 	}
-	if n := fields["asks"]; !isNull(n) {
-		if asks := r.count(p, "asks", n); asks.OK && asks.N >= 1 && asks.N <= refusals.MaxAsks {
-			s.Asks = int(asks.N)
-		} else if asks.OK {
-			r.wrongType(p, "asks", n, fmt.Sprintf("a whole number from 1 to %d", refusals.MaxAsks))
-		}
-	}
-	return s
+	r.wrongType(p, key, fields[key], fmt.Sprintf("a time from backoff, which is %v, to %v", s.Backoff,
+		refusals.LongestBackoff))
 }
 
 // isDisabled reads the word enabled, the default, or disabled.
@@ -135,16 +126,6 @@ func (r *reader) isDisabled(p *validation.PartitionDraft, what string, n *yaml.N
 		r.wrongType(p, what, n, "enabled or disabled")
 	}
 	return false
-}
-
-// positiveDuration reads a duration above zero.
-func (r *reader) positiveDuration(p *validation.PartitionDraft, what string, n *yaml.Node,
-	defaultValue time.Duration) time.Duration {
-	d := r.duration(p, what, n, defaultValue)
-	if d == 0 {
-		r.wrongType(p, what, n, "a time above 0s, such as 5m")
-	}
-	return d
 }
 
 // partitionName gives a partition without a name its name, and the default partition
@@ -189,7 +170,6 @@ func (r *reader) tree(p *validation.PartitionDraft, n *yaml.Node, siblingsMisrea
 }
 
 func (r *reader) nodeSortPolicy(p *validation.PartitionDraft, n *yaml.Node) {
-	p.NodeSortPolicy = policies.DefaultNodeSortPolicy()
 	if n != nil && n.Kind == yaml.ScalarNode && !isNull(n) {
 		r.Add(p, positionOf(n), "yaml-type", "nodesortpolicy must be a mapping, not "+describe(n),
 			"write nodesortpolicy: {type: "+n.Value+"}")

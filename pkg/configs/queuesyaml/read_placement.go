@@ -76,7 +76,7 @@ func (r *reader) ruleKind(d *validation.PlacementRuleDraft, name string) (placem
 		r.Add(d, d.Position, "V26", message, "one of "+strings.Join(ruleNames, ", "))
 		return 0, false
 	}
-	for k := placement.Provided; k <= placement.Tag; k++ {
+	for _, k := range placement.Kinds() {
 		if strings.EqualFold(name, k.String()) {
 			return k, true
 		}
@@ -94,24 +94,15 @@ func (r *reader) ruleKind(d *validation.PlacementRuleDraft, name string) (placem
 
 // ruleValue reports whether a rule has the value that its kind needs (L3, CFG-66).
 func (r *reader) ruleValue(d *validation.PlacementRuleDraft) bool {
-	switch d.Kind {
-	case placement.Tag:
-		if d.Value.Text == "" {
-			r.Add(d, d.Value.Position, "L3", "a tag rule needs the name of a tag as value", "")
-			return false
-		}
-	case placement.Fixed:
-		return r.fixedValue(d)
+	if needed := d.Kind.Needs(); needed != "" && d.Value.Text == "" {
+		r.Add(d, d.Value.Position, "L3", fmt.Sprintf("a %s rule needs %s as value", d.Kind, needed), "")
+		return false
 	}
-	return true
+	return d.Kind != placement.Fixed || r.fixedValue(d)
 }
 
 func (r *reader) fixedValue(d *validation.PlacementRuleDraft) bool {
 	d.Value.Text = strings.ToLower(d.Value.Text)
-	if d.Value.Text == "" {
-		r.Add(d, d.Value.Position, "L3", "a fixed rule needs a queue as value", "")
-		return false
-	}
 	levels, qualified := validation.SplitValue(d.Value.Text)
 	for _, name := range levels {
 		if !configs.IsQueueName(name) {

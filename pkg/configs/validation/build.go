@@ -26,18 +26,8 @@ func (d *DocumentDraft) Build() *configs.Config {
 
 // build turns a draft into a Partition. Requires: the draft was checked and has no errors.
 func (p *PartitionDraft) build() configs.Partition {
-	out := configs.Partition{
-		Name:                   p.Name,
-		Root:                   p.Root.build(map[string]string{}, nil),
-		NodeSortPolicy:         p.NodeSortPolicy,
-		PriorityDisabled:       p.PriorityDisabled,
-		PreemptionEnabled:      p.PreemptionEnabled,
-		QuotaPreemptionEnabled: p.QuotaPreemptionEnabled, NodePressureEnabled: p.NodePressureEnabled,
-		UserGroupResolver: p.UserGroupResolver,
-
-		NodePressureGrace: p.NodePressureGrace, NominationTimeout: p.NominationTimeout, Churn: p.Churn,
-		Reservation: p.Reservation, NodeRefusal: p.NodeRefusal,
-	}
+	out := p.Partition
+	out.Root = p.Root.build(map[string]string{}, nil)
 	for _, s := range p.ClassesNeedingQuota {
 		out.ClassesNeedingQuota = append(out.ClassesNeedingQuota, s.build())
 	}
@@ -161,7 +151,7 @@ func tokenTexts(words []Token) []string {
 
 func (d *PlacementRuleDraft) build() *placement.Rule {
 	out := &placement.Rule{Kind: d.Kind, Create: d.Create, Filter: d.Filter}
-	if d.Kind == placement.Fixed || d.Kind == placement.Tag {
+	if d.Kind.Needs() != "" {
 		out.Value = d.Value.Text
 	}
 	if d.Parent != nil {

@@ -2,12 +2,9 @@ package validation
 
 import (
 	"strings"
-	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -76,27 +73,17 @@ type DocumentDraft struct {
 	Empty                  bool // the document has no value, perhaps comments
 }
 
-// PartitionDraft is a decoded partition.
+// PartitionDraft is a decoded partition. Of the embedded Partition, Name and the scalar settings are set; the drafts
+// stand for the rest until it is built.
 type PartitionDraft struct {
 	Position
-	Name                   string
-	Root                   *QueueDraft
-	Limits                 []*LimitDraft
-	LimitsAt               Position
-	PlacementRules         []*PlacementRuleDraft
-	NodeSortPolicy         policies.NodeSortPolicy
-	Weights                []Token
-	PriorityDisabled       bool
-	PreemptionEnabled      bool
-	QuotaPreemptionEnabled bool
-	NodePressureEnabled    bool
-	NodePressureGrace      time.Duration // nodepressuregrace
-	NominationTimeout      time.Duration // nominationtimeout
-	Churn                  configs.Churn
-	Reservation            configs.Reservation
-	NodeRefusal            refusals.Settings
-	UserGroupResolver      string
-	ClassesNeedingQuota    []*ClassSelectorDraft
+	configs.Partition
+	Root                *QueueDraft
+	Limits              []*LimitDraft
+	LimitsAt            Position
+	PlacementRules      []*PlacementRuleDraft
+	Weights             []Token
+	ClassesNeedingQuota []*ClassSelectorDraft
 }
 
 func (p *PartitionDraft) path() string { return "partition " + p.Name }

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +19,28 @@ const (
 
 func (s Severity) String() string { return [...]string{"error", "warning"}[s] }
 
-// Problem is one error or warning of a document, with its position (CFG-12).
+// MarshalText writes the word of the severity.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the output of MarshalText. Another word is an error.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for *s = range Warning + 1 {
+		if s.String() == string(text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("severity %q is neither error nor warning", text)
+}
+
+// Problem is one error or warning of a document, with its position (CFG-12). Its JSON names are a public interface.
 type Problem struct {
-	Line, Col     int    // from 1; columns count characters
-	Path          string // the queue, placement rule or partition; empty: the document itself
-	RuleID        string // the ID of one of ValidationRules
-	Severity      Severity
-	Message, Hint string // Hint may be empty
+	Line     int      `json:"line"`   // from 1
+	Col      int      `json:"column"` // from 1, in characters
+	Path     string   `json:"path"`   // the queue, placement rule or partition; empty: the document itself
+	RuleID   string   `json:"rule"`   // the ID of one of Rules
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint"` // may be empty
 }
 
 // String is "line:col: error [V6] root.a: message (hint: ...)".
@@ -62,6 +78,15 @@ func (p Problems) Error() string {
 // HasErrors reports whether the document is refused.
 func (p Problems) HasErrors() bool {
 	return slices.ContainsFunc(p, func(x Problem) bool { return x.Severity == Error })
+}
+
+// MarshalJSON writes a list, an empty one for nil.
+func (p Problems) MarshalJSON() ([]byte, error) {
+	list := []Problem(p)
+	if list == nil {
+		list = []Problem{}
+	}
+	return json.Marshal(list)
 }
 
 // Errors are the problems with severity Error.

@@ -40,11 +40,8 @@ func NewPlacementRules(rules []placement.Rule, recoveryQueue string) []Placement
 func newPlacementRule(r *placement.Rule) PlacementRule {
 	v := PlacementRule{Name: r.Kind.String(), Parameters: map[string]string{"create": strconv.FormatBool(r.Create)},
 		Filter: newPlacementFilter(&r.Filter)}
-	switch r.Kind {
-	case placement.Fixed:
-		v.Parameters["queue"] = r.Value
-	case placement.Tag:
-		v.Parameters["tagName"] = r.Value
+	if name := r.Kind.Parameter(); name != "" {
+		v.Parameters[name] = r.Value
 	}
 	if r.Parent != nil {
 		parent := newPlacementRule(r.Parent)
