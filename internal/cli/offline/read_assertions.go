@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -13,22 +14,26 @@ import (
 // ReadAssertions reads a file of assertions. If it has mistakes, no assertions are returned: a
 // misspelt assertion could pass.
 func ReadAssertions(text []byte) (Assertions, []Mistake) {
-	f := &assertionReader{}
+	f := &assertionReader{queuesyaml.NewNodes()}
 	out := Assertions{Partition: "default"}
 	var cluster *resources.Amounts
-	top := f.document(text)
+	top := f.Document(text)
 	if top != nil {
 		f.fields(top, "the document",
-			field{"partition", func(n *yaml.Node) { out.Partition = f.text(n, "partition") }},
+			field{"partition", func(n *yaml.Node) { out.Partition = f.Text(n, "partition") }},
 			field{"cluster", func(n *yaml.Node) { cluster = f.cluster(n) }},
 			field{"assertions", func(n *yaml.Node) {
-				for _, x := range f.list(n, "assertions") {
+				for _, x := range f.List(n, "assertions") {
 					out.List = append(out.List, f.assertion(x))
 				}
 			}})
 	}
-	if len(out.List) == 0 && len(f.mistakes) == 0 {
-		f.addMistake(&yaml.Node{}, "assertions: is a list of at least one assertion", "there are no assertions")
+	mistakes := f.mistakes()
+	if len(out.List) == 0 && len(mistakes) == 0 {
+		mistakes = []Mistake{{1, 1, "there are no assertions", "assertions: is a list of at least one assertion"}}
+	}
+	if len(mistakes) > 0 {
+		return Assertions{}, mistakes
 	}
 	for i := range out.List {
 		a := &out.List[i]
@@ -38,15 +43,6 @@ func ReadAssertions(text []byte) (Assertions, []Mistake) {
 		if a.Cluster == nil {
 			a.Cluster = cluster
 		}
-	}
-	if len(f.mistakes) > 0 {
-		slices.SortStableFunc(f.mistakes, func(a, b Mistake) int {
-			if a.Line != b.Line {
-				return a.Line - b.Line
-			}
-			return a.Column - b.Column
-		})
-		return Assertions{}, f.mistakes
 	}
 	return out, nil
 }
@@ -73,8 +69,8 @@ func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 		return field{name, func(n *yaml.Node) { asked = append(asked, name); read(n) }}
 	}
 	f.fields(n, "an assertion",
-		field{"name", func(n *yaml.Node) { a.Name = f.text(n, "name") }},
-		field{"partition", func(n *yaml.Node) { a.Partition = f.text(n, "partition") }},
+		field{"name", func(n *yaml.Node) { a.Name = f.Text(n, "name") }},
+		field{"partition", func(n *yaml.Node) { a.Partition = f.Text(n, "partition") }},
 		field{"cluster", func(n *yaml.Node) { a.Cluster = f.cluster(n) }},
 		question("place", func(n *yaml.Node) { a.Place = f.submission(n) }),
 		question("queue", func(n *yaml.Node) { a.Queue = f.queue(n, "queue") }),
@@ -85,9 +81,9 @@ func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case len(asked) != 1:
-		f.addMistake(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
+		f.Refuse(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
 	case expected == nil:
-		f.addMistake(n, "add expect: with the expected values", "the assertion expects nothing")
+		f.Refuse(n, "add expect: with the expected values", "the assertion expects nothing")
 	default:
 		f.expect(expected, asked[0], &a)
 	}
@@ -97,16 +93,16 @@ func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 func (f *assertionReader) submission(n *yaml.Node) *placement.Submission {
 	s := &placement.Submission{Tags: map[string]string{}}
 	f.fields(n, "place",
-		field{"user", func(n *yaml.Node) { s.User.Name = f.text(n, "user") }},
+		field{"user", func(n *yaml.Node) { s.User.Name = f.Text(n, "user") }},
 		field{"groups", func(n *yaml.Node) { s.User.Groups = f.texts(n, "groups") }},
-		field{"queue", func(n *yaml.Node) { s.Queue = f.text(n, "queue") }},
+		field{"queue", func(n *yaml.Node) { s.Queue = f.Text(n, "queue") }},
 		field{"tags", func(n *yaml.Node) {
-			f.each(n, "tags", func(key, value *yaml.Node) { s.Tags[key.Value] = f.text(value, "tag "+key.Value) })
+			f.Each(n, "tags", func(key, value *yaml.Node) { s.Tags[key.Value] = f.Text(value, "tag "+key.Value) })
 		}},
-		field{"forced", func(n *yaml.Node) { s.CreateForced = f.boolean(n, "forced") }},
+		field{"forced", func(n *yaml.Node) { s.CreateForced = f.Flag(n, "forced") }},
 	)
 	if s.User.Name == "" {
-		f.addMistake(n, "", "place has no user")
+		f.Refuse(n, "", "place has no user")
 	}
 	if len(s.User.Groups) == 0 {
 		s.User.Groups = []string{s.User.Name} // like a submission without groups (ACL-19)
@@ -118,15 +114,15 @@ func (f *assertionReader) limitQuery(n *yaml.Node) *LimitQuery {
 	l := &LimitQuery{}
 	f.fields(n, "limit",
 		field{"queue", func(n *yaml.Node) { l.Queue = f.queue(n, "queue") }},
-		field{"user", func(n *yaml.Node) { l.User = f.text(n, "user") }},
+		field{"user", func(n *yaml.Node) { l.User = f.Text(n, "user") }},
 		field{"groups", func(n *yaml.Node) { l.Groups = f.texts(n, "groups") }},
-		field{"group", func(n *yaml.Node) { l.Group = f.text(n, "group") }},
+		field{"group", func(n *yaml.Node) { l.Group = f.Text(n, "group") }},
 	)
 	switch {
 	case l.Queue == "" || (l.User == "") == (l.Group == ""):
-		f.addMistake(n, "", "limit needs a queue, and either a user or a group")
+		f.Refuse(n, "", "limit needs a queue, and either a user or a group")
 	case l.Group != "" && l.Groups != nil:
-		f.addMistake(n, "", "groups are for a limit of a user; a limit of a group has none")
+		f.Refuse(n, "", "groups are for a limit of a user; a limit of a group has none")
 	}
 	if l.User != "" && len(l.Groups) == 0 {
 		l.Groups = []string{l.User}
@@ -136,23 +132,23 @@ func (f *assertionReader) limitQuery(n *yaml.Node) *LimitQuery {
 
 func (f *assertionReader) workloads(n *yaml.Node) []Workload {
 	out := []Workload{}
-	for _, x := range f.list(n, "work") {
+	for _, x := range f.List(n, "work") {
 		w := Workload{}
 		f.fields(x, "an element of work",
 			field{"queue", func(n *yaml.Node) { w.Queue = f.queue(n, "queue") }},
-			field{"user", func(n *yaml.Node) { w.User = f.text(n, "user") }},
+			field{"user", func(n *yaml.Node) { w.User = f.Text(n, "user") }},
 			field{"groups", func(n *yaml.Node) { w.Groups = f.texts(n, "groups") }},
 			field{"priority", func(n *yaml.Node) { w.Priority = number[int32](f, n, "priority") }},
 			field{"pending", func(n *yaml.Node) { w.Pending = f.amounts(n, "pending") }},
 			field{"used", func(n *yaml.Node) { w.Used = f.amounts(n, "used") }},
 		)
 		if w.Queue == "" || w.Pending.IsZero() && w.Used.IsZero() {
-			f.addMistake(x, "", "an element of work needs a queue, and something pending or used")
+			f.Refuse(x, "", "an element of work needs a queue, and something pending or used")
 		}
 		out = append(out, w)
 	}
 	if len(out) == 0 && n.Kind == yaml.SequenceNode {
-		f.addMistake(n, "", "work is empty")
+		f.Refuse(n, "", "work is empty")
 	}
 	return out
 }
@@ -161,23 +157,23 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	e := &a.Expect
 	stated := 0
 	text := func(to **string) func(*yaml.Node) {
-		return func(n *yaml.Node) { s := f.text(n, "what is expected"); *to = &s }
+		return func(n *yaml.Node) { s := f.Text(n, "what is expected"); *to = &s }
 	}
 	all := []field{
 		{"queue", func(n *yaml.Node) { s := f.queue(n, "queue"); e.Queue = &s }},
 		{"rejected", func(n *yaml.Node) {
 			text(&e.Rejected)(n)
 			if n.Kind == yaml.ScalarNode && n.Tag != "!!null" && strings.TrimSpace(n.Value) == "" {
-				f.addMistake(n, "a part of the reason", "rejected is empty, and would match every reason")
+				f.Refuse(n, "a part of the reason", "rejected is empty, and would match every reason")
 			}
 		}},
 		{"rule", text(&e.Rule)},
-		{"created", func(n *yaml.Node) { b := f.boolean(n, "created"); e.Created = &b }},
+		{"created", func(n *yaml.Node) { b := f.Flag(n, "created"); e.Created = &b }},
 		{"max", func(n *yaml.Node) { e.Max = f.expectedQuantities(n, "max") }},
 		{"guaranteed", func(n *yaml.Node) {
 			e.Guaranteed = f.expectedQuantities(n, "guaranteed")
 			if slices.ContainsFunc(e.Guaranteed, func(q ExpectedQuantity) bool { return q.Unlimited }) {
-				f.addMistake(n, "0 is no guarantee", "a guarantee cannot be unlimited")
+				f.Refuse(n, "0 is no guarantee", "a guarantee cannot be unlimited")
 			}
 		}},
 		{"maxapplications", func(n *yaml.Node) { x := number[uint64](f, n, "maxapplications"); e.MaxApplications = &x }},
@@ -195,28 +191,28 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	f.fields(n, "expect of "+question, known...)
 	switch {
 	case stated == 0 && n.Kind == yaml.MappingNode:
-		f.addMistake(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
+		f.Refuse(n, "one of "+strings.Join(questions[question], ", "), "nothing is expected")
 	case e.Rejected != nil && stated > 1:
-		f.addMistake(n, "", "a rejected application has no queue, so rejected must be the only key of expect")
+		f.Refuse(n, "", "a rejected application has no queue, so rejected must be the only key of expect")
 	}
 }
 
 func (f *assertionReader) order(n *yaml.Node) []string {
 	var out []string
-	for _, x := range f.list(n, "order") {
+	for _, x := range f.List(n, "order") {
 		out = append(out, f.queue(x, "an element of order"))
 	}
 	if len(out) < 2 && n.Kind == yaml.SequenceNode {
-		f.addMistake(n, "", "order needs two queues or more")
+		f.Refuse(n, "", "order needs two queues or more")
 	}
 	if len(out) > maxOrdered {
-		f.addMistake(n, "", "order may have at most %d queues", maxOrdered)
+		f.Refuse(n, "", "order may have at most %d queues", maxOrdered)
 		return nil
 	}
 	for i := range out {
 		for _, later := range out[i+1:] {
 			if isSameOrBelow(out[i], later) || isSameOrBelow(later, out[i]) {
-				f.addMistake(n, "", "%s and %s cannot be compared: one contains the other", out[i], later)
+				f.Refuse(n, "", "%s and %s cannot be compared: one contains the other", out[i], later)
 			}
 		}
 	}
@@ -234,7 +230,7 @@ func isSameOrBelow(path, above string) bool {
 func (f *assertionReader) priorities(n *yaml.Node) []QueuePriority {
 	out := []QueuePriority{}
 	f.requireEntries(n, "priorities", "name a queue and its expected priority")
-	f.each(n, "priorities", func(key, value *yaml.Node) {
+	f.Each(n, "priorities", func(key, value *yaml.Node) {
 		s := QueuePriority{Queue: f.queue(key, "a key of priorities"), Pending: true}
 		if value.Value == "none" {
 			s.Pending = false

@@ -22,16 +22,17 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 		{"an empty text", "", "1:1: there are no assertions (hint: assertions: is a list of at least one assertion)"},
 		{"an empty list", "assertions: []",
 			"1:1: there are no assertions (hint: assertions: is a list of at least one assertion)"},
-		{"not YAML", "assertions: [\n}", "1:1: this is not YAML: did not find expected node content"},
-		{"a list", "- place", "1:1: the document must be a mapping, not a list"},
+		{"not YAML", "assertions: [\n}",
+			"2:1: did not find expected node content (hint: look for the mistake around this line)"},
+		{"a list", "- place", `1:1: the document must be a mapping, not a list (hint: leave out the "- ")`},
 		{"two documents", of("{queue: root, expect: {maxapplications: 0}}") + "---\na: b\n",
-			"3:1: there is a second document (hint: put all assertions into one document)"},
+			"4:1: only the first document of the text is read (hint: remove the line --- above and the other documents)"},
 		{"a second document that is not YAML", of("{queue: root, expect: {maxapplications: 0}}") + "---\n}\n",
-			"3:1: this is not YAML: did not find expected node content"},
+			"1:1: only the first document of the text is read, and the rest is not YAML (hint: remove the rest)"},
 		{"text after the document that is not YAML", of("{queue: root, expect: {maxapplications: 0}}") + "...\nqueue: [",
-			"3:1: this is not YAML: did not find expected <document start>"},
+			"1:1: only the first document of the text is read, and the rest is not YAML (hint: remove the rest)"},
 		{"an unknown anchor in a second document", of("{queue: root, expect: {maxapplications: 0}}") + "---\na: *b\n",
-			"1:1: this is not YAML: unknown anchor 'b' referenced"},
+			"1:1: only the first document of the text is read, and the rest is not YAML (hint: remove the rest)"},
 		{"an unknown key", "assertion: []",
 			`1:1: unknown key "assertion" in the document (hint: did you mean "assertions"?)`},
 		{"an unknown key of an assertion", of("{queu: root.a, expect: {max: {}}}"),
@@ -43,12 +44,12 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			"2:27: nothing is expected (hint: one of max, guaranteed, maxapplications)\n" +
 				`2:28: unknown key "rule" in expect of queue (hint: one of max, guaranteed, maxapplications)`},
 		{"a duplicate key", of("{queue: root.a, queue: root.b, expect: {max: {vcore: 1}}}"),
-			`2:19: duplicate key "queue" in an assertion`},
+			`2:19: duplicate key "queue" in an assertion (hint: the first one is in line 2)`},
 		{"two questions", of("{queue: root.a, place: {user: a}, expect: {max: {vcore: 1}}}"),
 			"2:3: the assertion asks 2 questions (hint: it has one of place, queue, limit and work)"},
 		{"no expectation", of("{queue: root.a}"),
 			"2:3: the assertion expects nothing (hint: add expect: with the expected values)"},
-		{"not a mapping", of("root.a"), `2:3: an assertion must be a mapping, not "root.a"`},
+		{"not a mapping", of("root.a"), `2:3: an assertion must be a mapping, not the text "root.a"`},
 		{"not a path", of("{queue: a, expect: {max: {vcore: 1}}}"),
 			`2:11: queue must be the path of a queue, not "a" (hint: paths begin with root)`},
 		{"a path that ends in dots", of("{limit: {queue: root.., user: a}, expect: {maxapplications: 0}}"),
@@ -72,7 +73,7 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 		{"tags that are not texts", of("{place: {user: a, tags: {b: [c]}}, expect: {queue: root.a}}"),
 			"2:31: tag b must be a text, not a list"},
 		{"a flag that is not a boolean", of("{place: {user: a, forced: perhaps}, expect: {queue: root.a}}"),
-			`2:29: forced must be true or false, not "perhaps"`},
+			`2:29: forced must be true or false, not the text "perhaps"`},
 		{"rejected with another expectation", of("{place: {user: a}, expect: {queue: root.a, rejected: x}}"),
 			"2:30: a rejected application has no queue, so rejected must be the only key of expect"},
 		{"malformed quantities",
@@ -101,10 +102,17 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			"2:63: root.a and root.a.b cannot be compared: one contains the other"},
 		{"an alias", "x: &a 1\n" + of("*a"),
 			"1:1: unknown key \"x\" in the document (hint: one of partition, cluster, assertions)\n" +
-				"3:3: an assertion must be a mapping, not an alias: write the value out where it is used"},
+				"1:4: anchor \"&a\" is not allowed (hint: write the value out where it is used)\n" +
+				"3:3: alias \"*a\" is not allowed (hint: write the value out where it is used)"},
+		{"empty quantities", of("{queue: root.a, cluster: {vcore: ''}, expect: {max: {vcore: ''}}}"),
+			`2:36: cluster "vcore": invalid quantity: ""` + "\n" +
+				`2:63: max "vcore": invalid quantity: "" (hint: or the word "unlimited")`},
+		{"nulls", of("{queue: root.a, name: , expect: {max: , guaranteed: {vcore: }}}"),
+			"2:25: name must be a text, not nothing\n2:41: max must be a mapping, not nothing\n" +
+				"2:63: guaranteed vcore must be a text, not nothing"},
 		{"a merge", of("{<<: {queue: root.a}, expect: {max: {vcore: 1}}}"),
 			"2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)\n" +
-				`2:4: a key of an assertion must be a text, not "<<"`},
+				`2:4: merge key << is not allowed (hint: write the value out where it is used)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all, mistakes := ReadAssertions([]byte(c.text))

@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,19 +99,14 @@ func New(cluster Cluster, first *Proposal, opt Options) *Reloader {
 	if opt.Log == nil {
 		opt.Log = zap.NewNop()
 	}
-	if opt.MaxGenerations <= 0 {
-		opt.MaxGenerations = 50
+	opt.MaxGenerations = cmp.Or(max(opt.MaxGenerations, 0), 50)
+	opt.PauseTimeout = cmp.Or(max(opt.PauseTimeout, 0), 30*time.Second)
+	r := &Reloader{
+		cluster: cluster, opt: opt, lastChecksums: map[string]string{}, textWarnings: first.Warnings,
+		rejections: map[Source]uint64{File: 0, Signal: 0, RM: 0, REST: 0, Rollback: 0},
+		history:    history{all: slices.Clone(opt.StoredState.Generations), maxGenerations: opt.MaxGenerations},
 	}
-	if opt.PauseTimeout <= 0 {
-		opt.PauseTimeout = 30 * time.Second
-	}
-	r := &Reloader{cluster: cluster, opt: opt, lastChecksums: maps.Clone(opt.StoredState.LastChecksums),
-		textWarnings: first.Warnings}
-	r.rejections = map[Source]uint64{File: 0, Signal: 0, RM: 0, REST: 0, Rollback: 0}
-	if r.lastChecksums == nil {
-		r.lastChecksums = map[string]string{}
-	}
-	r.history = history{all: slices.Clone(opt.StoredState.Generations), maxGenerations: opt.MaxGenerations}
+	maps.Copy(r.lastChecksums, opt.StoredState.LastChecksums)
 	if _, err := cluster.Reload(context.Background(), first.Config); err != nil {
 		panic("reload: the first configuration: " + err.Error())
 	}

@@ -27,21 +27,10 @@ type BudgetChange struct {
 	Values []ValueChange `json:"values,omitempty"` // empty for a removed budget
 }
 
-func countKind[T any](all []T, of func(T) Kind, kind Kind) (n int) {
-	for _, x := range all {
-		if of(x) == kind {
-			n++
-		}
-	}
-	return n
-}
-
-// diffNamed compares the named objects of a kind and calls report for each object that differs, in the order of the
-// texts of their keys.
-func diffNamed[T any, P registry.Object[T]](
-	was, is registry.Registry[T, P], valuesOf func(*T) values,
-	report func(key string, kind Kind, values []ValueChange),
-) {
+// diffNamed compares the named objects of a kind, in the order of the texts of their keys. change makes a change of an
+// object that differs.
+func diffNamed[T any, P registry.Object[T], C any](was, is registry.Registry[T, P], valuesOf func(*T) values,
+	change func(key string, kind Kind, changes []ValueChange) C) (out []C) {
 	before, after := byKey(was), byKey(is)
 	all := maps.Clone(before)
 	maps.Copy(all, after)
@@ -53,9 +42,10 @@ func diffNamed[T any, P registry.Object[T]](
 			changes = spelling{}.diff(valuesOf(old), valuesOf(new), nil, nil)
 		}
 		if kind != Changed || len(changes) > 0 {
-			report(key, kind, changes)
+			out = append(out, change(key, kind, changes))
 		}
 	}
+	return out
 }
 
 func byKey[T any, P registry.Object[T]](r registry.Registry[T, P]) map[string]*T {
@@ -76,20 +66,19 @@ func orEmpty(c *configs.Config) *configs.Config {
 }
 
 // diffClasses compares the priority classes of documents.
-func diffClasses(old, new *configs.Config) (out []ClassChange) {
-	diffNamed(orEmpty(old).Classes, orEmpty(new).Classes, classValues, func(name string, kind Kind, values []ValueChange) {
-		out = append(out, ClassChange{name, kind, values})
-	})
-	return out
+func diffClasses(old, new *configs.Config) []ClassChange {
+	return diffNamed(orEmpty(old).Classes, orEmpty(new).Classes, classValues,
+		func(name string, kind Kind, changes []ValueChange) ClassChange {
+			return ClassChange{name, kind, changes}
+		})
 }
 
 // diffBudgets compares the disruption budgets of documents.
-func diffBudgets(old, new *configs.Config) (out []BudgetChange) {
-	diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues,
-		func(name string, kind Kind, values []ValueChange) {
-			out = append(out, BudgetChange{name, kind, values})
+func diffBudgets(old, new *configs.Config) []BudgetChange {
+	return diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues,
+		func(name string, kind Kind, changes []ValueChange) BudgetChange {
+			return BudgetChange{name, kind, changes}
 		})
-	return out
 }
 
 // budgetValues returns the fields of a budget by name; nil: the budget does not exist.

@@ -78,21 +78,27 @@ const (
 // IsEmpty reports whether nothing changes.
 func (c Change) IsEmpty() bool { return len(c.Partitions)+len(c.Classes)+len(c.Budgets) == 0 }
 
-// Count is how many queues, and how many limits of users and groups, have a change of a kind.
+// Count returns how many queues, and how many limits of users and groups, have a change of a kind.
 func (c Change) Count(kind Kind) (queues, limits int) {
 	for _, p := range c.Partitions {
-		for _, q := range p.Queues {
-			if q.Kind == kind {
-				queues++
-			}
-		}
-		for _, l := range p.Limits {
-			if l.Kind == kind {
-				limits++
-			}
-		}
+		queues += countKind(p.Queues, kind)
+		limits += countKind(p.Limits, kind)
 	}
 	return queues, limits
+}
+
+func (q QueueChange) kind() Kind  { return q.Kind }
+func (l LimitChange) kind() Kind  { return l.Kind }
+func (c ClassChange) kind() Kind  { return c.Kind }
+func (b BudgetChange) kind() Kind { return b.Kind }
+
+func countKind[T interface{ kind() Kind }](all []T, kind Kind) (n int) {
+	for _, x := range all {
+		if x.kind() == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // Summary counts the changes by kind: "2 queues created, 1 queue changed, 1 limit changed".
@@ -100,40 +106,32 @@ func (c Change) Summary() string {
 	if c.IsEmpty() {
 		return "nothing changes"
 	}
-	var parts []string
-	add := func(n int, what string, kind Kind) {
-		switch {
-		case n == 1:
-			parts = append(parts, fmt.Sprintf("1 %s %s", what, kind))
-		case n > 1 && strings.HasSuffix(what, "s"):
-			parts = append(parts, fmt.Sprintf("%d %ses %s", n, what, kind))
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss %s", n, what, kind))
-		}
-	}
 	partitions := map[Kind]int{}
 	for _, p := range c.Partitions {
 		if p.Kind != Changed || len(p.Settings) > 0 {
 			partitions[p.Kind]++
 		}
 	}
-	kinds := []Kind{Created, Removed, Changed}
-	for _, k := range kinds {
-		add(partitions[k], "partition", k)
-	}
-	for _, k := range kinds {
-		queues, _ := c.Count(k)
-		add(queues, "queue", k)
-	}
-	for _, k := range kinds {
-		_, limits := c.Count(k)
-		add(limits, "limit", k)
-	}
-	for _, k := range kinds {
-		add(countKind(c.Classes, func(x ClassChange) Kind { return x.Kind }, k), "priority class", k)
-	}
-	for _, k := range kinds {
-		add(countKind(c.Budgets, func(x BudgetChange) Kind { return x.Kind }, k), "disruption budget", k)
+	var parts []string
+	for _, x := range []struct {
+		one, many string
+		count     func(Kind) int
+	}{
+		{"partition", "partitions", func(k Kind) int { return partitions[k] }},
+		{"queue", "queues", func(k Kind) int { queues, _ := c.Count(k); return queues }},
+		{"limit", "limits", func(k Kind) int { _, limits := c.Count(k); return limits }},
+		{"priority class", "priority classes", func(k Kind) int { return countKind(c.Classes, k) }},
+		{"disruption budget", "disruption budgets", func(k Kind) int { return countKind(c.Budgets, k) }},
+	} {
+		for _, k := range []Kind{Created, Removed, Changed} {
+			switch n := x.count(k); n {
+			case 0:
+			case 1:
+				parts = append(parts, fmt.Sprintf("1 %s %s", x.one, k))
+			default:
+				parts = append(parts, fmt.Sprintf("%d %s %s", n, x.many, k))
+			}
+		}
 	}
 	return strings.Join(parts, ", ")
 }

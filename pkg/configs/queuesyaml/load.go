@@ -11,6 +11,7 @@
 package queuesyaml
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -92,18 +93,8 @@ func (r *reader) checkServed(partitions []*validation.PartitionDraft) {
 
 func (o Options) withDefaults() Options {
 	d := DefaultOptions()
-	if o.MaxBytes == 0 {
-		o.MaxBytes = d.MaxBytes
-	}
-	if o.MaxValues == 0 {
-		o.MaxValues = d.MaxValues
-	}
-	if o.MaxQueues == 0 {
-		o.MaxQueues = d.MaxQueues
-	}
-	if o.MaxDepth == 0 {
-		o.MaxDepth = d.MaxDepth
-	}
+	o.MaxBytes, o.MaxValues = cmp.Or(o.MaxBytes, d.MaxBytes), cmp.Or(o.MaxValues, d.MaxValues)
+	o.MaxQueues, o.MaxDepth = cmp.Or(o.MaxQueues, d.MaxQueues), cmp.Or(o.MaxDepth, d.MaxDepth)
 	if o.Yield == nil {
 		o.Yield = func() {}
 	}
