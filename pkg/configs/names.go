@@ -20,6 +20,5 @@ var queuePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, M
 // IsQueueName reports whether name is legal as one level of a queue path (CFG-36).
 func IsQueueName(name string) bool { return queuePattern.MatchString(name) }
 
-// Names with a meaning of their own, and the bound on queue names.
-// QueueNamePattern is the regular expression of the names that IsQueueName accepts, for schemas.
+// QueueNamePattern returns the regular expression of the names that IsQueueName accepts, for schemas.
 func QueueNamePattern() string { return queuePattern.String() }

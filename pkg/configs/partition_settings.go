@@ -26,8 +26,7 @@ type PartitionSetting struct {
 func PartitionSettings() []PartitionSetting { return partitionSettings }
 
 var partitionSettings = []PartitionSetting{
-	{Section: "preemption", Key: "enabled",
-		Field:    func(p *Partition) any { return &p.PreemptionEnabled },
+	{Section: "preemption", Key: "enabled", Field: func(p *Partition) any { return &p.PreemptionEnabled },
 		Sentence: "Preempt for queues below their guarantee."},
 	{Section: "preemption", Key: "quotapreemptionenabled",
 		Field:    func(p *Partition) any { return &p.QuotaPreemptionEnabled },
@@ -35,54 +34,47 @@ var partitionSettings = []PartitionSetting{
 	{Section: "preemption", Key: "nodepressureenabled",
 		Field:    func(p *Partition) any { return &p.NodePressureEnabled },
 		Sentence: "Preempt allocations of a node whose capacity was lowered below what they use."},
-	{Section: "preemption", Key: "nodepressuregrace",
-		Field:    func(p *Partition) any { return &p.NodePressureGrace },
+	{Section: "preemption", Key: "nodepressuregrace", Field: func(p *Partition) any { return &p.NodePressureGrace },
 		Examples: []string{"60s", "0s"},
-		Sentence: "With nodepressureenabled, how long a node must lack capacity before its " +
-			"allocations are preempted. 0s: at once."},
-	{Section: "preemption", Key: "nominationtimeout",
-		Field:    func(p *Partition) any { return &p.NominationTimeout },
-		Examples: []string{"5m", "0s"}, Sentence: "How long an ask stays nominated for a node whose victims have not been " +
-			"released yet. 0s: for ever."},
+		Sentence: "With nodepressureenabled, how long a node must lack capacity before its allocations are " +
+			"preempted. 0s: at once."},
+	{Section: "preemption", Key: "nominationtimeout", Field: func(p *Partition) any { return &p.NominationTimeout },
+		Examples: []string{"5m", "0s"},
+		Sentence: "How long an ask stays nominated for a node whose victims have not been released yet. 0s: for " +
+			"ever."},
 	{Section: "preemption", Key: "churnbreakerenabled",
-		Field:    func(p *Partition) any { return &p.Churn.CircuitBreaker },
-		Sentence: "Circuit breaker: leaf queues in a preemption cycle do not preempt each other during the cool-down."},
-	{Section: "preemption", Key: "churncycles",
-		Field: func(p *Partition) any { return &p.Churn.Cycles }, Most: MaxChurnCycles,
+		Field: func(p *Partition) any { return &p.Churn.CircuitBreaker },
+		Sentence: "Circuit breaker: leaf queues in a preemption cycle do not preempt each other during the " +
+			"cool-down."},
+	{Section: "preemption", Key: "churncycles", Field: func(p *Partition) any { return &p.Churn.Cycles },
+		Most:     MaxChurnCycles,
 		Sentence: "How many preemption cycles within the window trip the breaker. 0: cycles are not detected."},
-	{Section: "preemption", Key: "churnwindow",
-		Field: func(p *Partition) any { return &p.Churn.Window },
-		Least: 1, Examples: []string{"30m"}, Sentence: "The time window in which preemption cycles are counted."},
-	{Section: "preemption", Key: "churncooldown",
-		Field: func(p *Partition) any { return &p.Churn.CoolDown },
-		Least: 1, Examples: []string{"5m"}, Sentence: "How long the cool-down lasts."},
+	{Section: "preemption", Key: "churnwindow", Field: func(p *Partition) any { return &p.Churn.Window }, Least: 1,
+		Examples: []string{"30m"}, Sentence: "The time window in which preemption cycles are counted."},
+	{Section: "preemption", Key: "churncooldown", Field: func(p *Partition) any { return &p.Churn.CoolDown }, Least: 1,
+		Examples: []string{"5m"}, Sentence: "How long the cool-down lasts."},
 
-	{Section: "reservation", Key: "enabled",
-		Field:    func(p *Partition) any { return &p.Reservation.Enabled },
+	{Section: "reservation", Key: "enabled", Field: func(p *Partition) any { return &p.Reservation.Enabled },
 		Sentence: "Whether asks that fit no node reserve one."},
-	{Section: "reservation", Key: "delay",
-		Field:    func(p *Partition) any { return &p.Reservation.Delay },
+	{Section: "reservation", Key: "delay", Field: func(p *Partition) any { return &p.Reservation.Delay },
 		Examples: []string{"2s", "0s"},
 		Sentence: "How old an ask is that reserves a node. An ask that requires one node does not wait."},
-	{Section: "reservation", Key: "timeout",
-		Field: func(p *Partition) any { return &p.Reservation.Timeout },
-		Least: 1, Examples: []string{"60m"}, Sentence: "How long a reservation lasts."},
-	{Section: "reservation", Key: "nodepercent",
-		Field: func(p *Partition) any { return &p.Reservation.NodePercent },
+	{Section: "reservation", Key: "timeout", Field: func(p *Partition) any { return &p.Reservation.Timeout }, Least: 1,
+		Examples: []string{"60m"}, Sentence: "How long a reservation lasts."},
+	{Section: "reservation", Key: "nodepercent", Field: func(p *Partition) any { return &p.Reservation.NodePercent },
 		Least: 1, Most: 100, Sentence: "How many percent of the nodes may be reserved; one may always be."},
 
-	{Section: "noderefusal", Key: "backoff",
-		Field:    func(p *Partition) any { return &p.NodeRefusal.Backoff },
-		Examples: []string{"10s", "0s"}, Sentence: "How long an ask is kept from a node that has refused it for the first " +
-			"time. 0s: refusals have no effect."},
-	{Section: "noderefusal", Key: "maxbackoff",
-		Field:    func(p *Partition) any { return &p.NodeRefusal.MaxBackoff },
-		Examples: []string{"5m"}, Sentence: "Each further back-off is twice as long, up to this; at most 24h, and at least " +
-			"backoff."},
-	{Section: "noderefusal", Key: "asks",
-		Field: func(p *Partition) any { return &p.NodeRefusal.Asks },
-		Least: 1, Most: refusals.MaxAsks, Sentence: "After a node has refused so many different asks of equal requests and " +
-			"constraints, it gets none of them."},
+	{Section: "noderefusal", Key: "backoff", Field: func(p *Partition) any { return &p.NodeRefusal.Backoff },
+		Examples: []string{"10s", "0s"},
+		Sentence: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have " +
+			"no effect."},
+	{Section: "noderefusal", Key: "maxbackoff", Field: func(p *Partition) any { return &p.NodeRefusal.MaxBackoff },
+		Examples: []string{"5m"},
+		Sentence: "Each further back-off is twice as long, up to this; at most 24h, and at least backoff."},
+	{Section: "noderefusal", Key: "asks", Field: func(p *Partition) any { return &p.NodeRefusal.Asks }, Least: 1,
+		Most: refusals.MaxAsks,
+		Sentence: "After a node has refused so many different asks of equal requests and constraints, it gets none " +
+			"of them."},
 }
 
 // Text returns the value of a partition.

@@ -107,7 +107,7 @@ func TestCompare_IsATotalOrder(t *testing.T) {
 				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
 		})
 		appID := func(k *policies.AppKey) string { return k.ID }
-		for _, sort := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+		for _, sort := range policies.AppSorts() {
 			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
 				assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
 			})
@@ -133,7 +133,7 @@ func TestCriterion_AgreesWithCompare(t *testing.T) {
 			assert.Equal(t, sign(order), sign(policies.CompareQueues(a, b, by)))
 			assert.Equal(t, criterion == policies.ByPriority, a.Priority.Compare(b.Priority) != 0 &&
 				(by == policies.PriorityFirst || a.Share.Compare(b.Share) == 0))
-			for _, s := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+			for _, s := range policies.AppSorts() {
 				a, b := apps.Draw(t, "a"), apps.Draw(t, "b")
 				criterion, order := s.AppCriterion(a, b, by)
 				assert.Equal(t, sign(order), sign(s.CompareApps(a, b, by)))
@@ -172,7 +172,7 @@ func TestAbbreviate_OrdersLikeCompare(t *testing.T) {
 			assertAbbreviates(t, queues, func(k *policies.QueueKey) uint64 { return k.Abbreviate(by) },
 				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
 		})
-		for _, sort := range []policies.AppSort{policies.FIFO, policies.Fair, policies.StateAware} {
+		for _, sort := range policies.AppSorts() {
 			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
 				assertAbbreviates(t, apps, func(k *policies.AppKey) uint64 { return sort.AbbreviateApp(k, by) },
 					func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })

@@ -103,7 +103,7 @@ func (a *Generator) configureQueue(q *configs.Queue) {
 		q.Guaranteed = resources.GuaranteeFromMap(a.quotaMap(0, 1, 2, 4, 10))
 	}
 	q.Settings = configs.Settings{
-		AppSort:        Pick(a, policies.FIFO, policies.Fair, policies.StateAware),
+		AppSort:        Pick(a, policies.AppSorts()...),
 		PrioritySort:   Pick(a, policies.PriorityFirst, policies.PriorityFirst, policies.PriorityIgnored),
 		PriorityPolicy: Pick(a, policies.PriorityDefault, policies.PriorityDefault, policies.PriorityFence),
 	}

@@ -9,112 +9,12 @@ type Rule struct {
 	Summary  string
 }
 
-// Rules lists every rule, in the order below (CFG-12). V rules are checks that
-// YuniKorn has too; L rules are checks that YuniKorn makes only when it loads a document. Four
-// numbers are missing because the rules cannot be broken: V4 and V8 (a root queue is added),
-// V10 (limits of a partition are root's) and L4 (root in another case is root).
+// Rules lists every rule (CFG-12). V rules are checks that YuniKorn has too; L rules are checks that YuniKorn makes
+// only when it loads a document. Four numbers are missing because the rules cannot be broken: V4 and V8 (a root queue
+// is added), V10 (limits of a partition are root's) and L4 (root in another case is root).
 //
-//	yaml-syntax         error    the text is not YAML
-//	yaml-type           error    a value is of another kind than its key wants
-//	yaml-unknown-key    error    a mapping has a key that does not exist
-//	yaml-duplicate-key  error    a mapping has a duplicate key
-//	yaml-alias          error    anchors, aliases and merge keys are refused
-//	bound-bytes         error    the text is longer than max-config-bytes
-//	bound-values        error    the text has more values than max-config-values
-//	bound-queues        error    there are more queues than max-queues
-//	bound-depth         error    queues or placement rules are nested deeper than max-depth
-//	bound-rules         error    there are too many placement rules
-//	bound-filters       error    the regular expressions of the filters are too large together
-//	bound-properties    error    a queue has too many properties, inherited ones included
-//	bound-resources     error    a partition names too many different resources
-//	configmap           error    a Kubernetes object is a ConfigMap with a queues.yaml
-//	no-partition        error    the document has a partition
-//	quantity            error    a quantity of max or guaranteed cannot be read
-//	V1                  error    partition names are unique in any case
-//	V2                  error    a partition has the key queues
-//	V3                  error    root has neither max nor guaranteed
-//	V5                  error    queue names are legal
-//	V6                  error    names of siblings are unique in any case
-//	V7                  error    an access list has at most two lists
-//	V9                  error    limits of a partition and of its root are the same
-//	V11                 error    a limit is for some user or group
-//	V12                 error    names in limits are legal
-//	V13                 error    a user or a group has one limit in a queue
-//	V14                 error    the wildcard is the last of the limits of a queue
-//	V15                 error    a wildcard group follows a named group
-//	V16                 error    maxresources can be read, and some are above zero
-//	V17                 error    a limit limits something
-//	V18                 error    maxapplications of a limit are within those of the queue
-//	V19                 error    maxresources of a limit are within the max of the queue
-//	V20                 error    maxresources of a limit are within those of the queues above
-//	V21                 error    maxapplications of a limit are within those of the queues above
-//	V22                 error    guaranteed is within max
-//	V23                 error    max is within the max of the queues above
-//	V24                 error    the guarantees of children are within guarantee and max
-//	V25                 error    maxapplications are within those of the parent
-//	V26                 error    names of placement rules are legal
-//	V27                 error    the type of a filter is allow or deny
-//	V28                 error    the only element of a filter's list is a name or an expression
-//	V29                 error    a fixed placement rule leads to a queue that exists or may be created
-//	V30                 error    the node sort policy exists
-//	V31                 error    weights of resources are not negative
-//	L1                  error    an access list with two lists does not begin with a space
-//	L2                  error    a quantity of a child template can be read
-//	L3                  error    a placement rule exists and has the value it needs
-//	class-invalid-kind  error    an object among the priority classes is a PriorityClass
-//	class-invalid-name  error    the name of a priority class is a DNS subdomain
-//	class-invalid-value error    the value of a priority class is a whole number of 32 bits
-//	class-invalid-policy error    the policy of a priority class exists
-//	class-invalid-acl   error    the access list of a priority class can be read
-//	class-reserved-name error    a priority class whose name begins with system- is an unchanged system class
-//	class-above-user-maximum error    a priority class has at most the value 1000000000
-//	class-already-exists error    names of priority classes are unique
-//	class-second-global-default error    at most one priority class is the default
-//	budget-invalid-kind error    an object among the disruption budgets is a PodDisruptionBudget
-//	budget-invalid-name error    the name of a disruption budget is a DNS subdomain
-//	budget-invalid-namespace error    the namespace of a disruption budget is a DNS label
-//	budget-invalid-selector error    labels and expressions of a disruption budget are legal
-//	budget-invalid-allowance error    the allowance of a disruption budget is a whole number, or 0% to 100%
-//	budget-one-allowance error    a disruption budget has one of minAvailable, maxUnavailable and allowed
-//	budget-duplicate-field error    a field of a disruption budget is in spec or outside of it, not both
-//	budget-already-exists error    names of disruption budgets are unique in their namespace
-//	classquota-name     error    the name of a class quota is a DNS subdomain, and unique in its queue
-//	classquota-operator error    a class quota has a match, and a selector has an operator that exists
-//	classquota-selector error    In and NotIn have legal classes, each once, others none; no selector is repeated
-//	classquota-holder   error    users and groups of a class quota are legal, and have one quota of a match in a queue
-//	classquota-hard     error    a class quota limits something
-//	classquota-above    error    a class quota for all users is within those of the same match above
-//	bound-problems      warning  there are more problems than are listed
-//	yaml-documents      warning  documents after the first are not read
-//	property-unknown    warning  a property does not exist and has no effect
-//	property-value      warning  a property has a malformed value; the default is used
-//	property-unused     warning  a property of YuniKorn has no effect
-//	stateaware-parent   warning  stateaware has no effect on a parent
-//	offset-system       warning  offsets raise asks of users to system priorities
-//	zero-resources      warning  max or guaranteed with nothing but zeroes counts as not set
-//	resource-name       warning  a quantity is for a name that is probably a well-known resource
-//	resource-similar    warning  a quantity is for a name that is nearly another one of the document
-//	resource-absent     warning  a quantity is for a resource that no node of the server has
-//	guarantee-beyond-nodes  warning  queues are guaranteed more than all nodes of the server have
-//	recovery-queue      warning  the recovery queue is configured
-//	quantity-small      warning  a quantity is so small that nothing can run in it
-//	resolver-unknown    warning  the type of usergroupresolver does not exist
-//	acl-name            warning  an access list has a name that no user or group can have
-//	filter-name         warning  a filter has a name that no user or group can have
-//	class-acl-name      warning  the access list of a priority class has a name that no user or group can have
-//	budget-empty-selector warning  the selector of a disruption budget has no condition and selects nothing
-//	classquota-class    warning  a class quota or a selector names a priority class that does not exist
-//	classquota-uncovered warning  a class needs a quota and no queue has one, so all its asks are rejected
-//	template-leaf       warning  a child template has no effect on a leaf
-//	fair-parent         warning  leaf queues inherit fair from a parent, and so reject gangs
-//	fair-raw            warning  fair without a guarantee compares plain numbers
-//	priority-off        warning  preemption.priority is set where priorities are switched off
-//	quota-delay         warning  quota.preemption.delay is set where no max is enforced
-//	no-submit-access    warning  no queue of a partition has an access list
-//	partition-default   warning  the name of a partition is nearly default, and no partition has that name
-//
-// The ID of a class- rule without its prefix is the reason that REST returns (package
-// priorities); so is that of a budget- rule (package budgets).
+// The ID of a class- rule without its prefix is the reason that REST returns (package priorities); so is that of a
+// budget- rule (package budgets).
 //
 // offset-system adds the offsets from a leaf upwards to 1,000,000,000, the highest value of
 // a user's priority class, and warns where the sum reaches 2,000,000,000, the lowest value
