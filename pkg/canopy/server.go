@@ -234,7 +234,8 @@ func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimi
 	opt := &s.opt
 	rest := webservice.Options{
 		Sources: webservice.Sources{
-			Reloads: s.engine.Reloads(), History: s.history, Totals: s.keepTotals(), Metrics: s.metrics.Handler(s.engine.Cluster()),
+			Reloads: s.engine.Reloads(), History: s.history, Totals: s.keepTotals(),
+			Metrics:  s.metrics.Handler(s.engine.Cluster()),
 			Managers: managers{s.proxy}, ClusterID: func() string { r, _ := s.proxy.Registration(); return r.RM },
 			Operators: s.operators, Usage: s.usage, Forecasts: s.forecasts, Lifetimes: *opt.lifetimes(),
 			Refusals: s.refusals, Diagnostics: s.proxy.StateDump, Elsewhere: s.groups.elsewhere,
